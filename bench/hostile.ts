@@ -8,7 +8,7 @@ import { readdirSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
 import { basicAuth, bearerAuth, createClient } from "#client"
-import { type ServerProcess, startServer } from "../test/server.ts"
+import { type ServerProcess, startServerProcess } from "../test/server-process.ts"
 import type { Attack } from "./hostile/attack.ts"
 import type { Figures, Questions } from "./other-person.ts"
 import { family, memoryOf } from "./tools.ts"
@@ -41,7 +41,7 @@ async function memory({ child }: ServerProcess): Promise<number> {
 }
 
 async function run(attack: Attack): Promise<void> {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" })
   const { Token } = await createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) }).createToken({
     body: { Name: "bench" },
   })

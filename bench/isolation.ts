@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 import type { Engine, RunSpec } from "#engine"
-import { makeDockerRig } from "../test/fixtures/docker-rig.ts"
+import { startDockerEngine } from "../test/fixtures/docker-engine.ts"
 import { specOf } from "../test/fixtures/run-spec.ts"
 import { median, spread } from "./tools.ts"
 
@@ -15,7 +15,7 @@ const { values } = parseArgs({ options: { people: { type: "string", default: "20
 const awake = setInterval(() => {}, 60_000)
 const never = new AbortController().signal
 
-await using rig = await makeDockerRig()
+await using rig = await startDockerEngine()
 const sources = await Promise.all(Array.from({ length: 8 }, (_, n) => rig.directory(`data${n}`)))
 const mounts = sources.map((source, n) => ({ source, target: `/data/${n}`, readOnly: n % 2 === 0 }))
 const sleeper = (user: string, more: Partial<RunSpec> = {}): RunSpec => ({

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process"
 import { basicAuth, bearerAuth, createClient } from "#client"
 import { ensureBusyboxImage } from "../test/fixtures/busybox.ts"
-import { startServer } from "../test/server.ts"
+import { startServerProcess } from "../test/server-process.ts"
 
 const count = Number(process.argv[2] ?? 200)
 const together = 4
@@ -13,7 +13,7 @@ const seconds = (began: number) => ((performance.now() - began) / 1_000).toFixed
 
 const image = await ensureBusyboxImage()
 const said: string[] = []
-await using server = await startServer(
+await using server = await startServerProcess(
   {
     QUAYSIDE_LOG_LEVEL: "warn",
     QUAYSIDE_CPU_OVERCOMMIT: "1000",

@@ -5,14 +5,14 @@ import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import Docker from "dockerode"
 import { basicAuth, bearerAuth, createClient } from "#client"
-import { startServer } from "../test/server.ts"
+import { startServerProcess } from "../test/server-process.ts"
 import { answers, median, spread } from "./tools.ts"
 
 const repeats = 15
 const image = "quayside/http-sample:latest"
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-await using server = await startServer({ QUAYSIDE_LOG_LEVEL: "error" })
+await using server = await startServerProcess({ QUAYSIDE_LOG_LEVEL: "error" })
 const first = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
 const { Token } = await first.createToken({ body: { Name: "bench" } })
 const headers = { authorization: bearerAuth(Token) }

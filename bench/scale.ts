@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite"
 import { parseArgs } from "node:util"
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
-import { startServer } from "../test/server.ts"
+import { startServerProcess } from "../test/server-process.ts"
 import { type Eyes, makeManyRows, makeTokens } from "./many-rows.ts"
 import { compare, median } from "./tools.ts"
 
@@ -76,7 +76,7 @@ function byHand(db: DatabaseSync): () => unknown {
 
 async function overHttp(): Promise<void> {
   const tokens = makeTokens(file, eyes.root.userId, 10_000)
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_DATABASE_URL: `sqlite:${file}` })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_DATABASE_URL: `sqlite:${file}` })
   using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 8 }), { [Symbol.dispose]: () => agent.destroy() })
   const get = (path: string, token: string) => answered(agent, server.baseUrl + path, token)
   const page = (who: Eyes, number: number) => get(`/projects?page=${number}`, who.token)

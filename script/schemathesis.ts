@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { basicAuth, bearerAuth, createClient } from "#client"
-import { startServer } from "../test/server.ts"
+import { startServerProcess } from "../test/server-process.ts"
 import { fromManyAddresses } from "./lib/many-addresses.ts"
 
 const [bin = "", ...options] = process.argv.slice(2)
@@ -19,7 +19,7 @@ async function run(program: string, words: readonly string[]): Promise<number> {
 }
 
 process.env.SCHEMATHESIS_HOOKS = join(import.meta.dirname, "lib/schemathesis_hooks.py")
-await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "warn" })
+await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "warn" })
 const { baseUrl, password, directory } = server
 await using proxy = await fromManyAddresses(Number(new URL(baseUrl).port))
 const first = createClient({ baseUrl, authorization: basicAuth("admin", password) })

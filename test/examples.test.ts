@@ -5,7 +5,7 @@ import { createInterface } from "node:readline"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { basicAuth, createClient } from "#client"
-import { type ServerProcess, startServer } from "./server.ts"
+import { type ServerProcess, startServerProcess } from "./server-process.ts"
 
 const program = (name: string) => fileURLToPath(new URL(`../examples/${name}.ts`, import.meta.url))
 
@@ -22,7 +22,7 @@ function runExample(server: ServerProcess, name: string, ...words: string[]): Pr
 }
 
 test("the examples start a project, list it, say why a start fails, and follow what happens", async () => {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
   const client = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const image = await client.createImage({ body: { Name: "web", Image: "quayside/http-sample:latest" } })
   await client.createProject({ body: { ProjectName: "penguins", Type: "http", ImageID: image.ID } })

@@ -1,4 +1,4 @@
-import type { ServerProcess } from "../../test/server.ts"
+import type { ServerProcess } from "../../test/server-process.ts"
 
 /** One attack: `begin` resolves when it is under way, and what it gives ends it. */
 export interface Attack {

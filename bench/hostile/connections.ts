@@ -1,4 +1,4 @@
-import { Crowd } from "../../test/fixtures/crowd.ts"
+import { IdleConnections } from "../../test/fixtures/idle-connections.ts"
 import type { Attack } from "./attack.ts"
 
 const from = "127.0.0.2"
@@ -8,8 +8,8 @@ const slowBody =
   "POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n" +
   " ".repeat(60_000)
 
-async function crowdAt(port: number, count: number, text: string): Promise<Crowd> {
-  const crowd = new Crowd({ port, from, say: () => text })
+async function crowdAt(port: number, count: number, text: string): Promise<IdleConnections> {
+  const crowd = new IdleConnections({ port, from, say: () => text })
   await crowd.add(count)
   return crowd
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
-import { basic, identityWorld, type World } from "../../test/fixtures/identity-world.ts"
+import { basic, createIdentityFixture, type IdentityFixture } from "../../test/fixtures/identity.ts"
 import { type Caller, Refusal } from "./caller.ts"
 import { sessionLifetimeMs } from "./credentials/sessions.ts"
 
@@ -19,19 +19,19 @@ function refusal(answer: Caller | Refusal | undefined): Refusal {
   return answer
 }
 
-async function tokenOf(world: World, who: Caller, wanted: { expiresAt?: number; scopes?: string[] } = {}) {
+async function tokenOf(world: IdentityFixture, who: Caller, wanted: { expiresAt?: number; scopes?: string[] } = {}) {
   const { scopes, expiresAt = null } = wanted
   return world.store.change((tx) => world.identity.tokens.create(tx, who, { name: "t", expiresAt, ...(scopes ? { scopes } : {}) }))
 }
 
-async function signIn(world: World, name: string, password: string, previous?: string) {
+async function signIn(world: IdentityFixture, name: string, password: string, previous?: string) {
   const who = caller(await world.identity.checkPassword(name, password, home))
   return world.store.change((tx) => world.identity.sessions.create(tx, who, previous))
 }
 
 describe("a proof", () => {
   it("is a name with its password, a token, a name with its token, or a session", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity } = world
     const ann = await world.person("ann", "sesam")
     const byPassword = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
@@ -51,7 +51,7 @@ describe("a proof", () => {
   })
 
   it("knows the person's groups", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const ann = await world.person("ann", "sesam")
     caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     await world.store.change(async (tx) => {
@@ -64,7 +64,7 @@ describe("a proof", () => {
   })
 
   it("that is wrong is refused in the same words, whatever is wrong", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     await world.person("boss", "x", { isAdmin: true })
     await world.person("ann", "sesam")
@@ -100,7 +100,7 @@ describe("a proof", () => {
   })
 
   it("that is missing, malformed or too long is refused with what is wanted", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     for (const header of [undefined, "Basic bm9jb2xvbg==", "Digest x", basic("ann", "x".repeat(64 * 1024))]) {
       const answer = refusal(await world.identity.authenticate(header, undefined, home))
       assert.equal(answer.status, 401)
@@ -110,7 +110,7 @@ describe("a proof", () => {
   })
 
   it("in the header counts, right or wrong, whatever the session says", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
@@ -119,7 +119,7 @@ describe("a proof", () => {
   })
 
   it("of one kind is not taken for another", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
     const { token } = await tokenOf(world, caller(await world.identity.authenticate(undefined, secret, home)))
@@ -136,7 +136,7 @@ describe("a proof", () => {
   })
 
   it("is recalled by its own person alone", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity } = world
     const ann = await world.person("ann", "sesam")
     const bob = await world.person("bob", "sesam")
@@ -155,7 +155,7 @@ describe("a proof", () => {
   })
 
   it("that is known is answered without waiting", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const header = basic("ann", "sesam")
     const identity = world.another({ maxCacheAgeMs: 10 * minute })
@@ -169,7 +169,7 @@ describe("a proof", () => {
   })
 
   it("of Basic that comes in many requests at once costs one hash", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     // One hash at a time and nobody may wait: a second one would be refused.
     const identity = world.another({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
@@ -183,7 +183,7 @@ describe("a proof", () => {
   })
 
   it("of Basic costs one hash a minute, however often its person is read again", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { id } = await world.person("ann", "sesam")
     // One hash at a time and nobody may wait: while somebody else's is under way, another one is
     // refused.
@@ -211,7 +211,7 @@ describe("a proof", () => {
 
 describe("wrong passwords", () => {
   it("are refused with 429 after ten from an address, and nobody else is locked out by them", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity } = world
     await world.person("ann", "sesam")
     const tries = async (password: string, from: string) => {
@@ -227,7 +227,7 @@ describe("wrong passwords", () => {
   })
 
   it("are not told apart from the right one by what is remembered of it", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity } = world
     const status = async (header: string, from: string) => {
       const answer = identity.authenticateCached(header, undefined, from) ?? (await identity.authenticate(header, undefined, from))
@@ -250,7 +250,7 @@ describe("wrong passwords", () => {
   })
 
   it("gain nothing from coming all at once", async () => {
-    await using world = await identityWorld({ hashing: { maxConcurrent: 2 } })
+    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 2 } })
     await world.person("ann", "sesam")
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => world.identity.authenticate(basic("ann", `wrong ${i}`), undefined, "10.0.0.66")),
@@ -261,7 +261,7 @@ describe("wrong passwords", () => {
   })
 
   it("are those of the disabled, too, however right they are", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam", { isDisabled: true })
     const statuses: number[] = []
     for (let i = 0; i < 11; i += 1) statuses.push(refusal(await world.identity.authenticate(basic("ann", "sesam"), undefined, home)).status)
@@ -269,7 +269,7 @@ describe("wrong passwords", () => {
   })
 
   it("that are refused do not wait in line for it", async () => {
-    await using world = await identityWorld({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
+    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
     for (let i = 0; i < 10; i += 1) refusal(await world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"))
     const answers = await Promise.all([
       world.identity.authenticate(basic("bob", "wrong"), undefined, "10.0.0.1"),
@@ -283,7 +283,7 @@ describe("wrong passwords", () => {
   })
 
   it("from a crowd do not stand before the right one of somebody who has not failed", async () => {
-    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
+    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     refusal(await world.identity.authenticate(basic("nobody", "wrong"), undefined, "10.0.0.66"))
     let done = 0
@@ -296,7 +296,7 @@ describe("wrong passwords", () => {
   })
 
   it("of strangers do not slow an address that signed in by this name before, nor fill the line before it", async () => {
-    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
+    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     caller(await world.identity.checkPassword("ann", "sesam", home))
     for (let i = 0; i < 30; i += 1) {
@@ -313,7 +313,7 @@ describe("wrong passwords", () => {
   })
 
   it("and right ones of one name at once are few in number, and the same words cost one hash", async () => {
-    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
+    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
     const right = Array.from({ length: 300 }, () => world.identity.checkPassword("ann", "sesam", home))
@@ -330,7 +330,7 @@ describe("wrong passwords", () => {
   })
 
   it("from many addresses slow the name, and the right password still comes through", async () => {
-    await using world = await identityWorld({ hashing: { maxConcurrent: 1 } })
+    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
     for (let i = 0; i < 11; i += 1) refusal(await world.identity.authenticate(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
@@ -345,7 +345,7 @@ describe("wrong passwords", () => {
 
 describe("two hundred people", () => {
   it("sign in at once, while others are served and memory stays within 300 MB", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const hash = await world.identity.hashPassword("sesam")
     const names = Array.from({ length: 200 }, (_, i) => `user${i}`)
     await Promise.all(names.map((name) => world.person(name, null, { passwordHash: hash })))
@@ -373,7 +373,7 @@ describe("two hundred people", () => {
 
 describe("what ends a proof", () => {
   it("ends it at once when a token is revoked or a session is signed out", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     await world.person("ann", "sesam")
     const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
@@ -394,7 +394,7 @@ describe("what ends a proof", () => {
   })
 
   it("is a deletion of the person, and their tokens and sessions are gone", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
@@ -408,7 +408,7 @@ describe("what ends a proof", () => {
   })
 
   it("lets a change that is undone end nothing", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
@@ -421,7 +421,7 @@ describe("what ends a proof", () => {
   })
 
   it("is a disabling, for password, token and session, and enabling brings none of token and session back", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const password = basic("ann", "sesam")
@@ -442,7 +442,7 @@ describe("what ends a proof", () => {
   })
 
   it("is a new password, for the old password and all sessions but the one that changed it", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const old = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
@@ -459,7 +459,7 @@ describe("what ends a proof", () => {
   })
 
   it("is a new password even for who was let in line with the old one", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const identity = world.another({ hashing: { maxConcurrent: 1 } })
     const ann = await world.person("ann", "sesam")
     const passwordHash = await world.identity.hashPassword("geheim")
@@ -474,7 +474,7 @@ describe("what ends a proof", () => {
   })
 
   it("keeps who was checked before a disabling from making a session or token after it", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const who = caller(await identity.checkPassword("ann", "sesam", home))
@@ -487,7 +487,7 @@ describe("what ends a proof", () => {
   })
 
   it("is seen by another process as soon as what it remembers is no longer fresh", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const elsewhere = world.another({ maxCacheAgeMs: 4_000 })
     await world.person("ann", "sesam")
     const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
@@ -500,7 +500,7 @@ describe("what ends a proof", () => {
   })
 
   it("is time: a token's own, and seven days for a session", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
     const { secret, row } = await signIn(world, "ann", "sesam")
@@ -522,7 +522,7 @@ describe("what ends a proof", () => {
   })
 
   it("tells listeners whose it was", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const told: unknown[] = []
     const ann = await world.person("ann", "sesam")
@@ -538,7 +538,7 @@ describe("what ends a proof", () => {
 
 describe("a session", () => {
   it("gets a new secret at every sign-in, and the one that the browser came with ends", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const first = await signIn(world, "ann", "sesam")
     const next = await signIn(world, "ann", "sesam", first.secret)
@@ -548,7 +548,7 @@ describe("a session", () => {
   })
 
   it("ends with all others of the person on request", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const ann = await world.person("ann", "sesam")
     await world.person("bob", "sesam")
     const sessions = [await signIn(world, "ann", "sesam"), await signIn(world, "ann", "sesam")]
@@ -562,7 +562,7 @@ describe("a session", () => {
 
 describe("a token", () => {
   it("has one of three sets of scopes, and an end in the future or none", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     for (const scopes of [["read"], ["read", "write"], ["write", "read"], ["run:12"]]) {
@@ -577,7 +577,7 @@ describe("a token", () => {
   })
 
   it("gives no other token more than it has, nor a longer life", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
     const expiresAt = world.clock.now() + minute
@@ -598,7 +598,7 @@ describe("a token", () => {
   })
 
   it("is deleted by its person only", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     await world.person("boss", "sesam", { isAdmin: true })
     const ann = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
@@ -622,7 +622,7 @@ describe("a token", () => {
   })
 
   it("remembers its last use, written at most once a minute", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
     const { token, row } = await tokenOf(world, caller(await identity.authenticate(basic("ann", "sesam"), undefined, home)))
@@ -646,7 +646,7 @@ describe("a token", () => {
 
 describe("a files token", () => {
   it("opens the files address alone, for five minutes", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, clock } = world
     await world.person("ann", "sesam")
     const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
@@ -662,7 +662,7 @@ describe("a files token", () => {
   })
 
   it("ends with the proof that it was made by, and has its scopes", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
@@ -684,7 +684,7 @@ describe("a files token", () => {
   })
 
   it("is not needed there by who has another proof, but a run's token opens no files", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const who = caller(await world.identity.authenticateForFiles(basic("ann", "sesam"), home))
     const { token } = await tokenOf(world, who, { scopes: ["run:1"] })
@@ -695,7 +695,7 @@ describe("a files token", () => {
 
 describe("people", () => {
   it("begin with one administrator, whose generated password is told before it counts", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const told: string[] = []
     const both = await Promise.all([
       world.identity.ensureAdmin(undefined, (password) => told.push(password)),
@@ -711,13 +711,13 @@ describe("people", () => {
   })
 
   it("begin with an administrator of the given password, and nothing is generated", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     assert.equal(await world.identity.ensureAdmin("sesam"), undefined)
     caller(await world.identity.authenticate(basic("admin", "sesam"), undefined, home))
   })
 
   it("have names of the right form that are never given again", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const ann = await world.person("ann", "sesam")
     for (const name of ["", "Ann", "a..b", "-a", ".a", "a/b", "a b", "ann\0", "аnn", "a".repeat(65)]) {
       await assert.rejects(world.person(name, null), { code: "invalid", field: "UserName" })
@@ -740,7 +740,7 @@ describe("people", () => {
   })
 
   it("always keep an administrator who can sign in", async () => {
-    await using world = await identityWorld()
+    await using world = await createIdentityFixture()
     const { identity, store } = world
     const boss = await world.person("boss", "x", { isAdmin: true })
     const idle = await world.person("idle", "x", { isAdmin: true, isDisabled: true })

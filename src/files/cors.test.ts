@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { FilesWorld } from "../../test/fixtures/files-world.ts"
+import { TestFilesServer } from "../../test/fixtures/files-server.ts"
 
 const origin = "http://localhost:8080"
-let shared: FilesWorld
-let closed: FilesWorld
+let shared: TestFilesServer
+let closed: TestFilesServer
 before(async () => {
-  shared = await FilesWorld.start({ allowedOrigin: origin })
-  closed = await FilesWorld.start()
+  shared = await TestFilesServer.start({ allowedOrigin: origin })
+  closed = await TestFilesServer.start()
 })
 after(async () => {
   await shared[Symbol.asyncDispose]()

@@ -2,16 +2,16 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { endpoints, type OperationId, operationIds } from "#contract"
-import { type Answer, ask } from "../api/asking.ts"
-import { openWorld } from "../world.ts"
-import { each, requestFor } from "./requests.ts"
+import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
+import { startTestServer } from "../test-server.ts"
+import { forEachConcurrently, requestFor } from "./requests.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, appsUrl, filesUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = server.quayside
 /** Without a configured base URL the `Host`'s address is here. */
 const here = baseUrl.replace("localhost", "127.0.0.1")
-const ann = await world.person("ann", { IsAdmin: true })
+const ann = await server.person("ann", { IsAdmin: true })
 const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http" } })
 
 /** What a browser tells of a page elsewhere, for each way of being elsewhere. */
@@ -37,7 +37,10 @@ const fromHere: Record<string, string>[] = [
 ]
 
 async function signedIn(): Promise<string> {
-  const answer = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password }, headers: { origin: here } })
+  const answer = await sendRequest(baseUrl, "POST", "/session", {
+    body: { UserName: "ann", Password: ann.password },
+    headers: { origin: here },
+  })
   assert.equal(answer.status, 200, answer.text)
   return String(answer.headers["set-cookie"]).split(";")[0] as string
 }
@@ -53,17 +56,17 @@ const proofs: Record<string, Record<string, string>> = {
 
 const writing = operationIds.filter((operation) => endpoints[operation].method !== "GET")
 
-function call(operation: OperationId, headers: Record<string, string>, prefix = ""): Promise<Answer> {
+function call(operation: OperationId, headers: Record<string, string>, prefix = ""): Promise<HttpAnswer> {
   const { method, path, body } = requestFor(operation, { id: image.ID })
-  return ask(baseUrl, method, prefix + path, { body, headers })
+  return sendRequest(baseUrl, method, prefix + path, { body, headers })
 }
 
-const isRefusedAsElsewhere = ({ status, body }: Answer) => status === 403 && /elsewhere|must carry Origin/.test(String(body.msg))
+const isRefusedAsElsewhere = ({ status, body }: HttpAnswer) => status === 403 && /elsewhere|must carry Origin/.test(String(body.msg))
 
 for (const [proof, proving] of Object.entries(proofs)) {
   test(`every operation that writes refuses a page from elsewhere that carries ${proof}`, async () => {
     for (const [where, headers] of Object.entries(fromElsewhere)) {
-      await each(writing, async (operation) => {
+      await forEachConcurrently(writing, async (operation) => {
         const answer = await call(operation, { ...proving, ...headers }, operation.length % 2 === 0 ? "" : "/admin")
         assert.ok(isRefusedAsElsewhere(answer), `${operation} from ${where}: ${answer.status} ${answer.text}`)
       })
@@ -73,12 +76,12 @@ for (const [proof, proving] of Object.entries(proofs)) {
 
 test("what asks for no proof is refused from elsewhere too, before it does anything", async () => {
   for (const headers of Object.values(fromElsewhere)) {
-    const signIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password }, headers })
+    const signIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password }, headers })
     assert.ok(isRefusedAsElsewhere(signIn), signIn.text)
     assert.equal(signIn.headers["set-cookie"], undefined)
-    assert.ok(isRefusedAsElsewhere(await ask(baseUrl, "DELETE", "/session", { headers: { cookie, ...headers } })))
+    assert.ok(isRefusedAsElsewhere(await sendRequest(baseUrl, "DELETE", "/session", { headers: { cookie, ...headers } })))
   }
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers: { cookie } })).status, 200, "the session goes on")
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie } })).status, 200, "the session goes on")
 })
 
 test("a write proved by a session that says nothing of where it comes from is refused, by every operation", async () => {
@@ -105,7 +108,7 @@ test("nothing was changed by any of them, and no refusal of another kind hid it"
 
 test("reads are answered whoever leads here, and no other origin is let in to see the answer", async () => {
   for (const headers of Object.values(fromElsewhere)) {
-    const answer = await ask(baseUrl, "GET", "/whoami", { headers: { ...proofs["a token"], ...headers } })
+    const answer = await sendRequest(baseUrl, "GET", "/whoami", { headers: { ...proofs["a token"], ...headers } })
     assert.equal(answer.status, 200, answer.text)
     const shared = Object.keys(answer.headers).filter((name) => name.startsWith("access-control-"))
     assert.deepEqual(shared, [])

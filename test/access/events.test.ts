@@ -1,36 +1,36 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { bearerAuth, createClient, type ServerEvent } from "#client"
-import { listen } from "../api/listening.ts"
-import { castNames, openStage } from "./stage.ts"
-import type { About, Step, Story } from "./steps.ts"
-import { stories, storiesAlone } from "./stories.ts"
+import { recordEvents } from "../api/event-recorder.ts"
+import { eventScenarios, isolatedEventScenarios } from "./event-scenarios.ts"
+import type { EventScenario, ExpectedEvent, Step } from "./event-steps.ts"
+import { personNames, startPopulatedServer } from "./populated-server.ts"
 
-const stage = await openStage()
-after(() => stage[Symbol.asyncDispose]())
-const { world, people } = stage
-const { baseUrl } = world.quayside
+const server = await startPopulatedServer()
+after(() => server[Symbol.asyncDispose]())
+const { server: testServer, people } = server
+const { baseUrl } = testServer.quayside
 
 /** Everybody, and by another proof those whose streams must be the same. */
-const readers = new Map<string, Awaited<ReturnType<typeof listen>>>()
-for (const name of castNames) readers.set(name, await listen(people[name].client))
-const una = await world.person("una")
-await world.acquaint(una, people.bob)
-readers.set("una", await listen(una.client))
+const readers = new Map<string, Awaited<ReturnType<typeof recordEvents>>>()
+for (const name of personNames) readers.set(name, await recordEvents(people[name].client))
+const una = await testServer.person("una")
+await testServer.acquaint(una, people.bob)
+readers.set("una", await recordEvents(una.client))
 for (const name of ["ann", "boss"] as const) {
   const { Token } = await people[name].client.createToken({ body: { Name: "reads", Scopes: ["read"] } })
-  readers.set(`${name}, who only reads`, await listen(createClient({ baseUrl, authorization: bearerAuth(Token) })))
+  readers.set(`${name}, who only reads`, await recordEvents(createClient({ baseUrl, authorization: bearerAuth(Token) })))
 }
 after(() => Promise.all([...readers.values()].map((each) => each[Symbol.asyncDispose]())))
 
 /** So that no run but the one of which that is told has to fetch its image. */
-const { ID: fetching } = await people.ann.client.createProject({ body: { ProjectName: "n", Type: "http", ImageID: stage.imageId } })
+const { ID: fetching } = await people.ann.client.createProject({ body: { ProjectName: "n", Type: "http", ImageID: server.imageId } })
 await people.ann.client.startRun({ body: { ProjectID: fetching } })
 // A run that can write to a home keeps the datasets in it from being handed over.
 await people.ann.client.stopRun({ query: { ProjectID: fetching } })
 for (const name of ["ann", "boss"]) await readers.get(name)?.until(`project.created ${fetching}`)
 
-/** An event as the stories speak of it; what else it tells is there for all to see. */
+/** An event as the eventScenarios speak of it; what else it tells is there for all to see. */
 function spoken({ event, data }: ServerEvent): string {
   const { ID: _own, ProjectID, State, Reason, ...more } = data as ServerEvent["data"] & { Reason?: { code: string; msg: string } | null }
   const [type, verb] = event.split(".")
@@ -64,8 +64,8 @@ async function settled(): Promise<Map<string, Map<string, string[]>>> {
 }
 
 interface Told {
-  story: Story
-  things: About[]
+  story: EventScenario
+  things: ExpectedEvent[]
   wrong: string[]
 }
 
@@ -88,14 +88,14 @@ await settled()
  * All of these at the same time, one step after the other: between two steps everybody is told all
  * of the first.
  */
-async function tell(stories: readonly Story[]): Promise<Told[]> {
-  const tales = stories.map((story): Told => ({ story, things: [], wrong: [] }))
-  const most = Math.max(...stories.map(({ steps }) => steps.length))
+async function tell(eventScenarios: readonly EventScenario[]): Promise<Told[]> {
+  const tales = eventScenarios.map((story): Told => ({ story, things: [], wrong: [] }))
+  const most = Math.max(...eventScenarios.map(({ steps }) => steps.length))
   for (let i = 0; i < most; i += 1) {
     const under = tales.filter(({ story }) => story.steps[i])
     await Promise.all(
       under.map(async ({ story, things }) => {
-        const made = await (story.steps[i] as Step).does(stage, things)
+        const made = await (story.steps[i] as Step).does(server, things)
         if (made) things.push(made)
       }),
     )
@@ -106,8 +106,8 @@ async function tell(stories: readonly Story[]): Promise<Told[]> {
   return tales
 }
 
-const told = await tell(stories)
-for (const story of storiesAlone) told.push(...(await tell([story])))
+const told = await tell(eventScenarios)
+for (const story of isolatedEventScenarios) told.push(...(await tell([story])))
 
 for (const { story, wrong } of told) {
   test(`of ${story.says} everybody is told what they may see, and nothing else`, () => assert.deepEqual(wrong, []))

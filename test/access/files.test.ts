@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
-import { type Answer, ask } from "../api/asking.ts"
-import { give, takeBack } from "./giving.ts"
-import { each } from "./requests.ts"
-import { type CastName, openStage } from "./stage.ts"
+import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
+import { createGrant, deleteGrant } from "./grants.ts"
+import { type PersonName, startPopulatedServer } from "./populated-server.ts"
+import { forEachConcurrently } from "./requests.ts"
 
 /**
  * What a path is to somebody, by the specification: a home and a dataset of one's own, one that is
@@ -13,18 +13,18 @@ import { type CastName, openStage } from "./stage.ts"
  */
 type Level = "none" | "passage" | "read" | "write"
 
-const stage = await openStage()
-after(() => stage[Symbol.asyncDispose]())
-const { world, people } = stage
-const { filesUrl, baseUrl } = world.quayside
+const server = await startPopulatedServer()
+after(() => server[Symbol.asyncDispose]())
+const { server: testServer, people } = server
+const { filesUrl, baseUrl } = testServer.quayside
 
 const dav = (
   who: string | undefined,
   method: string,
   path: string,
   more: { body?: string; headers?: Record<string, string> } = {},
-): Promise<Answer> =>
-  ask(filesUrl, method, path, {
+): Promise<HttpAnswer> =>
+  sendRequest(filesUrl, method, path, {
     as: who,
     body: more.body,
     headers: { ...more.headers, ...(more.body === undefined ? {} : { "content-type": "text/plain" }) },
@@ -39,7 +39,7 @@ const gwensReading = bearerAuth((await people.gwen.client.createToken({ body: { 
 const gwensForRun = bearerAuth((await people.gwen.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
 const gwensForFiles = bearerAuth((await people.gwen.client.createFilesToken()).Token)
 
-type Caller = CastName | "readOnly" | "forRun" | "forFiles" | "gwensReading" | "gwensForRun" | "gwensForFiles"
+type Caller = PersonName | "readOnly" | "forRun" | "forFiles" | "gwensReading" | "gwensForRun" | "gwensForFiles"
 /** Whoever is granted `write` writes; `use` and `read` read. */
 const granted = { gwen: "write", guy: "read", gil: "read", mia: "none" } as const
 const none = { gwen: "none", guy: "none", gil: "none" } as const
@@ -85,7 +85,7 @@ const places: Record<string, { path: string; levels: Partial<Record<Caller, Leve
 interface Dataset {
   published?: true
   deleted?: true
-  given?: Omit<Parameters<typeof give>[3], "by">
+  given?: Omit<Parameters<typeof createGrant>[3], "by">
   takenBack?: true
 }
 const datasets: Record<string, Dataset> = {
@@ -106,10 +106,10 @@ const datasets: Record<string, Dataset> = {
 }
 for (const [AccessInfo, { published, deleted, given, takenBack }] of Object.entries(datasets)) {
   const fields = { Name: AccessInfo, AccessInfo, UserName: "ann", IsPublished: published === true }
-  const { ID } = await world.admin.createData({ body: fields })
-  if (given) await give(stage, "data", { id: ID }, { by: "ann", ...given })
-  if (takenBack) await takeBack(stage, "data", { id: ID }, "ann")
-  if (deleted) await world.admin.deleteData({ query: { ID } })
+  const { ID } = await testServer.admin.createData({ body: fields })
+  if (given) await createGrant(server, "data", { id: ID }, { by: "ann", ...given })
+  if (takenBack) await deleteGrant(server, "data", { id: ID }, "ann")
+  if (deleted) await testServer.admin.deleteData({ query: { ID } })
 }
 for (const { path } of Object.values(places)) await dav(boss, "MKCOL", path)
 
@@ -125,7 +125,7 @@ const callers: Record<string, string> = {
 /** Whose proof it is. */
 const ownerOf = (caller: string): string => {
   if (caller.startsWith("gwens")) return "gwen"
-  return callers[caller] === people[caller as CastName]?.authorization ? caller : "ann"
+  return callers[caller] === people[caller as PersonName]?.authorization ? caller : "ann"
 }
 const onlyReads = (caller: string) => caller === "readOnly" || caller === "gwensReading"
 const opensRuns = (caller: string) => caller === "forRun" || caller === "gwensForRun"
@@ -211,7 +211,7 @@ for (const [method, how] of Object.entries(methods)) {
       Object.entries(levels).map(([caller, level]) => ({ says, path, caller, level })),
     )
     const wrong: string[] = []
-    await each(cases, async ({ says, path, caller, level }) => {
+    await forEachConcurrently(cases, async ({ says, path, caller, level }) => {
       const status = expected(level, caller, how)
       // What is refused changes nothing, and neither does what reads: those share their files.
       const isShared = status >= 300 || (how.reads === true && !how.ownOnly)
@@ -223,7 +223,7 @@ for (const [method, how] of Object.entries(methods)) {
       if (level === "none") {
         const never = { file: "/users/never/f.txt", directory: "/users/never/d", absent: "/users/never/a.txt", own: at.own }
         const missing = await dav(callers[caller], ...how.ask(never))
-        const words = ({ status: told, body }: Answer) => `${told} ${body.msg} ${body.code}`
+        const words = ({ status: told, body }: HttpAnswer) => `${told} ${body.msg} ${body.code}`
         if (words(answer) !== words(missing)) wrong.push(`${caller} at ${says}: ${words(answer)}, and of what never was ${words(missing)}`)
       }
     })
@@ -292,9 +292,9 @@ test("the hidden place is nobody's, administrators included", async () => {
 test("no proof and every wrong proof is 401 for every method, with Basic in WWW-Authenticate", async () => {
   const revoked = await people.bob.client.createToken({ body: { Name: "gone" } })
   await people.bob.client.deleteToken({ query: { ID: revoked.ID } })
-  await world.admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })
-  const zoe = await world.admin.readUser({ query: { UserName: "zoe" } })
-  await world.admin.updateUser({ body: { ID: zoe.ID, IsDisabled: true } })
+  await testServer.admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })
+  const zoe = await testServer.admin.readUser({ query: { UserName: "zoe" } })
+  await testServer.admin.updateUser({ body: { ID: zoe.ID, IsDisabled: true } })
   const proofs = [
     undefined,
     basicAuth("ann", "wrong"),
@@ -315,8 +315,8 @@ test("no proof and every wrong proof is 401 for every method, with Basic in WWW-
 })
 
 test("a token for files opens neither the API nor a run, and a session's cookie opens no file", async () => {
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { as: forFiles })).status, 401)
-  const { headers } = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: people.ann.password } })
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { as: forFiles })).status, 401)
+  const { headers } = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: people.ann.password } })
   const cookie = String(headers["set-cookie"]).split(";")[0] as string
   assert.equal((await dav(undefined, "GET", "/users/ann/plain", { headers: { cookie } })).status, 401)
 })

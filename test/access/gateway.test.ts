@@ -4,11 +4,11 @@ import { request } from "node:http"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basicAuth, bearerAuth } from "#client"
-import { type Answer, ask } from "../api/asking.ts"
-import { over, soonOver } from "../fixtures/soon-over.ts"
+import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
+import { untilExpired, withSoonExpiring } from "../fixtures/expiry.ts"
 import { type Cell, standings } from "./expectations.ts"
-import { each } from "./requests.ts"
-import { type CastName, openStage, scenarios } from "./stage.ts"
+import { type PersonName, scenarios, startPopulatedServer } from "./populated-server.ts"
+import { forEachConcurrently } from "./requests.ts"
 
 /**
  * Who opens a run, by hand from the specification: its starter, and whom the run itself is granted
@@ -18,13 +18,13 @@ import { type CastName, openStage, scenarios } from "./stage.ts"
 //              starter write use read projectOwner other admin
 const opens = "ok ok ok -- -- -- --".split(" ") as Cell[]
 
-const stage = await openStage()
-after(() => stage[Symbol.asyncDispose]())
-const { world, people } = stage
-const { baseUrl, appsUrl } = world.quayside
+const server = await startPopulatedServer()
+after(() => server[Symbol.asyncDispose]())
+const { server: testServer, people } = server
+const { baseUrl, appsUrl } = testServer.quayside
 const never = "999999999"
 
-const tokenOf = async (who: CastName, scopes: string[]) =>
+const tokenOf = async (who: PersonName, scopes: string[]) =>
   bearerAuth((await people[who].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token)
 
 /** The status of a WebSocket's opening: 101 when it opened. */
@@ -49,12 +49,12 @@ async function socketStatus(path: string, as: string | undefined): Promise<numbe
 const runs = await Promise.all(
   scenarios
     .filter(({ type }) => type === "run")
-    .map(async ({ says, make, standing, isDeleted, askers = Object.keys(standing) as CastName[] }) => {
-      return { says, thing: await make(stage), isOver: isDeleted === true, standing, askers }
+    .map(async ({ says, make, standing, isDeleted, askers = Object.keys(standing) as PersonName[] }) => {
+      return { says, thing: await make(server), isOver: isDeleted === true, standing, askers }
     }),
 )
 /** Whether this person may open a run in this state, by the table above. */
-const mayOpen = ({ isOver, standing }: (typeof runs)[number], who: CastName): boolean =>
+const mayOpen = ({ isOver, standing }: (typeof runs)[number], who: PersonName): boolean =>
   !isOver && opens[(standings.run as readonly string[]).indexOf(standing[who] ?? "")] === "ok"
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -62,12 +62,12 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 for (const run of runs) {
   const { says, thing, standing, askers } = run
   test(`a run ${says} is opened by whoever may, with every method and by WebSocket, and is nowhere for all others`, async () => {
-    await each(askers, async (caller) => {
+    await forEachConcurrently(askers, async (caller) => {
       const may = mayOpen(run, caller)
       const what = standing[caller]
       const as = people[caller].authorization
       for (const method of methods) {
-        const [answer, missing] = await Promise.all([thing.id, never].map((id) => ask(appsUrl, method, `/run/${id}/echo`, { as })))
+        const [answer, missing] = await Promise.all([thing.id, never].map((id) => sendRequest(appsUrl, method, `/run/${id}/echo`, { as })))
         if (may) assert.equal(answer?.status, 200, `${caller} (${what}) ${method}: ${answer?.text}`)
         else
           assert.deepEqual([answer?.status, answer?.body.msg], [404, missing?.body.msg], `${caller} (${what}) ${method}: ${answer?.text}`)
@@ -77,7 +77,7 @@ for (const run of runs) {
   })
 
   test(`a run ${says} is opened by the proofs that may open it, by HTTP and by WebSocket alike`, async () => {
-    await each(askers, async (caller) => {
+    await forEachConcurrently(askers, async (caller) => {
       const { authorization, password } = people[caller]
       const opened = mayOpen(run, caller) ? 200 : 404
       const proofs: Record<string, [as: string, status: number]> = {
@@ -89,7 +89,7 @@ for (const run of runs) {
       }
       for (const [kind, [as, status]] of Object.entries(proofs)) {
         const where = `${caller} (${standing[caller]}) with ${kind}`
-        assert.equal((await ask(appsUrl, "GET", `/run/${thing.id}/echo`, { as })).status, status, where)
+        assert.equal((await sendRequest(appsUrl, "GET", `/run/${thing.id}/echo`, { as })).status, status, where)
         assert.equal(await socketStatus(`/run/${thing.id}/any`, as), status === 200 ? 101 : status, `${where}, by WebSocket`)
       }
     })
@@ -112,7 +112,7 @@ test("a token opens the run that it is for, if it is its maker's to open, and no
     [await tokenOf("ann", ["read"]), id, 404],
   ]
   for (const [as, run, status] of cases) {
-    assert.equal((await ask(appsUrl, "GET", `/run/${run}/`, { as })).status, status)
+    assert.equal((await sendRequest(appsUrl, "GET", `/run/${run}/`, { as })).status, status)
     assert.equal(await socketStatus(`/run/${run}/x`, as), status === 200 ? 101 : status)
   }
 })
@@ -120,13 +120,13 @@ test("a token opens the run that it is for, if it is its maker's to open, and no
 test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSocket, whether there is a run or not", async () => {
   const revoked = await people.ann.client.createToken({ body: { Name: "r" } })
   await people.ann.client.deleteToken({ query: { ID: revoked.ID } })
-  const gone = await world.person("gone")
-  await world.admin.deleteUser({ query: { ID: (await world.admin.readUser({ query: { UserName: "gone" } })).ID } })
-  const out = await world.person("out")
-  const { ID } = await world.admin.readUser({ query: { UserName: "out" } })
-  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
-  const expiring = await soonOver((ExpiresAt) => people.ann.client.createToken({ body: { Name: "e", ExpiresAt } }))
-  await over(String(expiring.ExpiresAt))
+  const gone = await testServer.person("gone")
+  await testServer.admin.deleteUser({ query: { ID: (await testServer.admin.readUser({ query: { UserName: "gone" } })).ID } })
+  const out = await testServer.person("out")
+  const { ID } = await testServer.admin.readUser({ query: { UserName: "out" } })
+  await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const expiring = await withSoonExpiring((ExpiresAt) => people.ann.client.createToken({ body: { Name: "e", ExpiresAt } }))
+  await untilExpired(String(expiring.ExpiresAt))
   const forFiles = (await people.ann.client.createFilesToken()).Token
   const proofs = [
     out.authorization,
@@ -145,7 +145,7 @@ test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSo
     // Passwords cost a hash each, and are slowed down.
     const kinds = as?.startsWith("Basic") ? [id] : runs.map(({ thing }) => thing.id)
     for (const run of [...kinds, never]) {
-      const answer = await ask(appsUrl, "GET", `/run/${run}/`, { as })
+      const answer = await sendRequest(appsUrl, "GET", `/run/${run}/`, { as })
       assert.equal(answer.status, 401, `${as}: ${answer.text}`)
       assert.match(String(answer.headers["www-authenticate"]), /^Bearer/)
       assert.equal(await socketStatus(`/run/${run}/x`, as), 401)
@@ -162,7 +162,11 @@ test("a page from elsewhere asks nothing at a run's path, by HTTP and by WebSock
     { "sec-fetch-site": "cross-site" },
   ] as Record<string, string>[]) {
     for (const method of methods) {
-      assert.equal((await ask(appsUrl, method, `/run/${id}/echo`, { as, headers })).status, 403, `${method} ${JSON.stringify(headers)}`)
+      assert.equal(
+        (await sendRequest(appsUrl, method, `/run/${id}/echo`, { as, headers })).status,
+        403,
+        `${method} ${JSON.stringify(headers)}`,
+      )
     }
     const { status } = await openSocket(`${appsUrl}/run/${id}/x`, { authorization: as, ...headers })
     assert.equal(status, 403)
@@ -173,7 +177,7 @@ test("a page from elsewhere asks nothing at a run's path, by HTTP and by WebSock
 class Browser {
   readonly #cookies = new Map<string, string>()
 
-  async visit(address: string, headers: Record<string, string> = {}): Promise<Answer & { location: string }> {
+  async visit(address: string, headers: Record<string, string> = {}): Promise<HttpAnswer & { location: string }> {
     const { host, hostname, port, pathname, search } = new URL(address)
     const cookie = [...this.#cookies]
       .filter(([key]) => key.startsWith(`${hostname} `))
@@ -216,8 +220,8 @@ class Browser {
 
 const tab = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none", accept: "text/html" }
 
-async function signedIn(who: CastName): Promise<Browser> {
-  const { headers, text } = await ask(baseUrl, "POST", "/session", { body: { UserName: who, Password: people[who].password } })
+async function signedIn(who: PersonName): Promise<Browser> {
+  const { headers, text } = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: who, Password: people[who].password } })
   const browser = new Browser()
   for (const set of headers["set-cookie"] ?? []) browser.keep("localhost", set)
   assert.ok(headers["set-cookie"], text)
@@ -225,7 +229,7 @@ async function signedIn(who: CastName): Promise<Browser> {
 }
 
 /** All redirects followed, as a tab does: the addresses and the last answer. */
-async function follow(browser: Browser, address: string): Promise<{ addresses: string[]; last: Answer }> {
+async function follow(browser: Browser, address: string): Promise<{ addresses: string[]; last: HttpAnswer }> {
   const addresses = [address]
   for (;;) {
     const last = await browser.visit(addresses.at(-1) as string, tab)
@@ -244,7 +248,7 @@ test("a browser comes to a run by /open exactly when its person may, and learns 
       const missing = await follow(browser, `${baseUrl}/open?ID=${never}`)
       assert.equal(last.status, may && !isOver ? 200 : 404, `${caller} (${what}) ${says}: ${addresses.join(" → ")}`)
       // Who may open it is told that it is over; for everybody else it is not there.
-      if (may && isOver) assert.match(last.text, /This run (is over|failed)/, `${caller} (${what}) ${says}`)
+      if (may && isOver) assert.match(last.text, /This run (is untilExpired|failed)/, `${caller} (${what}) ${says}`)
       if (!may) assert.deepEqual([last.text, addresses.length], [missing.last.text, 1])
     }
   }
@@ -282,7 +286,7 @@ test("nobody's session of one run, and no proof of another kind, opens a run's o
 })
 
 /** What is open, and how to see that it ended. */
-async function opened(who: CastName, run: number, authorization: string): Promise<Promise<unknown>[]> {
+async function opened(who: PersonName, run: number, authorization: string): Promise<Promise<unknown>[]> {
   const { socket } = await openSocket(`${appsUrl}/run/${run}/x`, { authorization })
   assert.ok(socket, who)
   const streams = [
@@ -309,8 +313,8 @@ async function streamEnds(base: string, path: string, authorization: string): Pr
 
 test("sockets, streams and followed logs that are open end when the grant is withdrawn, in whatever way, and nobody else's", async () => {
   const { bob, mia, gwen, guy, gil } = people
-  const { createGrant, deleteGrant, createGroup, updateGroup, deleteGroup } = world.admin
-  const own = await people.ann.client.createProject({ body: { ProjectName: "w", Type: "http", ImageID: stage.imageId } })
+  const { createGrant, deleteGrant, createGroup, updateGroup, deleteGroup } = testServer.admin
+  const own = await people.ann.client.createProject({ body: { ProjectName: "w", Type: "http", ImageID: server.imageId } })
   const run = await people.ann.client.startRun({ body: { ProjectID: own.ID } })
   const on = { RunID: run.ID, Access: "write" } as const
   const byName = await createGrant({ body: { ...on, UserName: "gwen" } })
@@ -322,7 +326,7 @@ test("sockets, streams and followed logs that are open end when the grant is wit
       return group.ID
     }),
   )
-  const open = async (who: CastName) => {
+  const open = async (who: PersonName) => {
     const { socket } = await openSocket(`${appsUrl}/run/${run.ID}/x`, { authorization: people[who].authorization })
     assert.ok(socket, who)
     const streams = await Promise.all([
@@ -339,16 +343,18 @@ test("sockets, streams and followed logs that are open end when the grant is wit
     await createGrant({ body: { ...on, UserName: "gil", Until } })
     return open("gil")
   }
-  all.push(await soonOver(until, 2_000))
+  all.push(await withSoonExpiring(until, 2_000))
   await deleteGrant({ query: { ID: byName.ID } })
   // What only reads opens nothing.
   await createGrant({ body: { RunID: run.ID, UserName: "guy", Access: "read" } })
   await updateGroup({ body: { ID: crews[1] as number, Members: [] } })
   await deleteGroup({ query: { ID: crews[0] as number } })
-  await Promise.all(all.map((each, i) => Promise.all(each).catch((cause) => assert.fail(`${names[i]}: ${cause}`))))
+  await Promise.all(
+    all.map((forEachConcurrently, i) => Promise.all(forEachConcurrently).catch((cause) => assert.fail(`${names[i]}: ${cause}`))),
+  )
   for (const who of [bob, mia, gwen, guy, gil]) {
-    assert.equal((await ask(appsUrl, "GET", `/run/${run.ID}/echo`, { as: who.authorization })).status, 404, who.userName)
-    const logs = await ask(baseUrl, "GET", `/running_project/logs?ID=${run.ID}`, { as: who.authorization })
+    assert.equal((await sendRequest(appsUrl, "GET", `/run/${run.ID}/echo`, { as: who.authorization })).status, 404, who.userName)
+    const logs = await sendRequest(baseUrl, "GET", `/running_project/logs?ID=${run.ID}`, { as: who.authorization })
     assert.equal(logs.status, who === guy ? 403 : 404, who.userName)
   }
   assert.equal(owners.readyState, WebSocket.OPEN)
@@ -359,11 +365,11 @@ test("sockets, streams, followed logs and events that are open end when the proo
   const ends: Record<string, (token: { ID: number }) => Promise<unknown>> = {
     "the token is revoked": ({ ID }) => people.mia.client.deleteToken({ query: { ID } }),
     "the person is disabled": async () => {
-      const { ID } = await world.admin.readUser({ query: { UserName: "mia" } })
-      await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+      const { ID } = await testServer.admin.readUser({ query: { UserName: "mia" } })
+      await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
     },
   }
-  const project = await people.mia.client.createProject({ body: { ProjectName: "m", Type: "http", ImageID: stage.imageId } })
+  const project = await people.mia.client.createProject({ body: { ProjectName: "m", Type: "http", ImageID: server.imageId } })
   const run = await people.mia.client.startRun({ body: { ProjectID: project.ID } })
   for (const [why, end] of Object.entries(ends)) {
     const token = await people.mia.client.createToken({ body: { Name: "open" } })
@@ -380,16 +386,16 @@ test("what is open to a browser ends when it signs out", async () => {
   const { socket } = await openSocket(`${appsUrl}/x`, { host, origin, cookie: browser.cookiesOf(origin) })
   assert.ok(socket)
   const closed = once(socket, "close", { signal: AbortSignal.timeout(20_000) })
-  await ask(baseUrl, "DELETE", "/session", { headers: { cookie: browser.cookiesOf(baseUrl), "sec-fetch-site": "same-origin" } })
+  await sendRequest(baseUrl, "DELETE", "/session", { headers: { cookie: browser.cookiesOf(baseUrl), "sec-fetch-site": "same-origin" } })
   await closed
   assert.equal((await browser.visit(`${origin}/echo`)).status, 401)
 })
 
 test("asking many at once for what is another's opens nothing", async () => {
-  await each(
+  await forEachConcurrently(
     Array.from({ length: 100 }, (_, i) => i),
     async (i) => {
-      assert.equal((await ask(appsUrl, "GET", `/run/${i % 2 === 0 ? id : never}/`, { as: people.bob.authorization })).status, 404)
+      assert.equal((await sendRequest(appsUrl, "GET", `/run/${i % 2 === 0 ? id : never}/`, { as: people.bob.authorization })).status, 404)
     },
   )
 })

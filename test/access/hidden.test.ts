@@ -1,27 +1,27 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { type OperationId, operationIds } from "#contract"
-import { type Answer, ask } from "../api/asking.ts"
-import { queriesOf } from "../fixtures/queries.ts"
+import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
+import { recordQueries } from "../fixtures/recorded-queries.ts"
 import { expectations, type Named, standings, type ThingType } from "./expectations.ts"
-import { nobodys, requestFor, told } from "./requests.ts"
-import { openStage, scenarios } from "./stage.ts"
+import { scenarios, startPopulatedServer } from "./populated-server.ts"
+import { missingResource, requestFor, summarize } from "./requests.ts"
 
 /**
  * For bob these are hidden: one live thing of each type, that nobody but its owner and
  * administrators see.
  */
-const stage = await openStage()
-after(() => stage[Symbol.asyncDispose]())
-const { baseUrl } = stage.world.quayside
-const bob = stage.people.bob.authorization
+const server = await startPopulatedServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.server.quayside
+const bob = server.people.bob.authorization
 
 const hidden = new Map<ThingType, Named>()
 for (const scenario of scenarios) {
   if (scenario.standing.bob === "other" && !scenario.isDeleted && !hidden.has(scenario.type))
-    hidden.set(scenario.type, await scenario.make(stage))
+    hidden.set(scenario.type, await scenario.make(server))
 }
-hidden.set("user", { id: (await stage.world.admin.readUser({ query: { UserName: "ann" } })).ID })
+hidden.set("user", { id: (await server.server.admin.readUser({ query: { UserName: "ann" } })).ID })
 
 const cases = operationIds.flatMap((operation): { operation: OperationId; thing: Named }[] => {
   const expectation = expectations[operation]
@@ -52,19 +52,19 @@ const attempts: Record<string, { headers?: (thing: Named) => Record<string, stri
   OPTIONS: { method: "OPTIONS" },
 }
 
-function attempt(operation: OperationId, thing: Named, what: string): Promise<Answer> {
+function attempt(operation: OperationId, thing: Named, what: string): Promise<HttpAnswer> {
   const { headers, body: more, query, method: other } = attempts[what] as (typeof attempts)[string]
   const { method, path, body } = requestFor(operation, thing)
   const target = query === undefined ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`
   const whole = body && more ? { ...body, ...more } : body
-  return ask(baseUrl, other ?? method, target, { as: bob, body: whole, headers: headers?.(thing) ?? {} })
+  return sendRequest(baseUrl, other ?? method, target, { as: bob, body: whole, headers: headers?.(thing) ?? {} })
 }
 
 for (const what of Object.keys(attempts)) {
   test(`a hidden thing and none are answered alike by every operation, with ${what}`, async () => {
     for (const { operation, thing } of cases) {
-      const [there, never] = [await attempt(operation, thing, what), await attempt(operation, nobodys, what)]
-      assert.equal(told(there, thing), told(never, nobodys), operation)
+      const [there, never] = [await attempt(operation, thing, what), await attempt(operation, missingResource, what)]
+      assert.equal(summarize(there, thing), summarize(never, missingResource), operation)
       if (what === "nothing more") assert.notEqual(there.status, 200, operation)
     }
   })
@@ -73,8 +73,8 @@ for (const what of Object.keys(attempts)) {
 test("a hidden thing and none cost the same queries at every operation, so that time tells no more than words", async () => {
   const wrong: string[] = []
   for (const { operation, thing } of cases) {
-    const there = await queriesOf(() => attempt(operation, thing, "nothing more"))
-    const never = await queriesOf(() => attempt(operation, nobodys, "nothing more"))
+    const there = await recordQueries(() => attempt(operation, thing, "nothing more"))
+    const never = await recordQueries(() => attempt(operation, missingResource, "nothing more"))
     if (there.join("\n") !== never.join("\n"))
       wrong.push(`${operation}: ${there.length} and ${never.length}\n${there.join("\n")}\n--\n${never.join("\n")}`)
   }
@@ -82,7 +82,7 @@ test("a hidden thing and none cost the same queries at every operation, so that 
 })
 
 test("a body that names what is hidden, missing or deleted is refused in the same words and at the same cost", async () => {
-  const { ann } = stage.people
+  const { ann } = server.people
   const image = await ann.client.createImage({ body: { Name: "x", Image: "fake/http" } })
   const data = await ann.client.createData({ body: { Name: "x" } })
   const [goneImage, goneData] = [
@@ -91,13 +91,13 @@ test("a body that names what is hidden, missing or deleted is refused in the sam
   ]
   await ann.client.deleteImage({ query: { ID: goneImage.ID } })
   await ann.client.deleteData({ query: { ID: goneData.ID } })
-  const own = await stage.people.bob.client.createProject({ body: { ProjectName: "own", Type: "http", ImageID: stage.imageId } })
+  const own = await server.people.bob.client.createProject({ body: { ProjectName: "own", Type: "http", ImageID: server.imageId } })
   const project = { ProjectName: "p", Type: "http" }
   const bodies: Record<string, [ids: number[], (id: number) => [method: string, path: string, body: object]]> = {
     "a new project's image": [[image.ID, goneImage.ID], (id) => ["POST", "/project", { ...project, ImageID: id }]],
     "a new project's dataset": [
       [data.ID, goneData.ID],
-      (id) => ["POST", "/project", { ...project, ImageID: stage.imageId, TrainData: [{ ID: id }] }],
+      (id) => ["POST", "/project", { ...project, ImageID: server.imageId, TrainData: [{ ID: id }] }],
     ],
     "a project's new image": [[image.ID, goneImage.ID], (id) => ["PUT", "/project", { ID: own.ID, Image: { ID: id } }]],
     "a project's new dataset": [[data.ID, goneData.ID], (id) => ["PUT", "/project", { ID: own.ID, TrainData: [{ Data: { ID: id } }] }]],
@@ -105,14 +105,14 @@ test("a body that names what is hidden, missing or deleted is refused in the sam
   for (const [what, [ids, request]] of Object.entries(bodies)) {
     const asking = (id: number) => {
       const [method, path, body] = request(id)
-      return ask(baseUrl, method, path, { as: bob, body })
+      return sendRequest(baseUrl, method, path, { as: bob, body })
     }
-    const never = await asking(nobodys.id)
+    const never = await asking(missingResource.id)
     assert.equal(never.status, 400, `${what}: ${never.text}`)
-    const cost = await queriesOf(() => asking(nobodys.id))
+    const cost = await recordQueries(() => asking(missingResource.id))
     for (const id of ids) {
-      assert.equal(told(await asking(id), { id }), told(never, nobodys), what)
-      assert.deepEqual(await queriesOf(() => asking(id)), cost, what)
+      assert.equal(summarize(await asking(id), { id }), summarize(never, missingResource), what)
+      assert.deepEqual(await recordQueries(() => asking(id)), cost, what)
     }
   }
 })
@@ -120,8 +120,8 @@ test("a body that names what is hidden, missing or deleted is refused in the sam
 test("publishing a project that is hidden costs what publishing none does", async () => {
   const { id } = hidden.get("project") as Named
   for (const more of [{ IsPublic: true }, { GroupName: "nobodys" }]) {
-    const asking = (ID: number) => () => ask(baseUrl, "PUT", "/project", { as: bob, body: { ID, ...more } })
-    assert.deepEqual(await queriesOf(asking(id)), await queriesOf(asking(nobodys.id)))
+    const asking = (ID: number) => () => sendRequest(baseUrl, "PUT", "/project", { as: bob, body: { ID, ...more } })
+    assert.deepEqual(await recordQueries(asking(id)), await recordQueries(asking(missingResource.id)))
   }
 })
 
@@ -146,36 +146,36 @@ test("what is named in a query, a filter or by its project is answered alike, at
   ]
   for (const [method, path, type] of named) {
     const { id } = hidden.get(type) as Named
-    const asking = (ID: number) => ask(baseUrl, method, `${path}${ID}`, { as: bob })
-    assert.equal(told(await asking(id), { id }), told(await asking(nobodys.id), nobodys), `${method} ${path}`)
-    assert.deepEqual(await queriesOf(() => asking(id)), await queriesOf(() => asking(nobodys.id)), `${method} ${path}`)
+    const asking = (ID: number) => sendRequest(baseUrl, method, `${path}${ID}`, { as: bob })
+    assert.equal(summarize(await asking(id), { id }), summarize(await asking(missingResource.id), missingResource), `${method} ${path}`)
+    assert.deepEqual(await recordQueries(() => asking(id)), await recordQueries(() => asking(missingResource.id)), `${method} ${path}`)
   }
 })
 
 test("a run's path that is hidden is answered as none is, at the same cost", async () => {
   const { id } = hidden.get("run") as Named
-  const { appsUrl } = stage.world.quayside
-  const asking = (ID: number) => ask(appsUrl, "GET", `/run/${ID}/echo`, { as: bob })
-  const [there, never] = [await asking(id), await asking(nobodys.id)]
+  const { appsUrl } = server.server.quayside
+  const asking = (ID: number) => sendRequest(appsUrl, "GET", `/run/${ID}/echo`, { as: bob })
+  const [there, never] = [await asking(id), await asking(missingResource.id)]
   assert.deepEqual([there.status, there.text], [404, never.text])
-  const cost = await queriesOf(() => asking(id))
+  const cost = await recordQueries(() => asking(id))
   assert.ok(cost.length > 0, "grants are asked for")
-  assert.deepEqual(cost, await queriesOf(() => asking(nobodys.id)))
+  assert.deepEqual(cost, await recordQueries(() => asking(missingResource.id)))
   const lead = async (ID: number) => {
-    const { status, headers } = await ask(appsUrl, "GET", `/run/${ID}/echo`, {
+    const { status, headers } = await sendRequest(appsUrl, "GET", `/run/${ID}/echo`, {
       headers: { accept: "text/html", "sec-fetch-dest": "document", "sec-fetch-mode": "navigate" },
     })
     return [status, String(headers.location).replace(`ID=${ID}&`, "ID=N&")]
   }
-  assert.deepEqual(await lead(id), await lead(nobodys.id), "a browser is led on alike")
+  assert.deepEqual(await lead(id), await lead(missingResource.id), "a browser is led on alike")
 })
 
 test("opening a run that is hidden costs what opening none does, and is answered alike", async () => {
   const { id } = hidden.get("run") as Named
-  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: "bob-password" } })
+  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: "bob-password" } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
-  const opening = (ID: number) => ask(baseUrl, "GET", `/open?ID=${ID}`, { headers: { cookie, accept: "text/html" } })
-  const [there, never] = [await opening(id), await opening(nobodys.id)]
+  const opening = (ID: number) => sendRequest(baseUrl, "GET", `/open?ID=${ID}`, { headers: { cookie, accept: "text/html" } })
+  const [there, never] = [await opening(id), await opening(missingResource.id)]
   assert.deepEqual([there.status, there.text], [404, never.text])
-  assert.deepEqual(await queriesOf(() => opening(id)), await queriesOf(() => opening(nobodys.id)))
+  assert.deepEqual(await recordQueries(() => opening(id)), await recordQueries(() => opening(missingResource.id)))
 })

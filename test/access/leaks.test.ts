@@ -3,20 +3,20 @@ import { once } from "node:events"
 import { request } from "node:http"
 import { after, test } from "node:test"
 import { type Endpoint, endpoints, operationIds } from "#contract"
-import { type Answer, ask, ids } from "../api/asking.ts"
-import { told } from "./requests.ts"
-import { openStage } from "./stage.ts"
+import { type HttpAnswer, ids, sendRequest } from "../api/http-client.ts"
+import { startPopulatedServer } from "./populated-server.ts"
+import { summarize } from "./requests.ts"
 
 /** Stands in everything of ann's that is private, and never in an answer to somebody else. */
 const canary = "kanarienvogel"
 
-const stage = await openStage({ "mock-gpus": "2" })
-after(() => stage[Symbol.asyncDispose]())
-const { world, people } = stage
-const { baseUrl, filesUrl, appsUrl } = world.quayside
+const server = await startPopulatedServer({ "mock-gpus": "2" })
+after(() => server[Symbol.asyncDispose]())
+const { server: testServer, people } = server
+const { baseUrl, filesUrl, appsUrl } = testServer.quayside
 const { ann, bob } = people
-const asBob = (method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<Answer> =>
-  ask(baseUrl, method, path, { as: bob.authorization, body, headers })
+const asBob = (method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<HttpAnswer> =>
+  sendRequest(baseUrl, method, path, { as: bob.authorization, body, headers })
 
 const image = await ann.client.createImage({
   body: {
@@ -38,7 +38,7 @@ const hiddenProject = await ann.client.createProject({
 const shown = await ann.client.createProject({
   body: { ProjectName: "shown", Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID, MountPath: "/data/x" }], IsPublic: true },
 })
-const usable = await ann.client.createProject({ body: { ProjectName: "usable", Type: "http", ImageID: stage.imageId, IsPublic: true } })
+const usable = await ann.client.createProject({ body: { ProjectName: "usable", Type: "http", ImageID: server.imageId, IsPublic: true } })
 
 async function events(authorization: string): Promise<{ text: () => string; until: (word: string) => Promise<void>; end: () => void }> {
   const { port } = new URL(baseUrl)
@@ -58,7 +58,7 @@ async function events(authorization: string): Promise<{ text: () => string; unti
 test("what is private stands in no answer to anybody else, whatever they read, list, search, start, copy or are told of", async () => {
   const stream = await events(bob.authorization)
   const run = await ann.client.startRun({ body: { ProjectID: hiddenProject.ID } })
-  await ask(appsUrl, "GET", `/run/${run.ID}/log/${canary}`, { as: ann.authorization })
+  await sendRequest(appsUrl, "GET", `/run/${run.ID}/log/${canary}`, { as: ann.authorization })
   const words = [
     `q=${canary}`,
     `Name=${canary} i`,
@@ -75,7 +75,7 @@ test("what is private stands in no answer to anybody else, whatever they read, l
     "sort=Name",
     "",
   ]
-  const answers: Answer[] = []
+  const answers: HttpAnswer[] = []
   for (const operation of operationIds) {
     const { method, path }: Endpoint = endpoints[operation]
     if (method !== "GET" || path === "/events") continue
@@ -89,9 +89,9 @@ test("what is private stands in no answer to anybody else, whatever they read, l
     await asBob("PUT", "/image", { ID: image.ID, Name: 5 }),
     await asBob("POST", "/project", { ProjectName: "p", Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID }] }),
     await asBob("POST", "/data", { Name: "d", AccessInfo: data.AccessInfo }),
-    await ask(baseUrl, "GET", "/metrics"),
-    await ask(filesUrl, "PROPFIND", "/", { as: bob.authorization, headers: { depth: "infinity" } }),
-    await ask(filesUrl, "PROPFIND", "/users/ann/", { as: bob.authorization, headers: { depth: "1" } }),
+    await sendRequest(baseUrl, "GET", "/metrics"),
+    await sendRequest(filesUrl, "PROPFIND", "/", { as: bob.authorization, headers: { depth: "infinity" } }),
+    await sendRequest(filesUrl, "PROPFIND", "/users/ann/", { as: bob.authorization, headers: { depth: "1" } }),
   )
   for (const { text, status } of answers) {
     // An answer may repeat what was asked.
@@ -130,7 +130,7 @@ test("several hidden matches are no conflict, and one that is seen among them is
 
 test("Running tells of the caller's own run alone", async () => {
   const run = await ann.client.startRun({ body: { ProjectID: usable.ID } })
-  const running = async (as: string) => String((await ask(baseUrl, "GET", `/project?ID=${usable.ID}`, { as })).body.Running)
+  const running = async (as: string) => String((await sendRequest(baseUrl, "GET", `/project?ID=${usable.ID}`, { as })).body.Running)
   assert.deepEqual(
     [await running(ann.authorization), await running(bob.authorization), await running(people.boss.authorization)],
     ["true", "false", "false"],
@@ -142,7 +142,7 @@ test("Running tells of the caller's own run alone", async () => {
 
 test("an Idempotency-Key is its person's: another's is another key, and tells nothing", async () => {
   const headers = { "idempotency-key": "the-same" }
-  const start = (as: string, body: object) => ask(baseUrl, "POST", "/running_project", { as, body, headers })
+  const start = (as: string, body: object) => sendRequest(baseUrl, "POST", "/running_project", { as, body, headers })
   const first = await start(ann.authorization, { ProjectID: usable.ID })
   const second = await start(bob.authorization, { ProjectID: usable.ID, Cpus: 2 })
   assert.deepEqual([first.status, second.status], [200, 200], second.text)
@@ -158,7 +158,7 @@ test("an Idempotency-Key is its person's: another's is another key, and tells no
 test("who holds a device is told to the holder and to administrators alone", async () => {
   const run = await ann.client.startRun({ body: { ProjectID: usable.ID, Gpus: 1 } })
   const holders = async (as: string) => {
-    const { nodes } = (await ask(baseUrl, "GET", "/capacity", { as })).body as unknown as {
+    const { nodes } = (await sendRequest(baseUrl, "GET", "/capacity", { as })).body as unknown as {
       nodes: { Devices: { RunID: number | null }[] }[]
     }
     return nodes.flatMap(({ Devices }) => Devices.map(({ RunID }) => RunID)).sort()
@@ -170,15 +170,15 @@ test("who holds a device is told to the holder and to administrators alone", asy
 })
 
 test("people, groups and directories that are hidden are refused in the words for those that never were", async () => {
-  const alike: [one: Answer, other: Answer, status: number][] = [
+  const alike: [one: HttpAnswer, other: HttpAnswer, status: number][] = [
     [
       await asBob("POST", "/image", { Name: "x", Image: "i", UserName: "ann" }),
       await asBob("POST", "/image", { Name: "x", Image: "i", UserName: "never" }),
       403,
     ],
     [
-      await asBob("POST", "/project", { ProjectName: "x", Type: "http", ImageID: stage.imageId, GroupName: "lab" }),
-      await asBob("POST", "/project", { ProjectName: "x", Type: "http", ImageID: stage.imageId, GroupName: "bal" }),
+      await asBob("POST", "/project", { ProjectName: "x", Type: "http", ImageID: server.imageId, GroupName: "lab" }),
+      await asBob("POST", "/project", { ProjectName: "x", Type: "http", ImageID: server.imageId, GroupName: "bal" }),
       400,
     ],
     [
@@ -198,13 +198,13 @@ test("people, groups and directories that are hidden are refused in the words fo
   for (const [one, other, status] of alike) {
     assert.equal(one.status, status, one.text)
     if (status === 200) assert.equal(other.status, status)
-    else assert.equal(told(one, { id: 0 }).replaceAll(/lab|ogel/g, ""), told(other, { id: 0 }).replaceAll(/bal|ogal/g, ""))
+    else assert.equal(summarize(one, { id: 0 }).replaceAll(/lab|ogel/g, ""), summarize(other, { id: 0 }).replaceAll(/bal|ogal/g, ""))
   }
 })
 
 test("a run that others may not see is not told by what its project's owner or its image's owner reads", async () => {
   const run = await bob.client.startRun({ body: { ProjectID: usable.ID, Cpus: 1, Memory: 64 } })
-  const outline = (await ask(baseUrl, "GET", `/running_project?ID=${run.ID}`, { as: ann.authorization })).body as unknown as Record<
+  const outline = (await sendRequest(baseUrl, "GET", `/running_project?ID=${run.ID}`, { as: ann.authorization })).body as unknown as Record<
     string,
     unknown
   >
@@ -218,10 +218,10 @@ test("a run that others may not see is not told by what its project's owner or i
   const { ReadyTime } = (await asBob("GET", `/running_project?ID=${run.ID}`)).body
   for (const field of ["Cpus=1", "Memory=64", "Nodes=1", `ReadyTime=${ReadyTime}`, "GpuMemory=0&Gpus=0&Cpus=1"]) {
     assert.equal((await asBob("GET", `/running_project?State=ready&${field}`)).status, 200, field)
-    const { status } = await ask(baseUrl, "GET", `/running_project?ProjectID=${usable.ID}&UserName=bob&State=ready&${field}`, {
+    const { status } = await sendRequest(baseUrl, "GET", `/running_project?ProjectID=${usable.ID}&UserName=bob&State=ready&${field}`, {
       as: ann.authorization,
     })
-    assert.equal(status, 404, `${field} is not told by asking for it`)
+    assert.equal(status, 404, `${field} is not summarize by asking for it`)
   }
   await bob.client.stopRun({ query: { ID: run.ID } })
 })

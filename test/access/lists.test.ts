@@ -1,25 +1,25 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { type Endpoint, endpoints, type OperationId, operationIds } from "#contract"
-import { type Answer, ask, ids } from "../api/asking.ts"
+import { type HttpAnswer, ids, sendRequest } from "../api/http-client.ts"
 import { expectations, type Named, standings, type ThingType } from "./expectations.ts"
-import { type CastName, castNames, openStage, type Scenario, scenarios } from "./stage.ts"
+import { type PersonName, personNames, type Scenario, scenarios, startPopulatedServer } from "./populated-server.ts"
 
-const stage = await openStage()
-after(() => stage[Symbol.asyncDispose]())
-const { world, people } = stage
-const { baseUrl } = world.quayside
+const server = await startPopulatedServer()
+after(() => server[Symbol.asyncDispose]())
+const { server: testServer, people } = server
+const { baseUrl } = testServer.quayside
 
 /**
  * One thing for every way of being: all that these lists could hold, beside what the stage itself
  * is made of.
  */
 const made: { scenario: Scenario; thing: Named }[] = []
-for (const scenario of scenarios) made.push({ scenario, thing: await scenario.make(stage) })
+for (const scenario of scenarios) made.push({ scenario, thing: await scenario.make(server) })
 
-function get(caller: CastName, path: string, query: string): Promise<Answer> {
+function get(caller: PersonName, path: string, query: string): Promise<HttpAnswer> {
   const mark = query === "" ? "" : path.includes("?") ? "&" : "?"
-  return ask(baseUrl, "GET", path + mark + query, { as: people[caller].authorization })
+  return sendRequest(baseUrl, "GET", path + mark + query, { as: people[caller].authorization })
 }
 
 /** One of each kind: ways to grant that look alike here are asked for once. */
@@ -36,7 +36,7 @@ const listings = operationIds.flatMap((operation): { operation: OperationId; typ
 })
 
 /** The live things of a type that this person may see by the table, of those made above. */
-function expected(caller: CastName, type: ThingType, sees: readonly string[]): number[] {
+function expected(caller: PersonName, type: ThingType, sees: readonly string[]): number[] {
   const columns: readonly string[] = standings[type]
   return made
     .filter(
@@ -51,14 +51,14 @@ function expected(caller: CastName, type: ThingType, sees: readonly string[]): n
 
 const known = new Set(made.map(({ scenario, thing }) => `${scenario.type} ${thing.id}`))
 /** Those of an answer that were made above; people who stand in no scenario are not asked for. */
-const found = (type: ThingType, answer: Answer) =>
+const found = (type: ThingType, answer: HttpAnswer) =>
   ids(answer)
     .filter((id) => known.has(`${type} ${id}`))
     .sort((a, b) => a - b)
 
 for (const { operation, type, sees } of listings) {
   const { path, query }: Endpoint = endpoints[operation]
-  const people = castNames.filter((name) => made.some(({ scenario }) => scenario.type === type && scenario.standing[name] !== undefined))
+  const people = personNames.filter((name) => made.some(({ scenario }) => scenario.type === type && scenario.standing[name] !== undefined))
 
   test(`${operation} holds what each person may see of every kind, and nothing else`, async () => {
     for (const name of people) {
@@ -130,7 +130,7 @@ const singles = [
 ] as const
 
 test("a single read by fields tells one, several or none of what the person may see, not how many", async () => {
-  for (const name of castNames) {
+  for (const name of personNames) {
     for (const { single, lists, fields } of singles) {
       const answers = await Promise.all(lists.map((list) => get(name, list, "pageSize=200")))
       const seen = answers.flatMap(({ body }) => body.data as unknown as Record<string, unknown>[])

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
-import { ask } from "../api/asking.ts"
+import { sendRequest } from "../api/http-client.ts"
 import { type Cell, type Expectation, expectations, type Named, standings } from "./expectations.ts"
-import { each, expectationOf, nobodys, requestFor, told, writes } from "./requests.ts"
-import { type CastName, castNames, keeper, openStage, type Scenario, scenarios } from "./stage.ts"
+import { type PersonName, personNames, resourceCache, type Scenario, scenarios, startPopulatedServer } from "./populated-server.ts"
+import { expectationOf, forEachConcurrently, isWrite, missingResource, requestFor, summarize } from "./requests.ts"
 
-const stage = await openStage()
-after(() => stage[Symbol.asyncDispose]())
-const { world, people } = stage
-const { baseUrl } = world.quayside
-const kept = keeper(stage)
+const server = await startPopulatedServer()
+after(() => server[Symbol.asyncDispose]())
+const { server: testServer, people } = server
+const { baseUrl } = testServer.quayside
+const kept = resourceCache(server)
 
 interface Case {
   row: string
   scenario: Scenario
-  caller: CastName
+  caller: PersonName
   cell: Cell
 }
 
@@ -23,9 +23,9 @@ interface Case {
 type Proof = Readonly<Record<string, string>>
 
 /** Everything that proves a person for all that they may: it must make no difference which. */
-async function proofsOf(caller: CastName): Promise<Proof[]> {
+async function proofsOf(caller: PersonName): Promise<Proof[]> {
   const { authorization, password } = people[caller]
-  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: caller, Password: password } })
+  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: caller, Password: password } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
   return [
     { authorization },
@@ -34,12 +34,12 @@ async function proofsOf(caller: CastName): Promise<Proof[]> {
     { cookie, "sec-fetch-site": "same-origin" },
   ]
 }
-const limited = async (caller: CastName, scopes: string[]): Promise<Proof> => ({
+const limited = async (caller: PersonName, scopes: string[]): Promise<Proof> => ({
   authorization: bearerAuth((await people[caller].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token),
 })
-async function forEverybody<T>(of: (caller: CastName) => Promise<T>): Promise<Record<CastName, T>> {
-  const made = await Promise.all(castNames.map(async (caller) => [caller, await of(caller)] as const))
-  return Object.fromEntries(made) as Record<CastName, T>
+async function forEverybody<T>(of: (caller: PersonName) => Promise<T>): Promise<Record<PersonName, T>> {
+  const made = await Promise.all(personNames.map(async (caller) => [caller, await of(caller)] as const))
+  return Object.fromEntries(made) as Record<PersonName, T>
 }
 const proofs = await forEverybody(proofsOf)
 const readOnly = await forEverybody((caller) => limited(caller, ["read"]))
@@ -52,14 +52,14 @@ let asked = 0
 function answerTo(row: string, proof: Proof, thing: Named) {
   const { method, path, body } = requestFor(row, thing)
   asked += 1
-  return ask(baseUrl, method, asked % 2 === 0 ? path : `/admin${path}`, { headers: { ...proof }, body })
+  return sendRequest(baseUrl, method, asked % 2 === 0 ? path : `/admin${path}`, { headers: { ...proof }, body })
 }
 
 const never = new Map<string, Promise<string>>()
 /** What is said of a thing that never was. */
 function toldOfNone(row: string, kind: string, proof: Proof): Promise<string> {
   const key = `${row} ${kind}`
-  const known = never.get(key) ?? answerTo(row, proof, nobodys).then((answer) => told(answer, nobodys))
+  const known = never.get(key) ?? answerTo(row, proof, missingResource).then((answer) => summarize(answer, missingResource))
   never.set(key, known)
   return known
 }
@@ -67,14 +67,14 @@ function toldOfNone(row: string, kind: string, proof: Proof): Promise<string> {
 /** What is wrong with one answer; empty when nothing is. */
 async function check({ row, scenario, caller, cell }: Case, proof: Proof, kind: string): Promise<string[]> {
   // What is refused changes nothing, and neither does what reads: those share a thing.
-  const changes = cell === "ok" && writes(row)
-  const thing = await (changes ? scenario.make(stage) : kept(scenario))
+  const changes = cell === "ok" && isWrite(row)
+  const thing = await (changes ? scenario.make(server) : kept(scenario))
   const answer = await answerTo(row, proof, thing)
   const where = `${caller} (${scenario.standing[caller]}, ${kind}) on ${scenario.type} ${scenario.says}`
   if (answer.status !== statusOf[cell]) return [`${where}: ${cell} is expected, got ${answer.status} ${answer.text.slice(0, 300)}`]
   if (cell !== "--" && cell !== "xx") return []
   const none = await toldOfNone(row, `${caller} ${kind}`, proof)
-  return told(answer, thing) === none ? [] : [`${where}: ${told(answer, thing)} tells it from what never was: ${none}`]
+  return summarize(answer, thing) === none ? [] : [`${where}: ${summarize(answer, thing)} tells it from what never was: ${none}`]
 }
 
 function casesOf(row: string, expectation: Expectation & { is: "on" }): Case[] {
@@ -82,7 +82,7 @@ function casesOf(row: string, expectation: Expectation & { is: "on" }): Case[] {
   return scenarios
     .filter((scenario) => scenario.type === expectation.type)
     .flatMap((scenario) =>
-      (scenario.askers ?? (Object.keys(scenario.standing) as CastName[])).map((caller) => {
+      (scenario.askers ?? (Object.keys(scenario.standing) as PersonName[])).map((caller) => {
         const cells = scenario.isDeleted ? expectation.deleted : expectation.live
         return { row, scenario, caller, cell: cells[columns.indexOf(scenario.standing[caller] ?? "")] as Cell }
       }),
@@ -111,12 +111,12 @@ for (const row of Object.keys(expectations)) {
   test(`${row} answers everybody by what they are to the ${expectation.type}, by whatever they prove it`, async () => {
     const wrong: string[] = []
     const cases = casesOf(row, expectation)
-    await each([...cases.entries()], async ([n, one]) => {
+    await forEachConcurrently([...cases.entries()], async ([n, one]) => {
       const own = proofs[one.caller]
       wrong.push(...(await check(one, own[n % own.length] as Proof, "everything")))
     })
-    await each(cases, async (one) => {
-      const cell = writes(row) ? "xx" : one.cell
+    await forEachConcurrently(cases, async (one) => {
+      const cell = isWrite(row) ? "xx" : one.cell
       wrong.push(...(await check({ ...one, cell }, readOnly[one.caller], "a token that reads")))
       wrong.push(...(await check({ ...one, cell: "xx" }, forRun[one.caller], "a token for a run")))
     })

@@ -2,23 +2,26 @@ import assert from "node:assert/strict"
 import { connect, type Socket } from "node:net"
 import { after, test } from "node:test"
 import { bearerAuth } from "#client"
-import { ask } from "../api/asking.ts"
+import { sendRequest } from "../api/http-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
-import { soonOver } from "../fixtures/soon-over.ts"
-import { openWorld, type Person } from "../world.ts"
+import { withSoonExpiring } from "../fixtures/expiry.ts"
+import { type Person, startTestServer } from "../test-server.ts"
 
 /*
  * Downloads and uploads that are under way when the right to them ends. Whoever sees none of it
  * ends within 10 s here; the promise is five.
  */
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { filesUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { filesUrl } = server.quayside
 const size = 40_000_000
-const ann = await world.person("ann")
+const ann = await server.person("ann")
 const shared = await ann.client.createData({ body: { Name: "shared", AccessInfo: "/users/ann/shared" } })
-assert.equal((await ask(filesUrl, "PUT", "/users/ann/shared/large", { as: ann.authorization, body: Buffer.alloc(size) })).status, 201)
+assert.equal(
+  (await sendRequest(filesUrl, "PUT", "/users/ann/shared/large", { as: ann.authorization, body: Buffer.alloc(size) })).status,
+  201,
+)
 
 const grant = (person: Person, more: object = {}) =>
   ann.client.createGrant({ body: { DataID: shared.ID, UserName: person.userName, Access: "write", ...more } })
@@ -85,8 +88,8 @@ async function upload(authorization: string, name: string): Promise<Slow> {
 }
 
 test("whoever loses the right to a file is cut off in the middle of it, and nobody else", async () => {
-  const [gus, tom, dan, eve, fay] = await Promise.all(["gus", "tom", "dan", "eve", "fay"].map((name) => world.person(name)))
-  await world.acquaint(ann, ...[gus, tom, dan, eve, fay].filter((each) => each !== undefined))
+  const [gus, tom, dan, eve, fay] = await Promise.all(["gus", "tom", "dan", "eve", "fay"].map((name) => server.person(name)))
+  await server.acquaint(ann, ...[gus, tom, dan, eve, fay].filter((each) => each !== undefined))
   assert.ok(gus && tom && dan && eve && fay)
   const given = await grant(gus)
   for (const person of [tom, dan, fay]) await grant(person)
@@ -103,11 +106,11 @@ test("whoever loses the right to a file is cut off in the middle of it, and nobo
     await grant(eve, { Until })
     return both("eve", eve.authorization)
   }
-  open.push(...(await soonOver(until, 2_000)))
+  open.push(...(await withSoonExpiring(until, 2_000)))
   await ann.client.deleteGrant({ query: { ID: given.ID } })
   await tom.client.deleteToken({ query: { ID: token.ID } })
-  const { data } = await world.admin.listUsers({ query: { UserName: "dan" } })
-  await world.admin.updateUser({ body: { ID: data[0]?.ID ?? 0, IsDisabled: true } })
+  const { data } = await server.admin.listUsers({ query: { UserName: "dan" } })
+  await server.admin.updateUser({ body: { ID: data[0]?.ID ?? 0, IsDisabled: true } })
   await eventually("the uploads are cut off", () => open.every(([what, { closed }]) => closed || what.endsWith("reads")))
   for (const [, slow] of open) slow.goOn()
   await eventually("all are cut off", () => open.every(([, { closed }]) => closed))
@@ -117,9 +120,9 @@ test("whoever loses the right to a file is cut off in the middle of it, and nobo
   stayed.write(Buffer.alloc(size - 1_000_000))
   await eventually(
     "who may write is done",
-    async () => (await ask(filesUrl, "HEAD", "/users/ann/shared/fay", { as: ann.authorization })).status === 200,
+    async () => (await sendRequest(filesUrl, "HEAD", "/users/ann/shared/fay", { as: ann.authorization })).status === 200,
   )
   for (const name of [...Object.keys(losers), "eve"])
-    assert.equal((await ask(filesUrl, "HEAD", `/users/ann/shared/${name}`, { as: ann.authorization })).status, 404)
+    assert.equal((await sendRequest(filesUrl, "HEAD", `/users/ann/shared/${name}`, { as: ann.authorization })).status, 404)
   for (const slow of [stays, stayed]) slow.end()
 })

@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
-import { type Answer, ask } from "../api/asking.ts"
+import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
-import { openWorld, type World } from "../world.ts"
+import { startTestServer, type TestServer } from "../test-server.ts"
 
 /**
  * What everybody gets at the pages for browsers, by hand from the specification. A page knows
@@ -33,15 +33,15 @@ const rows: Readonly<Record<"with a provider" | "without one", Readonly<Record<s
 
 const provider = await startProvider("http://localhost:1")
 const worlds = {
-  "with a provider": await openWorld({
+  "with a provider": await startTestServer({
     "oidc-issuer": provider.issuer,
     "oidc-client-id": provider.clientId,
     "oidc-client-secret": provider.clientSecret,
   }),
-  "without one": await openWorld(),
+  "without one": await startTestServer(),
 }
 after(async () => {
-  for (const world of Object.values(worlds)) await world[Symbol.asyncDispose]()
+  for (const server of Object.values(worlds)) await server[Symbol.asyncDispose]()
   await provider[Symbol.asyncDispose]()
 })
 
@@ -51,9 +51,9 @@ type Headers = Record<string, string>
  * Everything that a browser, or whoever passes for one, can carry; `in` holds those whom a session
  * proves.
  */
-async function callersOf({ quayside, person, admin }: World): Promise<{ in: Record<string, Headers>; out: Record<string, Headers> }> {
+async function callersOf({ quayside, person, admin }: TestServer): Promise<{ in: Record<string, Headers>; out: Record<string, Headers> }> {
   const cookieOf = async (name: string) => {
-    const signedIn = await ask(quayside.baseUrl, "POST", "/session", { body: { UserName: name, Password: `${name}-password` } })
+    const signedIn = await sendRequest(quayside.baseUrl, "POST", "/session", { body: { UserName: name, Password: `${name}-password` } })
     return String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
   }
   const [ann] = [await person("ann"), await person("boss", { IsAdmin: true }), await person("out"), await person("gone")]
@@ -67,7 +67,7 @@ async function callersOf({ quayside, person, admin }: World): Promise<{ in: Reco
   const idOf = async (UserName: string) => (await admin.readUser({ query: { UserName } })).ID
   await admin.updateUser({ body: { ID: await idOf("out"), IsDisabled: true } })
   await admin.deleteUser({ query: { ID: await idOf("gone") } })
-  await ask(quayside.baseUrl, "DELETE", "/session", { headers: { cookie: ended, "sec-fetch-site": "same-origin" } })
+  await sendRequest(quayside.baseUrl, "DELETE", "/session", { headers: { cookie: ended, "sec-fetch-site": "same-origin" } })
   return {
     in: { "a session": { cookie: anns }, "an administrator's session": { cookie: bosss } },
     out: {
@@ -86,7 +86,7 @@ async function callersOf({ quayside, person, admin }: World): Promise<{ in: Reco
 
 const tab = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
 
-function resultOf({ status, headers }: Answer, baseUrl: string): number | string {
+function resultOf({ status, headers }: HttpAnswer, baseUrl: string): number | string {
   if (status !== 302) return status
   const url = new URL(String(headers.location), baseUrl)
   return url.origin === provider.issuer || url.href.startsWith(provider.issuer) ? "provider" : url.pathname
@@ -100,24 +100,24 @@ test("every page for browsers has a row", () => {
   assert.deepEqual([...new Set(paths)].sort(), Object.keys(rows["without one"]).sort())
 })
 
-for (const [how, world] of Object.entries(worlds) as [keyof typeof rows, World][]) {
+for (const [how, server] of Object.entries(worlds) as [keyof typeof rows, TestServer][]) {
   test(`everybody gets at every page what their session gives them, ${how}, and no other proof counts there`, async () => {
-    const { baseUrl } = world.quayside
-    const callers = await callersOf(world)
+    const { baseUrl } = server.quayside
+    const callers = await callersOf(server)
     for (const [path, row] of Object.entries(rows[how])) {
       const target = path === "/open" ? "/open?ID=999999999" : path
       for (const side of ["in", "out"] as const) {
         const texts = new Set<string>()
         for (const [who, headers] of Object.entries(callers[side])) {
           const where = `${path} with ${who}`
-          const answer = await ask(baseUrl, "GET", target, { headers: { ...tab, ...headers } })
+          const answer = await sendRequest(baseUrl, "GET", target, { headers: { ...tab, ...headers } })
           assert.equal(resultOf(answer, baseUrl), row[side], `${where}: ${answer.text.slice(0, 300)}`)
           const cookies = String(answer.headers["set-cookie"] ?? "")
           assert.ok(!/quayside_session=[^;]/.test(cookies), `${where} makes a session`)
           texts.add(answer.text)
-          const alias = await ask(baseUrl, "HEAD", `/admin${target}`, { headers: { ...tab, ...headers } })
+          const alias = await sendRequest(baseUrl, "HEAD", `/admin${target}`, { headers: { ...tab, ...headers } })
           assert.deepEqual([resultOf(alias, baseUrl), alias.text], [row[side], ""], `HEAD of ${where}`)
-          assert.equal((await ask(baseUrl, "POST", target, { headers: { ...headers, origin: baseUrl } })).status, 405, where)
+          assert.equal((await sendRequest(baseUrl, "POST", target, { headers: { ...headers, origin: baseUrl } })).status, 405, where)
         }
         assert.equal(texts.size, 1, `${path} tells ${side} apart`)
       }

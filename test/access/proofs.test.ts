@@ -2,28 +2,28 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth, createClient } from "#client"
 import { endpoints, operationIds } from "#contract"
-import { type Answer, ask } from "../api/asking.ts"
-import { over, soonOver } from "../fixtures/soon-over.ts"
-import { adminPassword } from "../world.ts"
+import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
+import { untilExpired, withSoonExpiring } from "../fixtures/expiry.ts"
+import { adminPassword } from "../test-server.ts"
 import { type Expectation, expectations, type Named } from "./expectations.ts"
-import { each, expectationOf, nobodys, requestFor, told, writes } from "./requests.ts"
-import { keeper, openStage, type Scenario, scenarios } from "./stage.ts"
+import { resourceCache, type Scenario, scenarios, startPopulatedServer } from "./populated-server.ts"
+import { expectationOf, forEachConcurrently, isWrite, missingResource, requestFor, summarize } from "./requests.ts"
 
 /** Every request comes from an address of its own: wrong passwords slow down nobody here. */
-const stage = await openStage({ "trusted-proxies": "127.0.0.1" })
-after(() => stage[Symbol.asyncDispose]())
-const { world } = stage
-const { baseUrl } = world.quayside
-const { ann, boss } = stage.people
+const populated = await startPopulatedServer({ "trusted-proxies": "127.0.0.1" })
+after(() => populated[Symbol.asyncDispose]())
+const { server } = populated
+const { baseUrl } = server.quayside
+const { ann, boss } = populated.people
 const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
 
 /**
  * One thing for every way of being, by the type that a line of the table is about. Where it is
  * about none, the image has to do.
  */
-const kept = keeper(stage)
+const kept = resourceCache(populated)
 const things = new Map<Scenario, Named>()
-await each(scenarios, async (scenario) => void things.set(scenario, await kept(scenario)), 6)
+await forEachConcurrently(scenarios, async (scenario) => void things.set(scenario, await kept(scenario)), 6)
 const thingsOf = (row: string): Named[] => {
   const expectation = expectationOf(row)
   const found = scenarios.filter(({ type }) => expectation.is === "on" && type === expectation.type)
@@ -31,22 +31,24 @@ const thingsOf = (row: string): Named[] => {
 }
 
 let requests = 0
-function call(row: string, as: string | undefined, thing: Named = { id: image.ID }): Promise<Answer> {
+function call(row: string, as: string | undefined, thing: Named = { id: image.ID }): Promise<HttpAnswer> {
   const { method, path, body } = requestFor(row, thing)
   requests += 1
   const address = `10.${requests >> 16}.${(requests >> 8) & 255}.${requests & 255}`
-  return ask(baseUrl, method, path, { as, body, headers: { "X-Forwarded-For": address } })
+  return sendRequest(baseUrl, method, path, { as, body, headers: { "X-Forwarded-For": address } })
 }
 
-/** More wrong passwords than a name bears in an hour slow the name: they go over several. */
+/**
+ * More wrong passwords than a name bears in an hour slow the name: they go over several.
+ */
 const many = [0, 1, 2]
-await Promise.all(many.map((i) => world.admin.createUser({ body: { UserName: `victim${i}`, Password: "the right one" } })))
-const disabled = await Promise.all(many.map((i) => world.person(`disabled${i}`, { IsAdmin: true })))
-const gone = await world.person("gone", { IsAdmin: true })
+await Promise.all(many.map((i) => server.admin.createUser({ body: { UserName: `victim${i}`, Password: "the right one" } })))
+const disabled = await Promise.all(many.map((i) => server.person(`disabled${i}`, { IsAdmin: true })))
+const gone = await server.person("gone", { IsAdmin: true })
 for (const { userName } of [...disabled, gone]) {
-  const { ID } = await world.admin.readUser({ query: { UserName: userName } })
-  if (userName === "gone") await world.admin.deleteUser({ query: { ID } })
-  else await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const { ID } = await server.admin.readUser({ query: { UserName: userName } })
+  if (userName === "gone") await server.admin.deleteUser({ query: { ID } })
+  else await server.admin.updateUser({ body: { ID, IsDisabled: true } })
 }
 
 /** The administrator's own tokens, so that nothing but the proof can be the reason. */
@@ -54,12 +56,12 @@ async function tokenOf(fields: object): Promise<{ authorization: string; id: num
   const made = await boss.client.createToken({ body: { Name: "t", ...fields } })
   return { authorization: bearerAuth(made.Token), id: made.ID }
 }
-const expiring = await soonOver(async (ExpiresAt) => ({ ...(await tokenOf({ ExpiresAt })), ExpiresAt }))
+const expiring = await withSoonExpiring(async (ExpiresAt) => ({ ...(await tokenOf({ ExpiresAt })), ExpiresAt }))
 const revoked = await tokenOf({})
 await boss.client.deleteToken({ query: { ID: revoked.id } })
 const readOnly = await tokenOf({ Scopes: ["read"] })
 const forRun = await tokenOf({ Scopes: ["run:1"] })
-await over(expiring.ExpiresAt)
+await untilExpired(expiring.ExpiresAt)
 
 /** Each costs a hash, so they take turns: every operation gets one of them. */
 const wrongPasswords: Record<string, (n: number) => string> = {
@@ -87,10 +89,10 @@ const everything = Object.keys(expectations)
 for (const [proof, authorization] of Object.entries(wrongProofs)) {
   test(`${proof} is 401 at every operation that asks for one, with the same answer for every kind of thing and for none`, async () => {
     const wrong: string[] = []
-    const none = told(await call("readImage", authorization(0), nobodys), nobodys)
-    await each([...everything.entries()], async ([n, { row, thing }]) => {
+    const none = summarize(await call("readImage", authorization(0), missingResource), missingResource)
+    await forEachConcurrently([...everything.entries()], async ([n, { row, thing }]) => {
       const answer = await call(row, authorization(n), thing)
-      if (answer.status !== 401 || told(answer, thing) !== none) wrong.push(`${row}: ${told(answer, thing)}, and of none ${none}`)
+      if (answer.status !== 401 || summarize(answer, thing) !== none) wrong.push(`${row}: ${summarize(answer, thing)}, and of none ${none}`)
     })
     assert.deepEqual(wrong, [])
   })
@@ -99,12 +101,12 @@ for (const [proof, authorization] of Object.entries(wrongProofs)) {
 test("a wrong password, an unknown person and a disabled one are 401 at every operation that asks for a proof, in the same words", async () => {
   const kinds = Object.entries(wrongPasswords)
   const answers = new Set<string>()
-  await each([...asksProof.entries()], async ([n, operation]) => {
+  await forEachConcurrently([...asksProof.entries()], async ([n, operation]) => {
     const [kind, authorization] = kinds[n % kinds.length] as (typeof kinds)[number]
     const kindsOfThings = thingsOf(operation)
     const thing = kindsOfThings[n % kindsOfThings.length] as Named
     const answer = await call(operation, authorization(n), thing)
-    answers.add(told(answer, thing))
+    answers.add(summarize(answer, thing))
     assert.equal(answer.status, 401, `${operation} with ${kind}: ${answer.text}`)
   })
   assert.equal(answers.size, 1, [...answers].join("\n"))
@@ -120,17 +122,23 @@ test("unknown person, wrong password, disabled person and ended token are answer
 })
 
 test("a token for a run opens no operation, whoever it belongs to", async () => {
-  await each(asksProof, async (operation) => assert.equal((await call(operation, forRun.authorization)).status, 403, operation))
+  await forEachConcurrently(asksProof, async (operation) =>
+    assert.equal((await call(operation, forRun.authorization)).status, 403, operation),
+  )
 })
 
 test("a token that only reads is 403 at every operation that writes, and reads all else", async () => {
-  await each(asksProof, async (operation) => {
+  await forEachConcurrently(asksProof, async (operation) => {
     const { status, text } = await call(operation, readOnly.authorization)
-    if (writes(operation)) assert.equal(status, 403, `${operation} ${text}`)
+    if (isWrite(operation)) assert.equal(status, 403, `${operation} ${text}`)
     // What it reads of one thing, the matrix asks for.
     else if (expectationOf(operation).is !== "on") assert.equal(status, 200, `${operation} ${text}`)
   })
-  assert.equal((await ask(baseUrl, "GET", `/image?ID=${image.ID}`, { as: boss.authorization })).body.Comment, "", "nothing was changed")
+  assert.equal(
+    (await sendRequest(baseUrl, "GET", `/image?ID=${image.ID}`, { as: boss.authorization })).body.Comment,
+    "",
+    "nothing was changed",
+  )
 })
 
 test("what is for administrators is 403 for everybody else, and what is for everybody is 200", async () => {
@@ -159,7 +167,7 @@ test("HEAD asks for the same proof as GET, and tells as much as it without a bod
     for (const as of [undefined, expiring.authorization, forRun.authorization, ann.authorization, boss.authorization]) {
       const [get, head] = [
         await call(operation, as, thing),
-        await ask(baseUrl, "HEAD", path, { as, headers: { "X-Forwarded-For": "10.200.0.1" } }),
+        await sendRequest(baseUrl, "HEAD", path, { as, headers: { "X-Forwarded-For": "10.200.0.1" } }),
       ]
       assert.deepEqual([head.status, head.text], [get.status, ""], `${operation} ${as}`)
     }

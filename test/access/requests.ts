@@ -1,9 +1,9 @@
 import { type Endpoint, endpoints } from "#contract"
-import type { Answer } from "../api/asking.ts"
+import type { HttpAnswer } from "../api/http-client.ts"
 import { type Expectation, expectations, type Named, operationOf, type Request } from "./expectations.ts"
 
 /** A thing that never was. */
-export const nobodys: Named = { id: 999_999_999, projectId: 999_999_999, name: "never-was" }
+export const missingResource: Named = { id: 999_999_999, projectId: 999_999_999, name: "never-was" }
 
 /** The request of this line of the table on this thing. */
 export function requestFor(row: string, thing: Named): { method: string; path: string; body?: object } {
@@ -25,7 +25,7 @@ export function expectationOf(row: string): Expectation {
 }
 
 /** Whether this line of the table changes something, as it says itself. */
-export function writes(row: string): boolean {
+export function isWrite(row: string): boolean {
   return (expectationOf(row).needs ?? (endpoints[operationOf(row)].method === "GET" ? "read" : "write")) === "write"
 }
 
@@ -36,7 +36,7 @@ const passing = new Set(["content-length", "retry-after", "date", "x-request-id"
  * All that a refusal tells apart from the request's own ID; an ID that the caller named themselves
  * is no news.
  */
-export function told({ status, body, headers }: Answer, thing: Named): string {
+export function summarize({ status, body, headers }: HttpAnswer, thing: Named): string {
   const { requestId: _own, msg, ...rest } = body as Record<string, unknown>
   const lines = Object.entries(headers).filter(([name]) => !passing.has(name))
   const words = JSON.stringify([msg, lines.filter(([name]) => name === "etag")]).replaceAll(new RegExp(`\\b${thing.id}\\b`, "g"), "N")
@@ -44,7 +44,7 @@ export function told({ status, body, headers }: Answer, thing: Named): string {
 }
 
 /** All of these done, so many at a time. */
-export async function each<T>(items: readonly T[], work: (item: T) => Promise<void>, atOnce = 12): Promise<void> {
+export async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>, atOnce = 12): Promise<void> {
   const rest = items.values()
   await Promise.all(
     Array.from({ length: atOnce }, async () => {

@@ -4,25 +4,25 @@ import { connect } from "node:net"
 import { test } from "node:test"
 import { basicAuth } from "#client"
 import { silentLogger } from "#kit"
-import { startServer } from "../server.ts"
-import { adminPassword, openWorld } from "../world.ts"
-import { ask, raw } from "./asking.ts"
+import { startServerProcess } from "../server-process.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { sendRaw, sendRequest } from "./http-client.ts"
 
 const admin = basicAuth("admin", adminPassword)
 
 test("a request leaves one line with method, path, status, duration, request ID, user and address, and no secret", async () => {
   const lines: string[] = []
-  await using world = await openWorld({}, silentLogger, (line) => lines.push(line))
-  const { baseUrl } = world.quayside
+  await using testServer = await startTestServer({}, silentLogger, (line) => lines.push(line))
+  const { baseUrl } = testServer.quayside
   lines.length = 0
   const headers = { "x-request-id": "mine" }
-  await ask(baseUrl, "GET", "/images?q=secret-words", { as: admin, headers })
-  await ask(baseUrl, "POST", "/admin/image", { as: admin, body: { Name: "secret-name", Image: "b" } })
-  await ask(baseUrl, "GET", "/whoami", { as: basicAuth("admin", "secret-password") })
-  await ask(baseUrl, "GET", '/no"where/qs_secret-token')
+  await sendRequest(baseUrl, "GET", "/images?q=secret-words", { as: admin, headers })
+  await sendRequest(baseUrl, "POST", "/admin/image", { as: admin, body: { Name: "secret-name", Image: "b" } })
+  await sendRequest(baseUrl, "GET", "/whoami", { as: basicAuth("admin", "secret-password") })
+  await sendRequest(baseUrl, "GET", '/no"where/qs_secret-token')
   for (const secret of ["qf_secret.secret", "%71s_secret", "qs_%73ecret", `${"secret-of-some-session-".repeat(2)}`])
-    await ask(baseUrl, "GET", `/${secret}`)
-  await ask(baseUrl, "GET", "/open?ID=secret-id", { headers: { cookie: "quayside_session=secret-cookie" } })
+    await sendRequest(baseUrl, "GET", `/${secret}`)
+  await sendRequest(baseUrl, "GET", "/open?ID=secret-id", { headers: { cookie: "quayside_session=secret-cookie" } })
   assert.equal(lines.length, 9)
   const told = lines.map((line) => JSON.parse(line))
   for (const line of told) {
@@ -50,8 +50,8 @@ test("a request leaves one line with method, path, status, duration, request ID,
 
 test("whatever is sent, each line of the log is JSON", async () => {
   const lines: string[] = []
-  await using world = await openWorld({}, silentLogger, (line) => lines.push(line))
-  const { baseUrl } = world.quayside
+  await using testServer = await startTestServer({}, silentLogger, (line) => lines.push(line))
+  const { baseUrl } = testServer.quayside
   for (const target of [
     "/\xff\xfe",
     "/%00%22",
@@ -63,27 +63,30 @@ test("whatever is sent, each line of the log is JSON", async () => {
     "http://localhost/healthz",
     "/healthz\x7f",
   ])
-    await raw(baseUrl, Buffer.from(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: "\r\nConnection: close\r\n\r\n`, "latin1"))
+    await sendRaw(
+      baseUrl,
+      Buffer.from(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: "\r\nConnection: close\r\n\r\n`, "latin1"),
+    )
   assert.ok(lines.length > 5)
   for (const line of lines) assert.ok(line.length < 1_000 && JSON.parse(line).msg === "request", line)
 })
 
 test("a caller who goes away before the answer is told as status 0", async () => {
   const lines: string[] = []
-  await using world = await openWorld({}, silentLogger, (line) => lines.push(line))
-  const image = await world.admin.createImage({ body: { Name: "slow", Image: "fake/slow:600000" } })
-  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  await using testServer = await startTestServer({}, silentLogger, (line) => lines.push(line))
+  const image = await testServer.admin.createImage({ body: { Name: "slow", Image: "fake/slow:600000" } })
+  const project = await testServer.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   lines.length = 0
-  const socket = connect({ host: "127.0.0.1", port: Number(new URL(world.quayside.baseUrl).port) })
+  const socket = connect({ host: "127.0.0.1", port: Number(new URL(testServer.quayside.baseUrl).port) })
   const body = JSON.stringify({ ProjectID: project.ID })
   socket.write(
     `POST /running_project HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   )
-  while ((await world.admin.listRuns()).data.length === 0);
+  while ((await testServer.admin.listRuns()).data.length === 0);
   lines.length = 0
   socket.destroy()
   await once(socket, "close")
-  while (!lines.some((line) => line.includes('/running_project"'))) await world.admin.whoami()
+  while (!lines.some((line) => line.includes('/running_project"'))) await testServer.admin.whoami()
   const [line] = lines.filter((each) => each.includes('/running_project"'))
   assert.deepEqual([JSON.parse(line ?? "").status, JSON.parse(line ?? "").user], [0, "admin"])
 })
@@ -95,8 +98,8 @@ test("lines are told from level info on, and not at all when they are switched o
     [{ QUAYSIDE_LOG_LEVEL: "warn" }, false],
   ] as const) {
     const told: Buffer[] = []
-    await using server = await startServer({ QUAYSIDE_ENGINE: "fake", ...env }, (chunk) => told.push(chunk))
-    await ask(server.baseUrl, "GET", "/healthz")
+    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", ...env }, (chunk) => told.push(chunk))
+    await sendRequest(server.baseUrl, "GET", "/healthz")
     const closed = once(server.child, "close")
     await server.kill("SIGTERM")
     await closed

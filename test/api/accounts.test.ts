@@ -1,22 +1,22 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
-import { startServer } from "../server.ts"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, raw } from "./asking.ts"
+import { startServerProcess } from "../server-process.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { type SendOptions, sendRaw, sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, appsUrl, filesUrl } = world.quayside
+const testServer = await startTestServer()
+after(() => testServer[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = testServer.quayside
 const admin = basicAuth("admin", adminPassword)
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 
 async function signIn(UserName: string, Password: string, headers: Record<string, string> = {}) {
-  const answer = await ask(baseUrl, "POST", "/session", { body: { UserName, Password }, headers })
+  const answer = await sendRequest(baseUrl, "POST", "/session", { body: { UserName, Password }, headers })
   assert.equal(answer.status, 200)
   return { cookie: String(String(answer.headers["set-cookie"]).split(";")[0]), "sec-fetch-site": "same-origin" }
 }
-const whoami = (headers: Record<string, string>) => ask(baseUrl, "GET", "/whoami", { headers })
+const whoami = (headers: Record<string, string>) => sendRequest(baseUrl, "GET", "/whoami", { headers })
 
 test("names that are near to others, lead elsewhere or stand for nobody are refused with what is wanted", async () => {
   for (const UserName of [
@@ -57,10 +57,10 @@ test("names that are near to others, lead elsewhere or stand for nobody are refu
 
 test("names that mean something to programs are names like others", async () => {
   for (const UserName of ["constructor", "prototype", "null", "undefined", "true", "0", "nan", "users", "x".repeat(64)]) {
-    const person = await world.person(UserName)
+    const person = await testServer.person(UserName)
     assert.equal((await person.client.whoami({})).UserName, UserName)
-    assert.equal((await world.admin.readUser({ query: { UserName } })).UserName, UserName)
-    const home = await ask(filesUrl, "PROPFIND", `/users/${UserName}/`, { as: person.authorization, headers: { depth: "0" } })
+    assert.equal((await testServer.admin.readUser({ query: { UserName } })).UserName, UserName)
+    const home = await sendRequest(filesUrl, "PROPFIND", `/users/${UserName}/`, { as: person.authorization, headers: { depth: "0" } })
     assert.equal(home.status, 207, UserName)
   }
   const { body } = await call("POST", "/group", { body: { GroupName: "constructor", Members: ["constructor", "0"] } })
@@ -75,11 +75,11 @@ test("two Authorization headers, Basic without a colon and other malformed proof
     ["files", filesUrl, "/users/admin/"],
   ] as const) {
     const two = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nAuthorization: ${admin}\r\nConnection: close\r\n\r\n`
-    const answer = await raw(url, two)
+    const answer = await sendRaw(url, two)
     assert.match(answer, /^HTTP\/1\.1 (400|401) /, name)
     assert.match(answer, /Two Authorization headers|Authorization/, name)
     for (const as of [noColon, "Basic", "Basic ÿ", "Basic !!!!", "Bearer", "Bearer abc", "Negotiate abc", `${admin} x`]) {
-      const refused = await ask(url, "GET", path, { as })
+      const refused = await sendRequest(url, "GET", path, { as })
       assert.deepEqual([refused.status, refused.body.ok], [401, false], `${name}: ${as}`)
       assert.match(String(refused.body.msg), /user name/i, `${name}: ${as}`)
     }
@@ -89,7 +89,7 @@ test("two Authorization headers, Basic without a colon and other malformed proof
 test("a password of 64 KB is refused wherever it comes, with what is wanted", async () => {
   const long = "x".repeat(65_536)
   assert.deepEqual((await call("POST", "/user", { body: { UserName: "long", Password: long } })).body.field, "Password")
-  const session = await ask(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: long } })
+  const session = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: long } })
   assert.deepEqual([session.status, session.body.code], [413, "too_large"])
   assert.equal((await call("GET", "/whoami", { as: basicAuth("admin", long) })).status, 431)
   const near = await call("GET", "/whoami", { as: basicAuth("admin", "x".repeat(20_000)) })
@@ -98,7 +98,7 @@ test("a password of 64 KB is refused wherever it comes, with what is wanted", as
 })
 
 test("a token in an address is refused, whatever it is called", async () => {
-  const { Token } = await world.admin.createToken({ body: { Name: "for addresses" } })
+  const { Token } = await testServer.admin.createToken({ body: { Name: "for addresses" } })
   for (const path of [
     `/whoami?token=${Token}`,
     `/whoami?access_token=${Token}`,
@@ -106,13 +106,13 @@ test("a token in an address is refused, whatever it is called", async () => {
     `/images?${Token}`,
     `/whoami?ID=${Token}`,
   ]) {
-    const without = await ask(baseUrl, "GET", path)
+    const without = await sendRequest(baseUrl, "GET", path)
     assert.equal(without.status, 401, path)
     const beside = await call("GET", path)
     assert.equal(beside.status, 400, path)
   }
-  assert.equal((await ask(baseUrl, "GET", `/${Token}`)).status, 404)
-  assert.equal((await ask(filesUrl, "GET", `/users/admin/?access_token=${Token}`)).status, 400)
+  assert.equal((await sendRequest(baseUrl, "GET", `/${Token}`)).status, 404)
+  assert.equal((await sendRequest(filesUrl, "GET", `/users/admin/?access_token=${Token}`)).status, 400)
 })
 
 test("times that no calendar has, or that UTC cannot write with four digits, are refused with what came, and those with offsets are taken", async () => {
@@ -152,17 +152,17 @@ test("times that no calendar has, or that UTC cannot write with four digits, are
 test("/open and /oidc/login refuse parameters that they do not know, and carry none on", async () => {
   const headers = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
   for (const path of ["/open?ID=1&token=x", "/open?ID=1&ID=2", "/open?id=1", "/oidc/login?return=https://elsewhere.example"]) {
-    const refused = await ask(baseUrl, "GET", path)
+    const refused = await sendRequest(baseUrl, "GET", path)
     assert.deepEqual([refused.status, refused.body.code, refused.headers.location], [400, "invalid", undefined], path)
-    assert.equal((await ask(baseUrl, "GET", path, { headers })).status, 400, path)
+    assert.equal((await sendRequest(baseUrl, "GET", path, { headers })).status, 400, path)
   }
-  const near = await ask(baseUrl, "GET", "/open?id=1")
+  const near = await sendRequest(baseUrl, "GET", "/open?id=1")
   assert.match(String(near.body.msg), /Unknown query parameter "id"; did you mean ID\?/)
-  assert.equal((await ask(baseUrl, "GET", "/open?ID=1&path=x&nonce=n")).status, 302)
+  assert.equal((await sendRequest(baseUrl, "GET", "/open?ID=1&path=x&nonce=n")).status, 302)
 })
 
 test("signing in gives a new session and ends the one that the browser came with", async () => {
-  await world.person("rosa")
+  await testServer.person("rosa")
   const first = await signIn("rosa", "rosa-password")
   const second = await signIn("rosa", "rosa-password", { cookie: first.cookie })
   assert.notEqual(first.cookie, second.cookie)
@@ -170,23 +170,23 @@ test("signing in gives a new session and ends the one that the browser came with
 })
 
 test("All=1 signs a person out everywhere and ends nobody else's session, nor a token", async () => {
-  const sara = await world.person("sara")
-  await world.person("theo")
+  const sara = await testServer.person("sara")
+  await testServer.person("theo")
   const [here, there] = [await signIn("sara", sara.password), await signIn("sara", sara.password)]
   const other = await signIn("theo", "theo-password")
-  const out = await ask(baseUrl, "DELETE", "/session?All=1", { headers: here })
+  const out = await sendRequest(baseUrl, "DELETE", "/session?All=1", { headers: here })
   assert.deepEqual([out.status, out.body], [200, { ok: true }])
   assert.match(String(out.headers["set-cookie"]), /Max-Age=0/)
   assert.deepEqual([(await whoami(here)).status, (await whoami(there)).status, (await whoami(other)).status], [401, 401, 200])
   assert.equal((await sara.client.whoami({})).UserName, "sara")
-  assert.equal((await ask(baseUrl, "DELETE", "/session?All=1", { headers: here })).status, 401, "nobody is left to say whose")
-  assert.equal((await ask(baseUrl, "DELETE", "/session?All=2", { headers: other })).status, 400)
-  const { data } = await world.admin.listAudit({ query: { UserName: "sara", Action: "session.deleted" } })
+  assert.equal((await sendRequest(baseUrl, "DELETE", "/session?All=1", { headers: here })).status, 401, "nobody is left to say whose")
+  assert.equal((await sendRequest(baseUrl, "DELETE", "/session?All=2", { headers: other })).status, 400)
+  const { data } = await testServer.admin.listAudit({ query: { UserName: "sara", Action: "session.deleted" } })
   assert.equal(data.length, 1, "the audit names who it was")
 })
 
 test("All=1 is good for any proof that may write, and never passes over whom it does not know", async () => {
-  const sami = await world.person("sami")
+  const sami = await testServer.person("sami")
   const read = await sami.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
   const kept = await signIn("sami", sami.password)
   for (const [as, status] of [
@@ -196,36 +196,39 @@ test("All=1 is good for any proof that may write, and never passes over whom it 
     [[sami.authorization, sami.authorization], 401],
   ] as const) {
     const proofs = [as ?? []].flat().map((each) => `Authorization: ${each}\r\n`)
-    const refused = await raw(baseUrl, `DELETE /session?All=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${proofs.join("")}\r\n`)
+    const refused = await sendRaw(
+      baseUrl,
+      `DELETE /session?All=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${proofs.join("")}\r\n`,
+    )
     assert.match(refused, new RegExp(`^HTTP/1.1 ${status} `), String(as))
     assert.equal((await whoami(kept)).status, 200, String(as))
   }
   for (const as of [sami.authorization, basicAuth("sami", sami.password)]) {
     const session = await signIn("sami", sami.password)
-    assert.equal((await ask(baseUrl, "DELETE", "/session?All=1", { as })).status, 200)
+    assert.equal((await sendRequest(baseUrl, "DELETE", "/session?All=1", { as })).status, 200)
     assert.equal((await whoami(session)).status, 401)
   }
   assert.equal((await whoami(kept)).status, 401)
 })
 
 test("a password of white space is one like others, at the sign-in page too", async () => {
-  const wilma = await world.admin.createUser({ body: { UserName: "wilma", Password: " \t " } })
+  const wilma = await testServer.admin.createUser({ body: { UserName: "wilma", Password: " \t " } })
   assert.equal((await whoami(await signIn("wilma", " \t "))).status, 200)
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { as: basicAuth("wilma", " \t ") })).status, 200)
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { as: basicAuth("wilma", " \t ") })).status, 200)
   for (const Password of ["", "  "])
-    assert.equal((await ask(baseUrl, "POST", "/session", { body: { UserName: wilma.UserName, Password } })).status, 401)
+    assert.equal((await sendRequest(baseUrl, "POST", "/session", { body: { UserName: wilma.UserName, Password } })).status, 401)
 })
 
 test("where browsers come by TLS the session's cookie is bound to this host, and one of the plain name is none", async () => {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_BASE_URL: "https://quayside.example.com" })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_BASE_URL: "https://quayside.example.com" })
   const local = server.baseUrl
   const headers = { host: "quayside.example.com" }
   const body = { UserName: "admin", Password: server.password }
-  const made = await ask(local, "POST", "/session", { body, headers })
+  const made = await sendRequest(local, "POST", "/session", { body, headers })
   const header = String(made.headers["set-cookie"])
   assert.match(header, /^__Host-quayside_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/)
   const secret = header.slice(header.indexOf("=") + 1, header.indexOf(";"))
-  const as = async (cookie: string) => (await ask(local, "GET", "/whoami", { headers: { ...headers, cookie } })).status
+  const as = async (cookie: string) => (await sendRequest(local, "GET", "/whoami", { headers: { ...headers, cookie } })).status
   assert.deepEqual(
     [
       await as(`__Host-quayside_session=${secret}`),
@@ -237,85 +240,85 @@ test("where browsers come by TLS the session's cookie is bound to this host, and
 })
 
 test("disabling a person ends their proofs and runs at once, and lets nothing begin after it", async () => {
-  const uma = await world.person("uma")
+  const uma = await testServer.person("uma")
   const image = await uma.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await uma.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const run = await uma.client.startRun({ body: { ProjectID: project.ID } })
   const session = await signIn("uma", uma.password)
   const files = await uma.client.createFilesToken({})
-  const { ID } = await world.admin.readUser({ query: { UserName: "uma" } })
-  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const { ID } = await testServer.admin.readUser({ query: { UserName: "uma" } })
+  await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
   assert.equal((await whoami(session)).status, 401)
   for (const as of [uma.authorization, basicAuth("uma", uma.password)]) assert.equal((await call("GET", "/whoami", { as })).status, 401)
-  assert.equal((await ask(filesUrl, "GET", "/users/uma/", { as: bearerAuth(files.Token) })).status, 401)
-  assert.equal((await ask(run.URL, "GET", new URL(run.URL).pathname, { as: uma.authorization })).status, 401)
-  const over = await world.admin.readRun({ query: { ID: run.ID } })
+  assert.equal((await sendRequest(filesUrl, "GET", "/users/uma/", { as: bearerAuth(files.Token) })).status, 401)
+  assert.equal((await sendRequest(run.URL, "GET", new URL(run.URL).pathname, { as: uma.authorization })).status, 401)
+  const over = await testServer.admin.readRun({ query: { ID: run.ID } })
   assert.deepEqual([over.State, over.Reason?.code], ["ended", "access_withdrawn"])
   const start = await call("POST", "/running_project", { body: { ProjectID: project.ID, UserName: "uma" } })
   assert.deepEqual([start.status, start.body.field], [400, "UserName"])
-  await world.admin.updateUser({ body: { ID, IsDisabled: false } })
+  await testServer.admin.updateUser({ body: { ID, IsDisabled: false } })
   assert.equal((await whoami(session)).status, 401, "what ended stays ended")
   assert.equal((await call("GET", "/whoami", { as: basicAuth("uma", uma.password) })).status, 200)
 })
 
 test("a start that races with a disabling leaves no run behind", async () => {
-  const vera = await world.person("vera")
+  const vera = await testServer.person("vera")
   const image = await vera.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const projects = await Promise.all(
     Array.from({ length: 8 }, () => vera.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })),
   )
-  const { ID } = await world.admin.readUser({ query: { UserName: "vera" } })
+  const { ID } = await testServer.admin.readUser({ query: { UserName: "vera" } })
   const starts = projects.map((project) => vera.client.startRun({ body: { ProjectID: project.ID } }).catch(() => undefined))
-  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
   await Promise.all(starts)
-  const { data } = await world.admin.listRuns({ query: { UserName: "vera" } })
+  const { data } = await testServer.admin.listRuns({ query: { UserName: "vera" } })
   assert.deepEqual(data, [])
 })
 
 test("a deleted person's things stay as they are for those who could see them, and an administrator hands them over", async () => {
-  const will = await world.person("will")
-  const xena = await world.person("xena")
+  const will = await testServer.person("will")
+  const xena = await testServer.person("xena")
   const image = await will.client.createImage({ body: { Name: "of will", Image: "fake/http", IsPublished: true } })
-  const { ID } = await world.admin.readUser({ query: { UserName: "will" } })
-  await world.admin.deleteUser({ query: { ID } })
+  const { ID } = await testServer.admin.readUser({ query: { UserName: "will" } })
+  await testServer.admin.deleteUser({ query: { ID } })
   assert.equal((await call("GET", "/whoami", { as: will.authorization })).status, 401)
   assert.equal((await call("GET", "/user?UserName=will")).body.DeletedAt === null, false)
   assert.equal((await xena.client.readImage({ query: { ID: image.ID } })).UserName, "will")
-  const handed = await world.admin.updateImage({ body: { ID: image.ID, UserName: "xena" } })
+  const handed = await testServer.admin.updateImage({ body: { ID: image.ID, UserName: "xena" } })
   assert.equal(handed.UserName, "xena")
   assert.equal((await xena.client.updateImage({ body: { ID: image.ID, Comment: "mine" } })).Comment, "mine")
 })
 
 test("a dataset that is handed over takes its directory along, unless the administrator names the place", async () => {
-  const [zack, abby] = [await world.person("zack"), await world.person("abby")]
+  const [zack, abby] = [await testServer.person("zack"), await testServer.person("abby")]
   const made = await zack.client.createData({ body: { Name: "Spectra" } })
-  const put = await ask(filesUrl, "PUT", `${made.AccessInfo}/one.txt`, { as: zack.authorization, body: "one" })
+  const put = await sendRequest(filesUrl, "PUT", `${made.AccessInfo}/one.txt`, { as: zack.authorization, body: "one" })
   assert.equal(put.status, 201)
-  const { ID } = await world.admin.readUser({ query: { UserName: "zack" } })
-  await world.admin.deleteUser({ query: { ID } })
-  const handed = await world.admin.updateData({ body: { ID: made.ID, UserName: "abby" } })
+  const { ID } = await testServer.admin.readUser({ query: { UserName: "zack" } })
+  await testServer.admin.deleteUser({ query: { ID } })
+  const handed = await testServer.admin.updateData({ body: { ID: made.ID, UserName: "abby" } })
   assert.deepEqual([handed.UserName, handed.AccessInfo], ["abby", "/users/abby/datasets/spectra"])
-  const read = await ask(filesUrl, "GET", `${handed.AccessInfo}/one.txt`, { as: abby.authorization })
+  const read = await sendRequest(filesUrl, "GET", `${handed.AccessInfo}/one.txt`, { as: abby.authorization })
   assert.deepEqual([read.status, read.text], [200, "one"])
-  assert.equal((await ask(filesUrl, "PROPFIND", made.AccessInfo, { as: admin, headers: { depth: "0" } })).status, 404)
-  const back = await world.admin.updateData({ body: { ID: made.ID, UserName: "admin", AccessInfo: handed.AccessInfo } })
+  assert.equal((await sendRequest(filesUrl, "PROPFIND", made.AccessInfo, { as: admin, headers: { depth: "0" } })).status, 404)
+  const back = await testServer.admin.updateData({ body: { ID: made.ID, UserName: "admin", AccessInfo: handed.AccessInfo } })
   assert.deepEqual([back.UserName, back.AccessInfo], ["admin", handed.AccessInfo])
 })
 
 test("a dataset whose directory holds another one stays where it is, and nothing is left of the attempt", async () => {
-  const [cora, dirk] = [await world.person("cora"), await world.person("dirk")]
+  const [cora, dirk] = [await testServer.person("cora"), await testServer.person("dirk")]
   const outer = await cora.client.createData({ body: { Name: "outer" } })
   await cora.client.createData({ body: { Name: "inner", AccessInfo: `${outer.AccessInfo}/inner` } })
   const refused = await call("PUT", "/data", { body: { ID: outer.ID, UserName: "dirk" } })
   assert.deepEqual([refused.status, refused.body.field], [409, "AccessInfo"])
-  const left = await ask(filesUrl, "PROPFIND", "/users/dirk/datasets/outer", { as: dirk.authorization, headers: { depth: "0" } })
+  const left = await sendRequest(filesUrl, "PROPFIND", "/users/dirk/datasets/outer", { as: dirk.authorization, headers: { depth: "0" } })
   assert.equal(left.status, 404)
-  const [{ UserName } = {}] = ((await world.admin.listData({ query: { Name: "outer" } })) as { data: { UserName?: string }[] }).data
+  const [{ UserName } = {}] = ((await testServer.admin.listData({ query: { Name: "outer" } })) as { data: { UserName?: string }[] }).data
   assert.equal(UserName, "cora")
 })
 
 test("logs that go on end within seconds when the proof is revoked", async () => {
-  const yuri = await world.person("yuri")
+  const yuri = await testServer.person("yuri")
   const image = await yuri.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await yuri.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const run = await yuri.client.startRun({ body: { ProjectID: project.ID } })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { openWorld, type Person } from "../world.ts"
-import { type Asked, ask } from "./asking.ts"
+import { type Person, startTestServer } from "../test-server.ts"
+import { type SendOptions, sendRequest } from "./http-client.ts"
 import { mountsOf } from "./run-mounts.ts"
 
 /*
@@ -9,15 +9,15 @@ import { mountsOf } from "./run-mounts.ts"
  * lend the stranger rights that the stranger does not have.
  */
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { admin } = world
-const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
-await world.acquaint(ann, bob, eve)
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { admin } = server
+const [ann, bob, eve] = [await server.person("ann"), await server.person("bob"), await server.person("eve")]
+await server.acquaint(ann, bob, eve)
 const house = (await admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })).ID
 
-const call = (who: Person, method: string, path: string, asked: Asked = {}) =>
-  ask(world.quayside.baseUrl, method, path, { as: who.authorization, ...asked })
+const call = (who: Person, method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(server.quayside.baseUrl, method, path, { as: who.authorization, ...asked })
 const newProject = async (who: Person, fields: object = {}) =>
   (await who.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house, IsPublic: true, ...fields } })).ID
 const grant = (DataID: number, UserName: string, Access: "read" | "use" | "write") =>
@@ -28,7 +28,7 @@ async function mountIn(who: Person, project: number): Promise<string> {
   const { status, body } = await call(who, "POST", "/running_project", { body: { ProjectID: project } })
   if (status !== 200) return `${status} ${body.code}: ${body.msg}`
   await call(who, "DELETE", `/running_project?ProjectID=${project}`)
-  const mount = (await mountsOf(world, Number(body.ID))).find(({ target }) => target === "/in")
+  const mount = (await mountsOf(server, Number(body.ID))).find(({ target }) => target === "/in")
   return mount ? (mount.readOnly ? "ro" : "rw") : "none"
 }
 

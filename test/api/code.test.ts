@@ -5,19 +5,20 @@ import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import type { Progress } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, ids } from "./asking.ts"
-import { listen } from "./listening.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
+import { ids, type SendOptions, sendRequest } from "./http-client.ts"
 import { mountsOf } from "./run-mounts.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const [ann, bob] = [await world.person("ann"), await world.person("bob")]
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const [ann, bob] = [await server.person("ann"), await server.person("bob")]
+const call = (method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
 const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
-const onDisk = (path: string) => join(world.dataDir, "files", path)
+const onDisk = (path: string) => join(server.dataDir, "files", path)
 const codeOf = (name: string, project: number) => `/users/${name}/projects/${project}/code`
 const unfinished = () => {
   const work = onDisk(".quayside/work")
@@ -52,7 +53,7 @@ async function released(mebibytes: number): Promise<number> {
 
 test("while a stranger's first start copies the code, its run says how far that is, and the events do", async () => {
   const ProjectID = await released(48)
-  await using told = await listen(bob.client)
+  await using told = await recordEvents(bob.client)
   const { ID } = await bob.client.startRun({ body: { ProjectID } })
   await told.until(`run.progress ${ID}`)
   const seen = told.events.filter(({ event }) => event === "run.progress").map(({ data }) => data.Progress as Progress)
@@ -67,16 +68,16 @@ test("once a stranger's project is trusted, a run with the home begins with what
   const ProjectID = await released(1)
   const own = `/users/bob/projects/${ProjectID}`
   const run = async () => {
-    await using told = await listen(bob.client)
+    await using told = await recordEvents(bob.client)
     const { ID } = await bob.client.startRun({ body: { ProjectID } })
     await bob.client.stopRun({ query: { ID } })
     await eventually("the end is told", async () => told.events.some(({ data }) => data.ID === ID && data.State === "ended"))
-    const hasHome = (await mountsOf(world, ID)).some(({ source }) => source === "/users/bob")
+    const hasHome = (await mountsOf(server, ID)).some(({ source }) => source === "/users/bob")
     return { hasHome, warnings: told.events.flatMap(({ data }) => (data.ID === ID && data.Warning ? [String(data.Warning)] : [])) }
   }
   const trust = async (IsTrusted: boolean) => {
-    await world.admin.updateImage({ body: { ID: web.ID, IsTrusted } })
-    await world.admin.updateProject({ body: { ID: ProjectID, IsTrusted } })
+    await server.admin.updateImage({ body: { ID: web.ID, IsTrusted } })
+    await server.admin.updateProject({ body: { ID: ProjectID, IsTrusted } })
   }
   assert.deepEqual(await run(), { hasHome: false, warnings: [] })
   writeFileSync(onDisk(`${own}/code/planted`), "by a program that nobody looked at")
@@ -134,7 +135,7 @@ test("a start whose directories cannot be made is a failed run that says why", a
 
 test("a copy of a project is not there until its code is, and not at all when that cannot be copied", async () => {
   const ID = await released(1)
-  await using told = await listen(bob.client)
+  await using told = await recordEvents(bob.client)
   const copy = await bob.client.copyProject({ query: { ID } })
   await told.until(`project.created ${copy.ID}`)
   assert.deepEqual(readdirSync(onDisk(codeOf("bob", copy.ID))), ["0"])
@@ -149,9 +150,9 @@ test("what Quayside makes in the files root belongs to the runs' user, whoever Q
   skip: process.getuid?.() !== 0 && "only root can be another user",
 }, async () => {
   const ProjectID = await released(1)
-  const run = await ask(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID } })
+  const run = await sendRequest(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID } })
   const base = `/users/admin/projects/${ProjectID}`
   for (const path of ["/users/bob", base, `${base}/code`, `${base}/code/0`, `${base}/model`, `/projects/${ProjectID}/release`])
     assert.equal(statSync(onDisk(path)).uid, 1000, path)
-  await ask(baseUrl, "DELETE", `/running_project?ID=${run.body.ID}`, { as: admin })
+  await sendRequest(baseUrl, "DELETE", `/running_project?ID=${run.body.ID}`, { as: admin })
 })

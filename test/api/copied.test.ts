@@ -4,18 +4,18 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { openWorld } from "../world.ts"
+import { startTestServer } from "../test-server.ts"
 
 test("an installation that was copied looks after its own runs only: those of the original are lost to it, and go on", {
   skip: process.env.WORLD_POSTGRES !== undefined && "copies a file of SQLite's",
 }, async () => {
-  await using world = await openWorld()
-  const image = await world.admin.createImage({ body: { Name: "web", Image: "fake/http" } })
-  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
-  const run = await world.admin.startRun({ body: { ProjectID: project.ID } })
+  await using server = await startTestServer()
+  const image = await server.admin.createImage({ body: { Name: "web", Image: "fake/http" } })
+  const project = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await server.admin.startRun({ body: { ProjectID: project.ID } })
   const directory = await mkdtemp(join(tmpdir(), "quayside-copied-"))
-  execFileSync("cp", ["-a", `${world.dataDir}/.`, directory])
-  const copy = await openWorld({ "data-dir": directory })
+  execFileSync("cp", ["-a", `${server.dataDir}/.`, directory])
+  const copy = await startTestServer({ "data-dir": directory })
   try {
     let lost = await copy.admin.readRun({ query: { ID: run.ID } })
     while (lost.State !== "ended" && lost.State !== "failed") lost = await copy.admin.readRun({ query: { ID: run.ID } })
@@ -27,8 +27,8 @@ test("an installation that was copied looks after its own runs only: those of th
     await copy[Symbol.asyncDispose]()
     await rm(directory, { recursive: true, force: true })
   }
-  assert.equal((await world.admin.readRun({ query: { ID: run.ID } })).State, "ready")
-  await world.restart()
-  assert.equal((await world.admin.readRun({ query: { ID: run.ID } })).State, "ready")
-  await world.admin.stopRun({ query: { ID: run.ID } })
+  assert.equal((await server.admin.readRun({ query: { ID: run.ID } })).State, "ready")
+  await server.restart()
+  assert.equal((await server.admin.readRun({ query: { ID: run.ID } })).State, "ready")
+  await server.admin.stopRun({ query: { ID: run.ID } })
 })

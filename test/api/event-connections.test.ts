@@ -6,14 +6,14 @@ import { after, test } from "node:test"
 import { queryObjects } from "node:v8"
 import { silentLogger } from "#kit"
 import { eventually } from "../fixtures/eventually.ts"
-import { openWorld } from "../world.ts"
-import { ask } from "./asking.ts"
+import { startTestServer } from "../test-server.ts"
+import { sendRequest } from "./http-client.ts"
 
 const lines: string[] = []
-const world = await openWorld({}, silentLogger, (line) => lines.push(line))
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
-const ann = await world.person("ann")
+const server = await startTestServer({}, silentLogger, (line) => lines.push(line))
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.quayside
+const ann = await server.person("ann")
 
 const headOf = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n${more}\r\n`
 
@@ -30,7 +30,7 @@ async function follow(head = headOf("/events")): Promise<Socket & { text: string
 }
 
 async function underWay(): Promise<number> {
-  const { text } = await ask(baseUrl, "GET", "/metrics")
+  const { text } = await sendRequest(baseUrl, "GET", "/metrics")
   return Number(/^quayside_http_requests_under_way (\d+)$/m.exec(text)?.[1])
 }
 
@@ -107,5 +107,5 @@ test("a stop ends streams with all that was told, and waits for nothing else", a
   const closed = once(socket, "close")
   const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "b" } })
   await eventually("the image is told", () => socket.text.endsWith(`data: {"ID":${ID}}\n\n`))
-  await Promise.all([world.restart(), closed])
+  await Promise.all([server.restart(), closed])
 })

@@ -3,9 +3,9 @@ import { test } from "node:test"
 import { basicAuth, bearerAuth, type Client, createClient, followEvents, type ServerEvent } from "#client"
 import { Failure } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
-import { startServer } from "../server.ts"
-import { newDatabase } from "../world.ts"
-import { listen } from "./listening.ts"
+import { startServerProcess } from "../server-process.ts"
+import { newDatabase } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
 
 /** How often the process is killed, and how many changes each writer has acknowledged before. */
 const kills = 3
@@ -46,11 +46,13 @@ test("a reader who goes on after its last event loses none and gets none twice, 
   const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
   await using stack = new AsyncDisposableStack()
   if (database) stack.defer(() => database.drop())
-  const server = stack.use(await startServer({ QUAYSIDE_ENGINE: "fake", ...(database ? { QUAYSIDE_DATABASE_URL: database.url } : {}) }))
+  const server = stack.use(
+    await startServerProcess({ QUAYSIDE_ENGINE: "fake", ...(database ? { QUAYSIDE_DATABASE_URL: database.url } : {}) }),
+  )
   const { baseUrl } = server
   const { Token } = await createClient({ baseUrl, authorization: basicAuth("admin", server.password) }).createToken({ body: { Name: "t" } })
   const client = createClient({ baseUrl, authorization: bearerAuth(Token) })
-  const begin = await listen(client)
+  const begin = await recordEvents(client)
   await eventually("the place is told", () => begin.place !== "")
   const { place } = begin
   await begin[Symbol.asyncDispose]()

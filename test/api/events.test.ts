@@ -1,23 +1,23 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { bearerAuth, createClient, followEvents } from "#client"
-import { soonOver } from "../fixtures/soon-over.ts"
-import { openWorld, type Person } from "../world.ts"
-import { ask } from "./asking.ts"
-import { listen } from "./listening.ts"
+import { withSoonExpiring } from "../fixtures/expiry.ts"
+import { type Person, startTestServer } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
+import { sendRequest } from "./http-client.ts"
 
-const world = await openWorld({ "open-streams": "20" })
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
-const { admin } = world
-const ann = await world.person("ann")
-const bob = await world.person("bob")
+const testServer = await startTestServer({ "open-streams": "20" })
+after(() => testServer[Symbol.asyncDispose]())
+const { baseUrl } = testServer.quayside
+const { admin } = testServer
+const ann = await testServer.person("ann")
+const bob = await testServer.person("bob")
 const image = (as: Person, fields: object = {}) => as.client.createImage({ body: { Name: "a", Image: "b", ...fields } })
 /** Something that everybody is told of last. */
 const marked = async () => `image.created ${(await image(ann, { IsPublished: true })).ID}`
 
 test("events tell what was created, changed, deleted and restored, in the order of commits, with growing ids", async () => {
-  await using told = await listen(ann.client)
+  await using told = await recordEvents(ann.client)
   const { ID } = await image(ann)
   await ann.client.updateImage({ body: { ID, Comment: "c" } })
   // Of what is deleted before it was told of, nothing is told but that.
@@ -39,8 +39,8 @@ test("events tell what was created, changed, deleted and restored, in the order 
 })
 
 test("events are told to those alone who may see the thing", async () => {
-  await using toBob = await listen(bob.client)
-  await using toAdmin = await listen(admin)
+  await using toBob = await recordEvents(bob.client)
+  await using toAdmin = await recordEvents(admin)
   const hidden = await image(ann)
   const token = await ann.client.createToken({ body: { Name: "t" } })
   const mark = await marked()
@@ -52,7 +52,7 @@ test("events are told to those alone who may see the thing", async () => {
 })
 
 test("who loses sight of a thing is told that it is deleted, and who sees it anew that it is updated", async () => {
-  await using toBob = await listen(bob.client)
+  await using toBob = await recordEvents(bob.client)
   const { ID } = await image(ann)
   const told = async (event: string, change: () => Promise<unknown>) => {
     await change()
@@ -75,7 +75,7 @@ test("joining and leaving a group tells of its projects and of the group itself"
   const { ID: ImageID } = await image(ann)
   const group = await admin.createGroup({ body: { GroupName: "crew", Members: ["ann"] } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, GroupName: "crew" } })
-  await using toBob = await listen(bob.client)
+  await using toBob = await recordEvents(bob.client)
   await admin.updateGroup({ body: { ID: group.ID, Members: ["ann", "bob"] } })
   await toBob.until(`project.updated ${project.ID}`)
   await admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } })
@@ -100,10 +100,10 @@ test("joining and leaving a group tells of its projects and of the group itself"
 })
 
 test("who becomes an administrator, or is one no more, is told to read everything again", async () => {
-  const carl = await world.person("carl")
+  const carl = await testServer.person("carl")
   const { ID } = await admin.readUser({ query: { UserName: "carl" } })
   const hidden = await image(ann)
-  await using told = await listen(carl.client)
+  await using told = await recordEvents(carl.client)
   await admin.updateUser({ body: { ID, IsAdmin: true } })
   await told.until("reset")
   await ann.client.updateImage({ body: { ID: hidden.ID, Comment: "c" } })
@@ -118,8 +118,8 @@ test("who becomes an administrator, or is one no more, is told to read everythin
 test("runs tell their states with the reason, to the project's owner without it", async () => {
   const { ID: ImageID } = await image(ann, { IsPublished: true, Image: "no/such" })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, IsPublic: true } })
-  await using toAnn = await listen(ann.client)
-  await using toBob = await listen(bob.client)
+  await using toAnn = await recordEvents(ann.client)
+  await using toBob = await recordEvents(bob.client)
   const failure = await bob.client.startRun({ body: { ProjectID: project.ID, Cpus: 10_000 } }).catch((error) => error)
   const ID = failure.extra.ID
   const expected = { ID, ProjectID: project.ID, State: "failed" }
@@ -133,7 +133,7 @@ test("runs tell their states with the reason, to the project's owner without it"
 })
 
 test("Last-Event-ID brings what was missed, judged by what may be seen now, also after a restart", async () => {
-  const first = await listen(bob.client)
+  const first = await recordEvents(bob.client)
   const open = await image(ann, { IsPublished: true })
   await first.until(`image.created ${open.ID}`)
   await first[Symbol.asyncDispose]()
@@ -145,8 +145,8 @@ test("Last-Event-ID brings what was missed, judged by what may be seen now, also
   const mark = await marked()
   const expected = [`image.created ${missed.ID}`, `image.deleted ${open.ID}`, `image.deleted ${withdrawn.ID}`, mark]
   for (const restarts of [false, true]) {
-    if (restarts) await world.restart()
-    await using again = await listen(bob.client, place)
+    if (restarts) await testServer.restart()
+    await using again = await recordEvents(bob.client, place)
     await again.until(expected.at(-1) ?? mark)
     assert.deepEqual(again.told, expected)
     const next = await marked()
@@ -157,66 +157,66 @@ test("Last-Event-ID brings what was missed, judged by what may be seen now, also
 })
 
 test("a Last-Event-ID that is not known here is answered by reset, and one that is none by 400", async () => {
-  await using told = await listen(bob.client, "999999999")
+  await using told = await recordEvents(bob.client, "999999999")
   await told.until("reset")
   const mark = await marked()
   await told.until(mark)
   assert.deepEqual(told.told, ["reset", mark])
-  const answer = await ask(baseUrl, "GET", "/events", { as: bob.authorization, headers: { "last-event-id": "yesterday" } })
+  const answer = await sendRequest(baseUrl, "GET", "/events", { as: bob.authorization, headers: { "last-event-id": "yesterday" } })
   assert.deepEqual([answer.status, answer.body.field], [400, "Last-Event-ID"])
 })
 
 test("a stream ends when the person is disabled, the token revoked or expired, the session over", async () => {
-  const dora = await world.person("dora")
+  const dora = await testServer.person("dora")
   const { ID } = await admin.readUser({ query: { UserName: "dora" } })
-  const withToken = (token: string) => listen(createClient({ baseUrl, authorization: bearerAuth(token) }))
+  const withToken = (token: string) => recordEvents(createClient({ baseUrl, authorization: bearerAuth(token) }))
   const revoked = await dora.client.createToken({ body: { Name: "t" } })
   await using one = await withToken(revoked.Token)
   await dora.client.deleteToken({ query: { ID: revoked.ID } })
   await one.ended
-  await using two = await soonOver(async (ExpiresAt) => {
+  await using two = await withSoonExpiring(async (ExpiresAt) => {
     const short = await dora.client.createToken({ body: { Name: "t", ExpiresAt } })
     return withToken(short.Token)
   })
   await two.ended
-  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "dora", Password: dora.password } })
+  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "dora", Password: dora.password } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string
   const browser = createClient({
     baseUrl,
     fetch: (url, init) => fetch(url, { ...init, headers: { ...(init?.headers as object), cookie } }),
   })
-  await using three = await listen(browser)
-  assert.equal((await ask(baseUrl, "DELETE", "/session", { headers: { cookie, "sec-fetch-site": "same-origin" } })).status, 200)
+  await using three = await recordEvents(browser)
+  assert.equal((await sendRequest(baseUrl, "DELETE", "/session", { headers: { cookie, "sec-fetch-site": "same-origin" } })).status, 200)
   await three.ended
-  await using four = await listen(dora.client)
+  await using four = await recordEvents(dora.client)
   await admin.updateUser({ body: { ID, IsDisabled: true } })
   await four.ended
 })
 
 test("events need a proof that reads: none, a run's token and a disabled person are refused, and HEAD answers the head alone", async () => {
-  assert.equal((await ask(baseUrl, "GET", "/events")).status, 401)
+  assert.equal((await sendRequest(baseUrl, "GET", "/events")).status, 401)
   const run = await ann.client.createToken({ body: { Name: "r", Scopes: ["run:1"] } })
-  assert.equal((await ask(baseUrl, "GET", "/events", { as: bearerAuth(run.Token) })).status, 403)
-  const eva = await world.person("eva", { IsDisabled: false })
+  assert.equal((await sendRequest(baseUrl, "GET", "/events", { as: bearerAuth(run.Token) })).status, 403)
+  const eva = await testServer.person("eva", { IsDisabled: false })
   await admin.updateUser({ body: { ID: (await admin.readUser({ query: { UserName: "eva" } })).ID, IsDisabled: true } })
-  assert.equal((await ask(baseUrl, "GET", "/events", { as: eva.authorization })).status, 401)
-  const head = await ask(baseUrl, "HEAD", "/events", { as: ann.authorization })
+  assert.equal((await sendRequest(baseUrl, "GET", "/events", { as: eva.authorization })).status, 401)
+  const head = await sendRequest(baseUrl, "HEAD", "/events", { as: ann.authorization })
   assert.deepEqual([head.status, head.headers["content-type"], head.text], [200, "text/event-stream; charset=utf-8", ""])
-  assert.equal((await ask(baseUrl, "POST", "/events", { as: ann.authorization })).status, 405)
+  assert.equal((await sendRequest(baseUrl, "POST", "/events", { as: ann.authorization })).status, 405)
   const read = await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
-  await using told = await listen(createClient({ baseUrl, authorization: bearerAuth(read.Token) }))
+  await using told = await recordEvents(createClient({ baseUrl, authorization: bearerAuth(read.Token) }))
   await told.until(await marked())
 })
 
 test("one person has as many streams as the setting allows, and administrators have more", async () => {
-  const flo = await world.person("flo")
-  const streams = await Promise.all(Array.from({ length: 20 }, () => listen(flo.client)))
-  await assert.rejects(listen(flo.client), { status: 429, code: "too_many_requests" })
-  const more = await Promise.all(Array.from({ length: 21 }, () => listen(admin)))
+  const flo = await testServer.person("flo")
+  const streams = await Promise.all(Array.from({ length: 20 }, () => recordEvents(flo.client)))
+  await assert.rejects(recordEvents(flo.client), { status: 429, code: "too_many_requests" })
+  const more = await Promise.all(Array.from({ length: 21 }, () => recordEvents(admin)))
   await Promise.all(more.map((each) => each[Symbol.asyncDispose]()))
   await streams[0]?.[Symbol.asyncDispose]()
   for (let open = false; !open; ) {
-    const again = await listen(flo.client).catch(() => undefined)
+    const again = await recordEvents(flo.client).catch(() => undefined)
     open = again !== undefined
     if (again) streams.push(again)
   }
@@ -228,7 +228,7 @@ test("a client that follows goes on after the last event when the server stops a
   const told: string[] = []
   const seen = Promise.withResolvers<void>()
   const before = await marked()
-  const start = await listen(bob.client)
+  const start = await recordEvents(bob.client)
   const { place } = start
   await start[Symbol.asyncDispose]()
   let last = ""
@@ -239,7 +239,7 @@ test("a client that follows goes on after the last event when the server stops a
     }
   })()
   const one = await marked()
-  await world.restart()
+  await testServer.restart()
   const two = await image(ann, { IsPublished: true })
   last = `image.created ${two.ID}`
   if (told.includes(last)) seen.resolve()
@@ -254,11 +254,11 @@ test("a client that follows goes on after the last event when the server stops a
 })
 
 test("whoever sees a group is told when one of its members is deleted, and what was read of it before is stale", async () => {
-  const cleo = await world.person("cleo")
+  const cleo = await testServer.person("cleo")
   const dodo = await admin.createUser({ body: { UserName: "dodo" } })
   const { ID } = await admin.createGroup({ body: { GroupName: "staff", Members: ["cleo", "dodo"] } })
-  const read = await ask(baseUrl, "GET", `/group?ID=${ID}`, { as: cleo.authorization })
-  await using toCleo = await listen(cleo.client)
+  const read = await sendRequest(baseUrl, "GET", `/group?ID=${ID}`, { as: cleo.authorization })
+  await using toCleo = await recordEvents(cleo.client)
   await admin.deleteUser({ query: { ID: dodo.ID } })
   await toCleo.until(`group.updated ${ID}`)
   const group = await cleo.client.readGroup({ query: { ID } })

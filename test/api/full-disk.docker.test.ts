@@ -4,14 +4,14 @@ import { test } from "node:test"
 import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { smallDisk } from "../fixtures/small-disk.ts"
-import { startServer } from "../server.ts"
-import { ask } from "./asking.ts"
+import { startServerProcess } from "../server-process.ts"
+import { sendRequest } from "./http-client.ts"
 
 test("a server that was killed on a full disk comes up again there, stops what runs and deletes what lies there", {
   skip: process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere",
 }, async () => {
   await using disk = await smallDisk(96 * 1024, "ext4")
-  await using server = await startServer({
+  await using server = await startServerProcess({
     QUAYSIDE_DATA_DIR: `${disk.path}/data`,
     QUAYSIDE_LOG_LEVEL: "error",
   })
@@ -21,8 +21,8 @@ test("a server that was killed on a full disk comes up again there, stops what r
   const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } as never })
   const { ID, State } = await admin.startRun({ body: { ProjectID: project.ID } })
   assert.equal(State, "ready")
-  const state = async () => (await ask(server.baseUrl, "GET", `/running_project?ID=${ID}`, { as })).body.State
-  const file = (method: string, name: string, body?: string) => ask(server.filesUrl, method, `/users/admin/${name}`, { as, body })
+  const state = async () => (await sendRequest(server.baseUrl, "GET", `/running_project?ID=${ID}`, { as })).body.State
+  const file = (method: string, name: string, body?: string) => sendRequest(server.filesUrl, method, `/users/admin/${name}`, { as, body })
   assert.equal((await file("PUT", "kept", "kept")).status, 201)
   await eventually("room is kept back", () => statSync(`${disk.path}/data/quayside.db.ballast`).size > 2 ** 20)
   disk.fillUp()
@@ -32,7 +32,7 @@ test("a server that was killed on a full disk comes up again there, stops what r
   await server.start()
   assert.equal((await file("GET", "kept")).text, "kept")
   assert.equal(await state(), "ready")
-  assert.deepEqual((await ask(server.baseUrl, "DELETE", `/running_project?ID=${ID}`, { as })).body, { ok: true })
+  assert.deepEqual((await sendRequest(server.baseUrl, "DELETE", `/running_project?ID=${ID}`, { as })).body, { ok: true })
   assert.equal(await state(), "ended")
   assert.equal((await file("DELETE", "kept")).status, 204)
   await disk.makeRoom()

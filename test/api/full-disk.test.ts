@@ -5,22 +5,24 @@ import { test } from "node:test"
 import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { smallDisk } from "../fixtures/small-disk.ts"
-import { startServer } from "../server.ts"
-import { adminPassword, openWorld, type World } from "../world.ts"
-import { type Answer, ask, isFailure } from "./asking.ts"
+import { startServerProcess } from "../server-process.ts"
+import { adminPassword, startTestServer, type TestServer } from "../test-server.ts"
+import { type HttpAnswer, isFailure, sendRequest } from "./http-client.ts"
 
 const as = basicAuth("admin", adminPassword)
 const canMount = process.getuid?.() === 0
 const skip = !canMount && "needs the right to mount"
-const firstLine = (answer: Answer) => [answer.status, answer.body.code]
+const firstLine = (answer: HttpAnswer) => [answer.status, answer.body.code]
 
 /** Images until the disk is full; the names of those that were acknowledged. */
-async function createUntilFull(world: { quayside: { baseUrl: string } }): Promise<string[]> {
+async function createUntilFull(testServer: { quayside: { baseUrl: string } }): Promise<string[]> {
   const made: string[] = []
   for (;;) {
     const names = Array.from({ length: 16 }, () => `image ${randomUUID()}`)
     const answers = await Promise.all(
-      names.map((Name) => ask(world.quayside.baseUrl, "POST", "/image", { as, body: { Name, Image: "a/b", Doc: "x".repeat(20_000) } })),
+      names.map((Name) =>
+        sendRequest(testServer.quayside.baseUrl, "POST", "/image", { as, body: { Name, Image: "a/b", Doc: "x".repeat(20_000) } }),
+      ),
     )
     for (const [i, answer] of answers.entries()) {
       if (answer.status === 200) made.push(names[i] as string)
@@ -31,16 +33,17 @@ async function createUntilFull(world: { quayside: { baseUrl: string } }): Promis
 }
 
 /** A project that runs, and its run. */
-async function started({ quayside, admin }: Pick<World, "admin"> & { quayside: { baseUrl: string } }, imageId: number) {
+async function started({ quayside, admin }: Pick<TestServer, "admin"> & { quayside: { baseUrl: string } }, imageId: number) {
   const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId } as never })
-  const { ID } = (await ask(quayside.baseUrl, "POST", "/running_project", { as, body: { ProjectID: project.ID } })).body as never as {
+  const { ID } = (await sendRequest(quayside.baseUrl, "POST", "/running_project", { as, body: { ProjectID: project.ID } }))
+    .body as never as {
     ID: number
   }
   return ID
 }
 
 const stateOf = async (baseUrl: string, id: number) => {
-  const { State, Reason } = (await ask(baseUrl, "GET", `/running_project?ID=${id}`, { as })).body as never as {
+  const { State, Reason } = (await sendRequest(baseUrl, "GET", `/running_project?ID=${id}`, { as })).body as never as {
     State: string
     Reason: { code: string } | null
   }
@@ -51,29 +54,29 @@ test("on a full disk runs are stopped all the same, and what was told of them ho
   skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
-  await using server = await startServer({
+  await using server = await startServerProcess({
     QUAYSIDE_ENGINE: "fake",
     QUAYSIDE_DATA_DIR: `${disk.path}/data`,
     QUAYSIDE_ADMIN_PASSWORD: adminPassword,
     QUAYSIDE_LOG_LEVEL: "error",
   })
   const { baseUrl } = server
-  const world = { quayside: server, admin: createClient({ baseUrl, authorization: as }) }
-  const image = await world.admin.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const testServer = { quayside: server, admin: createClient({ baseUrl, authorization: as }) }
+  const image = await testServer.admin.createImage({ body: { Name: "i", Image: "fake/http" } })
   const runs: number[] = []
-  for (let n = 0; n < 6; n += 1) runs.push(await started(world, image.ID))
+  for (let n = 0; n < 6; n += 1) runs.push(await started(testServer, image.ID))
   await eventually("room is kept back", () => statSync(`${disk.path}/data/quayside.db.ballast`).size === 3 * 2 ** 20)
   const fill = async () => {
     disk.fillUp()
-    await createUntilFull(world)
+    await createUntilFull(testServer)
   }
   await fill()
-  const stop = (id = 0) => ask(baseUrl, "DELETE", `/running_project?ID=${id}`, { as })
+  const stop = (id = 0) => sendRequest(baseUrl, "DELETE", `/running_project?ID=${id}`, { as })
   for (const id of runs.slice(0, 2)) {
     assert.deepEqual((await stop(id)).body, { ok: true })
     assert.deepEqual(await stateOf(baseUrl, id), ["ended", "stopped_by_user"])
   }
-  assert.deepEqual(firstLine(await ask(baseUrl, "POST", "/running_project", { as, body: { ProjectID: 1 } })), [507, "storage_full"])
+  assert.deepEqual(firstLine(await sendRequest(baseUrl, "POST", "/running_project", { as, body: { ProjectID: 1 } })), [507, "storage_full"])
   await server.kill("SIGKILL")
   await server.start()
   for (const id of runs.slice(0, 2)) assert.deepEqual(await stateOf(baseUrl, id), ["ended", "stopped_by_user"])
@@ -83,7 +86,7 @@ test("on a full disk runs are stopped all the same, and what was told of them ho
   await eventually("work goes on", async () => (await stop(runs[4])).status === 200)
   await eventually(
     "others may write",
-    async () => (await ask(baseUrl, "POST", "/image", { as, body: { Name: "after", Image: "a/b" } })).status === 200,
+    async () => (await sendRequest(baseUrl, "POST", "/image", { as, body: { Name: "after", Image: "a/b" } })).status === 200,
   )
   assert.deepEqual(await stateOf(baseUrl, runs[5] ?? 0), ["ready", undefined])
 })
@@ -92,38 +95,38 @@ test("on a full disk writes are 507 storage_full, reads go on, nothing acknowled
   skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
-  await using world = await openWorld({ "data-dir": `${disk.path}/data` })
-  const { baseUrl, filesUrl } = world.quayside
+  await using testServer = await startTestServer({ "data-dir": `${disk.path}/data` })
+  const { baseUrl, filesUrl } = testServer.quayside
   const put = (name: string, body: string | Buffer) =>
-    ask(filesUrl, "PUT", `/users/admin/${name}`, { as, body, headers: { "content-type": "text/plain" } })
+    sendRequest(filesUrl, "PUT", `/users/admin/${name}`, { as, body, headers: { "content-type": "text/plain" } })
   assert.equal((await put("kept.txt", "before")).status, 201)
-  const image = await world.admin.createImage({ body: { Name: "kept", Image: "a/b" } })
+  const image = await testServer.admin.createImage({ body: { Name: "kept", Image: "a/b" } })
 
   disk.fillUp(2048)
-  const made = await createUntilFull(world)
+  const made = await createUntilFull(testServer)
   assert.ok(made.length > 10)
   disk.fillUp()
-  made.push(...(await createUntilFull(world)))
+  made.push(...(await createUntilFull(testServer)))
   for (const [method, path, body] of [
     ["PUT", "/image", { ID: image.ID, Doc: "y".repeat(200_000) }],
     ["POST", "/data", { Name: "flowers" }],
     ["POST", "/project", { ProjectName: "p", Type: "http", ImageID: image.ID, Doc: "y".repeat(200_000) }],
   ] as const)
-    assert.deepEqual(firstLine(await ask(baseUrl, method, path, { as, body })), [507, "storage_full"], `${method} ${path}`)
+    assert.deepEqual(firstLine(await sendRequest(baseUrl, method, path, { as, body })), [507, "storage_full"], `${method} ${path}`)
   assert.deepEqual(firstLine(await put("new.txt", Buffer.alloc(100_000, "z"))), [507, "storage_full"])
   assert.deepEqual(firstLine(await put("kept.txt", Buffer.alloc(100_000, "z"))), [507, "storage_full"])
-  assert.equal((await ask(filesUrl, "GET", "/users/admin/new.txt", { as })).status, 404, "nothing half-written remains")
-  assert.equal((await ask(filesUrl, "GET", "/users/admin/kept.txt", { as })).text, "before")
-  assert.equal((await ask(baseUrl, "GET", `/image?ID=${image.ID}`, { as })).body.Doc, "")
+  assert.equal((await sendRequest(filesUrl, "GET", "/users/admin/new.txt", { as })).status, 404, "nothing half-written remains")
+  assert.equal((await sendRequest(filesUrl, "GET", "/users/admin/kept.txt", { as })).text, "before")
+  assert.equal((await sendRequest(baseUrl, "GET", `/image?ID=${image.ID}`, { as })).body.Doc, "")
 
   await disk.makeRoom()
   assert.equal((await put("new.txt", Buffer.alloc(100_000, "z"))).status, 201)
-  await world.admin.createImage({ body: { Name: "after", Image: "a/b" } })
-  assert.equal((await ask(baseUrl, "GET", "/readyz")).status, 200)
-  await world.restart()
+  await testServer.admin.createImage({ body: { Name: "after", Image: "a/b" } })
+  assert.equal((await sendRequest(baseUrl, "GET", "/readyz")).status, 200)
+  await testServer.restart()
   const names: string[] = []
   for (let page = 1; ; page += 1) {
-    const { data } = await world.admin.listImages({ query: { page, pageSize: 200, sort: "ID" } as never })
+    const { data } = await testServer.admin.listImages({ query: { page, pageSize: 200, sort: "ID" } as never })
     names.push(...data.map(({ Name }) => Name))
     if (data.length < 200) break
   }
@@ -134,29 +137,29 @@ test("on a full disk people sign in, and an administrator disables a person, cha
   skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
-  await using world = await openWorld({ "data-dir": `${disk.path}/data` })
-  const { baseUrl } = world.quayside
-  const person = (UserName: string) => world.admin.createUser({ body: { UserName, Password: "long enough" } })
+  await using testServer = await startTestServer({ "data-dir": `${disk.path}/data` })
+  const { baseUrl } = testServer.quayside
+  const person = (UserName: string) => testServer.admin.createUser({ body: { UserName, Password: "long enough" } })
   const [ann, bob] = [await person("ann"), await person("bob")]
-  const image = await world.admin.createImage({ body: { Name: "i", Image: "a/b" } })
-  const group = await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
-  const signIn = (UserName: string, Password = "long enough") => ask(baseUrl, "POST", "/session", { body: { UserName, Password } })
+  const image = await testServer.admin.createImage({ body: { Name: "i", Image: "a/b" } })
+  const group = await testServer.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
+  const signIn = (UserName: string, Password = "long enough") => sendRequest(baseUrl, "POST", "/session", { body: { UserName, Password } })
   const ballast = () => statSync(`${disk.path}/data/quayside.db.ballast`).size
   await eventually("room is kept back", () => ballast() === 3 * 2 ** 20)
   disk.fillUp()
-  await createUntilFull(world)
+  await createUntilFull(testServer)
 
   const signedIn = await signIn("ann")
   assert.equal(signedIn.status, 200, signedIn.text)
   assert.equal((await signIn("admin", adminPassword)).status, 200)
-  const put = (path: string, body: object) => ask(baseUrl, "PUT", path, { as, body })
+  const put = (path: string, body: object) => sendRequest(baseUrl, "PUT", path, { as, body })
   assert.equal((await put("/user", { ID: ann.ID, IsDisabled: true })).status, 200)
   assert.equal((await signIn("ann")).status, 401)
   assert.equal((await put("/user", { ID: bob.ID, Limits: { MaxStorage: 0 } })).status, 200)
   assert.equal((await put("/group", { ID: group.ID, Members: [] })).status, 200)
-  assert.equal((await ask(baseUrl, "DELETE", `/image?ID=${image.ID}`, { as })).status, 200)
-  assert.equal((await ask(baseUrl, "DELETE", `/user?ID=${ann.ID}`, { as })).status, 200)
-  assert.equal((await ask(baseUrl, "POST", "/image", { as, body: { Name: "n", Image: "a/b" } })).status, 507)
+  assert.equal((await sendRequest(baseUrl, "DELETE", `/image?ID=${image.ID}`, { as })).status, 200)
+  assert.equal((await sendRequest(baseUrl, "DELETE", `/user?ID=${ann.ID}`, { as })).status, 200)
+  assert.equal((await sendRequest(baseUrl, "POST", "/image", { as, body: { Name: "n", Image: "a/b" } })).status, 507)
 
   const again: number[] = []
   for (let i = 0; i < 12; i += 1) again.push((await signIn("bob")).status)
@@ -166,12 +169,12 @@ test("on a full disk people sign in, and an administrator disables a person, cha
 })
 
 test("signing out by a session that never was leaves no trace", async () => {
-  await using world = await openWorld()
-  const { baseUrl } = world.quayside
-  const before = await world.admin.listAudit({ query: { pageSize: 1 } as never })
+  await using testServer = await startTestServer()
+  const { baseUrl } = testServer.quayside
+  const before = await testServer.admin.listAudit({ query: { pageSize: 1 } as never })
   for (let i = 0; i < 3; i += 1) {
     const headers = { cookie: `quayside_session=${randomUUID()}`, "sec-fetch-site": "same-origin" }
-    assert.equal((await ask(baseUrl, "DELETE", "/session", { headers })).status, 200)
+    assert.equal((await sendRequest(baseUrl, "DELETE", "/session", { headers })).status, 200)
   }
-  assert.equal((await world.admin.listAudit({ query: { pageSize: 1 } as never })).data[0]?.ID, before.data[0]?.ID)
+  assert.equal((await testServer.admin.listAudit({ query: { pageSize: 1 } as never })).data[0]?.ID, before.data[0]?.ID)
 })

@@ -6,23 +6,23 @@ import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basicAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
-import { soonOver } from "../fixtures/soon-over.ts"
-import { adminPassword, openWorld, type Person } from "../world.ts"
-import { type Asked, ask, ids } from "./asking.ts"
-import { listen } from "./listening.ts"
+import { withSoonExpiring } from "../fixtures/expiry.ts"
+import { adminPassword, type Person, startTestServer } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
+import { ids, type SendOptions, sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, filesUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
-const team = await world.admin.createGroup({ body: { GroupName: "team", Members: ["ann", "bob"] } })
-await world.admin.createGroup({ body: { GroupName: "foreign", Members: ["eve"] } })
-await world.acquaint(ann, bob, eve)
-await world.person("dora")
+const [ann, bob, eve] = [await server.person("ann"), await server.person("bob"), await server.person("eve")]
+const team = await server.admin.createGroup({ body: { GroupName: "team", Members: ["ann", "bob"] } })
+await server.admin.createGroup({ body: { GroupName: "foreign", Members: ["eve"] } })
+await server.acquaint(ann, bob, eve)
+await server.person("dora")
 
-const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
-  ask(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const call = (who: Person | string, method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
 const grant = (who: Person | string, body: object) => call(who, "POST", "/grant", { body })
 const status = async (who: Person | string, method: string, path: string, body?: object) =>
   (await call(who, method, path, body ? { body } : {})).status
@@ -107,15 +107,15 @@ test("a group's grant reaches its members, and ends with membership and with the
   const seen = async () => [await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)]
   assert.deepEqual(await seen(), [200, true])
   assert.equal(await isListed(bob, "/grants", Number(body.ID)), true)
-  await world.admin.updateGroup({ body: { ID: team.ID, Members: ["ann"] } })
+  await server.admin.updateGroup({ body: { ID: team.ID, Members: ["ann"] } })
   assert.deepEqual(await seen(), [404, false])
   assert.equal(await isListed(bob, "/grants", Number(body.ID)), false)
-  await world.admin.updateGroup({ body: { ID: team.ID, Members: ["ann", "bob"] } })
+  await server.admin.updateGroup({ body: { ID: team.ID, Members: ["ann", "bob"] } })
   assert.deepEqual(await seen(), [200, true])
-  const short = await world.admin.createGroup({ body: { GroupName: "short", Members: ["bob"] } })
+  const short = await server.admin.createGroup({ body: { GroupName: "short", Members: ["bob"] } })
   await grant(admin, { ImageID: image.ID, GroupName: "short", Access: "write" })
   assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 200)
-  await world.admin.deleteGroup({ query: { ID: short.ID } })
+  await server.admin.deleteGroup({ query: { ID: short.ID } })
   assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 403)
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [Number(body.ID)], "a deleted group's grants are gone")
 })
@@ -164,7 +164,7 @@ test("what is wrong in a grant is 400 with its field, and a thing that is hidden
     }
   }
   assert.deepEqual([told[0]?.[0], new Set(told.map(String)).size], [404, 1])
-  await world.admin.deleteImage({ query: { ID: image.ID } })
+  await server.admin.deleteImage({ query: { ID: image.ID } })
   assert.equal((await grant(ann, good)).status, 404, "a deleted thing is granted to nobody")
 })
 
@@ -222,7 +222,7 @@ test("grants on a deleted thing rest, and count again when it is restored", asyn
 
 test("a grant's time ends it, for reads, lists and the list of grants", async () => {
   const image = await newImage()
-  const { body } = await soonOver(async (Until) => {
+  const { body } = await withSoonExpiring(async (Until) => {
     const made = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read", Until })
     assert.equal(await status(bob, "GET", `/image?ID=${image.ID}`), 200)
     return made
@@ -235,10 +235,11 @@ test("a grant's time ends it, for reads, lists and the list of grants", async ()
 
 test("a dataset's grants hold for files and mounts: read and use read, write writes; taken back, they end at once", async () => {
   const data = await ann.client.createData({ body: { Name: "table" } })
-  await writeFile(join(world.dataDir, "files", data.AccessInfo, "a.txt"), "hello")
+  await writeFile(join(server.dataDir, "files", data.AccessInfo, "a.txt"), "hello")
   const file = `${data.AccessInfo}/a.txt`
-  const get = async (who: Person) => (await ask(filesUrl, "GET", file, { as: who.authorization })).status
-  const put = async (who: Person) => (await ask(filesUrl, "PUT", `${data.AccessInfo}/b.txt`, { as: who.authorization, body: "x" })).status
+  const get = async (who: Person) => (await sendRequest(filesUrl, "GET", file, { as: who.authorization })).status
+  const put = async (who: Person) =>
+    (await sendRequest(filesUrl, "PUT", `${data.AccessInfo}/b.txt`, { as: who.authorization, body: "x" })).status
   const image = await newImage({ IsPublished: true })
   const project = await newProject(image.ID, { TrainData: [{ ID: data.ID }], IsPublic: true })
   const start = () => call(bob, "POST", "/running_project", { body: { ProjectID: project.ID } })
@@ -288,7 +289,7 @@ test("on a run: read sees its state, use opens its URL, write reads logs and sto
       code,
       body.URL === undefined ? "none" : String(body.URL) !== "",
       await status(who, "GET", `/running_project/logs?ID=${run.ID}`),
-      (await ask(url, "GET", new URL(url).pathname, { as })).status === 200,
+      (await sendRequest(url, "GET", new URL(url).pathname, { as })).status === 200,
     ]
   }
   assert.deepEqual(await rights(bob), [404, "none", 404, false])
@@ -326,7 +327,7 @@ test("read-only tokens change no grants, and tokens for a run's address open wha
   const narrow = `Bearer ${(await bob.client.createToken({ body: { Name: "n", Scopes: [`run:${run.ID}`] } })).Token}`
   // What is under way when the right ends is cut.
   const open = () =>
-    ask(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: narrow }).then(
+    sendRequest(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: narrow }).then(
       (answer) => answer.status,
       () => 0,
     )
@@ -367,7 +368,7 @@ test("taking a grant on a run back cuts open sockets and ends logs that are foll
   const taken = await open(null)
   await take(ann, `ID=${taken.id}`)
   await eventually("all is cut", taken.cut)
-  const ending = await soonOver(open, 1_000)
+  const ending = await withSoonExpiring(open, 1_000)
   await eventually("all is cut", ending.cut, 20_000)
   assert.equal(await status(ann, "GET", `/running_project?ID=${run.ID}`), 200)
   await ann.client.stopRun({ query: { ID: run.ID } })
@@ -375,9 +376,9 @@ test("taking a grant on a run back cuts open sockets and ends logs that are foll
 
 test("whoever is granted something, or loses it again, is told; owner and administrator are told of the grant", async () => {
   const image = await newImage()
-  await using toBob = await listen(bob.client)
-  await using toEve = await listen(eve.client)
-  await using toAnn = await listen(ann.client)
+  await using toBob = await recordEvents(bob.client)
+  await using toEve = await recordEvents(eve.client)
+  await using toAnn = await recordEvents(ann.client)
   const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
   await toBob.until(`image.updated ${image.ID}`)
   await toBob.until(`grant.created ${body.ID}`)
@@ -391,7 +392,7 @@ test("whoever is granted something, or loses it again, is told; owner and admini
   await toBob.until(`grant.deleted ${body.ID}`)
   const gone = await toBob.until(`image.deleted ${image.ID}`)
   assert.deepEqual(gone.data, { ID: image.ID })
-  await soonOver(async (Until) => {
+  await withSoonExpiring(async (Until) => {
     await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read", Until })
     await toBob.through(`image.updated ${image.ID}`)
   }, 1_000)
@@ -430,9 +431,9 @@ test("nothing tells who has no right that a thing, a grant or a person's share i
     assert.deepEqual([body.data, body.pageCount], [[], 0], path)
   }
   assert.equal((await call(bob, "GET", "/images?Name=needle&pageSize=1")).body.pageCount, 1)
-  const seen = await ask(filesUrl, "PROPFIND", "/users/ann/datasets", { as: eve.authorization, headers: { depth: "1" } })
+  const seen = await sendRequest(filesUrl, "PROPFIND", "/users/ann/datasets", { as: eve.authorization, headers: { depth: "1" } })
   assert.equal(seen.status, 404)
-  const way = await ask(filesUrl, "PROPFIND", "/users/ann/datasets", { as: bob.authorization, headers: { depth: "1" } })
+  const way = await sendRequest(filesUrl, "PROPFIND", "/users/ann/datasets", { as: bob.authorization, headers: { depth: "1" } })
   assert.ok(way.status === 207 && way.text.includes("needle"))
 })
 
@@ -442,10 +443,10 @@ test("a name that the caller shares no group with is answered as one that nobody
     const { status: code, body } = await grant(who, { ImageID: image.ID, UserName, Access: "read" })
     return JSON.stringify([code, body.code, body.field, String(body.msg).replace(`"${UserName}"`, "X")])
   }
-  const gone = await world.person("gone")
-  const { ID } = await world.admin.readUser({ query: { UserName: "gone" } })
-  await world.acquaint(ann, gone)
-  await world.admin.deleteUser({ query: { ID } })
+  const gone = await server.person("gone")
+  const { ID } = await server.admin.readUser({ query: { UserName: "gone" } })
+  await server.acquaint(ann, gone)
+  await server.admin.deleteUser({ query: { ID } })
   const nobodys = await answerTo(ann, "nobody")
   assert.match(nobodys, /^\[400,"invalid","UserName"/)
   for (const name of ["dora", "admin", "gone"]) assert.equal(await answerTo(ann, name), nobodys, name)
@@ -455,7 +456,7 @@ test("a name that the caller shares no group with is answered as one that nobody
 })
 
 test("no answer to an ordinary person tells whether somebody has a name", async () => {
-  const [image, dyra] = [await newImage(), await world.person("dyra")]
+  const [image, dyra] = [await newImage(), await server.person("dyra")]
   const probes = (name: string): [method: string, url: string, body?: object | string][] => [
     ["GET", `${baseUrl}/user?UserName=${name}`],
     ["GET", `${baseUrl}/users?UserName=${name}`],
@@ -481,7 +482,7 @@ test("no answer to an ordinary person tells whether somebody has a name", async 
   const [known, unknown] = [probes(dyra.userName), probes("dira")]
   for (const [i, [method, url, body]] of known.entries()) {
     const answer = async (to: string, given: object | string | undefined) => {
-      const told = await ask(url.startsWith(filesUrl) ? filesUrl : baseUrl, method, to, {
+      const told = await sendRequest(url.startsWith(filesUrl) ? filesUrl : baseUrl, method, to, {
         as: ann.authorization,
         ...(given ? { body: given } : {}),
       })
@@ -495,15 +496,15 @@ test("no answer to an ordinary person tells whether somebody has a name", async 
 })
 
 test("a deleted person's grants are gone, and a disabled person's count again when they are let in", async () => {
-  const [ghost, image] = [await world.person("ghost"), await newImage()]
-  const { ID } = await world.admin.readUser({ query: { UserName: "ghost" } })
-  await world.acquaint(ann, ghost)
+  const [ghost, image] = [await server.person("ghost"), await newImage()]
+  const { ID } = await server.admin.readUser({ query: { UserName: "ghost" } })
+  await server.acquaint(ann, ghost)
   await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })
-  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  await server.admin.updateUser({ body: { ID, IsDisabled: true } })
   assert.equal(await status(ghost, "GET", `/image?ID=${image.ID}`), 401)
-  await world.admin.updateUser({ body: { ID, IsDisabled: false } })
+  await server.admin.updateUser({ body: { ID, IsDisabled: false } })
   assert.equal(await status(basicAuth("ghost", "ghost-password"), "GET", `/image?ID=${image.ID}`), 200)
-  await world.admin.deleteUser({ query: { ID } })
+  await server.admin.deleteUser({ query: { ID } })
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
   const again = await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })
   assert.deepEqual([again.status, again.body.field], [400, "UserName"])

@@ -4,24 +4,25 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
-import { adminPassword, openWorld, type Person } from "../world.ts"
-import { type Asked, ask, ids } from "./asking.ts"
+import { adminPassword, type Person, startTestServer } from "../test-server.ts"
+import { ids, type SendOptions, sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
 const admin = basicAuth("admin", adminPassword)
-const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
-await world.acquaint(ann, bob, eve)
-const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
-  ask(world.quayside.baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const [ann, bob, eve] = [await server.person("ann"), await server.person("bob"), await server.person("eve")]
+await server.acquaint(ann, bob, eve)
+const call = (who: Person | string, method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(server.quayside.baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
 const put = (who: Person | string, path: string, body: object) => call(who, "PUT", path, { body })
-const onDisk = (path: string) => join(world.dataDir, "files", path)
+const onDisk = (path: string) => join(server.dataDir, "files", path)
 const isThere = (path: string) =>
   access(onDisk(path)).then(
     () => true,
     () => false,
   )
-const file = async (who: Person, path: string) => (await ask(world.quayside.filesUrl, "GET", path, { as: who.authorization })).status
+const file = async (who: Person, path: string) =>
+  (await sendRequest(server.quayside.filesUrl, "GET", path, { as: who.authorization })).status
 
 async function newData(fields: object = {}) {
   const data = await ann.client.createData({ body: { Name: "table", ...fields } })
@@ -154,7 +155,7 @@ test("a move that a crash cut short is undone at the next start, or ended where 
 }, async () => {
   const [moved, planned, arrived] = [await newData({ Name: "crash" }), await newData({ Name: "plan" }), await newData({ Name: "arrived" })]
   const to = { moved: "/users/bob/datasets/crash", planned: "/users/bob/datasets/plan" }
-  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
   const note = db.prepare("insert into moves values (?, ?, ?)")
   note.run(moved.ID, moved.AccessInfo, to.moved)
   note.run(planned.ID, planned.AccessInfo, to.planned)
@@ -162,7 +163,7 @@ test("a move that a crash cut short is undone at the next start, or ended where 
   await link(onDisk(`${arrived.AccessInfo}/a.txt`), onDisk("/users/bob/kept.txt"))
   await rename(onDisk(moved.AccessInfo), onDisk(to.moved))
   await mkdir(onDisk(to.planned))
-  await world.restart()
+  await server.restart()
   for (const data of [moved, planned]) assert.equal(await readFile(onDisk(`${data.AccessInfo}/a.txt`), "utf8"), "hello")
   assert.deepEqual([await isThere(to.moved), await isThere(to.planned)], [false, false])
   assert.equal((await stat(onDisk(`${arrived.AccessInfo}/a.txt`))).nlink, 1)

@@ -2,19 +2,19 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
-import { adminPassword, openWorld, type Person } from "../world.ts"
-import { type Asked, ask } from "./asking.ts"
-import { listen } from "./listening.ts"
+import { adminPassword, type Person, startTestServer } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
+import { type SendOptions, sendRequest } from "./http-client.ts"
 import { mountsOf } from "./run-mounts.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const [ann, bob] = [await world.person("ann"), await world.person("bob")]
-await world.acquaint(ann, bob)
-const call = (who: Person | string, method: string, path: string, asked: Asked = {}) =>
-  ask(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const [ann, bob] = [await server.person("ann"), await server.person("bob")]
+await server.acquaint(ann, bob)
+const call = (who: Person | string, method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
 
 interface Pair {
   image: number
@@ -44,7 +44,7 @@ async function homeIn(who: Person, project: number): Promise<"home" | "own direc
   const { status, body, text } = await call(who, "POST", "/running_project", { body: { ProjectID: project } })
   assert.equal(status, 200, text)
   await call(who, "DELETE", `/running_project?ProjectID=${project}`)
-  const mounts = await mountsOf(world, Number(body.ID))
+  const mounts = await mountsOf(server, Number(body.ID))
   const source = mounts.find(({ target }) => target === "/work/home")?.source
   const name = who === ann ? "ann" : "bob"
   if (source === `/users/${name}`) return "home"
@@ -64,10 +64,10 @@ test("one's own project with one's own image holds one's home, and nobody else's
 })
 
 test("what an administrator owns and administrators alone have changed is trusted, and is so no more once somebody else changed it, whoever changes it then", async () => {
-  const house = await world.admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })
+  const house = await server.admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })
   const onIt = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID } })
   assert.equal(await homeIn(ann, onIt.ID), "home")
-  const open = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID, IsPublic: true } })
+  const open = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID, IsPublic: true } })
   assert.equal(await homeIn(bob, open.ID), "home")
   for (const thing of [{ ImageID: house.ID }, { ProjectID: open.ID }])
     await call(admin, "POST", "/grant", { body: { ...thing, UserName: "bob", Access: "write" } })
@@ -117,7 +117,7 @@ test("what somebody else changed in what runs does not run in the owner's home, 
 })
 
 test("an owner is warned why a run does not hold the home, and nobody is where it does, or where there is a project of another", async () => {
-  await using listening = await listen(ann.client)
+  await using listening = await recordEvents(ann.client)
   const warned = async (id: number) => {
     const { body, text, status } = await call(ann, "POST", "/running_project", { body: { ProjectID: id } })
     assert.equal(status, 200, text)
@@ -154,8 +154,8 @@ test("a repetition gets the home no more once somebody else changed what runs", 
 })
 
 test("what an administrator makes for somebody holds their home; what was another's does not, after it was handed over or copied", async () => {
-  const image = await world.admin.createImage({ body: { Name: "web", Image: "fake/http", UserName: "ann" } })
-  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, UserName: "ann" } })
+  const image = await server.admin.createImage({ body: { Name: "web", Image: "fake/http", UserName: "ann" } })
+  const project = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, UserName: "ann" } })
   assert.equal(await homeIn(ann, project.ID), "home")
   const theirs = await pair(bob)
   await change(admin, "image", { ID: theirs.image, UserName: "ann" })

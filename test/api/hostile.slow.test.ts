@@ -5,13 +5,13 @@ import { after, test } from "node:test"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { basicAuth } from "#client"
-import { adminPassword, openWorld } from "../world.ts"
-import { ask } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { sendRequest } from "./http-client.ts"
 import { sendRandomRequests } from "./random-requests.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.quayside
 const authorization = basicAuth("admin", adminPassword)
 
 setFlagsFromString("--expose-gc")
@@ -50,7 +50,7 @@ test("after ten thousand random requests memory is back to where it was", async 
   await sendRandomRequests(baseUrl, { authorization, seed: 2, count: 10_000 })
   const grown = (await memoryInUse()) - before
   assert.ok(grown < 8 * 2 ** 20, `${grown} bytes more are in use`)
-  assert.equal((await ask(baseUrl, "GET", "/healthz")).status, 200)
+  assert.equal((await sendRequest(baseUrl, "GET", "/healthz")).status, 200)
 })
 
 const head = `Host: localhost\r\nAuthorization: ${authorization}\r\n`
@@ -61,15 +61,15 @@ const kinds: Record<string, string> = {
 }
 for (const [kind, bytes] of Object.entries(kinds)) {
   test(`a thousand clients that ${kind} hold little, block nobody, and leave nothing`, async () => {
-    await ask(baseUrl, "GET", "/images", { as: authorization })
+    await sendRequest(baseUrl, "GET", "/images", { as: authorization })
     const before = await memoryInUse()
     const sockets = await opened(1_000, bytes)
-    for (let i = 0; i < 20; i += 1) assert.equal((await ask(baseUrl, "GET", "/images", { as: authorization })).status, 200)
+    for (let i = 0; i < 20; i += 1) assert.equal((await sendRequest(baseUrl, "GET", "/images", { as: authorization })).status, 200)
     const each = ((await memoryInUse()) - before) / sockets.length
     for (const socket of sockets.splice(0)) socket.destroy()
     // The client's half of each connection, which is in this process too, is counted with it.
     assert.ok(each < 1_000_000, `${Math.round(each)} bytes for each`)
-    await waitUntil(async () => (await ask(baseUrl, "GET", "/metrics")).text.includes("quayside_http_requests_under_way 1\n"))
+    await waitUntil(async () => (await sendRequest(baseUrl, "GET", "/metrics")).text.includes("quayside_http_requests_under_way 1\n"))
     const left = (await memoryInUse()) - before
     assert.ok(left < 8 * 2 ** 20, `${left} bytes are left in use`)
   })

@@ -4,15 +4,15 @@ import { connect } from "node:net"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { type Endpoint, endpoints } from "#contract"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, isFailure, raw } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { isFailure, type SendOptions, sendRaw, sendRequest } from "./http-client.ts"
 import { sendRandomRequests } from "./random-requests.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
+const testServer = await startTestServer()
+after(() => testServer[Symbol.asyncDispose]())
+const { baseUrl } = testServer.quayside
 const admin = basicAuth("admin", adminPassword)
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 const table = Object.values(endpoints) as Endpoint[]
 /** These are slow on purpose, or end the test's own proof. */
 const left = ["/session", "/user", "/token"]
@@ -112,13 +112,13 @@ test("lengths that lie and bodies that break off leave the server well", async (
   const body = '{"Name":"a","Image":"b"}'
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
   assert.match(
-    await raw(
+    await sendRaw(
       baseUrl,
       head("Transfer-Encoding: chunked\r\nConnection: close") + chunk(body.slice(0, 9)) + chunk(body.slice(9)) + chunk(""),
     ),
     /^HTTP\/1\.1 200/,
   )
-  const short = await raw(baseUrl, head(`Content-Length: ${body.length - 3}`) + body)
+  const short = await sendRaw(baseUrl, head(`Content-Length: ${body.length - 3}`) + body)
   assert.match(short, /^HTTP\/1\.1 400/, "what is left over is no request")
   const broken = [
     head("Content-Length: 500") + body,
@@ -127,10 +127,10 @@ test("lengths that lie and bodies that break off leave the server well", async (
     head("Content-Length: 99999999999999999999") + body,
   ]
   for (const bytes of broken) {
-    const answer = await raw(baseUrl, bytes, { half: true })
+    const answer = await sendRaw(baseUrl, bytes, { half: true })
     assert.ok(answer === "" || /^HTTP\/1\.1 4/.test(answer), answer)
   }
-  const endless = await raw(baseUrl, head("Transfer-Encoding: chunked") + chunk(`{"Name":"${"x".repeat(3 * 2 ** 20)}"}`) + chunk(""))
+  const endless = await sendRaw(baseUrl, head("Transfer-Encoding: chunked") + chunk(`{"Name":"${"x".repeat(3 * 2 ** 20)}"}`) + chunk(""))
   assert.match(endless, /^HTTP\/1\.1 413/)
   assert.equal((await call("GET", "/healthz")).status, 200)
 })
@@ -138,11 +138,14 @@ test("lengths that lie and bodies that break off leave the server well", async (
 test("a body in thousands of pieces of one byte is refused once that is seen, whoever sends it", async () => {
   const bytes = (path: string, proof: string) =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${proof}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\n \r\n".repeat(30_000)}`
-  for (const answer of [await raw(baseUrl, bytes("/session", "")), await raw(baseUrl, bytes("/project", `Authorization: ${admin}\r\n`))]) {
+  for (const answer of [
+    await sendRaw(baseUrl, bytes("/session", "")),
+    await sendRaw(baseUrl, bytes("/project", `Authorization: ${admin}\r\n`)),
+  ]) {
     assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*larger pieces/)
     assert.match(answer, /^connection: close/im)
   }
-  const unwanted = await raw(baseUrl, bytes("/project", ""))
+  const unwanted = await sendRaw(baseUrl, bytes("/project", ""))
   assert.match(unwanted, /^HTTP\/1\.1 401 [\s\S]*connection: close/i)
 })
 
@@ -170,7 +173,7 @@ test("clients that send slowly and those that never read keep nobody else waitin
 test("of many requests on one connection one is answered at a time, and all are let go with it", async () => {
   const { port } = new URL(baseUrl)
   const figure = async (name: string) =>
-    Number(new RegExp(`^${name} (\\d+)`, "m").exec((await ask(baseUrl, "GET", "/metrics")).text)?.[1] ?? 0)
+    Number(new RegExp(`^${name} (\\d+)`, "m").exec((await sendRequest(baseUrl, "GET", "/metrics")).text)?.[1] ?? 0)
   const answered = () => figure('quayside_http_requests_total\\{operation="openapi",status="200"\\}')
   const before = await answered()
   const socket = connect({ host: "127.0.0.1", port: Number(port) })
@@ -181,7 +184,7 @@ test("of many requests on one connection one is answered at a time, and all are 
   assert.ok((await answered()) - before < 40, "answers that nobody reads are not made")
   socket.destroy()
   while ((await figure("quayside_http_requests_under_way")) > 1);
-  const patient = await raw(
+  const patient = await sendRaw(
     baseUrl,
     `${"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(99)}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
   )

@@ -2,18 +2,18 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { type Endpoint, endpoints } from "#contract"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, isFailure, raw } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { isFailure, type SendOptions, sendRaw, sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, appsUrl, filesUrl } = world.quayside
+const testServer = await startTestServer()
+after(() => testServer[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = testServer.quayside
 const admin = basicAuth("admin", adminPassword)
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 const image = { Name: "a", Image: "b" }
 
 test("every endpoint answers at its path and at /admin and its path alike", async () => {
-  const ann = await world.person("ann")
+  const ann = await testServer.person("ann")
   for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
     if (method !== "GET" || path === "/metrics") continue
     for (const as of [admin, ann.authorization]) {
@@ -29,16 +29,16 @@ test("every endpoint answers at its path and at /admin and its path alike", asyn
 
 test("a method that no HTTP server knows is 405 with Allow, and what is no request line 400", async () => {
   const brew = "BREW /image HTTP/1.1\r\nHost: localhost\r\n\r\n"
-  const behind = await raw(baseUrl, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n${brew}`)
+  const behind = await sendRaw(baseUrl, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n${brew}`)
   assert.deepEqual(
     [...behind.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status),
     ["200", "405"],
   )
-  const answer = await raw(baseUrl, brew)
+  const answer = await sendRaw(baseUrl, brew)
   assert.match(answer, /^HTTP\/1\.1 405 /)
   assert.match(answer, /\r\nallow: GET, HEAD, POST, PUT, DELETE\r\n/)
   assert.equal(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n"))).code, "method_not_allowed")
-  for (const bytes of ["\x16\x03\x01\x02\x00\x01\x00", "BREW\r\n\r\n"]) assert.match(await raw(baseUrl, bytes), /^HTTP\/1\.1 400 /)
+  for (const bytes of ["\x16\x03\x01\x02\x00\x01\x00", "BREW\r\n\r\n"]) assert.match(await sendRaw(baseUrl, bytes), /^HTTP\/1\.1 400 /)
 })
 
 test("an unknown path is 404 and a wrong method 405 with Allow, both without proof", async () => {
@@ -68,7 +68,7 @@ test("an unknown path is 404 and a wrong method 405 with Allow, both without pro
     ["GET", "/session", "POST, DELETE"],
     ["DELETE", "/ui/", "GET, HEAD"],
   ] as const) {
-    const answer = await ask(baseUrl, method, path)
+    const answer = await sendRequest(baseUrl, method, path)
     assert.deepEqual([answer.status, answer.body.code, answer.headers.allow], [405, "method_not_allowed", allow])
     assert.ok(isFailure(answer))
   }
@@ -135,7 +135,7 @@ test("an address of more than 8,192 characters is 414, a head of more than 32 Ki
   const long = await call("GET", `/images?q=${"x".repeat(20_000)}`)
   assert.deepEqual([long.status, long.body.code], [414, "too_large"])
   assert.equal((await call("GET", `/images?UserName=${"x".repeat(8_000)}`)).status, 200)
-  const heads = await raw(baseUrl, `GET /images HTTP/1.1\r\nHost: localhost\r\nX-A: ${"y".repeat(40_000)}\r\n\r\n`)
+  const heads = await sendRaw(baseUrl, `GET /images HTTP/1.1\r\nHost: localhost\r\nX-A: ${"y".repeat(40_000)}\r\n\r\n`)
   assert.match(heads, /^HTTP\/1\.1 431 /)
   assert.match(heads, /"code":"headers_too_large"/)
 })
@@ -158,7 +158,7 @@ test("what the HTTP layer itself refuses has the failure object and a request's 
     "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n",
   ]
   for (const bytes of broken) {
-    const answer = await raw(baseUrl, bytes)
+    const answer = await sendRaw(baseUrl, bytes)
     assert.match(answer, /^HTTP\/1\.1 4\d\d /, bytes)
     const body = JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n")))
     assert.deepEqual([body.ok, typeof body.msg, typeof body.code, typeof body.requestId], [false, "string", "string", "string"])
@@ -173,12 +173,12 @@ test("a body in a transfer coding that is not chunked is refused at every addres
   ] as const) {
     for (const coding of ["gzip, chunked", "gzip,\tchunked", "x, chunked"]) {
       const head = `${method} ${path} HTTP/1.1\r\nHost: localhost:${new URL(url).port}\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\n`
-      const answer = await raw(url, `${head}Transfer-Encoding: ${coding}\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n`)
+      const answer = await sendRaw(url, `${head}Transfer-Encoding: ${coding}\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n`)
       assert.match(answer, /^HTTP\/1\.1 400 /, `${path} ${coding}`)
       assert.match(answer, /Of transfer codings only chunked is known; got/, `${path} ${coding}`)
     }
   }
-  assert.equal((await ask(filesUrl, "GET", "/users/admin/coded", { as: admin })).status, 404)
+  assert.equal((await sendRequest(filesUrl, "GET", "/users/admin/coded", { as: admin })).status, 404)
 })
 
 test("Host must be a configured name or a loopback one", async () => {
@@ -200,7 +200,7 @@ test("Host must be a configured name or a loopback one", async () => {
 })
 
 test("Host stands once", async () => {
-  const answer = await raw(baseUrl, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nConnection: close\r\n\r\n")
+  const answer = await sendRaw(baseUrl, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nConnection: close\r\n\r\n")
   assert.match(answer, /^HTTP\/1\.1 400 /)
   assert.equal(JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n"))).field, "Host")
 })
@@ -210,9 +210,9 @@ test("pages answer below /admin too, and tell programs of a failure with the fai
     const [plain, prefixed] = await Promise.all([call("GET", path), call("GET", `/admin${path}`)])
     assert.deepEqual([path, prefixed.status, prefixed.headers.location], [path, plain.status, plain.headers.location])
   }
-  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: adminPassword } })
+  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: adminPassword } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
-  const open = (accept: string) => ask(baseUrl, "GET", "/open?ID=99999", { headers: { cookie, accept } })
+  const open = (accept: string) => sendRequest(baseUrl, "GET", "/open?ID=99999", { headers: { cookie, accept } })
   const [toPrograms, toPeople] = [await open("*/*"), await open("text/html,*/*;q=0.8")]
   assert.deepEqual([toPrograms.status, toPrograms.body.ok, toPrograms.body.code], [404, false, "not_found"])
   assert.deepEqual([toPeople.status, toPeople.headers["content-type"]], [404, "text/html; charset=utf-8"])
@@ -246,21 +246,22 @@ test("a write is refused when a browser says that it comes from elsewhere", asyn
 test("a write proved by a session must say where it comes from", async () => {
   const signIn = await call("POST", "/session", { as: undefined as never, body: { UserName: "admin", Password: adminPassword } })
   const cookie = String(signIn.headers["set-cookie"]).split(";")[0] as string
-  const write = (headers: Record<string, string>) => ask(baseUrl, "POST", "/image", { body: image, headers: { cookie, ...headers } })
+  const write = (headers: Record<string, string>) =>
+    sendRequest(baseUrl, "POST", "/image", { body: image, headers: { cookie, ...headers } })
   assert.equal((await write({})).status, 403)
   assert.equal((await write({ "sec-fetch-site": "same-origin" })).status, 200)
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers: { cookie } })).body.UserName, "admin")
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie } })).body.UserName, "admin")
   assert.equal(
-    (await ask(baseUrl, "GET", "/whoami", { headers: { cookie: `${cookie}; ${cookie}` } })).status,
+    (await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie: `${cookie}; ${cookie}` } })).status,
     401,
     "a cookie that stands twice was planted",
   )
 })
 
 test("no proof and a wrong one are 401, with Bearer in WWW-Authenticate and a message about the user name", async () => {
-  await world.person("gone")
-  const { ID } = await world.admin.readUser({ query: { UserName: "gone" } })
-  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  await testServer.person("gone")
+  const { ID } = await testServer.admin.readUser({ query: { UserName: "gone" } })
+  await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
   const proofs = [
     undefined,
     basicAuth("nobody", "wrong password"),
@@ -273,7 +274,7 @@ test("no proof and a wrong one are 401, with Bearer in WWW-Authenticate and a me
   ]
   const messages = new Set<string>()
   for (const as of proofs) {
-    const answer = await ask(baseUrl, "GET", "/images", { as })
+    const answer = await sendRequest(baseUrl, "GET", "/images", { as })
     assert.deepEqual([as, answer.status, answer.body.code], [as, 401, "unauthorized"])
     assert.match(String(answer.headers["www-authenticate"]), /^Bearer/)
     assert.match(String(answer.body.msg), /user name/)
@@ -284,19 +285,19 @@ test("no proof and a wrong one are 401, with Bearer in WWW-Authenticate and a me
 
 test("without proof: what tells of the installation, the web UI's files and signing in", async () => {
   for (const path of ["/healthz", "/readyz", "/openapi.json", "/docs", "/ui/sign-in", "/ui/style.css", "/ui/icon.svg"])
-    assert.equal((await ask(baseUrl, "GET", path)).status, 200, path)
+    assert.equal((await sendRequest(baseUrl, "GET", path)).status, 200, path)
   const open = ["/healthz", "/readyz", "/openapi.json", "/docs", "/session", "/metrics"]
   for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
-    if (!open.includes(path)) assert.equal((await ask(baseUrl, method, path)).status, 401, `${method} ${path}`)
+    if (!open.includes(path)) assert.equal((await sendRequest(baseUrl, method, path)).status, 401, `${method} ${path}`)
   }
-  assert.equal((await ask(baseUrl, "GET", "/")).headers.location, "/ui/")
+  assert.equal((await sendRequest(baseUrl, "GET", "/")).headers.location, "/ui/")
 })
 
 test("a body on GET and on DELETE is passed over, and the connection goes on", async () => {
   const bytes = ["GET", "DELETE"]
     .map((method) => `${method} /image?ID=999 HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nContent-Length: 7\r\n\r\n{"a":1}`)
     .join("")
-  const answer = await raw(baseUrl, `${bytes}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  const answer = await sendRaw(baseUrl, `${bytes}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
   assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 404", "HTTP/1.1 404", "HTTP/1.1 200"])
 })
 
@@ -307,13 +308,13 @@ test("a request that says nothing of a body has an empty one", async () => {
     [filesUrl, "PROPFIND /users/admin/empty", /^HTTP\/1\.1 207 [\s\S]*<D:getcontentlength>0</],
   ] as const) {
     const head = `${line} HTTP/1.1\r\nHost: localhost:${new URL(url).port}\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\n`
-    assert.match(await raw(url, `${head}Connection: close\r\n\r\n`), wanted, line)
+    assert.match(await sendRaw(url, `${head}Connection: close\r\n\r\n`), wanted, line)
   }
 })
 
 test("pipelined requests are answered in their order, and a malformed one after them in its turn", async () => {
   const one = (id: number) => `GET /image?ID=${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nX-Request-ID: r${id}\r\n\r\n`
-  const answer = await raw(baseUrl, `${[900, 901, 902, 903].map(one).join("")}GARBAGE\r\n\r\n`)
+  const answer = await sendRaw(baseUrl, `${[900, 901, 902, 903].map(one).join("")}GARBAGE\r\n\r\n`)
   assert.deepEqual(answer.match(/x-request-id: r\d+/g), [
     "x-request-id: r900",
     "x-request-id: r901",
@@ -337,7 +338,7 @@ test("what is no request is refused after the answers to what came before it, at
       ["CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n", 405],
       [chunked, 400],
     ] as const) {
-      const answer = await raw(url, `GET ${path} HTTP/1.1\r\n${head}\r\n${bytes}`)
+      const answer = await sendRaw(url, `GET ${path} HTTP/1.1\r\n${head}\r\n${bytes}`)
       const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
       assert.deepEqual([path, bytes, statuses], [path, bytes, [first, second]])
       assert.equal(JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n"))).ok, false)
@@ -346,10 +347,10 @@ test("what is no request is refused after the answers to what came before it, at
 })
 
 test("a whole address in the request line counts with its own host", async () => {
-  const ask = (target: string) => raw(baseUrl, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
-  assert.match(await ask("http://localhost/healthz"), /^HTTP\/1\.1 200/)
-  assert.match(await ask("http://evil.example/healthz"), /^HTTP\/1\.1 400/)
-  assert.match(await ask("*"), /^HTTP\/1\.1 404/)
+  const sendRequest = (target: string) => sendRaw(baseUrl, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  assert.match(await sendRequest("http://localhost/healthz"), /^HTTP\/1\.1 200/)
+  assert.match(await sendRequest("http://evil.example/healthz"), /^HTTP\/1\.1 400/)
+  assert.match(await sendRequest("*"), /^HTTP\/1\.1 404/)
 })
 
 test("every answer of the API is JSON that says so, and is never sniffed", async () => {

@@ -6,8 +6,8 @@ import { basicAuth, createClient } from "#client"
 import { ensureBusyboxImage } from "../fixtures/busybox.ts"
 import { privateDaemon } from "../fixtures/dockerd.ts"
 import { eventually } from "../fixtures/eventually.ts"
-import { startServer } from "../server.ts"
-import { ask } from "./asking.ts"
+import { startServerProcess } from "../server-process.ts"
+import { sendRequest } from "./http-client.ts"
 
 const run = promisify(execFile)
 
@@ -20,7 +20,7 @@ async function scene() {
   const daemon = stack.use(await privateDaemon({ dataMiB: 128 }))
   await daemon.start()
   const image = await ensureBusyboxImage(daemon.socketPath)
-  const server = await startServer({
+  const server = await startServerProcess({
     QUAYSIDE_DOCKER_SOCKET: daemon.socketPath,
     QUAYSIDE_ISOLATION: "off",
     QUAYSIDE_NETWORK_POOL: "10.251.0.0/16",
@@ -36,11 +36,15 @@ async function scene() {
   const { ID: ImageID } = await admin.createImage({ body: { Name: "b", Image: image, Command: "sleep 1000" } })
   const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID } as never })
   const headers = { prefer: "respond-async" }
-  const { ID } = (await ask(baseUrl, "POST", "/running_project", { as, headers, body: { ProjectID: project.ID } })).body as never as {
+  const { ID } = (await sendRequest(baseUrl, "POST", "/running_project", { as, headers, body: { ProjectID: project.ID } }))
+    .body as never as {
     ID: number
   }
   const state = async () =>
-    (await ask(baseUrl, "GET", `/running_project?ID=${ID}`, { as })).body as never as { State: string; Reason: { code: string } | null }
+    (await sendRequest(baseUrl, "GET", `/running_project?ID=${ID}`, { as })).body as never as {
+      State: string
+      Reason: { code: string } | null
+    }
   const containers = async () => (await run("docker", ["-H", `unix://${daemon.socketPath}`, "ps", "--all", "--quiet"])).stdout.trim()
   await eventually("its program was started", async () => (await state()).State === "starting" && (await containers()) !== "", 60_000)
   const owned = stack.move()
@@ -49,8 +53,8 @@ async function scene() {
     server,
     state,
     containers,
-    stop: () => ask(baseUrl, "DELETE", `/running_project?ID=${ID}`, { as }),
-    ready: () => ask(baseUrl, "GET", "/readyz"),
+    stop: () => sendRequest(baseUrl, "DELETE", `/running_project?ID=${ID}`, { as }),
+    ready: () => sendRequest(baseUrl, "GET", "/readyz"),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -4,25 +4,26 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
-import { adminPassword, openWorld, type Person } from "../world.ts"
-import { type Asked, ask } from "./asking.ts"
-import { listen } from "./listening.ts"
+import { adminPassword, type Person, startTestServer } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
+import { type SendOptions, sendRequest } from "./http-client.ts"
 
 const folder = await mkdtemp(join(tmpdir(), "quayside-images-"))
 const file = join(folder, "credentials.json")
 const entry = { registry: "docker.io", path: "fake/private", username: "robot", password: "robot-password", for: ["group:lab"] }
 await writeFile(file, JSON.stringify([entry]), { mode: 0o600 })
-const world = await openWorld({ "registry-credentials": file, registries: "public,registry.lan:5000" })
+const server = await startTestServer({ "registry-credentials": file, registries: "public,registry.lan:5000" })
 after(async () => {
-  await world[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
   await rm(folder, { recursive: true })
 })
-const { baseUrl } = world.quayside
+const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const ann = await world.person("ann")
-const bob = await world.person("bob")
-await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const ann = await server.person("ann")
+const bob = await server.person("bob")
+await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
+const call = (method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
 const register = ({ client }: Pick<Person, "client">, reference: string) =>
   client.createImage({ body: { Name: "i", Image: reference, IsPublished: true } })
 
@@ -112,7 +113,7 @@ test("an image whose registry is not allowed is refused when it is written, and 
   const made = await register(ann, "registry.lan:5000/fake/http")
   assert.equal((await call("PUT", "/image", { body: { ID: made.ID, Image: "169.254.169.254/x" } })).body.field, "Image")
   assert.equal((await tried(ann, made.ID)).status, 200)
-  const { ID } = await register({ client: world.admin }, "127.0.0.1:5000/fake/http")
+  const { ID } = await register({ client: server.admin }, "127.0.0.1:5000/fake/http")
   assert.equal((await call("PUT", "/image", { as: admin, body: { ID, UserName: "ann" } })).status, 200)
   const failed = await tried(ann, ID)
   assert.deepEqual([failed.status, failed.body.code], [409, "image_pull_denied"])
@@ -127,7 +128,7 @@ test("an image that was built on the machine starts only where an administrator 
   assert.match(String(refused.body.msg), /only if an administrator registered it/)
   assert.equal((await call("GET", `/image/check?ID=${own.ID}`)).body.code, "image_unavailable")
   assert.equal((await call("POST", `/image/pull?ID=${own.ID}`)).body.code, "image_unavailable")
-  const theirs = await register({ client: world.admin }, "fake/built")
+  const theirs = await register({ client: server.admin }, "fake/built")
   assert.equal((await tried(ann, theirs.ID)).status, 200)
   assert.equal((await call("GET", `/image/check?ID=${theirs.ID}`)).body.Present, true)
   await call("PUT", "/image", { as: admin, body: { ID: own.ID, IsTrusted: true } })
@@ -139,7 +140,7 @@ test("an image that was built on the machine starts only where an administrator 
 })
 
 test("whoever may write to an administrator's definition does not choose which image it names", async () => {
-  const { ID } = await register({ client: world.admin }, "fake/http")
+  const { ID } = await register({ client: server.admin }, "fake/http")
   assert.equal((await call("POST", "/grant", { as: admin, body: { ImageID: ID, UserName: "ann", Access: "write" } })).status, 200)
   const refused = await call("PUT", "/image", { body: { ID, Image: "fake/built" } })
   assert.deepEqual([refused.status, refused.body.field], [403, "Image"])
@@ -148,14 +149,14 @@ test("whoever may write to an administrator's definition does not choose which i
 
 test("how a pull goes is told to who sees the image", async () => {
   const { ID } = await register(ann, "fake/http:told")
-  await using toBob = await listen(bob.client)
+  await using toBob = await recordEvents(bob.client)
   await call("POST", `/image/pull?ID=${ID}`)
   const { data } = await toBob.until(`image.progress ${ID}`)
   assert.ok(["pulling", "present"].includes(String((data as { State?: string }).State)))
 })
 
 test("credentials pull for whom they are, and what came by them starts for nobody else", async () => {
-  const { ID } = await register({ client: world.admin }, "fake/private")
+  const { ID } = await register({ client: server.admin }, "fake/private")
   assert.deepEqual((await tried(bob, ID)).body.code, "image_pull_denied")
   assert.equal((await tried(ann, ID)).status, 200)
   const refused = await tried(bob, ID)
@@ -165,7 +166,7 @@ test("credentials pull for whom they are, and what came by them starts for nobod
 })
 
 test("credentials are kept nowhere but in their file", async () => {
-  const names = (await readdir(world.dataDir, { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
+  const names = (await readdir(server.dataDir, { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
   assert.ok(names.length > 3)
   for (const { parentPath, name } of names) {
     const bytes = await readFile(join(parentPath, name))
@@ -181,7 +182,7 @@ test("an image that is larger than any may be fails to start with both sizes", a
 })
 
 test("a credentials file that others may read, or that is broken, stops the start without being shown", async () => {
-  const start = (path: string) => openWorld({ "registry-credentials": path })
+  const start = (path: string) => startTestServer({ "registry-credentials": path })
   const other = join(folder, "other.json")
   await writeFile(other, JSON.stringify([{ ...entry, for: "robot-password" }]), { mode: 0o644 })
   await assert.rejects(start(other), { name: "SettingError", message: /must be for its owner only: mode 600 is wanted, it has 644$/ })

@@ -6,27 +6,27 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, type Loose } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { type AnyObject, type SendOptions, sendRequest } from "./http-client.ts"
 
-const world = await openWorld({ "mock-gpus": "1" })
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
+const server = await startTestServer({ "mock-gpus": "1" })
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const ann = await world.person("ann")
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
+const ann = await server.person("ann")
+const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 
 test("healthz and readyz tell liveness and each part", async () => {
   assert.deepEqual((await call("GET", "/healthz")).body, { ok: true })
   const ready = await call("GET", "/readyz")
-  assert.deepEqual([ready.status, ready.body.ok, Object.keys(ready.body.checks as Loose)], [200, true, ["store", "engine", "files"]])
+  assert.deepEqual([ready.status, ready.body.ok, Object.keys(ready.body.checks as AnyObject)], [200, true, ["store", "engine", "files"]])
 })
 
 test("metrics are OpenMetrics text from loopback or for administrators, without what people wrote", async () => {
   await call("POST", "/image", { body: { Name: "secret name", Image: "b" } })
   await call("GET", "/images?q=secret")
   await call("GET", "/secret")
-  const answer = await ask(baseUrl, "GET", "/metrics")
+  const answer = await sendRequest(baseUrl, "GET", "/metrics")
   assert.match(String(answer.headers["content-type"]), /^application\/openmetrics-text/)
   assert.ok(answer.text.endsWith("# EOF\n") && !answer.text.includes("secret"))
   assert.match(answer.text, /^quayside_http_requests_total\{operation="createImage",status="200"\} \d+$/m)
@@ -34,7 +34,11 @@ test("metrics are OpenMetrics text from loopback or for administrators, without 
   const names = answer.text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
   for (const line of names) assert.match(line, /^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [\d.e+-]+$/)
   const forwarded = { headers: { "x-forwarded-for": "203.0.113.9" } }
-  assert.equal((await ask(baseUrl, "GET", "/metrics", forwarded)).status, 401, "what was forwarded from elsewhere is not from this machine")
+  assert.equal(
+    (await sendRequest(baseUrl, "GET", "/metrics", forwarded)).status,
+    401,
+    "what was forwarded from elsewhere is not from this machine",
+  )
   assert.equal((await call("GET", "/metrics", { as: ann.authorization, ...forwarded })).status, 403)
   assert.equal((await call("GET", "/metrics", { as: ann.authorization })).status, 200, "from loopback whoever asks")
   assert.equal((await call("GET", "/metrics", forwarded)).status, 200)
@@ -47,7 +51,7 @@ test("metrics count a request whose caller leaves before the whole answer as 499
   const image = await call("POST", "/image", { body: { Name: "i", Image: "i" } })
   const body = { ProjectName: "large", Type: "http", ImageID: image.body.ID, Doc: doc }
   for (let n = 0; n < 80; n += 1) await call("POST", "/project", { body })
-  const before = (await ask(baseUrl, "GET", "/metrics")).text
+  const before = (await sendRequest(baseUrl, "GET", "/metrics")).text
   const { port } = new URL(baseUrl)
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: ${admin}\r\n\r\n`
   const sockets = await Promise.all(
@@ -62,7 +66,7 @@ test("metrics count a request whose caller leaves before the whole answer as 499
   for (const socket of sockets) socket.destroy()
   let after = before
   await eventually("three requests more are counted as cut short", async () => {
-    after = (await ask(baseUrl, "GET", "/metrics")).text
+    after = (await sendRequest(baseUrl, "GET", "/metrics")).text
     return status(after, "listProjects", 499) === 3
   })
   assert.equal(status(after, "listProjects", 200), status(before, "listProjects", 200))
@@ -75,8 +79,8 @@ test("the audit lists changes with actor, thing, address and request, filtered, 
     headers: { "x-request-id": "audited" },
   })
   const { body } = await call("GET", "/audit?UserName=ann&Action=image.created")
-  const [entry] = body.data as unknown as Loose[]
-  const { ID: _id, Time, ...rest } = entry as Loose
+  const [entry] = body.data as unknown as AnyObject[]
+  const { ID: _id, Time, ...rest } = entry as AnyObject
   assert.deepEqual(rest, {
     Actor: "ann",
     Action: "image.created",
@@ -94,59 +98,64 @@ test("the audit lists changes with actor, thing, address and request, filtered, 
 })
 
 test("the docs are a page that needs nothing from elsewhere, and names every path", async () => {
-  const page = await ask(baseUrl, "GET", "/docs")
+  const page = await sendRequest(baseUrl, "GET", "/docs")
   assert.match(String(page.headers["content-type"]), /^text\/html/)
   assert.match(String(page.headers["content-security-policy"]), /default-src 'none'/)
   assert.ok(!/(src|href)="(https?:)?\/\//.test(page.text) && !page.text.includes("<script"))
   const { paths } = (await call("GET", "/openapi.json")).body
-  for (const path of Object.keys(paths as Loose)) assert.ok(page.text.includes(path), path)
+  for (const path of Object.keys(paths as AnyObject)) assert.ok(page.text.includes(path), path)
 })
 
 test("the description is OpenAPI 3.1 made from the contract", async () => {
   const { body } = await call("GET", "/openapi.json")
   assert.equal(body.openapi, "3.1.0")
-  assert.ok("/running_project" in (body.paths as Loose))
+  assert.ok("/running_project" in (body.paths as AnyObject))
 })
 
 test("capacity tells what nodes have and have free", async () => {
   const { body } = await call("GET", "/capacity", { as: ann.authorization })
-  const [node] = body.nodes as unknown as Loose[]
-  assert.deepEqual(Object.keys(node as Loose), ["Name", "Cpus", "Memory", "Gpus", "Devices"])
+  const [node] = body.nodes as unknown as AnyObject[]
+  assert.deepEqual(Object.keys(node as AnyObject), ["Name", "Cpus", "Memory", "Gpus", "Devices"])
   assert.deepEqual(node?.Gpus, { total: 1, free: 1 })
-  assert.deepEqual(Object.keys(node?.Devices?.[0] as Loose), ["ID", "Model", "Memory", "RunID"])
+  assert.deepEqual(Object.keys(node?.Devices?.[0] as AnyObject), ["ID", "Model", "Memory", "RunID"])
   assert.deepEqual(body.you, { Cpus: null, Memory: null, Gpus: null })
 })
 
 test("a browser at / comes to the web UI, and without a session to the sign-in page", async () => {
-  assert.equal((await ask(baseUrl, "GET", "/")).headers.location, "/ui/")
-  assert.equal((await ask(baseUrl, "GET", "/ui/")).headers.location, "/ui/sign-in")
-  const open = await ask(baseUrl, "GET", "/open?ID=5")
+  assert.equal((await sendRequest(baseUrl, "GET", "/")).headers.location, "/ui/")
+  assert.equal((await sendRequest(baseUrl, "GET", "/ui/")).headers.location, "/ui/sign-in")
+  const open = await sendRequest(baseUrl, "GET", "/open?ID=5")
   assert.deepEqual([open.status, open.headers.location], [302, `/ui/sign-in?next=${encodeURIComponent("/open?ID=5")}`])
 })
 
 async function cookieOf(UserName: string, Password: string): Promise<string> {
-  const { headers } = await ask(baseUrl, "POST", "/session", { body: { UserName, Password } })
+  const { headers } = await sendRequest(baseUrl, "POST", "/session", { body: { UserName, Password } })
   return String(String(headers["set-cookie"]).split(";")[0])
 }
 
 test("open gives the same answer for any ID that the caller may not open", async () => {
   const headers = { cookie: await cookieOf("ann", ann.password) }
-  const image = await world.admin.createImage({ body: { Name: "i", Image: "fake/http" } })
-  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
-  const run = await world.admin.startRun({ body: { ProjectID: project.ID } })
-  const pages = await Promise.all([String(run.ID), "99999", "x", ""].map((id) => ask(baseUrl, "GET", `/open?ID=${id}`, { headers })))
+  const image = await server.admin.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const project = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const run = await server.admin.startRun({ body: { ProjectID: project.ID } })
+  const pages = await Promise.all(
+    [String(run.ID), "99999", "x", ""].map((id) => sendRequest(baseUrl, "GET", `/open?ID=${id}`, { headers })),
+  )
   for (const page of pages) assert.deepEqual([page.status, { ...page.body, requestId: "" }], [404, { ...pages[0]?.body, requestId: "" }])
   assert.equal(pages[0]?.body.code, "not_found")
-  await world.admin.stopRun({ query: { ID: run.ID } })
+  await server.admin.stopRun({ query: { ID: run.ID } })
 })
 
 test("open tells those who may open a run why it is over", async () => {
   const headers = { cookie: await cookieOf("admin", adminPassword), accept: "text/html" }
-  const image = await world.admin.createImage({ body: { Name: "gone", Image: "fake/missing" } })
-  const project = await world.admin.createProject({ body: { ProjectName: "gone", Type: "http", ImageID: image.ID } })
-  const failed = await ask(baseUrl, "POST", "/running_project", { as: basicAuth("admin", adminPassword), body: { ProjectID: project.ID } })
+  const image = await server.admin.createImage({ body: { Name: "gone", Image: "fake/missing" } })
+  const project = await server.admin.createProject({ body: { ProjectName: "gone", Type: "http", ImageID: image.ID } })
+  const failed = await sendRequest(baseUrl, "POST", "/running_project", {
+    as: basicAuth("admin", adminPassword),
+    body: { ProjectID: project.ID },
+  })
   const { ID, Reason } = failed.body as unknown as { ID: number; Reason: { msg: string } }
-  const page = await ask(baseUrl, "GET", `/open?ID=${ID}`, { headers })
+  const page = await sendRequest(baseUrl, "GET", `/open?ID=${ID}`, { headers })
   assert.equal(page.status, 404)
   assert.match(page.text, /This run failed/)
   assert.ok(page.text.includes(Reason.msg), page.text)
@@ -154,33 +163,33 @@ test("open tells those who may open a run why it is over", async () => {
 
 test("a browser is told in a page what programs are told as JSON, but for operations", async () => {
   const html = { accept: "text/html,application/xhtml+xml" }
-  const nothing = await ask(baseUrl, "GET", "/nothing<script>", { headers: html })
+  const nothing = await sendRequest(baseUrl, "GET", "/nothing<script>", { headers: html })
   assert.deepEqual([nothing.status, nothing.headers["content-type"]], [404, "text/html; charset=utf-8"])
   assert.match(nothing.text, /There is nothing here/)
   assert.ok(!nothing.text.includes("<script>") && nothing.headers["content-security-policy"])
-  assert.equal((await ask(baseUrl, "GET", "/oidc/login", { headers: html })).headers["content-type"], "text/html; charset=utf-8")
+  assert.equal((await sendRequest(baseUrl, "GET", "/oidc/login", { headers: html })).headers["content-type"], "text/html; charset=utf-8")
   for (const path of ["/nothing", "/oidc/login"]) assert.equal((await call("GET", path)).body.code, "not_found")
-  assert.equal((await ask(baseUrl, "GET", "/image?ID=99999", { headers: html })).body.code, "unauthorized")
+  assert.equal((await sendRequest(baseUrl, "GET", "/image?ID=99999", { headers: html })).body.code, "unauthorized")
 })
 
 test("no secret is written where it can be read by others", {
   skip: process.env.WORLD_POSTGRES !== undefined && "a file of SQLite's",
 }, () => {
-  const file = readFileSync(join(world.dataDir, "quayside.db")).toString("latin1")
+  const file = readFileSync(join(server.dataDir, "quayside.db")).toString("latin1")
   assert.ok(!file.includes(adminPassword) && !file.includes(ann.password) && !file.includes(ann.authorization.slice("Bearer ".length)))
 })
 
 test("refusals are in the audit, counted by actor, action and minute, and names that nobody has are no actors", async () => {
   // What other tests were refused is written.
-  await world.restart()
+  await server.restart()
   const since = encodeURIComponent(new Date().toISOString())
   for (let i = 0; i < 3; i += 1) await call("GET", "/audit", { as: ann.authorization })
   for (const name of ["nobody-1", "nobody-2", "ann"]) await call("GET", "/whoami", { as: basicAuth(name, "a wrong password") })
   await call("POST", "/session", { body: { UserName: "nobody-3", Password: "a wrong password" } })
-  await world.restart()
+  await server.restart()
   const counted = async (query: string) => {
     const { body } = await call("GET", `/audit?from=${since}&pageSize=200&${query}`)
-    const rows = (body.data as unknown as Loose[]).filter((row) => (row.Outcome as unknown) === "refused")
+    const rows = (body.data as unknown as AnyObject[]).filter((row) => (row.Outcome as unknown) === "refused")
     return rows.map(({ Actor, Action, Thing, Count, Address }) => [Actor, Action, Thing, Count, Address])
   }
   const sum = (rows: unknown[][]) => rows.reduce((total, [, , , count]) => total + (count as number), 0)

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { openWorld } from "../world.ts"
-import { ask } from "./asking.ts"
+import { startTestServer } from "../test-server.ts"
+import { sendRequest } from "./http-client.ts"
 
-const world = await openWorld({
+const server = await startTestServer({
   "default-limits": "MaxObjects=6,MaxQueued=1",
   "writes-per-minute": "40",
   "starts-per-minute": "2",
   "streams-per-minute": "3",
 })
-const { admin } = world
-const { baseUrl } = world.quayside
-after(() => world[Symbol.asyncDispose]())
+const { admin } = server
+const { baseUrl } = server.quayside
+after(() => server[Symbol.asyncDispose]())
 
 const image = { Name: "i", Image: "fake/http" }
 
 test("an absent limit stays absent, null is unlimited, and the default applies to absent limits", async () => {
-  const ann = await world.person("ann", { Limits: { MaxRuns: 3, MaxCpus: null } })
+  const ann = await server.person("ann", { Limits: { MaxRuns: 3, MaxCpus: null } })
   const read = await admin.readUser({ query: { UserName: "ann" } })
   assert.deepEqual(read.Limits, { MaxRuns: 3, MaxCpus: null })
   await admin.updateUser({ body: { ID: read.ID, Limits: read.Limits } })
@@ -31,8 +31,8 @@ test("an absent limit stays absent, null is unlimited, and the default applies t
 })
 
 test("objects beyond `MaxObjects` are refused with the numbers, until some are deleted", async () => {
-  const bob = await world.person("bob")
-  await world.acquaint(bob, { userName: "ann" })
+  const bob = await server.person("bob")
+  await server.acquaint(bob, { userName: "ann" })
   const made: number[] = []
   for (let n = 0; n < 5; n += 1) made.push((await bob.client.createImage({ body: image })).ID)
   const refused = { status: 403, code: "forbidden", message: /There are 6 .*limit \(MaxObjects\) is 6; delete some/ }
@@ -50,7 +50,7 @@ test("objects beyond `MaxObjects` are refused with the numbers, until some are d
 })
 
 test("objects of all members of a group together are bounded by its `TotalLimits`", async () => {
-  const [cat, dan] = [await world.person("cat"), await world.person("dan")]
+  const [cat, dan] = [await server.person("cat"), await server.person("dan")]
   await admin.createGroup({ body: { GroupName: "lab", Members: ["cat", "dan"], TotalLimits: { MaxObjects: 4 } } })
   await cat.client.createImage({ body: image })
   await dan.client.createImage({ body: image })
@@ -58,9 +58,9 @@ test("objects of all members of a group together are bounded by its `TotalLimits
 })
 
 test("starts, writes and event streams beyond a person's rate are refused with `Retry-After`, and nobody else's", async () => {
-  const [flo, gus] = [await world.person("flo"), await world.person("gus")]
+  const [flo, gus] = [await server.person("flo"), await server.person("gus")]
   const ofFlo = (method: string, path: string, body?: object) =>
-    ask(baseUrl, method, path, { as: flo.authorization, ...(body ? { body } : {}) })
+    sendRequest(baseUrl, method, path, { as: flo.authorization, ...(body ? { body } : {}) })
   for (let n = 0; n < 2; n += 1) assert.equal((await ofFlo("POST", "/running_project", { ProjectID: 999 })).status, 404)
   const refused = await ofFlo("POST", "/running_project", { ProjectID: 999 })
   assert.deepEqual([refused.status, JSON.parse(refused.text).code], [429, "too_many_requests"])

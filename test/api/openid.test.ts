@@ -4,13 +4,13 @@ import { bearerAuth, createClient } from "#client"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
-import { openWorld } from "../world.ts"
-import { type Asked, ask } from "./asking.ts"
-import { listen } from "./listening.ts"
+import { startTestServer } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
+import { type SendOptions, sendRequest } from "./http-client.ts"
 
 const [port = 0] = await freePorts(1)
 const provider = await startProvider(`http://localhost:${port}`)
-const world = await openWorld({
+const server = await startTestServer({
   port: String(port),
   "oidc-issuer": provider.issuer,
   "oidc-client-id": provider.clientId,
@@ -23,10 +23,10 @@ const world = await openWorld({
   "oidc-admin": "groups=lab-admins",
 })
 after(async () => {
-  await world[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
   await provider[Symbol.asyncDispose]()
 })
-const { baseUrl } = world.quayside
+const { baseUrl } = server.quayside
 
 /**
  * Goes to the provider and says there who it is; gives the address of the callback that the browser
@@ -48,9 +48,9 @@ async function signIn(subject: string, browser = new Browser()) {
   return { status: answer.status, location: answer.headers.get("location"), text: await answer.text(), browser }
 }
 
-const asked = (browser: Browser, method: string, path: string, more: Asked = {}) => {
+const asked = (browser: Browser, method: string, path: string, more: SendOptions = {}) => {
   const cookie = [...browser.cookies(baseUrl)].map(([name, value]) => `${name}=${value}`).join("; ")
-  return ask(baseUrl, method, path, { ...more, headers: { cookie, "sec-fetch-site": "same-origin" } })
+  return sendRequest(baseUrl, method, path, { ...more, headers: { cookie, "sec-fetch-site": "same-origin" } })
 }
 const whoami = async (browser: Browser) => (await asked(browser, "GET", "/whoami")).body
 
@@ -60,7 +60,7 @@ test("somebody new signs in by the provider and gets an account, a home and grou
   assert.deepEqual([status, location], [302, `${baseUrl}/ui/`])
   const told = await whoami(browser)
   assert.deepEqual([told.UserName, told.IsAdmin, told.Groups], ["ada", false, ["lab-one"]])
-  assert.equal((await world.admin.readUser({ query: { UserName: "ada" } })).Email, "ada@example.org")
+  assert.equal((await server.admin.readUser({ query: { UserName: "ada" } })).Email, "ada@example.org")
 })
 
 test("an account belongs to the provider's subject, whatever its claims become", async () => {
@@ -78,14 +78,14 @@ test("an account belongs to the provider's subject, whatever its claims become",
 })
 
 test("an account made here is taken over only where the setting allows it, and once", async () => {
-  await world.person("cleo")
+  await server.person("cleo")
   await provider.tell("s-4", { preferred_username: "cleo" })
   assert.equal((await signIn("s-4")).status, 403, "it has a password")
-  const made = await world.admin.createUser({ body: { UserName: "dora", Comment: "made by hand" } })
+  const made = await server.admin.createUser({ body: { UserName: "dora", Comment: "made by hand" } })
   await provider.tell("s-5", { preferred_username: "dora" })
   const told = await whoami((await signIn("s-5")).browser)
   assert.equal(told.UserName, "dora")
-  assert.equal((await world.admin.readUser({ query: { ID: made.ID } })).Comment, "made by hand")
+  assert.equal((await server.admin.readUser({ query: { ID: made.ID } })).Comment, "made by hand")
   await provider.tell("s-6", { preferred_username: "dora" })
   assert.equal((await signIn("s-6")).status, 403)
 })
@@ -93,7 +93,7 @@ test("an account made here is taken over only where the setting allows it, and o
 test("without settings nobody gets an account, and none is taken over", async () => {
   const [plainPort = 0] = await freePorts(1)
   await using own = await startProvider(`http://localhost:${plainPort}`)
-  await using plain = await openWorld({
+  await using plain = await startTestServer({
     port: String(plainPort),
     "oidc-issuer": own.issuer,
     "oidc-client-id": own.clientId,
@@ -121,20 +121,20 @@ test("without settings nobody gets an account, and none is taken over", async ()
 })
 
 test("groups that follow the provider are made, joined and left at each sign-in; others are left alone", async () => {
-  await world.admin.createGroup({ body: { GroupName: "staff", Members: ["cleo"], Limits: { MaxRuns: 1 } } })
-  await world.admin.createGroup({ body: { GroupName: "chosen", Members: ["ada"] } })
+  await server.admin.createGroup({ body: { GroupName: "staff", Members: ["cleo"], Limits: { MaxRuns: 1 } } })
+  await server.admin.createGroup({ body: { GroupName: "chosen", Members: ["ada"] } })
   await provider.tell("s-1", { preferred_username: "ada", groups: ["lab-two", "staff", "chosen", "../x"] })
   const { browser } = await signIn("s-1")
   const told = await whoami(browser)
   assert.deepEqual([told.Groups, told.Limits?.MaxRuns], [["chosen", "lab-two", "staff"], 1])
-  assert.deepEqual((await world.admin.readGroup({ query: { GroupName: "staff" } })).Members, ["ada", "cleo"])
+  assert.deepEqual((await server.admin.readGroup({ query: { GroupName: "staff" } })).Members, ["ada", "cleo"])
   await provider.tell("s-1", { preferred_username: "ada", groups: "staff" })
   assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen", "staff"], "one group alone may come as a text")
   assert.deepEqual((await whoami(browser)).Groups, ["chosen", "staff"], "an earlier session knows it at once")
   await provider.tell("s-1", { preferred_username: "ada" })
   assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen"])
-  const gone = await world.admin.readGroup({ query: { GroupName: "lab-two" } })
-  await world.admin.deleteGroup({ query: { ID: gone.ID } })
+  const gone = await server.admin.readGroup({ query: { GroupName: "lab-two" } })
+  await server.admin.deleteGroup({ query: { ID: gone.ID } })
   await provider.tell("s-1", { preferred_username: "ada", groups: ["lab-two"] })
   assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen"], "a deleted group stays deleted")
 })
@@ -143,7 +143,7 @@ test("who administers follows the claim, but the last administrator stays one", 
   await provider.tell("s-7", { preferred_username: "fay", groups: ["lab-admins"] })
   const { browser } = await signIn("s-7")
   assert.equal((await whoami(browser)).IsAdmin, true)
-  const first = await world.admin.readUser({ query: { UserName: "admin" } })
+  const first = await server.admin.readUser({ query: { UserName: "admin" } })
   const administers = (IsAdmin: boolean) => asked(browser, "PUT", "/user", { body: { ID: first.ID, IsAdmin } })
   assert.equal((await administers(false)).status, 200)
   await provider.tell("s-7", { preferred_username: "fay" })
@@ -161,14 +161,14 @@ test("a sign-in that changes groups tells of these alone, and one that changes a
   }
   const streamOf = async (browser: Browser) => {
     const { body } = await asked(browser, "POST", "/token", { body: { Name: "t" } })
-    return listen(createClient({ baseUrl, authorization: bearerAuth(String(body.Token)) }))
+    return recordEvents(createClient({ baseUrl, authorization: bearerAuth(String(body.Token)) }))
   }
   await using uma = await streamOf(await signedIn("s-90", { preferred_username: "uma", groups: ["lab-told"] }))
   await using vera = await streamOf(await signedIn("s-91", { preferred_username: "vera", groups: ["lab-told"] }))
-  const { ID: ImageID } = await world.admin.createImage({ body: { Name: "i", Image: "a/b", IsPublished: true } })
+  const { ID: ImageID } = await server.admin.createImage({ body: { Name: "i", Image: "a/b", IsPublished: true } })
   const body = { ProjectName: "p", Type: "http", ImageID, UserName: "uma", GroupName: "lab-told" } as const
-  const project = await world.admin.createProject({ body })
-  const { ID } = await world.admin.readGroup({ query: { GroupName: "lab-told" } })
+  const project = await server.admin.createProject({ body })
+  const { ID } = await server.admin.readGroup({ query: { GroupName: "lab-told" } })
   for (const each of [vera, uma]) await each.through(`project.created ${project.ID}`)
 
   await signedIn("s-91", { groups: [] })
@@ -178,7 +178,7 @@ test("a sign-in that changes groups tells of these alone, and one that changes a
 
   await signedIn("s-91", { groups: ["lab-admins"] })
   await vera.until("reset")
-  const mark = await world.admin.createImage({ body: { Name: "mark", Image: "a/b", IsPublished: true } })
+  const mark = await server.admin.createImage({ body: { Name: "mark", Image: "a/b", IsPublished: true } })
   await uma.until(`image.created ${mark.ID}`)
   assert.ok(!uma.told.includes("reset"))
   await signedIn("s-91", { groups: [] })
@@ -187,15 +187,15 @@ test("a sign-in that changes groups tells of these alone, and one that changes a
 test("a disabled person is refused, and so is a deleted one", async () => {
   await provider.tell("s-8", { preferred_username: "gil" })
   const { browser } = await signIn("s-8")
-  const { ID } = await world.admin.readUser({ query: { UserName: "gil" } })
-  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const { ID } = await server.admin.readUser({ query: { UserName: "gil" } })
+  await server.admin.updateUser({ body: { ID, IsDisabled: true } })
   assert.equal((await whoami(browser)).ok, false, "the session has ended")
   const again = await signIn("s-8")
   assert.equal(again.status, 403)
   assert.match(again.text, /gil is disabled/)
-  await world.admin.updateUser({ body: { ID, IsDisabled: false } })
+  await server.admin.updateUser({ body: { ID, IsDisabled: false } })
   assert.equal((await signIn("s-8")).status, 302)
-  await world.admin.deleteUser({ query: { ID } })
+  await server.admin.deleteUser({ query: { ID } })
   assert.equal((await signIn("s-8")).status, 403)
 })
 
@@ -231,7 +231,7 @@ test("a sign-in by the provider ends the session that the browser came with", as
   const before = String(browser.cookies(baseUrl).get("quayside_session"))
   await signIn("s-1", browser)
   assert.notEqual(browser.cookies(baseUrl).get("quayside_session"), before)
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers: { cookie: `quayside_session=${before}` } })).status, 401)
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie: `quayside_session=${before}` } })).status, 401)
 })
 
 test("a key that the provider changed a moment ago counts", async () => {
@@ -250,7 +250,7 @@ test("while the provider is down the page says so, and passwords work", async ()
     assert.ok(Number(answer.headers.get("retry-after")) > 0)
     assert.match(await answer.text(), /cannot be reached.*passwords work/)
     const body = { UserName: "cleo", Password: "cleo-password" }
-    assert.equal((await ask(baseUrl, "POST", "/session", { body })).status, 200)
+    assert.equal((await sendRequest(baseUrl, "POST", "/session", { body })).status, 200)
   } finally {
     await provider.start()
   }
@@ -283,12 +283,12 @@ test("a sign-in ends at a path of this service and nowhere else", async () => {
 })
 
 test("the sign-in page leads to the provider where one is configured, in words that cannot break it", async () => {
-  const page = (await ask(baseUrl, "GET", "/ui/sign-in")).text
+  const page = (await sendRequest(baseUrl, "GET", "/ui/sign-in")).text
   assert.ok(page.includes(`href="${baseUrl}/oidc/login">Sign in with Example &#60;Lab&#62;</a>`), page)
-  await using plain = await openWorld()
-  assert.ok(!(await ask(plain.quayside.baseUrl, "GET", "/ui/sign-in")).text.includes("openid"))
+  await using plain = await startTestServer()
+  assert.ok(!(await sendRequest(plain.quayside.baseUrl, "GET", "/ui/sign-in")).text.includes("openid"))
   for (const path of ["/oidc/login", "/oidc/callback"]) {
-    const answer = await ask(plain.quayside.baseUrl, "GET", path)
+    const answer = await sendRequest(plain.quayside.baseUrl, "GET", path)
     assert.deepEqual([answer.status, answer.body.code], [404, "not_found"])
   }
 })
@@ -296,6 +296,6 @@ test("the sign-in page leads to the provider where one is configured, in words t
 test("signing in by the provider, and what it changed, stand in the audit", async () => {
   await provider.tell("s-9", { preferred_username: "hal", groups: ["lab-nine"] })
   await signIn("s-9")
-  const { data } = await world.admin.listAudit({ query: { UserName: "hal" } })
+  const { data } = await server.admin.listAudit({ query: { UserName: "hal" } })
   assert.deepEqual(data.map((entry) => entry.Action).sort(), ["group.created", "session.created", "user.created"])
 })

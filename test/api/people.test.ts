@@ -1,21 +1,21 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, ids } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { ids, type SendOptions, sendRequest } from "./http-client.ts"
 
-const world = await openWorld({ "memory-unit": "bytes" })
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, filesUrl } = world.quayside
+const server = await startTestServer({ "memory-unit": "bytes" })
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const ann = await world.person("ann")
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: admin, ...asked })
-const asAnn = (method: string, path: string, asked: Asked = {}) => call(method, path, { as: ann.authorization, ...asked })
+const ann = await server.person("ann")
+const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
+const asAnn = (method: string, path: string, asked: SendOptions = {}) => call(method, path, { as: ann.authorization, ...asked })
 
 test("whoami tells name, rights, groups and the limits that apply, groups counted", async () => {
-  await world.person("eva", { Limits: { MaxRuns: 5, MaxMemory: 8 * 2 ** 30 } })
-  await world.admin.createGroup({ body: { GroupName: "b", Members: ["eva"], Limits: { MaxRuns: 9, MaxMemory: 4 * 2 ** 30 } } })
-  await world.admin.createGroup({ body: { GroupName: "a", Members: ["eva"], Limits: { MaxGpus: 0 } } })
+  await server.person("eva", { Limits: { MaxRuns: 5, MaxMemory: 8 * 2 ** 30 } })
+  await server.admin.createGroup({ body: { GroupName: "b", Members: ["eva"], Limits: { MaxRuns: 9, MaxMemory: 4 * 2 ** 30 } } })
+  await server.admin.createGroup({ body: { GroupName: "a", Members: ["eva"], Limits: { MaxGpus: 0 } } })
   const { body } = await call("GET", "/whoami", { as: basicAuth("eva", "eva-password") })
   const none = { MaxCpus: null, MaxRunHours: null, IdleMinutes: null, MaxDisk: null }
   const defaults = { MaxStorage: 100 * 2 ** 30, MaxQueued: 100, MaxObjects: 2_000 }
@@ -43,7 +43,7 @@ test("accounts are for administrators, and a person reads themselves", async () 
 })
 
 test("a person changes their own password with the current one, and nothing else of the account", async () => {
-  const person = await world.person("pia")
+  const person = await server.person("pia")
   const own = basicAuth("pia", "pia-password")
   const { ID } = (await call("GET", "/user?UserName=pia", { as: own })).body
   const put = (body: object) => call("PUT", "/user", { as: own, body: { ID, ...body } })
@@ -111,7 +111,7 @@ test("a token is shown once, works as Bearer and as Basic's password, and ends w
 test("a token to read changes nothing, and one for a run opens nothing here", async () => {
   const readOnly = bearerAuth(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["read"] } })).body.Token))
   assert.equal((await call("GET", "/images", { as: readOnly })).status, 200)
-  const refused = async (asked: Asked) => {
+  const refused = async (asked: SendOptions) => {
     const { status, body } = await call("POST", "/image", { body: { Name: "a", Image: "b" }, ...asked })
     assert.equal(status, 403)
     return body.msg
@@ -126,19 +126,19 @@ test("a token to read changes nothing, and one for a run opens nothing here", as
 })
 
 test("a session sets the browser's cookie, and signing out ends it", async () => {
-  const signIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password } })
+  const signIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password } })
   const header = String(signIn.headers["set-cookie"])
   assert.deepEqual([signIn.status, signIn.body.UserName], [200, "ann"])
   for (const part of ["HttpOnly", "SameSite=Lax", "Path=/"]) assert.ok(header.includes(part), part)
   const headers = { cookie: String(header.split(";")[0]), "sec-fetch-site": "same-origin" }
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers })).status, 200)
-  assert.equal((await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: "wrong one" } })).status, 401)
-  assert.deepEqual((await ask(baseUrl, "DELETE", "/session", { headers })).body, { ok: true })
-  assert.equal((await ask(baseUrl, "GET", "/whoami", { headers })).status, 401)
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers })).status, 200)
+  assert.equal((await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: "wrong one" } })).status, 401)
+  assert.deepEqual((await sendRequest(baseUrl, "DELETE", "/session", { headers })).body, { ok: true })
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers })).status, 401)
 })
 
 test("wrong passwords are slowed down with 429 and Retry-After", async () => {
-  const wrong = () => ask(baseUrl, "POST", "/session", { body: { UserName: "nobody", Password: "wrong one" } })
+  const wrong = () => sendRequest(baseUrl, "POST", "/session", { body: { UserName: "nobody", Password: "wrong one" } })
   let answer = await wrong()
   for (let i = 0; i < 15 && answer.status === 401; i += 1) answer = await wrong()
   assert.deepEqual([answer.status, answer.body.code], [429, "too_many_requests"])
@@ -146,12 +146,12 @@ test("wrong passwords are slowed down with 429 and Retry-After", async () => {
 })
 
 test("a person has a home from the moment they exist, and files-token opens the files address only", async () => {
-  const nina = await world.person("nina")
+  const nina = await server.person("nina")
   const made = await call("POST", "/files-token", { as: nina.authorization })
   const left = Date.parse(String(made.body.ExpiresAt)) - Date.now()
   assert.ok(made.status === 200 && left > 200_000 && left <= 300_000)
   const as = bearerAuth(String(made.body.Token))
-  assert.equal((await ask(filesUrl, "PROPFIND", "/users/nina/", { as, headers: { depth: "0" } })).status, 207)
+  assert.equal((await sendRequest(filesUrl, "PROPFIND", "/users/nina/", { as, headers: { depth: "0" } })).status, 207)
   assert.equal((await call("GET", "/whoami", { as })).status, 401)
 })
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freeRange } from "../fixtures/free-ports.ts"
-import { adminPassword, openWorld, type World } from "../world.ts"
-import { ask } from "./asking.ts"
+import { adminPassword, startTestServer, type TestServer } from "../test-server.ts"
+import { sendRequest } from "./http-client.ts"
 
 const tab = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none" }
 const cookiesOf = (headers: Record<string, unknown>) =>
@@ -14,16 +14,16 @@ const cookiesOf = (headers: Record<string, unknown>) =>
  */
 async function withPorts(count: number, more: Record<string, string> = {}) {
   const { first, last } = await freeRange(count)
-  const world = await openWorld({ "apps-ports": `${first}-${last}`, ...more })
-  const image = await world.admin.createImage({ body: { Name: "i", Image: "fake/http", IsPublished: true } })
-  return Object.assign(world, { first, last, image })
+  const server = await startTestServer({ "apps-ports": `${first}-${last}`, ...more })
+  const image = await server.admin.createImage({ body: { Name: "i", Image: "fake/http", IsPublished: true } })
+  return Object.assign(server, { first, last, image })
 }
 
 /** A signed-in person's browser, as far as `/open` is concerned. */
-async function browserOf(world: World, UserName: string, Password = `${UserName}-password`) {
-  const { baseUrl } = world.quayside
-  const session = cookiesOf((await ask(baseUrl, "POST", "/session", { body: { UserName, Password } })).headers)
-  const open = (ID: number) => ask(baseUrl, "GET", `/open?ID=${ID}`, { headers: { cookie: session, ...tab } })
+async function browserOf(server: TestServer, UserName: string, Password = `${UserName}-password`) {
+  const { baseUrl } = server.quayside
+  const session = cookiesOf((await sendRequest(baseUrl, "POST", "/session", { body: { UserName, Password } })).headers)
+  const open = (ID: number) => sendRequest(baseUrl, "GET", `/open?ID=${ID}`, { headers: { cookie: session, ...tab } })
   return {
     session,
     open,
@@ -37,39 +37,43 @@ async function browserOf(world: World, UserName: string, Password = `${UserName}
 }
 
 test("with a range of ports a browser reaches each run at a port of its own", async () => {
-  await using world = await withPorts(8)
-  const { baseUrl, appsUrl } = world.quayside
-  const { session, open } = await browserOf(world, "admin", adminPassword)
+  await using server = await withPorts(8)
+  const { baseUrl, appsUrl } = server.quayside
+  const { session, open } = await browserOf(server, "admin", adminPassword)
   const origins = new Set<string>()
   for (const name of ["one", "two"]) {
-    const { ID } = await world.admin.createProject({ body: { ProjectName: name, Type: "http", ImageID: world.image.ID } })
-    const run = await world.admin.startRun({ body: { ProjectID: ID } })
+    const { ID } = await server.admin.createProject({ body: { ProjectName: name, Type: "http", ImageID: server.image.ID } })
+    const run = await server.admin.startRun({ body: { ProjectID: ID } })
     assert.ok(run.URL.startsWith(`${appsUrl}/run/`))
     const start = new URL(String((await open(run.ID)).headers.location))
-    assert.ok(Number(start.port) >= world.first && Number(start.port) <= world.last, start.href)
+    assert.ok(Number(start.port) >= server.first && Number(start.port) <= server.last, start.href)
     origins.add(start.origin)
-    const started = await ask(start.origin, "GET", start.pathname + start.search, { headers: tab })
+    const started = await sendRequest(start.origin, "GET", start.pathname + start.search, { headers: tab })
     const toBase = new URL(String(started.headers.location))
     const ticket = new URL(
-      String((await ask(baseUrl, "GET", toBase.pathname + toBase.search, { headers: { cookie: session, ...tab } })).headers.location),
+      String(
+        (await sendRequest(baseUrl, "GET", toBase.pathname + toBase.search, { headers: { cookie: session, ...tab } })).headers.location,
+      ),
     )
     assert.equal(ticket.origin, start.origin)
-    const entered = await ask(ticket.origin, "GET", ticket.pathname + ticket.search, {
+    const entered = await sendRequest(ticket.origin, "GET", ticket.pathname + ticket.search, {
       headers: { cookie: cookiesOf(started.headers), ...tab },
     })
-    const seen = await ask(start.origin, "GET", "/", { headers: { cookie: cookiesOf(entered.headers), "sec-fetch-site": "same-origin" } })
+    const seen = await sendRequest(start.origin, "GET", "/", {
+      headers: { cookie: cookiesOf(entered.headers), "sec-fetch-site": "same-origin" },
+    })
     assert.equal(seen.status, 200)
   }
   assert.equal(origins.size, 2)
 })
 
 test("own and strangers' projects, and those of two strangers, never share a port, whoever changed what in between", async () => {
-  await using world = await withPorts(40)
-  const [ann, eve, mal] = [await world.person("ann"), await world.person("eve"), await world.person("mal")]
-  await world.acquaint(ann, mal)
-  const { port } = await browserOf(world, "ann")
+  await using server = await withPorts(40)
+  const [ann, eve, mal] = [await server.person("ann"), await server.person("eve"), await server.person("mal")]
+  await server.acquaint(ann, mal)
+  const { port } = await browserOf(server, "ann")
   const make = async (by: typeof ann, more: object = {}) =>
-    (await by.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: world.image.ID, ...more } })).ID
+    (await by.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: server.image.ID, ...more } })).ID
   /** Where a run of Ann's is opened; it is over then. */
   const portOf = async (ProjectID: number) => {
     const run = await ann.client.startRun({ body: { ProjectID } })
@@ -95,59 +99,64 @@ test("own and strangers' projects, and those of two strangers, never share a por
   await isNew(await make(ann, { ImageID: evil.ID }), "a stranger's image in one's own project")
   const data = await eve.client.createData({ body: { Name: "d", IsPublished: true } })
   await isNew(await make(ann, { TrainData: [{ ID: data.ID }] }), "a stranger's dataset in one's own project")
-  const lent = await world.admin.createData({ body: { Name: "l", AccessInfo: "/users/eve/lent", IsPublished: true } })
+  const lent = await server.admin.createData({ body: { Name: "l", AccessInfo: "/users/eve/lent", IsPublished: true } })
   await isNew(await make(ann, { TrainData: [{ ID: lent.ID }] }), "an administrator's dataset in a stranger's home")
   await ann.client.createGrant({ body: { ProjectID: other, UserName: "mal", Access: "write" } })
   await isNew(other, "somebody else may change the project")
   const copied = await ann.client.copyProject({ query: { ID: theirs[2] as number } })
   await isNew(copied.ID, "a copy is what its first owner wrote")
-  await world.restart()
+  await server.restart()
   assert.equal(await portOf(own), ownPort, "also after a restart")
   assert.equal(await portOf(theirs[2] as number), strangers[2])
-  const bob = await world.person("bob")
+  const bob = await server.person("bob")
   const bobs = await bob.client.startRun({ body: { ProjectID: theirs[0] as number } })
-  assert.ok(!seen.has(await (await browserOf(world, "bob")).port(bobs.ID)), "a port is one person's")
+  assert.ok(!seen.has(await (await browserOf(server, "bob")).port(bobs.ID)), "a port is one person's")
 })
 
 test("a live run keeps its port over a restart", async () => {
-  await using world = await withPorts(8)
-  const { port } = await browserOf(world, "admin", adminPassword)
+  await using server = await withPorts(8)
+  const { port } = await browserOf(server, "admin", adminPassword)
   const runs = []
   for (const name of ["one", "two"]) {
-    const { ID } = await world.admin.createProject({ body: { ProjectName: name, Type: "http", ImageID: world.image.ID } })
-    runs.push(await world.admin.startRun({ body: { ProjectID: ID } }))
+    const { ID } = await server.admin.createProject({ body: { ProjectName: name, Type: "http", ImageID: server.image.ID } })
+    runs.push(await server.admin.startRun({ body: { ProjectID: ID } }))
   }
   const ports = [await port(runs[1]?.ID ?? 0), await port(runs[0]?.ID ?? 0)]
-  await world.restart()
-  for (const each of ports) assert.equal((await ask(`http://127.0.0.1:${each}`, "GET", "/")).status, 401, "it is listened on at once")
+  await server.restart()
+  for (const each of ports)
+    assert.equal((await sendRequest(`http://127.0.0.1:${each}`, "GET", "/")).status, 401, "it is listened on at once")
   assert.deepEqual([await port(runs[1]?.ID ?? 0), await port(runs[0]?.ID ?? 0)], ports)
 })
 
 test("one person cannot use up the ports, and a browser is told what to do when there are none", async () => {
-  await using world = await withPorts(6, { "apps-ports-per-person": "2" })
-  const eve = await world.person("eve")
-  const open = async (name: string, person: Awaited<ReturnType<World["person"]>>) => {
-    const { ID } = await eve.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: world.image.ID, IsPublic: true } })
+  await using server = await withPorts(6, { "apps-ports-per-person": "2" })
+  const eve = await server.person("eve")
+  const open = async (name: string, person: Awaited<ReturnType<TestServer["person"]>>) => {
+    const { ID } = await eve.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: server.image.ID, IsPublic: true } })
     const run = await person.client.startRun({ body: { ProjectID: ID } })
-    const opened = await (await browserOf(world, name)).open(run.ID)
-    assert.equal((await ask(run.URL, "GET", new URL(run.URL).pathname, { as: person.authorization })).status, 200, "tokens work as ever")
+    const opened = await (await browserOf(server, name)).open(run.ID)
+    assert.equal(
+      (await sendRequest(run.URL, "GET", new URL(run.URL).pathname, { as: person.authorization })).status,
+      200,
+      "tokens work as ever",
+    )
     await person.client.stopRun({ query: { ID: run.ID } })
     return opened
   }
   for (const name of ["ann", "bob", "cat"]) {
-    const person = await world.person(name)
+    const person = await server.person(name)
     for (let n = 0; n < 2; n += 1) assert.equal((await open(name, person)).status, 302)
     const third = await open(name, person)
     assert.equal(third.status, 503)
     assert.match(third.text, /No address for browsers is free.*QUAYSIDE_APPS_PORTS_PER_PERSON/s)
   }
-  const last = await open("dan", await world.person("dan"))
+  const last = await open("dan", await server.person("dan"))
   assert.equal(last.status, 503)
   assert.match(last.text, /No address for browsers is free.*enlarge QUAYSIDE_APPS_PORTS\b/s)
 })
 
 test("a range of ports that cannot be had stops the start with a sentence", async () => {
-  const start = (ports: string, more: Record<string, string> = {}) => openWorld({ "apps-ports": ports, ...more })
+  const start = (ports: string, more: Record<string, string> = {}) => startTestServer({ "apps-ports": ports, ...more })
   await assert.rejects(async () => start("21000"), {
     name: "SettingError",
     message: /must be a range of four ports or more from 1024 on, like 21000-21999/,

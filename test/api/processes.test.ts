@@ -3,10 +3,10 @@ import { once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basicAuth, bearerAuth, createClient } from "#client"
-import { over, soonOver } from "../fixtures/soon-over.ts"
-import { type ServerProcess, startServer } from "../server.ts"
-import { newDatabase } from "../world.ts"
-import { ask } from "./asking.ts"
+import { untilExpired, withSoonExpiring } from "../fixtures/expiry.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
+import { newDatabase } from "../test-server.ts"
+import { sendRequest } from "./http-client.ts"
 
 /** `src/store/whole.postgres.test.ts` runs this file with a server. SQLite has one process. */
 const postgres = process.env.WORLD_POSTGRES
@@ -29,7 +29,7 @@ async function startTwo(): Promise<[ServerProcess, ServerProcess]> {
   const database = await newDatabase(String(postgres))
   closing.defer(() => database.drop())
   const env = { QUAYSIDE_ENGINE: "fake", QUAYSIDE_DATABASE_URL: database.url }
-  return [closing.use(await startServer(env)), closing.use(await startServer(env))]
+  return [closing.use(await startServerProcess(env)), closing.use(await startServerProcess(env))]
 }
 
 /** Fails when it is not so within what is promised. */
@@ -41,7 +41,7 @@ async function soon(what: string, settled: Promise<unknown>): Promise<void> {
 
 /** Resolves when this process refuses the proof. */
 async function refused(url: string, proof: { as?: string; headers?: Record<string, string> }, path = "/whoami"): Promise<void> {
-  while ((await ask(url, "GET", path, proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
+  while ((await sendRequest(url, "GET", path, proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
 test("what one process ends is ended in every other within 5 s, on open sockets and logs too", { skip }, async () => {
@@ -61,7 +61,7 @@ test("what one process ends is ended in every other within 5 s, on open sockets 
   const logs = await fetch(`${here.baseUrl}/running_project/logs?ID=${run.ID}&follow=1`, { headers: { authorization: as } })
   assert.equal(logs.status, 200)
   const logsOver = logs.text().catch(() => "cut off")
-  assert.equal((await ask(here.baseUrl, "GET", "/whoami", { as })).status, 200)
+  assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", { as })).status, 200)
   await createClient({ baseUrl: there.baseUrl, authorization: basicAuth("zoe", "zoe-password") }).deleteToken({ query: { ID } })
   await Promise.all([
     soon("The socket was cut", socketOver),
@@ -69,10 +69,10 @@ test("what one process ends is ended in every other within 5 s, on open sockets 
     soon("The token was refused", refused(here.baseUrl, { as })),
   ])
 
-  const signedIn = await ask(there.baseUrl, "POST", "/session", { body: { UserName: "zoe", Password: "zoe-password" } })
+  const signedIn = await sendRequest(there.baseUrl, "POST", "/session", { body: { UserName: "zoe", Password: "zoe-password" } })
   const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
   const password = { as: basicAuth("zoe", "zoe-password") }
-  for (const proof of [{ headers }, password]) assert.equal((await ask(here.baseUrl, "GET", "/whoami", proof)).status, 200)
+  for (const proof of [{ headers }, password]) assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", proof)).status, 200)
   const { ID: userId } = await admin.readUser({ query: { UserName: "zoe" } })
   await admin.updateUser({ body: { ID: userId, IsDisabled: true } })
   await Promise.all([
@@ -88,7 +88,7 @@ test("a new password, a disabling and a deletion end in every other process what
     const name = typeof change === "string" ? "deleted" : (Object.keys(change)[0] ?? "").toLowerCase()
     const { ID } = await admin.createUser({ body: { UserName: name, Password: "first password" } })
     const as = basicAuth(name, "first password")
-    const signedIn = await ask(there.baseUrl, "POST", "/session", { body: { UserName: name, Password: "first password" } })
+    const signedIn = await sendRequest(there.baseUrl, "POST", "/session", { body: { UserName: name, Password: "first password" } })
     const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
     const token = await createClient({ baseUrl: here.baseUrl, authorization: as }).createToken({ body: { Name: "t" } })
     const own = createClient({ baseUrl: here.baseUrl, authorization: as })
@@ -102,7 +102,7 @@ test("a new password, a disabling and a deletion end in every other process what
     const streamOver = stream.text().catch(() => "cut off")
     const home = `/users/${name}/`
     assert.equal((await fetch(`${here.filesUrl}${home}`, { method: "PROPFIND", headers: { authorization: as, depth: "0" } })).status, 207)
-    for (const proof of [{ headers }, { as }]) assert.equal((await ask(here.baseUrl, "GET", "/whoami", proof)).status, 200)
+    for (const proof of [{ headers }, { as }]) assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", proof)).status, 200)
     if (change === "deletion") await admin.deleteUser({ query: { ID } })
     else await admin.updateUser({ body: { ID, ...change } })
     await Promise.all([
@@ -112,7 +112,7 @@ test("a new password, a disabling and a deletion end in every other process what
       soon(`${name}: the password was refused`, refused(here.baseUrl, { as })),
       soon(`${name}: the password was refused for files`, refused(here.filesUrl, { as }, home)),
     ])
-    const kept = await ask(here.baseUrl, "GET", "/whoami", { as: bearerAuth(token.Token) })
+    const kept = await sendRequest(here.baseUrl, "GET", "/whoami", { as: bearerAuth(token.Token) })
     assert.equal(kept.status, name === "password" ? 200 : 401, `${name}: the token`)
   }
 })
@@ -134,10 +134,10 @@ test("a grant that one process takes back, or whose time is over, counts at once
   const fields = { ProjectName: "p", Type: "http", ImageID: image.ID, IsPublic: true, TrainData: [{ ID: data.ID }] } as const
   const project = await zed.createProject({ body: fields })
   const file = `${data.AccessInfo}/a.txt`
-  assert.equal((await ask(here.filesUrl, "PUT", file, { as: zeds, body: "x" })).status, 201)
-  const reads = async () => (await ask(here.filesUrl, "GET", file, { as })).status
-  const sees = async () => (await ask(here.baseUrl, "GET", `/data?ID=${data.ID}`, { as })).status
-  const foreseen = async () => (await ask(here.baseUrl, "POST", "/preview", { as, body: { ProjectID: project.ID } })).body
+  assert.equal((await sendRequest(here.filesUrl, "PUT", file, { as: zeds, body: "x" })).status, 201)
+  const reads = async () => (await sendRequest(here.filesUrl, "GET", file, { as })).status
+  const sees = async () => (await sendRequest(here.baseUrl, "GET", `/data?ID=${data.ID}`, { as })).status
+  const foreseen = async () => (await sendRequest(here.baseUrl, "POST", "/preview", { as, body: { ProjectID: project.ID } })).body
   const hidden = async () => {
     while ((await reads()) !== 404) await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -153,9 +153,9 @@ test("a grant that one process takes back, or whose time is over, counts at once
     return { ID, Until }
   }
   for (const way of ["taken back", "over"]) {
-    const { ID, Until } = await (way === "over" ? soonOver(shown, 8_000) : shown(null))
+    const { ID, Until } = await (way === "over" ? withSoonExpiring(shown, 8_000) : shown(null))
     if (Until === null) await admin.deleteGrant({ query: { ID } })
-    else await over(Until)
+    else await untilExpired(Until)
     assert.deepEqual([await sees(), String((await foreseen()).Reason?.code)], [404, "data_unavailable"], way)
     await soon("The file was hidden", hidden())
   }

@@ -2,15 +2,15 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { basicAuth } from "#client"
 import { createLogger } from "#kit"
-import { adminPassword, openWorld, type World } from "../world.ts"
-import { ask, type Loose } from "./asking.ts"
+import { adminPassword, startTestServer, type TestServer } from "../test-server.ts"
+import { type AnyObject, sendRequest } from "./http-client.ts"
 
 const admin = basicAuth("admin", adminPassword)
 /** What a wrong password is tried at: each of the three addresses. */
-const doors = (world: World): [string, string, string][] => [
-  ["base", world.quayside.baseUrl, "/whoami"],
-  ["apps", world.quayside.appsUrl, "/run/1/"],
-  ["files", world.quayside.filesUrl, "/users/admin/"],
+const doors = (server: TestServer): [string, string, string][] => [
+  ["base", server.quayside.baseUrl, "/whoami"],
+  ["apps", server.quayside.appsUrl, "/run/1/"],
+  ["files", server.quayside.filesUrl, "/users/admin/"],
 ]
 const triesMax = 10
 
@@ -21,7 +21,10 @@ async function wrong(door: readonly [string, string, string], from: readonly str
   const [name, url, path] = door
   const statuses: number[] = []
   for (const address of from) {
-    const answer = await ask(url, "GET", path, { as: basicAuth(`nobody-${name}`, "wrong"), headers: { "x-forwarded-for": address } })
+    const answer = await sendRequest(url, "GET", path, {
+      as: basicAuth(`nobody-${name}`, "wrong"),
+      headers: { "x-forwarded-for": address },
+    })
     statuses.push(answer.status)
   }
   return statuses
@@ -30,8 +33,8 @@ async function wrong(door: readonly [string, string, string], from: readonly str
 const many = (address: (i: number) => string) => Array.from({ length: triesMax + 1 }, (_, i) => address(i))
 
 test("through a trusted proxy the caller's own address counts, at all three addresses", async () => {
-  await using world = await openWorld({ "trusted-proxies": "127.0.0.1,10.0.0.0/8" })
-  for (const door of doors(world)) {
+  await using server = await startTestServer({ "trusted-proxies": "127.0.0.1,10.0.0.0/8" })
+  for (const door of doors(server)) {
     const crowd = await wrong(
       door,
       many((i) => `203.0.113.${i}`),
@@ -44,14 +47,14 @@ test("through a trusted proxy the caller's own address counts, at all three addr
     assert.equal(one.at(-1), 429, `${door[0]}: what somebody writes before their own address gains them nothing`)
   }
   const headers = { "x-forwarded-for": "6.6.6.6, 198.51.100.9, 10.1.1.1" }
-  await ask(world.quayside.baseUrl, "POST", "/image", { as: admin, body: { Name: "audited", Image: "b" }, headers })
-  const { body } = await ask(world.quayside.baseUrl, "GET", "/audit?Action=image.created", { as: admin })
-  assert.equal(((body.data as unknown as Loose[])[0] as Loose).Address, "198.51.100.9")
+  await sendRequest(server.quayside.baseUrl, "POST", "/image", { as: admin, body: { Name: "audited", Image: "b" }, headers })
+  const { body } = await sendRequest(server.quayside.baseUrl, "GET", "/audit?Action=image.created", { as: admin })
+  assert.equal(((body.data as unknown as AnyObject[])[0] as AnyObject).Address, "198.51.100.9")
 })
 
 test("without trust X-Forwarded-For is passed over, at all three addresses", async () => {
-  await using world = await openWorld()
-  for (const door of doors(world)) {
+  await using server = await startTestServer()
+  for (const door of doors(server)) {
     const crowd = await wrong(
       door,
       many((i) => `203.0.113.${i}`),
@@ -64,8 +67,9 @@ test("a loopback caller with X-Forwarded-For from elsewhere is not taken for one
   for (const trusted of ["", "127.0.0.1"]) {
     const lines: string[] = []
     const logger = createLogger("warn", (line) => lines.push(line))
-    await using world = await openWorld(trusted === "" ? {} : { "trusted-proxies": trusted }, logger)
-    const ofMetrics = async (headers: Record<string, string>) => (await ask(world.quayside.baseUrl, "GET", "/metrics", { headers })).status
+    await using server = await startTestServer(trusted === "" ? {} : { "trusted-proxies": trusted }, logger)
+    const ofMetrics = async (headers: Record<string, string>) =>
+      (await sendRequest(server.quayside.baseUrl, "GET", "/metrics", { headers })).status
     assert.equal(await ofMetrics({}), 200)
     assert.deepEqual(lines, [])
     assert.equal(await ofMetrics({ "x-forwarded-for": "203.0.113.9", "x-request-id": "spoofed" }), 401)

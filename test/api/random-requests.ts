@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { type Endpoint, endpoints } from "#contract"
 import { type Random, seededRandom } from "../fixtures/random.ts"
-import { raw } from "./asking.ts"
+import { sendRaw } from "./http-client.ts"
 
 const table = Object.values(endpoints) as Endpoint[]
 
@@ -76,7 +76,7 @@ export async function sendRandomRequests(baseUrl: string, options: { authorizati
   const send = async () => {
     const bytes = randomRequest(random, options.authorization)
     if (!bytes) return
-    const answer = await raw(baseUrl, bytes, { half: true, quietMs: 300 })
+    const answer = await sendRaw(baseUrl, bytes, { half: true, quietMs: 300 })
     assert.deepEqual(answer.match(/HTTP\/1\.1 5\d\d/g), null, `${JSON.stringify(bytes.toString("latin1"))}\n${answer.slice(0, 500)}`)
   }
   for (let i = 0; i < options.count; i += 25) await Promise.all(Array.from({ length: 25 }, send))

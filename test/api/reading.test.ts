@@ -1,16 +1,16 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
-import { adminPassword, openWorld } from "../world.ts"
-import { ask, ids, isFailure } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { ids, isFailure, sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const ann = await world.person("ann")
-const bob = await world.person("bob")
-const get = (path: string, as: string = ann.authorization) => ask(baseUrl, "GET", path, { as })
+const ann = await server.person("ann")
+const bob = await server.person("bob")
+const get = (path: string, as: string = ann.authorization) => sendRequest(baseUrl, "GET", path, { as })
 
 const torch = await ann.client.createImage({ body: { Name: "torch", Image: "lab/torch:2", Comment: "with Größe", IsPublished: true } })
 const tensor = await ann.client.createImage({ body: { Name: "tensor", Image: "lab/tensor", Comment: "plain" } })
@@ -164,7 +164,7 @@ test("an unknown parameter is refused with the nearest known name", async () => 
   assert.match(String((await get("/images?user=x")).body.msg), /did you mean UserName\?/)
   assert.match(String((await get("/images?zzzzzzzzzz=1")).body.msg), /known: ID, UserName/)
   assert.equal((await get("/whoami?x=1")).status, 400)
-  assert.equal((await ask(baseUrl, "POST", "/image?x=1", { as: ann.authorization, body: {} })).status, 400)
+  assert.equal((await sendRequest(baseUrl, "POST", "/image?x=1", { as: ann.authorization, body: {} })).status, 400)
 })
 
 test("a parameter that stands twice where once is meant is refused", async () => {
@@ -213,9 +213,9 @@ test("timestamps are RFC 3339 in UTC with milliseconds, and DeletedAt is null wh
 test("published things are read by every signed-in user, a project also by the members of its group", async () => {
   assert.equal((await get(`/image?ID=${torch.ID}`, bob.authorization)).status, 200)
   assert.equal((await get(`/data?ID=${flowers.ID}`, bob.authorization)).status, 200)
-  await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "bob"] } })
+  await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "bob"] } })
   const shared = await ann.client.createProject({ body: { ProjectName: "ours", Type: "http", ImageID: torch.ID, GroupName: "lab" } })
-  const carl = await world.person("carl")
+  const carl = await server.person("carl")
   assert.equal((await get(`/project?ID=${shared.ID}`, bob.authorization)).body.GroupName, "lab")
   assert.equal((await get(`/project?ID=${shared.ID}`, carl.authorization)).status, 404)
   assert.deepEqual(ids(await get("/projects?GroupName=lab", bob.authorization)), [shared.ID])

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
-import { openWorld } from "../world.ts"
-import { ask } from "./asking.ts"
+import { startTestServer } from "../test-server.ts"
+import { sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, appsUrl, filesUrl } = world.quayside
-const ann = await world.person("ann")
-const bob = await world.person("bob")
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl, appsUrl, filesUrl } = server.quayside
+const ann = await server.person("ann")
+const bob = await server.person("bob")
 
 /** The refusals that are written once the service has stopped, as `actor action count`. */
 async function written(): Promise<{ rows: string[]; text: string }> {
-  await world.restart()
-  const { data } = await world.admin.listAudit({ query: { pageSize: 200 } })
+  await server.restart()
+  const { data } = await server.admin.listAudit({ query: { pageSize: 200 } })
   const counts = new Map<string, number>()
   for (const { Actor, Action, Outcome, Count, Address } of data ?? []) {
     if (Outcome !== "refused") continue
@@ -28,7 +28,8 @@ test("refusals at every address are in the audit, and neither a secret nor a nam
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
   const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
   const secret = ann.authorization.slice("Bearer ".length)
-  const status = async (url: string, path: string, as?: string, method = "GET") => (await ask(url, method, path, as ? { as } : {})).status
+  const status = async (url: string, path: string, as?: string, method = "GET") =>
+    (await sendRequest(url, method, path, as ? { as } : {})).status
   const wrong = [basicAuth("ann", "a wrong password"), basicAuth(`${secret}x`, ""), basicAuth(`${secret}x`, "a"), bearerAuth(`${secret}x`)]
   for (const as of wrong) {
     assert.equal(await status(appsUrl, `/run/${run.ID}/`, as), 401)
@@ -39,14 +40,17 @@ test("refusals at every address are in the audit, and neither a secret nor a nam
   assert.equal(await status(appsUrl, `/run/${run.ID}/`, bob.authorization), 404)
   assert.equal(await status(filesUrl, "/users/ann/", bob.authorization), 404)
   assert.equal(await status(filesUrl, "/users/bob/x", bearerAuth(read.Token), "MKCOL"), 403)
-  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: bob.password } })
+  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: bob.password } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";")[0] as string
-  assert.equal((await ask(baseUrl, "GET", `/open?ID=${run.ID}`, { headers: { cookie } })).status, 404)
+  assert.equal((await sendRequest(baseUrl, "GET", `/open?ID=${run.ID}`, { headers: { cookie } })).status, 404)
   const runs = await bob.client.createToken({ body: { Name: "r", Scopes: [`run:${run.ID}`] } })
   assert.equal(await status(baseUrl, "/whoami", bearerAuth(runs.Token)), 403)
   assert.equal(await status(filesUrl, "/users/bob/", bearerAuth(runs.Token), "PROPFIND"), 403)
   const elsewhere = { origin: "https://elsewhere.example" }
-  assert.equal((await ask(baseUrl, "POST", "/token", { as: bob.authorization, headers: elsewhere, body: { Name: "x" } })).status, 403)
+  assert.equal(
+    (await sendRequest(baseUrl, "POST", "/token", { as: bob.authorization, headers: elsewhere, body: { Name: "x" } })).status,
+    403,
+  )
   const { rows, text } = await written()
   assert.deepEqual(rows, [
     "- openRun 4",

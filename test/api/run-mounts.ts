@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import pg from "pg"
-import type { World } from "../world.ts"
+import type { TestServer } from "../test-server.ts"
 
 export interface Mounted {
   source: string
@@ -10,11 +10,11 @@ export interface Mounted {
 }
 
 /** What a run mounts, as it stands in the database: the sources of mounts are told to nobody. */
-export async function mountsOf(world: Pick<World, "dataDir" | "databaseUrl">, run: number): Promise<Mounted[]> {
-  return (JSON.parse(await specOf(world, run)) as { mounts: Mounted[] }).mounts
+export async function mountsOf(server: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<Mounted[]> {
+  return (JSON.parse(await specOf(server, run)) as { mounts: Mounted[] }).mounts
 }
 
-async function specOf({ dataDir, databaseUrl }: Pick<World, "dataDir" | "databaseUrl">, run: number): Promise<string> {
+async function specOf({ dataDir, databaseUrl }: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<string> {
   const query = `select spec from runs where id = ${run}`
   if (databaseUrl === undefined) {
     using database = new DatabaseSync(join(dataDir, "quayside.db"), { readOnly: true })

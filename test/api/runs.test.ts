@@ -2,20 +2,21 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, ids, isFailure, type Loose } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { type AnyObject, ids, isFailure, type SendOptions, sendRequest } from "./http-client.ts"
 
-const world = await openWorld({ "mock-gpus": "2" })
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, filesUrl } = world.quayside
+const server = await startTestServer({ "mock-gpus": "2" })
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const ann = await world.person("ann")
-const bob = await world.person("bob")
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const ann = await server.person("ann")
+const bob = await server.person("bob")
+const call = (method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
 const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
 const newProject = (fields: object = {}) =>
   ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: web.ID, IsPublic: true, ...fields } })
-const start = (body: object, asked: Asked = {}) => call("POST", "/running_project", { body, ...asked })
+const start = (body: object, asked: SendOptions = {}) => call("POST", "/running_project", { body, ...asked })
 const stop = (query: string, as = ann.authorization) => call("DELETE", `/running_project?${query}`, { as })
 const history = async (project: number) => ids(await call("GET", `/running_projects?State=ended&ProjectID=${project}`))
 
@@ -25,7 +26,7 @@ test("a start is answered when the run is ready, with the URL that answers", asy
   assert.deepEqual([status, run.State, run.ProjectID, run.UserName, run.ControlURL], [200, "ready", project.ID, "ann", ""])
   const { Running: _, ...whole } = project
   assert.deepEqual({ ...run.Project, Running: undefined }, { ...whole, Running: undefined })
-  const opened = await ask(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: ann.authorization })
+  const opened = await sendRequest(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: ann.authorization })
   assert.equal(opened.status, 200)
   assert.equal((await call("GET", `/project?ID=${project.ID}`)).body.Running, true)
   assert.equal((await call("GET", `/project?ID=${project.ID}`, { as: bob.authorization })).body.Running, false)
@@ -133,12 +134,12 @@ test("a project whose part was deleted or is hidden from the starter stays reada
 })
 
 test("over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting", async () => {
-  await world.person("carl", { Limits: { MaxCpus: 4 } })
+  await server.person("carl", { Limits: { MaxCpus: 4 } })
   const carl = basicAuth("carl", "carl-password")
   const project = await newProject()
   const over = await start({ ProjectID: project.ID, Cpus: 5 }, { as: carl })
   assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
-  await world.admin.createGroup({ body: { GroupName: "small", Members: ["carl"], Limits: { MaxCpus: 2, MaxRuns: 1 } } })
+  await server.admin.createGroup({ body: { GroupName: "small", Members: ["carl"], Limits: { MaxCpus: 2, MaxRuns: 1 } } })
   assert.equal((await start({ ProjectID: project.ID, Cpus: 3 }, { as: carl })).body.code, "quota_exceeded")
   assert.deepEqual((await call("GET", "/whoami", { as: carl })).body.Limits?.MaxCpus, 2)
   assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { as: carl })).status, 200)
@@ -149,8 +150,8 @@ test("over one's own limit a run fails with quota_exceeded, the lowest of own an
 })
 
 test("what a group's members may hold together makes a run queue behind the others, and fail beyond one's own share", async () => {
-  const [fay, gus] = [await world.person("fay"), await world.person("gus")]
-  await world.admin.createGroup({ body: { GroupName: "pair", Members: ["fay", "gus"], TotalLimits: { MaxCpus: 3 } } })
+  const [fay, gus] = [await server.person("fay"), await server.person("gus")]
+  await server.admin.createGroup({ body: { GroupName: "pair", Members: ["fay", "gus"], TotalLimits: { MaxCpus: 3 } } })
   const project = await newProject()
   const over = await start({ ProjectID: project.ID, Cpus: 4 }, { as: fay.authorization })
   assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
@@ -293,7 +294,7 @@ test("the owner of a project sees that others run it, and no more", async () => 
   )
   assert.deepEqual(filled.map(([name]) => name).sort(), ["ID", "Project", "ProjectID", "StartTime", "State", "UserName"])
   assert.equal((await stop(`ID=${run.ID}`)).status, 403)
-  const carla = await world.person("carla")
+  const carla = await server.person("carla")
   assert.equal((await call("GET", `/running_project?ID=${run.ID}`, { as: carla.authorization })).status, 404)
   assert.equal(
     (await call("GET", `/running_project?ID=${run.ID}`, { as: admin })).body.URL,
@@ -309,7 +310,7 @@ test("deleting or withdrawing a project stops no run; the starter still stops it
   for (const { ID } of [deleted, withdrawn]) assert.equal((await start({ ProjectID: ID }, { as: bob.authorization })).status, 200)
   await ann.client.deleteProject({ query: { ID: deleted.ID } })
   await ann.client.updateProject({ body: { ID: withdrawn.ID, IsPublic: false } })
-  const live = (await call("GET", "/running_projects", { as: bob.authorization })).body.data as unknown as Loose[]
+  const live = (await call("GET", "/running_projects", { as: bob.authorization })).body.data as unknown as AnyObject[]
   assert.deepEqual(
     live.map(({ State }) => State),
     ["ready", "ready"],
@@ -321,12 +322,12 @@ test("deleting or withdrawing a project stops no run; the starter still stops it
 })
 
 test("disabling a person stops their runs with access_withdrawn", async () => {
-  const dora = await world.person("dora")
+  const dora = await server.person("dora")
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID }, { as: dora.authorization })
-  const { ID } = await world.admin.readUser({ query: { UserName: "dora" } })
-  await world.admin.updateUser({ body: { ID, IsDisabled: true } })
-  const seen = await world.admin.readRun({ query: { ID: Number(run.ID) } })
+  const { ID } = await server.admin.readUser({ query: { UserName: "dora" } })
+  await server.admin.updateUser({ body: { ID, IsDisabled: true } })
+  const seen = await server.admin.readRun({ query: { ID: Number(run.ID) } })
   assert.deepEqual([seen.State, seen.Reason?.code], ["ended", "access_withdrawn"])
 })
 
@@ -354,7 +355,7 @@ test("keeping a run counts as its use, for who may, while it is not over", async
   const kept = await keep()
   assert.deepEqual([kept.status, kept.body.State], [200, "ready"])
   assert.ok(String(kept.body.LastActivity) > String(run.LastActivity))
-  const audited = (await call("GET", "/audit?Action=run.keep", { as: admin })).body.data as unknown as Loose[]
+  const audited = (await call("GET", "/audit?Action=run.keep", { as: admin })).body.data as unknown as AnyObject[]
   assert.deepEqual([audited[0]?.Actor, audited[0]?.Thing?.ID], ["ann", run.ID])
   assert.deepEqual([(await keep(bob.authorization)).status, (await keep(admin)).status], [404, 403])
   await stop(`ID=${run.ID}`)
@@ -381,7 +382,7 @@ test("a repeat starts again what ran, whatever project and image say by now, and
   assert.notEqual(again.body.ID, first.ID)
   for (const field of ["Cpus", "Memory", "Nodes", "Gpus", "ImageDigest", "UserName"])
     assert.deepEqual(again.body[field], first[field], field)
-  const env = (await ask(String(again.body.URL), "GET", `${new URL(String(again.body.URL)).pathname}env`, { as })).body
+  const env = (await sendRequest(String(again.body.URL), "GET", `${new URL(String(again.body.URL)).pathname}env`, { as })).body
   assert.deepEqual([env.WORD, env.PORT], ["old", "8000"])
   await stop(`ID=${again.body.ID}`, as)
   await ann.client.deleteData({ query: { ID: data.ID } })
@@ -407,9 +408,9 @@ test("the code of others begins as what the owner released: at publication, and 
   const project = await newProject({ IsPublic: false })
   const code = `/users/ann/projects/${project.ID}/code`
   assert.equal((await start({ ProjectID: project.ID })).status, 200)
-  const put = (text: string) => ask(filesUrl, "PUT", `${code}/main.py`, { as: ann.authorization, body: text })
+  const put = (text: string) => sendRequest(filesUrl, "PUT", `${code}/main.py`, { as: ann.authorization, body: text })
   const codeOf = async (name: string) =>
-    (await ask(filesUrl, "GET", `/users/${name}/projects/${project.ID}/code/main.py`, { as: admin })).text
+    (await sendRequest(filesUrl, "GET", `/users/${name}/projects/${project.ID}/code/main.py`, { as: admin })).text
   await put("first")
   await ann.client.updateProject({ body: { ID: project.ID, IsPublic: true } })
   await put("second")
@@ -421,14 +422,17 @@ test("the code of others begins as what the owner released: at publication, and 
   assert.equal(await codeOf("admin"), "second")
   assert.equal(await codeOf("bob"), "first", "what somebody has stays theirs")
   const copy = await bob.client.copyProject({ query: { ID: project.ID } })
-  assert.equal((await ask(filesUrl, "GET", `/users/bob/projects/${copy.ID}/code/main.py`, { as: bob.authorization })).text, "second")
+  assert.equal(
+    (await sendRequest(filesUrl, "GET", `/users/bob/projects/${copy.ID}/code/main.py`, { as: bob.authorization })).text,
+    "second",
+  )
   for (const as of [ann.authorization, bob.authorization, admin]) await stop(`ProjectID=${project.ID}`, as)
 })
 
 test("after a restart the lists are what the engine really holds", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
-  await world.restart()
+  await server.restart()
   const seen = (await call("GET", `/running_project?ID=${run.ID}`)).body
   assert.equal(seen.ID, run.ID)
   assert.equal((await call("GET", `/project?ID=${project.ID}`)).body.Running, String(seen.State) === "ready")

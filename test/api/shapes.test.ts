@@ -1,16 +1,17 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, type Loose } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { type AnyObject, type SendOptions, sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const ann = await world.person("ann")
-const bob = await world.person("bob")
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const ann = await server.person("ann")
+const bob = await server.person("bob")
+const call = (method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
 
 const image = (fields: object = {}, who = ann) =>
   who.client.createImage({ body: { Name: "i", Image: "fake/http", Doc: "long", ...fields } })
@@ -95,7 +96,7 @@ function withoutDoc({ Doc: _doc, ...rest }: { Doc: string }) {
   return rest
 }
 
-function places(project: Loose): string[] {
+function places(project: AnyObject): string[] {
   return (project.TrainData as unknown as { MountPath: string }[]).map(({ MountPath }) => MountPath)
 }
 
@@ -190,8 +191,8 @@ test("what GET answered can be sent back with PUT, also when a part was deleted 
   await call("DELETE", `/image?ID=${part.ID}`)
   await call("DELETE", `/data?ID=${data.ID}`)
   const { body } = await call("GET", `/project?ID=${made.ID}`)
-  assert.notEqual((body.Image as Loose).DeletedAt, null, "a deleted part is shown whole, with DeletedAt")
-  assert.equal((body.Image as Loose).Name, part.Name)
+  assert.notEqual((body.Image as AnyObject).DeletedAt, null, "a deleted part is shown whole, with DeletedAt")
+  assert.equal((body.Image as AnyObject).Name, part.Name)
   const earlier = { ...body, TrainData: [{ ID: data.ID }], Image: undefined }
   for (const shape of [body, earlier]) {
     const back = await put(shape)
@@ -203,10 +204,10 @@ test("what GET answered can be sent back with PUT, also when a part was deleted 
     ["/data", "/data"],
     ["/project", "/projects"],
   ] as const) {
-    const one = (await call("GET", plural)).body.data as unknown as Loose[]
+    const one = (await call("GET", plural)).body.data as unknown as AnyObject[]
     for (const object of one.slice(0, 5)) assert.equal((await call("PUT", path, { body: object })).status, 200)
   }
-  const group = await world.admin.createGroup({ body: { GroupName: "g", Members: ["ann"], Limits: { MaxRuns: 3 } } })
+  const group = await server.admin.createGroup({ body: { GroupName: "g", Members: ["ann"], Limits: { MaxRuns: 3 } } })
   assert.equal((await call("PUT", "/group", { as: admin, body: group })).status, 200)
   const account = (await call("GET", "/user?UserName=ann")).body
   assert.equal((await call("PUT", "/user", { body: account })).status, 200)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import type { RunningProject } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
-import { openWorld, type Person } from "../world.ts"
+import { type Person, startTestServer } from "../test-server.ts"
 import { type Mounted, mountsOf } from "./run-mounts.ts"
 
 /*
@@ -10,11 +10,11 @@ import { type Mounted, mountsOf } from "./run-mounts.ts"
  * capacity, and while its image is fetched. What the run then mounts is told by the rights of now.
  */
 
-const world = await openWorld({ "mock-gpus": "1", "memory-overcommit": "100", "cpu-overcommit": "100" })
-after(() => world[Symbol.asyncDispose]())
-const { admin } = world
-const [ann, bob, eve] = [await world.person("ann"), await world.person("bob"), await world.person("eve")]
-await world.acquaint(ann, bob, eve)
+const server = await startTestServer({ "mock-gpus": "1", "memory-overcommit": "100", "cpu-overcommit": "100" })
+after(() => server[Symbol.asyncDispose]())
+const { admin } = server
+const [ann, bob, eve] = [await server.person("ann"), await server.person("bob"), await server.person("eve")]
+await server.acquaint(ann, bob, eve)
 
 interface Case {
   starter: Person
@@ -187,7 +187,7 @@ const kinds: Kind[] = [
     says: "a person who is disabled",
     names: /disabled or deleted/,
     async make(image) {
-      const tom = await world.person(fresh("tom"))
+      const tom = await server.person(fresh("tom"))
       const { ID } = await admin.readUser({ query: { UserName: tom.userName } })
       const made = await anns(image)
       return { ...made, starter: tom, withdraw: () => admin.updateUser({ body: { ID, IsDisabled: true } }) }
@@ -260,7 +260,7 @@ test("what a queued run needs and may use no more ends it at once, and what it m
   await admin.stopRun({ query: { ID: holder.ID } })
   for (const { ID, holds } of goesOn) {
     await until(ID, "ready")
-    holds(await mountsOf(world, ID))
+    holds(await mountsOf(server, ID))
     await admin.stopRun({ query: { ID } })
   }
 })
@@ -278,7 +278,7 @@ test("what may be used no more when the image has come ends the start, and what 
         assert.notEqual((await read(run.ID)).State, "ready", "it was withdrawn in time")
         if (names) return endsNaming(run.ID, names)
         assert.equal((await until(run.ID, "ready", "failed", "ended")).State, "ready")
-        holds?.(await mountsOf(world, run.ID))
+        holds?.(await mountsOf(server, run.ID))
       }),
     ),
   )
@@ -290,7 +290,7 @@ test("what may be used no more is not mounted by a process that takes a start up
   const run = await start({ ...(await bobs("fake/stuck-pull", data.ID)), withdraw: async () => {} })
   await until(run.ID, "pulling")
   await takeBack(ann, ID)
-  await world.restart()
+  await server.restart()
   await endsNaming(run.ID, /dataset/)
 })
 
@@ -310,7 +310,7 @@ test("a repetition that waited is as it was, or is not at all", async () => {
   await bob.client.updateProject({ body: { ID: made.project, TrainData: [], CodePath: "/elsewhere" } })
   await admin.stopRun({ query: { ID: holder.ID } })
   await until(kept.ID, "ready")
-  const targets = (await mountsOf(world, kept.ID)).map(({ target }) => target)
+  const targets = (await mountsOf(server, kept.ID)).map(({ target }) => target)
   assert.ok(targets.includes("/in") && !targets.includes("/elsewhere"), String(targets))
   await admin.stopRun({ query: { ID: kept.ID } })
   const again = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })

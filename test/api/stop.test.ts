@@ -4,9 +4,9 @@ import { request } from "node:http"
 import { connect } from "node:net"
 import { test } from "node:test"
 import { basicAuth } from "#client"
-import { startServer } from "../server.ts"
-import { adminPassword, openWorld } from "../world.ts"
-import { ask } from "./asking.ts"
+import { startServerProcess } from "../server-process.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { sendRequest } from "./http-client.ts"
 
 const admin = basicAuth("admin", adminPassword)
 
@@ -31,60 +31,60 @@ async function begun(baseUrl: string) {
 /** Resolves when the server counts so many requests under way, this one included. */
 async function underWay(baseUrl: string, count: number): Promise<void> {
   for (;;) {
-    const { text } = await ask(baseUrl, "GET", "/metrics")
+    const { text } = await sendRequest(baseUrl, "GET", "/metrics")
     if (text.includes(`quayside_http_requests_under_way ${count}\n`)) return
   }
 }
 
 test("a stop lets requests under way finish and answers new ones with 503", async () => {
-  const world = await openWorld()
-  const { baseUrl } = world.quayside
+  const testServer = await startTestServer()
+  const { baseUrl } = testServer.quayside
   const { port } = new URL(baseUrl)
   const open = await begun(baseUrl)
   await underWay(baseUrl, 2)
   const kept = connect({ host: "127.0.0.1", port: Number(port) })
   kept.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
   assert.match(String((await once(kept, "data"))[0]), /^HTTP\/1\.1 200/)
-  const stopped = world.quayside[Symbol.asyncDispose]()
+  const stopped = testServer.quayside[Symbol.asyncDispose]()
   kept.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
   assert.match(String((await once(kept, "data"))[0]), /^HTTP\/1\.1 503/)
-  const fresh = await ask(baseUrl, "GET", "/healthz")
+  const fresh = await sendRequest(baseUrl, "GET", "/healthz")
   assert.deepEqual(
     [fresh.status, fresh.body.code, fresh.headers["retry-after"], fresh.headers.connection],
     [503, "unavailable", "5", "close"],
   )
   assert.equal(await open.finish(), 200)
   await stopped
-  await assert.rejects(ask(baseUrl, "GET", "/healthz"), { code: "ECONNREFUSED" })
-  await world[Symbol.asyncDispose]()
+  await assert.rejects(sendRequest(baseUrl, "GET", "/healthz"), { code: "ECONNREFUSED" })
+  await testServer[Symbol.asyncDispose]()
 })
 
 test("a stop tells a start that waits that the service stops, and the run goes on", async () => {
-  const world = await openWorld()
-  const { baseUrl } = world.quayside
-  const image = await world.admin.createImage({ body: { Name: "never", Image: "fake/slow:600000" } })
-  const project = await world.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
-  const waiting = ask(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID: project.ID } })
+  const testServer = await startTestServer()
+  const { baseUrl } = testServer.quayside
+  const image = await testServer.admin.createImage({ body: { Name: "never", Image: "fake/slow:600000" } })
+  const project = await testServer.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+  const waiting = sendRequest(baseUrl, "POST", "/running_project", { as: admin, body: { ProjectID: project.ID } })
   await underWay(baseUrl, 2)
-  await world.quayside[Symbol.asyncDispose]()
+  await testServer.quayside[Symbol.asyncDispose]()
   const answer = await waiting
   assert.deepEqual([answer.status, answer.body.code], [503, "unavailable"])
-  await world.restart()
-  const { data } = await world.admin.listRuns()
+  await testServer.restart()
+  const { data } = await testServer.admin.listRuns()
   assert.deepEqual(
     data.map((run) => run.ProjectID),
     [project.ID],
   )
-  await world[Symbol.asyncDispose]()
+  await testServer[Symbol.asyncDispose]()
 })
 
 test("a server that is told to end finishes what is under way and exits with 0", async () => {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_ADMIN_PASSWORD: adminPassword })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_ADMIN_PASSWORD: adminPassword })
   const open = await begun(server.baseUrl)
   await underWay(server.baseUrl, 2)
   const exited = once(server.child, "exit")
   server.child.kill("SIGTERM")
-  while ((await ask(server.baseUrl, "GET", "/healthz")).status !== 503);
+  while ((await sendRequest(server.baseUrl, "GET", "/healthz")).status !== 503);
   assert.equal(await open.finish(), 200)
   assert.deepEqual(await exited, [0, null])
 })

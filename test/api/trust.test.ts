@@ -1,17 +1,17 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { eventually } from "../fixtures/eventually.ts"
-import { openWorld } from "../world.ts"
-import { listen } from "./listening.ts"
+import { startTestServer } from "../test-server.ts"
+import { recordEvents } from "./event-recorder.ts"
 import { mountsOf } from "./run-mounts.ts"
 
 // Trust belongs to the code an administrator looked at: any later code is not trusted.
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { admin } = world
-const [ann, bob] = [await world.person("ann"), await world.person("bob")]
-await world.acquaint(ann, bob)
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { admin } = server
+const [ann, bob] = [await server.person("ann"), await server.person("bob")]
+await server.acquaint(ann, bob)
 await admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "bob"] } })
 
 async function trusted() {
@@ -26,7 +26,7 @@ async function trusted() {
 async function holdsHome(ProjectID: number): Promise<boolean> {
   const run = await bob.client.startRun({ body: { ProjectID } })
   await bob.client.stopRun({ query: { ID: run.ID } })
-  return (await mountsOf(world, run.ID)).some(({ source }) => source === "/users/bob")
+  return (await mountsOf(server, run.ID)).some(({ source }) => source === "/users/bob")
 }
 
 type Things = Awaited<ReturnType<typeof trusted>>
@@ -56,9 +56,9 @@ const changes: [says: string, change: ReturnType<typeof project>, ends: "project
 
 for (const [says, change, ends] of changes) {
   test(`${says} ends the trust, and only by somebody who is no administrator; owner and administrators are told`, async () => {
-    await using annHears = await listen(ann.client)
-    await using adminHears = await listen(admin)
-    await using bobHears = await listen(bob.client)
+    await using annHears = await recordEvents(ann.client)
+    await using adminHears = await recordEvents(admin)
+    await using bobHears = await recordEvents(bob.client)
     const byAdmin = await trusted()
     await change(admin, byAdmin)
     const marks = async (things: Things) => [
@@ -91,7 +91,7 @@ test("the publication of a project or an image ends the trust in it before its c
   await admin.updateProject({ body: { ID: made.ID, IsTrusted: true } })
   await ann.client.updateImage({ body: { ID, IsPublished: true } })
   assert.equal((await ann.client.readImage({ query: { ID } })).IsTrusted, false)
-  const read = await fetch(`${world.quayside.baseUrl}/project?ID=${made.ID}`, { headers: { authorization: ann.authorization } })
+  const read = await fetch(`${server.quayside.baseUrl}/project?ID=${made.ID}`, { headers: { authorization: ann.authorization } })
   const whole = { ...((await read.json()) as object), IsPublic: true }
   const headers = { "if-match": String(read.headers.get("etag")) }
   const { IsTrusted, IsPublic } = await ann.client.updateProject({ body: whole, headers })

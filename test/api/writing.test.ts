@@ -4,18 +4,19 @@ import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import pg from "pg"
 import { basicAuth } from "#client"
-import { adminPassword, openWorld } from "../world.ts"
-import { type Asked, ask, ids, isFailure } from "./asking.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { ids, isFailure, type SendOptions, sendRequest } from "./http-client.ts"
 
-const world = await openWorld()
-after(() => world[Symbol.asyncDispose]())
-const { baseUrl, filesUrl } = world.quayside
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const { baseUrl, filesUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
-const ann = await world.person("ann")
-const bob = await world.person("bob")
-await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
-await world.admin.createGroup({ body: { GroupName: "others", Members: ["bob"] } })
-const call = (method: string, path: string, asked: Asked = {}) => ask(baseUrl, method, path, { as: ann.authorization, ...asked })
+const ann = await server.person("ann")
+const bob = await server.person("bob")
+await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
+await server.admin.createGroup({ body: { GroupName: "others", Members: ["bob"] } })
+const call = (method: string, path: string, asked: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
 const image = (fields: object = {}) => ann.client.createImage({ body: { Name: "i", Image: "lab/i", ...fields } })
 
 test("an image has every field of the document", async () => {
@@ -114,9 +115,9 @@ test("UserName defaults to the caller, and naming somebody else is for administr
   assert.equal((await image()).UserName, "ann")
   const answer = await call("POST", "/image", { body: { Name: "a", Image: "b", UserName: "bob" } })
   assert.deepEqual([answer.status, answer.body.field], [403, "UserName"])
-  const made = await world.admin.createImage({ body: { Name: "a", Image: "b", UserName: "bob" } })
+  const made = await server.admin.createImage({ body: { Name: "a", Image: "b", UserName: "bob" } })
   assert.equal(made.UserName, "bob")
-  const handed = await world.admin.updateImage({ body: { ID: made.ID, UserName: "ann" } })
+  const handed = await server.admin.updateImage({ body: { ID: made.ID, UserName: "ann" } })
   assert.equal(handed.UserName, "ann")
   const mine = await image()
   assert.equal((await call("PUT", "/image", { body: { ID: mine.ID, UserName: "bob" } })).status, 403)
@@ -132,7 +133,7 @@ test("GroupName must be a group of the caller's, without telling which exist", a
   ])
   assert.deepEqual([foreign.status, foreign.body.field, missing.status], [400, "GroupName", 400])
   assert.equal(String(foreign.body.msg).replace("others", ""), String(missing.body.msg).replace("missin", ""))
-  assert.equal((await world.admin.createProject({ body: { ...body, GroupName: "others" } })).GroupName, "others")
+  assert.equal((await server.admin.createProject({ body: { ...body, GroupName: "others" } })).GroupName, "others")
   const missed = await call("POST", "/project", { as: admin, body: { ...body, GroupName: "missing" } })
   assert.deepEqual([missed.status, missed.body.msg], [400, 'GroupName must be a group that exists; got "missing"'])
 })
@@ -248,13 +249,13 @@ test("control characters are refused in every text of every body, and in queries
 
 /** Writes to the database as an earlier version may have. */
 async function storeAsBefore(table: string, id: number, column: string, value: string): Promise<void> {
-  if (world.databaseUrl !== undefined) {
-    const client = new pg.Client({ connectionString: world.databaseUrl })
+  if (server.databaseUrl !== undefined) {
+    const client = new pg.Client({ connectionString: server.databaseUrl })
     await client.connect()
     await client.query(`update ${table} set ${column} = $1 where ${table === "project_datasets" ? "project_id" : "id"} = $2`, [value, id])
     return client.end()
   }
-  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
   db.prepare(`update ${table} set ${column} = ? where ${table === "project_datasets" ? "project_id" : "id"} = ?`).run(value, id)
 }
 
@@ -389,9 +390,9 @@ test("a directory is made from the dataset's name, with a suffix when taken, and
   ]
   assert.match(String((first as unknown as { AccessInfo: string }).AccessInfo), /^\/users\/ann\/datasets\/mull-co$/)
   assert.match(String((second as unknown as { AccessInfo: string }).AccessInfo), /^\/users\/ann\/datasets\/mull-co-2$/)
-  const put = await ask(filesUrl, "PUT", "/users/ann/datasets/mull-co/a%20file.txt", { as: ann.authorization, body: "hello" })
+  const put = await sendRequest(filesUrl, "PUT", "/users/ann/datasets/mull-co/a%20file.txt", { as: ann.authorization, body: "hello" })
   assert.equal(put.status, 201)
-  assert.equal((await ask(filesUrl, "GET", "/users/ann/datasets/mull-co/a%20file.txt", { as: ann.authorization })).text, "hello")
+  assert.equal((await sendRequest(filesUrl, "GET", "/users/ann/datasets/mull-co/a%20file.txt", { as: ann.authorization })).text, "hello")
 })
 
 test("AccessInfo: people strictly below their home and not in its projects, administrators anywhere but / and /users", async () => {
@@ -446,8 +447,8 @@ test("a failure carries ok, msg, code, where it helps field, and the request's I
 })
 
 test("homes are made with their people only, not by a directory of their name", async () => {
-  const made = await fetch(`${world.quayside.filesUrl}/users/nobody-yet/`, { method: "MKCOL", headers: { authorization: admin } })
+  const made = await fetch(`${server.quayside.filesUrl}/users/nobody-yet/`, { method: "MKCOL", headers: { authorization: admin } })
   assert.equal(made.status, 403)
-  const own = await fetch(`${world.quayside.filesUrl}/users/admin/notes/`, { method: "MKCOL", headers: { authorization: admin } })
+  const own = await fetch(`${server.quayside.filesUrl}/users/admin/notes/`, { method: "MKCOL", headers: { authorization: admin } })
   assert.equal(own.status, 201)
 })

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
-import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
 const run = promisify(execFile)
@@ -21,11 +21,11 @@ interface Told {
 const skip = process.arch !== "x64" && "the calls are numbered as on x86-64"
 
 describe("the kernel's calls from inside a run", { skip }, () => {
-  let rig: DockerRig
+  let rig: TestDockerEngine
   let program: string
   before(async () => {
     program = await readFile(join(import.meta.dirname, "calls.py"), "utf8")
-    rig = await makeDockerRig()
+    rig = await startDockerEngine()
   })
   after(() => rig[Symbol.asyncDispose]())
 

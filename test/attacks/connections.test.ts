@@ -5,10 +5,10 @@ import { Agent, request } from "node:http"
 import { connect } from "node:net"
 import { after, before, describe, test } from "node:test"
 import { basicAuth } from "#client"
-import { Crowd } from "../fixtures/crowd.ts"
 import { eventually } from "../fixtures/eventually.ts"
-import { type ServerProcess, startServer } from "../server.ts"
-import { openWorld } from "../world.ts"
+import { IdleConnections } from "../fixtures/idle-connections.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
+import { startTestServer } from "../test-server.ts"
 
 /** Where whoever attacks comes from; everybody else comes from 127.0.0.1. */
 const attacker = "127.0.0.2"
@@ -39,7 +39,7 @@ const slow = (i: number) =>
 describe(`with ${descriptors} descriptors and ${crowdSize} connections of one address`, () => {
   let server: ServerProcess
   before(async () => {
-    server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" }, undefined, { maxDescriptors: descriptors })
+    server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "error" }, undefined, { maxDescriptors: descriptors })
   })
   after(() => server[Symbol.asyncDispose]())
 
@@ -54,7 +54,7 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
       using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), { [Symbol.dispose]: () => agent.destroy() })
       assert.equal(await ask(url(), path, { as, agent }), proved)
       const kept = [...Object.values(agent.freeSockets)].flat()[0]
-      using crowd = new Crowd({ port: portOf(url()), from: attacker, say: slow })
+      using crowd = new IdleConnections({ port: portOf(url()), from: attacker, say: slow })
       await crowd.add(crowdSize)
       for (let round = 0; round < 5; round += 1) {
         await crowd.add(100)
@@ -69,7 +69,7 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
 
   test("the same crowd with requests that are whole, at all three addresses at once, stops nobody", async () => {
     const say = () => "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    const crowds = doors.map(([, url]) => new Crowd({ port: portOf(url()), from: attacker, say }))
+    const crowds = doors.map(([, url]) => new IdleConnections({ port: portOf(url()), from: attacker, say }))
     await Promise.all(crowds.map((crowd) => crowd.add(crowdSize / 3)))
     const as = basicAuth("admin", server.password)
     for (const [, url, path, proved, unproved] of doors) {
@@ -104,8 +104,8 @@ const json = "Host: localhost\r\nContent-Type: application/json\r\n"
 
 describe("a body that comes before any proof", () => {
   test("is refused with 413 beyond 4 KiB, whether its length is told or not, and the connection is closed", async () => {
-    await using world = await openWorld()
-    const port = portOf(world.quayside.baseUrl)
+    await using testServer = await startTestServer()
+    const port = portOf(testServer.quayside.baseUrl)
     const told = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4097\r\n\r\n`, 0)
     const untold = await push(port, `POST /session HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n10000\r\n`, 65_536)
     for (const { answer } of [told, untold]) assert.match(answer, /^HTTP\/1.1 413 .*connection: close.*"too_large"/is)
@@ -119,21 +119,21 @@ describe("a body that comes before any proof", () => {
   })
 
   test("ends with 408 when it does not come, and the connection is closed", async () => {
-    await using world = await openWorld()
-    const port = portOf(world.quayside.baseUrl)
+    await using testServer = await startTestServer()
+    const port = portOf(testServer.quayside.baseUrl)
     const { answer } = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4000\r\n\r\n{`, 0)
     assert.match(answer, /^HTTP\/1.1 408 .*connection: close/is)
   })
 
   test("is not read to its end behind a wrong proof or none, at the API and at the files address", async () => {
-    await using world = await openWorld()
+    await using testServer = await startTestServer()
     const size = 64 * 2 ** 20
     const asks: [string, string][] = [
-      [world.quayside.baseUrl, `POST /image HTTP/1.1\r\n${json}`],
-      [world.quayside.baseUrl, `POST /image HTTP/1.1\r\n${json}Authorization: Bearer qs_${"x".repeat(43)}\r\n`],
-      [world.quayside.baseUrl, `POST /nothing HTTP/1.1\r\n${json}`],
-      [world.quayside.filesUrl, `PUT /users/admin/x HTTP/1.1\r\n${json}`],
-      [world.quayside.appsUrl, `POST /run/1/ HTTP/1.1\r\n${json}`],
+      [testServer.quayside.baseUrl, `POST /image HTTP/1.1\r\n${json}`],
+      [testServer.quayside.baseUrl, `POST /image HTTP/1.1\r\n${json}Authorization: Bearer qs_${"x".repeat(43)}\r\n`],
+      [testServer.quayside.baseUrl, `POST /nothing HTTP/1.1\r\n${json}`],
+      [testServer.quayside.filesUrl, `PUT /users/admin/x HTTP/1.1\r\n${json}`],
+      [testServer.quayside.appsUrl, `POST /run/1/ HTTP/1.1\r\n${json}`],
     ]
     for (const [url, head] of asks) {
       const { answer, taken } = await push(portOf(url), `${head}Content-Length: ${size}\r\n\r\n`, size)
@@ -144,11 +144,11 @@ describe("a body that comes before any proof", () => {
 })
 
 test("behind a trusted proxy the forwarded address counts while its request is under way, and the proxy's own does not", async () => {
-  await using world = await openWorld({ "trusted-proxies": "127.0.0.1", "max-connections-per-address": "10" })
-  const port = portOf(world.quayside.baseUrl)
+  await using testServer = await startTestServer({ "trusted-proxies": "127.0.0.1", "max-connections-per-address": "10" })
+  const port = portOf(testServer.quayside.baseUrl)
   const asking = (address: string) => `POST /session HTTP/1.1\r\n${json}X-Forwarded-For: ${address}\r\nContent-Length: 4000\r\n\r\n{`
-  using many = new Crowd({ port, from: "127.0.0.1", say: (i) => asking(`198.51.100.${i}`) })
-  using one = new Crowd({ port, from: "127.0.0.1", say: () => asking("203.0.113.1") })
+  using many = new IdleConnections({ port, from: "127.0.0.1", say: (i) => asking(`198.51.100.${i}`) })
+  using one = new IdleConnections({ port, from: "127.0.0.1", say: () => asking("203.0.113.1") })
   await many.add(50)
   await one.add(50)
   await eventually("one address has its share", () => one.open === 10)
@@ -156,11 +156,11 @@ test("behind a trusted proxy the forwarded address counts while its request is u
 })
 
 test("a stream of events counts as a connection of its person, and beyond the bound the person alone gets 429", async () => {
-  await using world = await openWorld({ "max-connections-per-person": "10" })
-  const [ann, bob] = [await world.person("ann"), await world.person("bob")]
-  const { baseUrl } = world.quayside
+  await using testServer = await startTestServer({ "max-connections-per-person": "10" })
+  const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
+  const { baseUrl } = testServer.quayside
   const say = () => `GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n\r\n`
-  const readers = new Crowd({ port: portOf(baseUrl), from: "127.0.0.1", say })
+  const readers = new IdleConnections({ port: portOf(baseUrl), from: "127.0.0.1", say })
   await readers.add(10)
   await eventually("no more than ten", async () => (await ask(baseUrl, "/whoami", { as: ann.authorization })) === 429)
   assert.equal(readers.open, 10)

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
-import { ask } from "../api/asking.ts"
+import { sendRequest } from "../api/http-client.ts"
 import { ensureBusyboxImage } from "../fixtures/busybox.ts"
-import { type Outside, openOutside } from "../fixtures/outside.ts"
-import { openWorld, type Person, type World } from "../world.ts"
+import { type OutsideHost, startOutsideHost } from "../fixtures/outside-host.ts"
+import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /** Of a gigabyte of memory and one processor, as each of these runs has. */
 const askedFor = { Memory: 1_024, Cpus: 1 }
@@ -21,26 +21,26 @@ send($kept[$_], "x", 0, sockaddr_in($n * 2000 + $_, inet_aton("${host}"))) for 1
 print "opened ", scalar(@kept), "\\n"; sleep 1000; exit } sleep 1000`
 
 describe("while a run takes all it can get, others are served", () => {
-  let world: World
-  let outside: Outside
+  let server: TestServer
+  let outside: OutsideHost
   let [ann, bob] = [undefined, undefined] as unknown as [Person, Person]
   let neighbour: { ID: number; URL: string }
   const images = new Map<string, number>()
   before(async () => {
-    outside = await openOutside()
-    world = await openWorld({ engine: "docker", "memory-overcommit": "4" })
-    ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
+    outside = await startOutsideHost()
+    server = await startTestServer({ engine: "docker", "memory-overcommit": "4" })
+    ;[ann, bob] = [await server.person("ann"), await server.person("bob")]
     neighbour = await start(bob, { image: await ensureBusyboxImage(), script: "exec httpd -f -p 8080 -h /www" })
   })
   after(async () => {
     await bob?.client.stopRun({ query: { ID: neighbour.ID } }).catch(() => {})
-    await world[Symbol.asyncDispose]()
+    await server[Symbol.asyncDispose]()
     await outside[Symbol.asyncDispose]()
   })
 
   async function start({ client, userName }: Person, { image, script }: { image: string; script: string }) {
     const Command = JSON.stringify(["sh", "-c", script])
-    const { ID: ImageID } = await world.admin.createImage({
+    const { ID: ImageID } = await server.admin.createImage({
       body: { Name: `${userName}${images.size}`, Image: image, Command, Port: "8080", IsPublished: true },
     })
     images.set(script, ImageID)
@@ -50,14 +50,14 @@ describe("while a run takes all it can get, others are served", () => {
 
   /** The API, the neighbour's run through the gateway, and a file of theirs. */
   async function assertServed(): Promise<void> {
-    const { baseUrl, filesUrl } = world.quayside
+    const { baseUrl, filesUrl } = server.quayside
     const as = bob.authorization
     const run = new URL(neighbour.URL)
     const statuses = [
-      (await ask(baseUrl, "GET", "/running_projects", { as })).status,
-      (await ask(run.origin, "GET", run.pathname, { as })).status,
-      (await ask(filesUrl, "PUT", "/users/bob/file", { as, body: "text" })).status,
-      (await ask(filesUrl, "GET", "/users/bob/file", { as })).status,
+      (await sendRequest(baseUrl, "GET", "/running_projects", { as })).status,
+      (await sendRequest(run.origin, "GET", run.pathname, { as })).status,
+      (await sendRequest(filesUrl, "PUT", "/users/bob/file", { as, body: "text" })).status,
+      (await sendRequest(filesUrl, "GET", "/users/bob/file", { as })).status,
     ]
     assert.deepEqual([...statuses.slice(0, 2), statuses[2] === 201 ? 204 : statuses[2], statuses[3]], [200, 200, 204, 200])
   }

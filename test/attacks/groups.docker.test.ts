@@ -1,23 +1,23 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { ensureBusyboxImage } from "../fixtures/busybox.ts"
-import { openOutside } from "../fixtures/outside.ts"
-import { openWorld } from "../world.ts"
+import { startOutsideHost } from "../fixtures/outside-host.ts"
+import { startTestServer } from "../test-server.ts"
 
 test("the first setting for a group that somebody is in counts for their runs, and nobody else's", async () => {
-  await using outside = await openOutside()
+  await using outside = await startOutsideHost()
   const setting = `exam=off,lab=${outside.privateAddress}`
-  await using world = await openWorld({ engine: "docker", "group-internet": setting })
+  await using server = await startTestServer({ engine: "docker", "group-internet": setting })
   const targets = [outside.publicAddress, outside.privateAddress].map(
     (host) => `nc -w 3 ${host} 80 </dev/null >/dev/null 2>&1 && echo ${host}`,
   )
   const Command = JSON.stringify(["sh", "-c", `${targets.join("; ")}; echo tried; exec httpd -f -p 8080 -h /www`])
-  const image = await world.admin.createImage({
+  const image = await server.admin.createImage({
     body: { Name: "probe", Image: await ensureBusyboxImage(), Command, Port: "8080", IsPublished: true },
   })
-  const people = { ann: await world.person("ann"), bob: await world.person("bob"), carol: await world.person("carol") }
-  await world.admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "bob"] } })
-  await world.admin.createGroup({ body: { GroupName: "exam", Members: ["ann"] } })
+  const people = { ann: await server.person("ann"), bob: await server.person("bob"), carol: await server.person("carol") }
+  await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "bob"] } })
+  await server.admin.createGroup({ body: { GroupName: "exam", Members: ["ann"] } })
   const reached = async ({ client }: (typeof people)["ann"]) => {
     const project = await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
     const run = await client.startRun({ body: { ProjectID: project.ID } })

@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, before, test } from "node:test"
 import { bounds } from "#contract"
-import { ask, ids } from "../api/asking.ts"
+import { ids, sendRequest } from "../api/http-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
-import { openWorld, type Person, type World } from "../world.ts"
+import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /*
  * Somebody whose lists are as large as lists can be: 200 objects with 256 KiB of text each, read by
@@ -18,13 +18,13 @@ const { largeAnswers, waitingLargeAnswers, docBytes } = bounds.texts
 const count = 200
 const list = `/projects?pageSize=${count}`
 
-let world: World
+let server: TestServer
 let ann: Person
 let bob: Person
 let projects: number[]
 before(async () => {
-  world = await openWorld()
-  ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
+  server = await startTestServer()
+  ;[ann, bob] = [await server.person("ann"), await server.person("bob")]
   const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready", Env: `A=${"x".repeat(60_000)}` } })
   const { ID } = await ann.client.createData({ body: { Name: "d", Comment: "c".repeat(2_000) } })
   const body = {
@@ -37,11 +37,11 @@ before(async () => {
   projects = [(await ann.client.createProject({ body })).ID]
   multiply(projects[0] as number)
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 /** Makes further projects like this one, without a request for each. */
 function multiply(id: number): void {
-  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
   const columns = db.prepare("select name from pragma_table_info('projects') where name <> 'id'").all()
   const names = columns.map(({ name }) => name).join(", ")
   db.exec("begin immediate")
@@ -58,7 +58,7 @@ function multiply(id: number): void {
 
 /** A request of which the answer is not read. */
 async function begin(path: string, as: Person): Promise<{ outgoing: ClientRequest; incoming: Promise<IncomingMessage> }> {
-  const { port } = new URL(world.quayside.baseUrl)
+  const { port } = new URL(server.quayside.baseUrl)
   const outgoing = request({ host: "127.0.0.1", port, path, headers: { authorization: as.authorization }, agent: false })
   outgoing.on("error", () => {})
   const incoming = once(outgoing, "response").then(([response]) => response as IncomingMessage)
@@ -68,7 +68,7 @@ async function begin(path: string, as: Person): Promise<{ outgoing: ClientReques
   return { outgoing, incoming }
 }
 
-const get = (path: string, as: Person) => ask(world.quayside.baseUrl, "GET", path, { as: as.authorization })
+const get = (path: string, as: Person) => sendRequest(server.quayside.baseUrl, "GET", path, { as: as.authorization })
 
 test("a large list is whole, in its order, chunked, and its HEAD has no body", async () => {
   const answer = await get(list, ann)
@@ -78,7 +78,7 @@ test("a large list is whole, in its order, chunked, and its HEAD has no body", a
   assert.deepEqual(ids(answer), projects.toReversed())
   const one = (await get(`/project?ID=${projects[0]}`, ann)).body
   assert.deepEqual(data.at(-1), one)
-  const head = await ask(world.quayside.baseUrl, "HEAD", list, { as: ann.authorization })
+  const head = await sendRequest(server.quayside.baseUrl, "HEAD", list, { as: ann.authorization })
   assert.deepEqual([head.status, head.text], [200, ""])
 })
 
@@ -113,7 +113,7 @@ test("a row that is deleted while its list is sent is left out, and none comes t
   const { incoming } = await begin(list, ann)
   const response = await incoming
   const [gone] = projects
-  assert.equal((await ask(world.quayside.baseUrl, "DELETE", `/project?ID=${gone}`, { as: ann.authorization })).status, 200)
+  assert.equal((await sendRequest(server.quayside.baseUrl, "DELETE", `/project?ID=${gone}`, { as: ann.authorization })).status, 200)
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
   const { data, pageCount } = JSON.parse(Buffer.concat(chunks).toString())
@@ -124,7 +124,7 @@ test("a row that is deleted while its list is sent is left out, and none comes t
 test("an error in the middle of a list does not look like a whole answer", async () => {
   const { incoming } = await begin(list, ann)
   const response = await incoming
-  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
   db.exec("alter table project_datasets rename to elsewhere")
   const read = (async () => {
     for await (const _ of response);

@@ -3,14 +3,14 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
-import { ask } from "../api/asking.ts"
-import { openWorld } from "../world.ts"
+import { sendRequest } from "../api/http-client.ts"
+import { startTestServer } from "../test-server.ts"
 
 test("callers who leave at any moment, while an image is looked at or fetched, take nobody along", async () => {
-  await using world = await openWorld({ engine: "docker" })
-  const { baseUrl } = world.quayside
-  const ann = await world.person("ann")
-  const { ID } = await world.admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
+  await using server = await startTestServer({ engine: "docker" })
+  const { baseUrl } = server.quayside
+  const ann = await server.person("ann")
+  const { ID } = await server.admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
   // An image that is there is looked at for some milliseconds: each caller leaves a little later
   // than the one before.
   for (let n = 0; n < 150; n += 1) {
@@ -24,5 +24,5 @@ test("callers who leave at any moment, while an image is looked at or fetched, t
     socket.resetAndDestroy()
   }
   // What nobody caught would have ended the process.
-  assert.equal((await ask(baseUrl, "GET", `/image/check?ID=${ID}`, { as: ann.authorization })).status, 200)
+  assert.equal((await sendRequest(baseUrl, "GET", `/image/check?ID=${ID}`, { as: ann.authorization })).status, 200)
 })

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict"
 import { stat } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
-import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}
 
 describe("a run that takes all it can get", () => {
-  let rig: DockerRig
+  let rig: TestDockerEngine
   before(async () => {
-    rig = await makeDockerRig()
+    rig = await startDockerEngine()
   })
   after(() => rig[Symbol.asyncDispose]())
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { networkInterfaces } from "node:os"
 import { test } from "node:test"
-import { openWorld } from "../world.ts"
+import { startTestServer } from "../test-server.ts"
 
 /** Where this process listens on a port, as the kernel writes it. */
 function listeningOn(port: number): string[] {
@@ -19,8 +19,8 @@ const loopback = ["0100007F", "00000000000000000000000001000000"]
 const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"))
 
 test("each of the three addresses is taken at both loopback addresses, so that nobody else answers at one of them, and at no other", async () => {
-  await using world = await openWorld()
-  const { baseUrl, appsUrl, filesUrl } = world.quayside
+  await using server = await startTestServer()
+  const { baseUrl, appsUrl, filesUrl } = server.quayside
   for (const url of [baseUrl, appsUrl, filesUrl]) {
     const port = Number(new URL(url).port)
     assert.deepEqual(listeningOn(port).toSorted(), loopback.slice(0, hasIpv6 ? 2 : 1).toSorted(), url)

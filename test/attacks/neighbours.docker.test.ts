@@ -8,7 +8,7 @@ import { networkInterfaces } from "node:os"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
 import type { RunSpec } from "#engine"
-import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { kernelNames } from "../fixtures/kernel-names.ts"
 import { specOf } from "../fixtures/run-spec.ts"
@@ -44,13 +44,13 @@ function argumentsOf(pid: string): string {
 }
 
 describe("a run among its neighbours", () => {
-  let rig: DockerRig
+  let rig: TestDockerEngine
   let [bob, own] = [
     { pid: 0, network: "", host: "" },
     { pid: 0, network: "", host: "" },
   ]
   before(async () => {
-    rig = await makeDockerRig()
+    rig = await startDockerEngine()
     const serving = { image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"], env: { JUPYTER_TOKEN: token } }
     bob = await started(specOf({ ...serving, user: "bob" }))
     own = await started(specOf(serving))

@@ -6,9 +6,9 @@ import { networkInterfaces } from "node:os"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
 import { EngineError, type RunSpec } from "#engine"
-import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
 import { kernelNames } from "../fixtures/kernel-names.ts"
-import { type Outside, openOutside } from "../fixtures/outside.ts"
+import { type OutsideHost, startOutsideHost } from "../fixtures/outside-host.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
 const run = promisify(execFile)
@@ -34,13 +34,13 @@ async function reachesAs(uid: number, host: string, port: number, groups = "--cl
 }
 
 describe("a hostile run on the network", () => {
-  let rig: DockerRig
-  let outside: Outside
+  let rig: TestDockerEngine
+  let outside: OutsideHost
   let bob: RunSpec
   let bobAt: string
   before(async () => {
-    rig = await makeDockerRig()
-    outside = await openOutside()
+    rig = await startDockerEngine()
+    outside = await startOutsideHost()
     bob = specOf({ image: rig.image, command: serving, user: "bob" })
     await rig.engine.start(bob, ignore, never)
     bobAt = (await rig.engine.address(bob.key, 8080))?.host ?? ""
@@ -145,16 +145,16 @@ describe("a hostile run on the network", () => {
   test("reaches what the administrator opened and not what they closed", async () => {
     const { publicAddress, privateAddress, linkLocalAddress } = outside
     const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
-    await using opened = await makeDockerRig({ allow: [`${privateAddress}/32`, "169.254.0.0/16"], deny: ["198.51.100.0/24"] })
+    await using opened = await startDockerEngine({ allow: [`${privateAddress}/32`, "169.254.0.0/16"], deny: ["198.51.100.0/24"] })
     assert.equal(await opened.output(probe(targets), {}), `${privateAddress} 80`)
-    await using closed = await makeDockerRig({ internet: false })
+    await using closed = await startDockerEngine({ internet: false })
     assert.equal(await closed.output(probe(targets), {}), "")
   })
 
   test("reaches what the setting of its person's group says, on the same installation as others", async () => {
     const { publicAddress, privateAddress, linkLocalAddress } = outside
     const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
-    await using open = await makeDockerRig({
+    await using open = await startDockerEngine({
       groupInternet: [
         { group: "exam", internet: false },
         { group: "lab", internet: [privateAddress, "169.254.0.0/16"] },
@@ -166,7 +166,7 @@ describe("a hostile run on the network", () => {
     assert.equal(await said("lab"), `${privateAddress} 80`)
     assert.equal(await said("without-a-setting"), `${publicAddress} 80`)
     await open.engine.check()
-    await using closed = await makeDockerRig({ internet: false, groupInternet: [{ group: "staff", internet: true }] })
+    await using closed = await startDockerEngine({ internet: false, groupInternet: [{ group: "staff", internet: true }] })
     assert.equal(await closed.output(probe(targets), {}), "")
     assert.equal(await closed.output(probe(targets), { internetOf: "staff" }), `${publicAddress} 80`)
   })
@@ -215,7 +215,7 @@ describe("a hostile run on the network", () => {
 
   test("does not get the address of a run that is gone when it is somebody else's", async () => {
     // As few networks as there are people, so that one given away twice shows.
-    await using small = await makeDockerRig({ networkPool: "10.214.7.0/24", networkIdleMs: 0 })
+    await using small = await startDockerEngine({ networkPool: "10.214.7.0/24", networkIdleMs: 0 })
     const gone = new Set<number>()
     for (let n = 0; n < 8; n += 1) {
       const spec = specOf({ image: small.image, command: serving, user: `person${n}` })
@@ -246,7 +246,7 @@ describe("a hostile run on the network", () => {
   })
 
   test("stays confined when Quayside is stopped", async () => {
-    await using other = await makeDockerRig()
+    await using other = await startDockerEngine()
     const spec = specOf({ image: other.image, command: serving, user: "carol" })
     const engine = await other.open()
     await engine.start(spec, ignore, never)
@@ -261,7 +261,7 @@ describe("a hostile run on the network", () => {
   })
 
   test("leaves no network and no rule when the last run is gone", async () => {
-    await using other = await makeDockerRig()
+    await using other = await startDockerEngine()
     await other.output("true", { user: "carol" })
     assert.equal((await other.networks()).length, 1)
     await other.engine[Symbol.asyncDispose]()

@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { ask } from "../api/asking.ts"
+import { sendRequest } from "../api/http-client.ts"
 import { ensureBusyboxImage } from "../fixtures/busybox.ts"
-import { openWorld, type Person, type World } from "../world.ts"
+import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /*
  * Bob has one dataset within another. Through the outer one a program of his changes what the inner
@@ -12,19 +12,19 @@ import { openWorld, type Person, type World } from "../world.ts"
  */
 
 const canary = "canary-of-ann"
-let world: World
+let server: TestServer
 let [ann, bob]: Person[] = []
 before(async () => {
-  world = await openWorld({ engine: "docker" })
-  ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
+  server = await startTestServer({ engine: "docker" })
+  ;[ann, bob] = [await server.person("ann"), await server.person("bob")]
   await ann.client.createData({ body: { Name: "leaf", AccessInfo: "/users/ann/leaf" } })
-  const put = await ask(world.quayside.filesUrl, "PUT", "/users/ann/leaf/secret.txt", { as: ann.authorization, body: canary })
+  const put = await sendRequest(server.quayside.filesUrl, "PUT", "/users/ann/leaf/secret.txt", { as: ann.authorization, body: canary })
   assert.equal(put.status, 201)
 })
 after(async () => {
-  for (const { ID, State } of (await world.admin.listRuns({ query: { pageSize: 100 } })).data)
-    if (State === "ready") await world.admin.stopRun({ query: { ID } })
-  await world[Symbol.asyncDispose]()
+  for (const { ID, State } of (await server.admin.listRuns({ query: { pageSize: 100 } })).data)
+    if (State === "ready") await server.admin.stopRun({ query: { ID } })
+  await server[Symbol.asyncDispose]()
 })
 
 /**
@@ -34,7 +34,7 @@ after(async () => {
 async function tried(script: string, DataID: number): Promise<string> {
   const { client } = bob as Person
   const Command = JSON.stringify(["sh", "-c", `${script}; echo; echo done; exec httpd -f -p 8080 -h /www`])
-  const { ID: ImageID } = await world.admin.createImage({
+  const { ID: ImageID } = await server.admin.createImage({
     body: { Name: "tries", Image: await ensureBusyboxImage(), Command, Port: "8080", IsPublished: true },
   })
   const TrainData = [{ ID: DataID, MountPath: "/data" }]
@@ -62,11 +62,11 @@ for (const [n, [what, inner, script]] of swaps.entries()) {
       "it is mounted while nobody has changed anything",
     )
     assert.match(await tried(`cd /data && ${script} && ls -l`, outer.ID), / -> \.\.\/\.\.\/ann/)
-    assert.ok(existsSync(join(world.dataDir, "files", `${tree}/${inner}`, "secret.txt")), "on the host the path leads there")
+    assert.ok(existsSync(join(server.dataDir, "files", `${tree}/${inner}`, "secret.txt")), "on the host the path leads there")
     const said = await tried("cat /data/* /data/*/*", data.ID)
     assert.doesNotMatch(said, new RegExp(canary))
     assert.match(said, /is missing|does not exist|not a directory|mount/i)
-    const read = await ask(world.quayside.filesUrl, "GET", `${tree}/${inner}/secret.txt`, { as: authorization })
+    const read = await sendRequest(server.quayside.filesUrl, "GET", `${tree}/${inner}/secret.txt`, { as: authorization })
     assert.equal(read.status, 404)
   })
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { ask, raw } from "../api/asking.ts"
-import { openWorld, type Person, type World } from "../world.ts"
+import { sendRaw, sendRequest } from "../api/http-client.ts"
+import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /*
  * A person who tries every spelling of "one directory up" that some server has ever fallen for, at
@@ -42,22 +42,28 @@ const ups = [
   "//../",
 ]
 
-let world: World
+let testServer: TestServer
 let [ann, bob]: Person[] = []
 before(async () => {
-  world = await openWorld()
-  ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
-  assert.equal((await ask(world.quayside.filesUrl, "PUT", "/users/bob/secret.txt", { as: bob.authorization, body: canary })).status, 201)
-  assert.equal((await ask(world.quayside.filesUrl, "PUT", "/users/ann/mine.txt", { as: ann?.authorization, body: "mine" })).status, 201)
+  testServer = await startTestServer()
+  ;[ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
+  assert.equal(
+    (await sendRequest(testServer.quayside.filesUrl, "PUT", "/users/bob/secret.txt", { as: bob.authorization, body: canary })).status,
+    201,
+  )
+  assert.equal(
+    (await sendRequest(testServer.quayside.filesUrl, "PUT", "/users/ann/mine.txt", { as: ann?.authorization, body: "mine" })).status,
+    201,
+  )
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => testServer[Symbol.asyncDispose]())
 
 /**
  * Every path in the data directory, with what stands in the files; what a running database writes
  * of its own accord excepted.
  */
 function contents(): Record<string, string> {
-  const below = readdirSync(world.dataDir, { recursive: true, withFileTypes: true })
+  const below = readdirSync(testServer.dataDir, { recursive: true, withFileTypes: true })
   const kept = below
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => !/quayside\.db|\/\.quayside\/|\/users\/ann(\/|$)/.test(path))
@@ -69,7 +75,7 @@ function send(url: string, method: string, path: string, headers: Record<string,
   const { host } = new URL(url)
   const all = { Host: host, Authorization: ann?.authorization ?? "", Connection: "close", "Content-Length": "5", ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return raw(url, Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\nspoil`, "latin1"))
+  return sendRaw(url, Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\nspoil`, "latin1"))
 }
 
 function wayUp(up: string, to: string): string[] {
@@ -79,10 +85,10 @@ function wayUp(up: string, to: string): string[] {
 const targets = ["bob/secret.txt", "bob", "secrets/gateway-cookie", "quayside.db"]
 
 test("no spelling of a path, in the target or in Destination, leads out of what a person may see of the files", async () => {
-  const { filesUrl } = world.quayside
+  const { filesUrl } = testServer.quayside
   const before = contents()
-  const cookieKey = readFileSync(join(world.dataDir, "secrets", "gateway-cookie"), "latin1").trim()
-  assert.ok(before[join(world.dataDir, "files/users/bob/secret.txt")] === canary && cookieKey.length > 20)
+  const cookieKey = readFileSync(join(testServer.dataDir, "secrets", "gateway-cookie"), "latin1").trim()
+  assert.ok(before[join(testServer.dataDir, "files/users/bob/secret.txt")] === canary && cookieKey.length > 20)
   for (const path of ups.flatMap((up) => ["bob/secret.txt", "secrets/gateway-cookie"].flatMap((to) => wayUp(up, to)))) {
     for (const method of ["GET", "PROPFIND", "PUT", "DELETE"]) {
       const answer = await send(filesUrl, method, path, { Depth: "1" })
@@ -93,24 +99,28 @@ test("no spelling of a path, in the target or in Destination, leads out of what 
     for (const method of ["COPY", "MOVE"]) {
       const to = await send(filesUrl, method, "/users/ann/mine.txt", { Destination: path, Overwrite: "T" })
       assert.match(to, /^HTTP\/1\.1 (?:201|204|400|403|404|409|502) /, `${method} to ${path}`)
-      if (/^HTTP\/1\.1 20/.test(to)) await ask(filesUrl, "PUT", "/users/ann/mine.txt", { as: ann?.authorization, body: "mine" })
+      if (/^HTTP\/1\.1 20/.test(to)) await sendRequest(filesUrl, "PUT", "/users/ann/mine.txt", { as: ann?.authorization, body: "mine" })
       const from = await send(filesUrl, method, path, { Destination: "/users/ann/taken.txt", Overwrite: "T" })
       assert.match(from, /^HTTP\/1\.1 (?:201|204|400|403|404|409) /, `${method} of ${path}`)
     }
-    assert.equal((await ask(filesUrl, "GET", "/users/ann/taken.txt", { as: ann?.authorization })).text.includes(canary), false, path)
+    assert.equal(
+      (await sendRequest(filesUrl, "GET", "/users/ann/taken.txt", { as: ann?.authorization })).text.includes(canary),
+      false,
+      path,
+    )
   }
   assert.deepEqual(contents(), before)
 })
 
 test("no spelling of a path leads from one run to another, to the gateway's own paths or to the other addresses", async () => {
-  const { appsUrl } = world.quayside
+  const { appsUrl } = testServer.quayside
   const start = async ({ client }: Person, name: string) => {
     const image = await client.createImage({ body: { Name: name, Image: "fake/http" } })
     const project = await client.createProject({ body: { ProjectName: name, Type: "http", ImageID: image.ID } })
     return client.startRun({ body: { ProjectID: project.ID } })
   }
   const [own, other] = [await start(ann as Person, "own"), await start(bob as Person, "other")]
-  const echo = async (path: string) => (await ask(appsUrl, "GET", path, { as: bob?.authorization })).text
+  const echo = async (path: string) => (await sendRequest(appsUrl, "GET", path, { as: bob?.authorization })).text
   await echo(`/run/${other.ID}/log/${canary}`)
   const marker = async () => JSON.stringify(await Array.fromAsync((await bob?.client.runLogs({ query: { ID: other.ID } })) ?? []))
   const before = await marker()
@@ -143,8 +153,8 @@ test("no spelling of a path makes a dataset of somebody else's directory, or of 
       assert.match(AccessInfo, /^\/users\/ann\/(?!(?:.*\/)?\.\.(?:\/|$))/, path)
     }
   }
-  writeFileSync(join(world.dataDir, "files/users/bob/after.txt"), "")
+  writeFileSync(join(testServer.dataDir, "files/users/bob/after.txt"), "")
   const now = contents()
-  delete now[join(world.dataDir, "files/users/bob/after.txt")]
+  delete now[join(testServer.dataDir, "files/users/bob/after.txt")]
   assert.deepEqual(now, before)
 })

@@ -6,19 +6,20 @@ import { after, before, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { kernelNames } from "../fixtures/kernel-names.ts"
-import { openWorld, type World } from "../world.ts"
+import { startTestServer, type TestServer } from "../test-server.ts"
 
 const run = promisify(execFile)
 
-let world: World
+let testServer: TestServer
 before(async () => {
-  world = await openWorld({ engine: "docker" })
+  testServer = await startTestServer({ engine: "docker" })
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => testServer[Symbol.asyncDispose]())
 
 test("a server tells that its firewall rules are missing, and sets them again by itself", async () => {
-  const { chains } = kernelNames(instanceOf(world))
-  const engine = async () => (await (await fetch(`${world.quayside.baseUrl}/readyz`)).json()).checks.engine as { ok: boolean; msg: string }
+  const { chains } = kernelNames(instanceOf(testServer))
+  const engine = async () =>
+    (await (await fetch(`${testServer.quayside.baseUrl}/readyz`)).json()).checks.engine as { ok: boolean; msg: string }
   assert.deepEqual(await engine(), { ok: true, msg: "" })
   const flush = () => run("iptables", ["--wait", "5", "-t", "mangle", "-F", chains.forward])
   // An observation may come between: then it is set again already.
@@ -32,7 +33,7 @@ test("a server tells that its firewall rules are missing, and sets them again by
   assert.match((await run("iptables", ["--wait", "5", "-t", "mangle", "-S", chains.forward])).stdout, /-j DROP/)
 })
 
-function instanceOf({ dataDir }: World): string {
+function instanceOf({ dataDir }: TestServer): string {
   using database = new DatabaseSync(join(dataDir, "quayside.db"), { readOnly: true })
   return String(database.prepare("select value from meta where key = 'instance'").get()?.value)
 }

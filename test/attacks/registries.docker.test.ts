@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import type { RunSpec } from "#engine"
-import { type DockerRig, makeDockerRig } from "../fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
 import { startRegistry } from "../fixtures/registry.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
@@ -11,11 +11,11 @@ const ignore = () => {}
 const listening = "exec httpd -f -vv -p 8080 -h /www"
 
 describe("a hostile registry", () => {
-  let rig: DockerRig
+  let rig: TestDockerEngine
   let bob: RunSpec
   let target: string
   before(async () => {
-    rig = await makeDockerRig()
+    rig = await startDockerEngine()
     bob = specOf({ image: rig.image, command: ["sh", "-c", listening], user: "bob" })
     await rig.engine.start(bob, ignore, never)
     target = `http://${(await rig.engine.address(bob.key, 8080))?.host}:8080`

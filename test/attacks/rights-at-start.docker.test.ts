@@ -7,11 +7,11 @@ import { promisify } from "node:util"
 import { basicAuth, type Client, createClient } from "#client"
 import type { RunningProject } from "#contract"
 import { EngineError } from "#engine"
-import { ask } from "../api/asking.ts"
-import { makeDockerRig } from "../fixtures/docker-rig.ts"
+import { sendRequest } from "../api/http-client.ts"
+import { startDockerEngine } from "../fixtures/docker-engine.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { specOf } from "../fixtures/run-spec.ts"
-import { type ServerProcess, startServer } from "../server.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
 
 /*
  * Real containers mount what their starters may use when they start, not when they asked. A right
@@ -28,7 +28,7 @@ let [admin, ann, bob] = [] as unknown as [Client, Client, Client]
 let image = 0
 
 before(async () => {
-  server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_LOG_LEVEL: "error", QUAYSIDE_MOCK_GPUS: "1" })
+  server = await startServerProcess({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_LOG_LEVEL: "error", QUAYSIDE_MOCK_GPUS: "1" })
   const { baseUrl } = server
   admin = createClient({ baseUrl, authorization: basicAuth("admin", server.password) })
   for (const UserName of Object.values(names)) await admin.createUser({ body: { UserName, Password: password } })
@@ -67,7 +67,7 @@ test("a run that waited for a dataset ends when its grant is withdrawn, and neve
   const waiting = await start(bob, await newProject(bob, { TrainData: [{ ID: data.ID, MountPath: "/in" }] }), { Gpus: 1 })
   assert.equal(waiting.State, "queued")
   await ann.deleteGrant({ query: { ID: grant.ID } })
-  const put = await ask(server.filesUrl, "PUT", `${data.AccessInfo}/secret.txt`, {
+  const put = await sendRequest(server.filesUrl, "PUT", `${data.AccessInfo}/secret.txt`, {
     as: basicAuth(names.ann, password),
     body: "for nobody else",
   })
@@ -90,7 +90,7 @@ test("a stranger's copy of a project gets no container with the first owner's da
 })
 
 test("what may be mounted is asked right before it is, whatever was meant when the start began", async () => {
-  await using rig = await makeDockerRig()
+  await using rig = await startDockerEngine()
   const never = new AbortController().signal
   const directory = await rig.directory("shared")
   await writeFile(join(rig.filesRoot, directory, "rows"), "1")

@@ -3,9 +3,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, before, test } from "node:test"
 import { bounds } from "#contract"
-import { ask } from "../api/asking.ts"
+import { sendRequest } from "../api/http-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
-import { openWorld, type Person, type World } from "../world.ts"
+import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 const { scans, waitingScans } = bounds.texts
 
@@ -19,21 +19,21 @@ const character = "\u2057"
 const q = Array.from({ length: 14 }, (_, i) => `${character.repeat(i + 1)}b`).join(" ")
 const search = `/images?q=${encodeURIComponent(q)}`
 
-let world: World
+let server: TestServer
 let ann: Person
 let bob: Person
 before(async () => {
-  world = await openWorld()
-  ;[ann, bob] = [await world.person("ann"), await world.person("bob")]
+  server = await startTestServer()
+  ;[ann, bob] = [await server.person("ann"), await server.person("bob")]
   const Comment = `${character.repeat(590)}b`
   for (let i = 0; i < count; i += 1) await ann.client.createImage({ body: { Name: `i${i}`, Image: "fake/ready", Comment } })
-  using db = new DatabaseSync(join(world.dataDir, "quayside.db"), { readOnly: true })
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"), { readOnly: true })
   const pending = db.prepare("select count(*) as n from images where id > (select id from search_marks where kind = 'images')")
   await eventually("all texts are indexed", () => pending.get()?.n === 0, 30_000)
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
-const get = (path: string, as: Person) => ask(world.quayside.baseUrl, "GET", path, { as: as.authorization })
+const get = (path: string, as: Person) => sendRequest(server.quayside.baseUrl, "GET", path, { as: as.authorization })
 
 test("a search for many runs of one character keeps nobody waiting, and ends soon", { timeout: 60_000 }, async () => {
   const started = performance.now()
@@ -63,7 +63,7 @@ test("words of a search that are longer together than they may be are refused", 
 
 /** Makes so many further projects like this one that to compare all of them takes several turns. */
 function multiply(id: number): void {
-  using db = new DatabaseSync(join(world.dataDir, "quayside.db"))
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
   const columns = db.prepare("select name from pragma_table_info('projects') where name <> 'id'").all()
   const names = columns.map(({ name }) => name).join(", ")
   const insert = db.prepare(`insert into projects (${names}) select ${names} from projects where id = ?`)

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { basicAuth, bearerAuth, createClient } from "#client"
-import { type Answer, ask } from "../api/asking.ts"
+import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 
 /*
@@ -154,7 +154,7 @@ h.ThreadingHTTPServer(('', 8888), S).serve_forever()
 `,
 ])
 
-function cookiesIn({ headers }: Answer): string[] {
+function cookiesIn({ headers }: HttpAnswer): string[] {
   return (headers["set-cookie"] ?? []).map((line) => line.split(";")[0] ?? "")
 }
 
@@ -167,23 +167,23 @@ function valuesOf(cookies: readonly string[]): string[] {
  * Signs in and opens a run as a browser does; every cookie and ticket on the way becomes a secret.
  */
 async function enter(id: number, key: string): Promise<void> {
-  const signedIn = await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } })
+  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } })
   const session = cookiesIn(signedIn)
   secrets.push(...valuesOf(session))
   const apps = `http://localhost:${appsPort}`
   const tab = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-site": "none", accept: "text/html" }
   const host = `${key}.localhost:${appsPort}`
-  const started = await ask(apps, "GET", "/.quayside/start", { headers: { ...tab, host } })
+  const started = await sendRequest(apps, "GET", "/.quayside/start", { headers: { ...tab, host } })
   const open = new URL(started.headers.location ?? "")
-  const opened = await ask(baseUrl, "GET", open.pathname + open.search, { headers: { ...tab, cookie: session.join("; ") } })
+  const opened = await sendRequest(baseUrl, "GET", open.pathname + open.search, { headers: { ...tab, cookie: session.join("; ") } })
   const ticket = new URL(opened.headers.location ?? "")
   secrets.push(...valuesOf(cookiesIn(started)), ticket.searchParams.get("ticket") ?? "")
-  const entered = await ask(apps, "GET", ticket.pathname + ticket.search, {
+  const entered = await sendRequest(apps, "GET", ticket.pathname + ticket.search, {
     headers: { ...tab, host, cookie: cookiesIn(started).join("; ") },
   })
   const own = cookiesIn(entered)
   secrets.push(...valuesOf(own))
-  const page = await ask(apps, "GET", `/run/${id}/lab`, { headers: { ...tab, host, cookie: own.join("; ") } })
+  const page = await sendRequest(apps, "GET", `/run/${id}/lab`, { headers: { ...tab, host, cookie: own.join("; ") } })
   assert.equal(page.status, 200)
   assert.ok(secrets.every((secret) => secret.length > 8))
 }
@@ -229,27 +229,27 @@ test("a password, token, cookie, ticket or key of a whole life is found nowhere 
 
     const path = new URL(String(started.URL)).pathname
     const answers = [
-      await ask(`http://localhost:${appsPort}`, "GET", path, { as: bearerAuth(token) }),
-      await ask(`http://localhost:${appsPort}`, "GET", path, { as: basicAuth("ann", `${annPassword}x`) }),
-      await ask(`http://localhost:${appsPort}`, "GET", `${path}?token=${token}`),
-      await ask(filesUrl, "PUT", `${data.AccessInfo}/f`, { as: basicAuth("ann", annPassword), body: "text" }),
-      await ask(filesUrl, "PUT", `${data.AccessInfo}/no/f`, { as: bearerAuth(token), body: "text" }),
-      await ask(filesUrl, "GET", data.AccessInfo, { as: basicAuth("ann", `${annPassword}x`) }),
-      await ask(baseUrl, "GET", `/projects?token=${token}`, { as: bearerAuth(token) }),
-      await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: `${annPassword}x` } }),
-      await ask(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } }),
-      await ask(baseUrl, "POST", "/user", { as: bearerAuth(token), body: { UserName: "x", Password: annPassword } }),
-      await ask(baseUrl, "POST", "/user", { as: bearerAuth(token), body: `{"Password":"${annPassword}"` }),
-      await ask(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
-      await ask(baseUrl, "GET", "/metrics", { as: basicAuth("admin", adminPassword) }),
-      await ask(baseUrl, "GET", "/readyz"),
-      await ask(baseUrl, "GET", `/running_project/logs?ID=${started.ID}`, { as: bearerAuth(token) }),
-      await ask(baseUrl, "GET", `/running_project?ID=${started.ID}`, { as: bearerAuth(token) }),
-      await ask(baseUrl, "GET", `/audit`, { as: basicAuth("admin", adminPassword) }),
-      await ask(baseUrl, "GET", "/events", { as: bearerAuth(token) }),
-      await ask(baseUrl, "POST", `/image/pull?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
-      await ask(baseUrl, "GET", `/image/check?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
-      await ask(baseUrl, "GET", "/oidc/login"),
+      await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: bearerAuth(token) }),
+      await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: basicAuth("ann", `${annPassword}x`) }),
+      await sendRequest(`http://localhost:${appsPort}`, "GET", `${path}?token=${token}`),
+      await sendRequest(filesUrl, "PUT", `${data.AccessInfo}/f`, { as: basicAuth("ann", annPassword), body: "text" }),
+      await sendRequest(filesUrl, "PUT", `${data.AccessInfo}/no/f`, { as: bearerAuth(token), body: "text" }),
+      await sendRequest(filesUrl, "GET", data.AccessInfo, { as: basicAuth("ann", `${annPassword}x`) }),
+      await sendRequest(baseUrl, "GET", `/projects?token=${token}`, { as: bearerAuth(token) }),
+      await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: `${annPassword}x` } }),
+      await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } }),
+      await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: { UserName: "x", Password: annPassword } }),
+      await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: `{"Password":"${annPassword}"` }),
+      await sendRequest(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
+      await sendRequest(baseUrl, "GET", "/metrics", { as: basicAuth("admin", adminPassword) }),
+      await sendRequest(baseUrl, "GET", "/readyz"),
+      await sendRequest(baseUrl, "GET", `/running_project/logs?ID=${started.ID}`, { as: bearerAuth(token) }),
+      await sendRequest(baseUrl, "GET", `/running_project?ID=${started.ID}`, { as: bearerAuth(token) }),
+      await sendRequest(baseUrl, "GET", `/audit`, { as: basicAuth("admin", adminPassword) }),
+      await sendRequest(baseUrl, "GET", "/events", { as: bearerAuth(token) }),
+      await sendRequest(baseUrl, "POST", `/image/pull?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
+      await sendRequest(baseUrl, "GET", `/image/check?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
+      await sendRequest(baseUrl, "GET", "/oidc/login"),
     ]
     assert.equal(answers[0]?.status, 200)
     assert.equal(answers[3]?.status, 201)

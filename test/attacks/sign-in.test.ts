@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { request } from "node:http"
 import { test } from "node:test"
 import { basicAuth } from "#client"
-import { openWorld } from "../world.ts"
+import { startTestServer } from "../test-server.ts"
 
 interface Sent {
   from: string
@@ -39,9 +39,9 @@ function watched(answers: readonly Promise<number>[]) {
 }
 
 test("1,100 right passwords of one name at once delay nobody else's sign-in, nor a request of somebody who is signed in", async () => {
-  await using world = await openWorld()
-  const [ann, bob] = [await world.person("ann"), await world.person("bob")]
-  const { baseUrl } = world.quayside
+  await using testServer = await startTestServer()
+  const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
+  const { baseUrl } = testServer.quayside
   const signIn = (from: string, { userName, password }: { userName: string; password: string }) =>
     ask(baseUrl, { from, method: "POST", path: "/session", body: { UserName: userName, Password: password } })
   const crowd = Array.from({ length: crowdSize }, (_, i) => signIn(manyAddresses(i), ann))
@@ -58,19 +58,19 @@ test("1,100 right passwords of one name at once delay nobody else's sign-in, nor
 })
 
 test("the same right password many times at once from one address is one check, and all are let in", async () => {
-  await using world = await openWorld()
-  const ann = await world.person("ann")
+  await using testServer = await startTestServer()
+  const ann = await testServer.person("ann")
   const body = { UserName: "ann", Password: ann.password }
   const statuses = await Promise.all(
-    Array.from({ length: 100 }, () => ask(world.quayside.baseUrl, { from: "127.0.0.3", method: "POST", path: "/session", body })),
+    Array.from({ length: 100 }, () => ask(testServer.quayside.baseUrl, { from: "127.0.0.3", method: "POST", path: "/session", body })),
   )
   assert.deepEqual(new Set(statuses), new Set([200]))
 })
 
 test("wrong passwords in Basic, of one name from many addresses, delay nobody else at the API, the gateway and the files address", async () => {
-  await using world = await openWorld()
-  const [ann, bob] = [await world.person("ann"), await world.person("bob")]
-  const { baseUrl, appsUrl, filesUrl } = world.quayside
+  await using testServer = await startTestServer()
+  const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
+  const { baseUrl, appsUrl, filesUrl } = testServer.quayside
   const doors: [string, string, number][] = [
     [baseUrl, "/whoami", 200],
     [appsUrl, "/run/1/", 404],

@@ -10,7 +10,7 @@ import { basicAuth, type Client, createClient } from "#client"
 import { type DockerSocket, openDockerSocket } from "../fixtures/docker-socket.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { kernelNames } from "../fixtures/kernel-names.ts"
-import { type ServerProcess, startServer } from "../server.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
 
 /*
  * A run's container goes behind the server's back, and another one has its address before the
@@ -69,7 +69,7 @@ let project = 0
 
 before(async () => {
   socket = await openDockerSocket()
-  server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_DOCKER_SOCKET: socket.path, QUAYSIDE_LOG_LEVEL: "error" })
+  server = await startServerProcess({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_DOCKER_SOCKET: socket.path, QUAYSIDE_LOG_LEVEL: "error" })
   const { baseUrl } = server
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", server.password) })
   for (const UserName of Object.values(names)) await admin.createUser({ body: { UserName, Password: password } })

@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid-provider.ts"
-import { type ServerProcess, startServer } from "../server.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { differences, runSteps, stepsOf } from "./page.ts"
 
 const folder = new URL("../../docs/how-to/", import.meta.url)
@@ -38,7 +38,7 @@ function lastJson(text: string): unknown {
 
 for (const name of pages.filter((each) => !special.includes(each))) {
   test(`docs/how-to/${name}: every command works as written and answers as shown`, async () => {
-    await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
     await follow(name, server)
   })
 }
@@ -64,7 +64,7 @@ test("docs/how-to/openid.md: its settings and commands connect a real provider, 
     QUAYSIDE_OIDC_CLIENT_SECRET: provider.clientSecret,
   })
   assert.ok(Object.keys(settings).length > 5)
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_PORT: String(port), ...settings })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_PORT: String(port), ...settings })
   const baseUrl = `http://localhost:${port}`
   const signIn = async (subject: string) => {
     const browser = new Browser()

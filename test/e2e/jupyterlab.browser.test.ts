@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { Page } from "playwright-core"
-import { startServer } from "../server.ts"
+import { startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
 
 const run = promisify(execFile)
@@ -16,7 +16,7 @@ const pictures = process.env.PICTURES_DIR
 test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows that came in through WebDAV", {
   timeout: 240_000,
 }, async () => {
-  await using server = await startServer()
+  await using server = await startServerProcess()
   const passwordFile = join(server.directory, "data", "admin-password")
   const { stdout } = await run(process.execPath, [sample, server.baseUrl, server.filesUrl, passwordFile])
   const url = /^penguins\s+(\S+)$/m.exec(stdout)?.[1] ?? ""

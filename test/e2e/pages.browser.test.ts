@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Page } from "playwright-core"
 import { basicAuth, createClient } from "#client"
-import { type ServerProcess, startServer } from "../server.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser } from "./browser.ts"
 
 async function signIn(page: Page, server: ServerProcess): Promise<void> {
@@ -20,7 +20,7 @@ async function projectIn(server: ServerProcess, ProjectName: string): Promise<vo
 }
 
 test("every page fits into a narrow window, whatever names people give", { timeout: 120_000 }, async () => {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
   await projectIn(server, "a_name_without_a_space_".repeat(8))
   await using browser = await openBrowser()
   const page = await (await browser.newContext({ viewport: { width: 360, height: 700 } })).newPage()
@@ -38,7 +38,7 @@ test("every page fits into a narrow window, whatever names people give", { timeo
 })
 
 test("the home page goes on by itself after the server was away", { timeout: 120_000 }, async () => {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "fake" })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
   await projectIn(server, "before")
   await using browser = await openBrowser()
   const page = await (await freshContext(browser)).newPage()

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
-import { adminPassword, openWorld } from "../world.ts"
+import { adminPassword, startTestServer } from "../test-server.ts"
 import { freshContext, openBrowser } from "./browser.ts"
 
 /** A page of somebody else, at an origin of its own. */
@@ -18,11 +18,11 @@ async function elsewhere(): Promise<AsyncDisposable & { url: string }> {
 test("a page elsewhere that opens a run or a page of Quayside's has no hold on the tab, nor the tab on it", {
   timeout: 120_000,
 }, async () => {
-  await using world = await openWorld()
-  const { baseUrl } = world.quayside
-  const image = await world.admin.createImage({ body: { Name: "web", Image: "fake/http" } })
-  const project = await world.admin.createProject({ body: { ProjectName: "web", Type: "http", ImageID: image.ID } })
-  const run = await world.admin.startRun({ body: { ProjectID: project.ID } })
+  await using testServer = await startTestServer()
+  const { baseUrl } = testServer.quayside
+  const image = await testServer.admin.createImage({ body: { Name: "web", Image: "fake/http" } })
+  const project = await testServer.admin.createProject({ body: { ProjectName: "web", Type: "http", ImageID: image.ID } })
+  const run = await testServer.admin.startRun({ body: { ProjectID: project.ID } })
   await using other = await elsewhere()
   await using browser = await openBrowser()
   const context = await freshContext(browser)

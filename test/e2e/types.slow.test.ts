@@ -3,7 +3,7 @@ import { after, before, suite, test } from "node:test"
 import type { Page } from "playwright-core"
 import { basicAuth, createClient } from "#client"
 import type { ProjectType } from "#contract"
-import { type ServerProcess, startServer } from "../server.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
 
 const patience = { timeout: 60_000 }
@@ -13,7 +13,7 @@ suite("each type of project with a program of its kind, from the start to a page
   let browser: Awaited<ReturnType<typeof openBrowser>>
 
   before(async () => {
-    server = await startServer()
+    server = await startServerProcess()
     browser = await openBrowser()
   })
 

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
-import { startServer } from "../server.ts"
+import { startServerProcess } from "../server-process.ts"
 
 /** What is mounted below a directory. */
 function mountedBelow(directory: string): string[] {
@@ -15,7 +15,7 @@ function mountedBelow(directory: string): string[] {
 }
 
 test("a server that is killed between the pinning and the start of a container leaves nothing mounted or staged once it is there again", async () => {
-  await using server = await startServer({ QUAYSIDE_ENGINE: "docker" })
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "docker" })
   const staging = join(server.directory, "data/mounts")
   const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const image = await admin().createImage({ body: { Name: "web", Image: "quayside/http-sample" } })

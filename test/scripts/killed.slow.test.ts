@@ -8,10 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { basicAuth, type Client, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
-import { workerPid } from "../fixtures/files-world.ts"
-import { Worker } from "../fixtures/kill-clients.ts"
+import { workerPid } from "../fixtures/files-server.ts"
+import { KillTestClient } from "../fixtures/kill-clients.ts"
 import { seededRandom } from "../fixtures/random.ts"
-import { type ServerProcess, startServer } from "../server.ts"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
 
 const exec = promisify(execFile)
 const kills = Number(process.env.KILLS ?? 20)
@@ -54,14 +54,19 @@ async function settled(admin: Client, staging: string): Promise<number> {
   return Date.now() - began
 }
 
-async function make(server: ServerProcess, admin: Client, seed: number): Promise<Worker[]> {
+async function make(server: ServerProcess, admin: Client, seed: number): Promise<KillTestClient[]> {
   const image = await admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
   const names = Array.from({ length: people }, (_, n) => ofPerson(n))
   for (const UserName of names) await admin.createUser({ body: { UserName, Password: server.password } })
   await admin.createGroup({ body: { GroupName: "all", Members: names } })
   return Promise.all(
     names.map((name, n) =>
-      Worker.make(server, { name, image: image.ID, random: seededRandom(100 * seed + n), others: names.filter((other) => other !== name) }),
+      KillTestClient.make(server, {
+        name,
+        image: image.ID,
+        random: seededRandom(100 * seed + n),
+        others: names.filter((other) => other !== name),
+      }),
     ),
   )
 }
@@ -69,7 +74,7 @@ async function make(server: ServerProcess, admin: Client, seed: number): Promise
 for (const seed of [7, 8, 9])
   test(`a server that is killed ${kills} times while ten people work, whole or its file server alone, loses nothing that it acknowledged, and the engine holds what it wants (${seed})`, async (t) => {
     let written = ""
-    await using server = await startServer({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_MEMORY_OVERCOMMIT: "8" }, (chunk) => {
+    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_MEMORY_OVERCOMMIT: "8" }, (chunk) => {
       written += chunk
     })
     const staging = join(server.directory, "data/mounts")

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { DataRow } from "#store"
-import { basic, identityWorld, type World } from "../../../test/fixtures/identity-world.ts"
-import { queriesOf } from "../../../test/fixtures/queries.ts"
+import { basic, createIdentityFixture, type IdentityFixture } from "../../../test/fixtures/identity.ts"
+import { recordQueries } from "../../../test/fixtures/recorded-queries.ts"
 import { type Caller, Refusal } from "../caller.ts"
 import { type FileAccess, loadFileAccess, mountMode, mountScopes } from "./file-access.ts"
 
@@ -14,7 +14,7 @@ function words({ level, canReplace: own }: FileAccess): string {
 }
 
 async function filesWorld() {
-  const world = await identityWorld()
+  const world = await createIdentityFixture()
   const people: Record<string, Caller> = {}
   for (const name of ["ann", "bob", "eve", "boss"]) {
     await world.person(name, "sesam", { isAdmin: name === "boss" })
@@ -34,7 +34,7 @@ function who(people: Record<string, Caller>, name: string): Caller {
   return caller
 }
 
-async function callerOf(world: World, header: string): Promise<Caller> {
+async function callerOf(world: IdentityFixture, header: string): Promise<Caller> {
   const caller = await world.identity.authenticate(header, undefined, "127.0.0.1")
   if (caller instanceof Refusal) assert.fail(caller.message)
   return caller
@@ -155,7 +155,7 @@ describe("file access", () => {
     await data("ann", "/users/ann/sets/secret")
     await data("ann", "/attic/secret")
     const asked = (path: string) =>
-      queriesOf(async () => assert.deepEqual((await loadFileAccess(world.store, bob, [path])).map(words), ["none"]))
+      recordQueries(async () => assert.deepEqual((await loadFileAccess(world.store, bob, [path])).map(words), ["none"]))
     const never = await asked("/users/ann/never")
     assert.ok(never.length > 0)
     const hidden = [

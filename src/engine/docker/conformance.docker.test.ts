@@ -1,10 +1,10 @@
-import { makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine } from "../../../test/fixtures/docker-engine.ts"
 import { startRegistry } from "../../../test/fixtures/registry.ts"
 import { testEngineConformance } from "../testing/conformance.ts"
 
 testEngineConformance("docker", async () => {
   const registry = await startRegistry()
-  const rig = await makeDockerRig()
+  const rig = await startDockerEngine()
   const { image } = rig
   const shell = (script: string) => ({ image, command: ["sh", "-c", script] })
   return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { readdir } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
-import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../test/fixtures/docker-engine.ts"
 import { type PrivateDaemon, privateDaemon } from "../../../test/fixtures/dockerd.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 
@@ -10,11 +10,11 @@ const ignore = () => {}
 const unreachable = { code: "engine_unreachable" }
 
 let daemon: PrivateDaemon
-let rig: DockerRig
+let rig: TestDockerEngine
 before(async () => {
   daemon = await privateDaemon({ dataMiB: 64 })
   await daemon.start()
-  rig = await makeDockerRig({ socketPath: daemon.socketPath })
+  rig = await startDockerEngine({ socketPath: daemon.socketPath })
 })
 after(async () => {
   await rig[Symbol.asyncDispose]()
@@ -105,7 +105,7 @@ describe("the Docker engine on a daemon that hangs or has a full disk", () => {
 test("a start fails when the daemon does not see the pins", async () => {
   await using daemon = await privateDaemon({ dataMiB: 64, ownMounts: true })
   await daemon.start()
-  await using rig = await makeDockerRig({ socketPath: daemon.socketPath })
+  await using rig = await startDockerEngine({ socketPath: daemon.socketPath })
   const source = await rig.directory("data")
   const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: false }] })
   await assert.rejects(rig.engine.start(spec, ignore, never), { code: "engine_error", message: /mounted the wrong directory at \/data/ })

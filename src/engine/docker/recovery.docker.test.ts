@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { createLogger } from "#kit"
-import { type DockerRig, makeDockerRig } from "../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../test/fixtures/docker-engine.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
 import { containerName, labelsOf } from "./containers/labels.ts"
@@ -14,10 +14,10 @@ import { MountPins } from "./mounts/mount-pins.ts"
 const never = new AbortController().signal
 const ignore = () => {}
 
-let rig: DockerRig
+let rig: TestDockerEngine
 let source: string
 before(async () => {
-  rig = await makeDockerRig()
+  rig = await startDockerEngine()
   source = await rig.directory("data")
 })
 after(() => rig[Symbol.asyncDispose]())

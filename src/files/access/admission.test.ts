@@ -2,11 +2,11 @@ import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { basic, FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { basic, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
 })
 after(() => world[Symbol.asyncDispose]())
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { type Answer, FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { type Answer, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
 /*
  * What a condition says of something hidden is judged as if that did not exist: an answer tells
@@ -8,7 +8,7 @@ import { type Answer, FilesWorld } from "../../../test/fixtures/files-world.ts"
  * and about something that never was.
  */
 
-let world: FilesWorld
+let world: TestFilesServer
 /** Of bob's, hidden from ann: the tag of a file, and the token of a lock on it. */
 let etag = ""
 let token = ""
@@ -17,7 +17,7 @@ const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><loc
 const patch = '<propertyupdate xmlns="DAV:"><set><prop><c xmlns="urn:x">1</c></prop></set></propertyupdate>'
 
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
   world.makeDirectory("users/bob/dir")
   world.makeDirectory("data/shared")
   world.authority.add("eva", { "/users/bob/dir": "read" })

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
-import { FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
 /* The programs that people use. Debian packages: litmus, cadaver, curl, rclone, davfs2. */
 
@@ -12,10 +12,10 @@ const run = promisify(execFile)
 const has = (program: string) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0
 const missing = (program: string) => !has(program) && `${program} is not installed`
 
-let world: FilesWorld
+let world: TestFilesServer
 let home: string
 before(async () => {
-  world = await FilesWorld.start({ process: "worker" })
+  world = await TestFilesServer.start({ process: "worker" })
   home = join(world.folder, "client")
   mkdirSync(home)
 })

@@ -4,11 +4,11 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, s
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { asRoot, FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { asRoot, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
 })
 after(() => world[Symbol.asyncDispose]())
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { after, before, test } from "node:test"
-import { FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
 })
 after(() => world[Symbol.asyncDispose]())
 

@@ -5,7 +5,7 @@ import { request } from "node:http"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { basic, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
 const entries = 1_000_000
 
@@ -17,7 +17,7 @@ function workerMemory(): number {
 }
 
 test("a directory of a million entries is listed and deleted without holding it in memory, or anybody else up", async () => {
-  await using world = await FilesWorld.start({
+  await using world = await TestFilesServer.start({
     process: "worker",
     prepare: (root) => {
       execFileSync("mount", ["-t", "tmpfs", "-o", `size=4g,nr_inodes=0,uid=${owner.uid},gid=${owner.gid}`, "tmpfs", root])
@@ -42,7 +42,7 @@ test("a directory of a million entries is listed and deleted without holding it 
 })
 
 /** Reads a small file again and again, to see that it goes on. */
-function readingBeside(world: FilesWorld): { stop(): Promise<{ reads: number }> } {
+function readingBeside(world: TestFilesServer): { stop(): Promise<{ reads: number }> } {
   let reads = 0
   let stopped = false
   const loop = (async () => {
@@ -60,7 +60,7 @@ function readingBeside(world: FilesWorld): { stop(): Promise<{ reads: number }> 
   }
 }
 
-function countEntries(world: FilesWorld): Promise<number> {
+function countEntries(world: TestFilesServer): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: basic("ann"), depth: "1" }
     const sent = request(

@@ -17,7 +17,7 @@ import {
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
 /*
  * Runs of several people have `/data/shared` mounted, and only ann's have her home. What a program
@@ -25,9 +25,9 @@ import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts
  * into the other.
  */
 
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start({ process: "worker" })
+  world = await TestFilesServer.start({ process: "worker" })
   world.makeDirectory("data/shared")
   for (const name of ["ann", "bob"]) world.authority.add(name, { "/data/shared": "write" })
 })

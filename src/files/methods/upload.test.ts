@@ -2,11 +2,11 @@ import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 import { after, before, test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { basic, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
 })
 after(() => world[Symbol.asyncDispose]())
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { after, before, test } from "node:test"
-import { FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
 })
 after(() => world[Symbol.asyncDispose]())
 
@@ -15,7 +15,7 @@ const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, hr
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 
 test("a listing reaches its depth limit and is refused beyond it", async () => {
-  await using small = await FilesWorld.start({ limits: { maxDeepEntries: 5 } })
+  await using small = await TestFilesServer.start({ limits: { maxDeepEntries: 5 } })
   for (const name of ["1", "2", "3", "4"]) await small.ask("PUT", `/users/ann/${name}`, { body: "" })
   const ask = (depth?: string) => small.ask("PROPFIND", "/users/ann/", { headers: depth ? { depth } : {} })
   assert.equal((await ask("infinity")).status, 207)

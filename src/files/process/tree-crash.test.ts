@@ -7,17 +7,17 @@ import { afterEach, beforeEach, test } from "node:test"
 import { Failure } from "#contract"
 import type { FileTree } from "#files"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { FilesWorld, workerPid } from "../../../test/fixtures/files-world.ts"
+import { TestFilesServer, workerPid } from "../../../test/fixtures/files-server.ts"
 
 /** Enough that a copy is mostly still under way when it is told that it began. */
 const [files, fileBytes] = [24, 2 ** 18]
-let world: FilesWorld
+let world: TestFilesServer
 let tree: FileTree
 const failures: object[] = []
 const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void failures.push(fields), child: () => logger }
 // A world for each test: a worker that dies often is started again later each time.
 beforeEach(async () => {
-  world = await FilesWorld.start({ process: "worker", logger })
+  world = await TestFilesServer.start({ process: "worker", logger })
   tree = world.files.tree
   writeSource("one")
 })

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { bounds } from "#contract"
-import { FilesWorld } from "../../../test/fixtures/files-world.ts"
+import { TestFilesServer } from "../../../test/fixtures/files-server.ts"
 import { smallDisk } from "../../../test/fixtures/small-disk.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { DeadProperties } from "./dead-properties.ts"
@@ -128,7 +128,7 @@ test("properties are removed on a full disk", { skip }, async () => {
 })
 
 test("a person who used up their budget gets 507, removes properties, and keeps nobody else from storing some", async () => {
-  await using world = await FilesWorld.start()
+  await using world = await TestFilesServer.start()
   const value = "v".repeat(60_000)
   const set = (name: string, content = value) =>
     `<propertyupdate xmlns="DAV:"><set><prop><${name} xmlns="urn:x">${content}</${name}></prop></set></propertyupdate>`

@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { setImmediate as nextLoop } from "node:timers/promises"
 import { bounds } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, basic, FilesWorld, owner, workerPid } from "../../../test/fixtures/files-world.ts"
+import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files-server.ts"
 import { parseXml, serializeXml, type XmlElement } from "../xml/xml.ts"
 import { CopyQueue } from "./request-limiter.ts"
 import { FairScheduler } from "./yielder.ts"
@@ -27,7 +27,7 @@ const short = "urn:x"
 const long = "n".repeat(20_000)
 
 test("a body with thousands of names, or a name or namespace of thousands of characters, is refused", async () => {
-  await using world = await FilesWorld.start()
+  await using world = await TestFilesServer.start()
   await world.ask("PUT", "/users/ann/f", { body: "x" })
   const status = async (method: string, body: string) => (await world.ask(method, "/users/ann/f", { body })).status
   for (const [method, body] of [
@@ -50,7 +50,7 @@ test("a body with thousands of names, or a name or namespace of thousands of cha
 })
 
 test("a name that a PROPFIND repeats is answered once", async () => {
-  await using world = await FilesWorld.start()
+  await using world = await TestFilesServer.start()
   const body = `<propfind xmlns="DAV:"><prop>${'<c xmlns="urn:x"/>'.repeat(300)}${"<getetag/>".repeat(300)}</prop></propfind>`
   const { status, text } = await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })
   assert.equal(status, 207)
@@ -86,7 +86,7 @@ function usingAll(count: number): string {
 }
 
 test("a short PROPPATCH stores at most what one entry may have", async () => {
-  await using world = await FilesWorld.start()
+  await using world = await TestFilesServer.start()
   await world.ask("PUT", "/users/ann/f", { body: "x" })
   const patch = async (body: string) => (await world.ask("PROPPATCH", "/users/ann/f", { body })).status
   assert.equal(await patch(usingAll(35)), 507)
@@ -94,7 +94,7 @@ test("a short PROPPATCH stores at most what one entry may have", async () => {
 })
 
 test("one entry's share of a response is bounded, and its neighbours have as much", async () => {
-  await using world = await FilesWorld.start()
+  await using world = await TestFilesServer.start()
   const value = "v".repeat(50_000)
   const patch = async (name: string, i: number, step = "set") => {
     const body = `<propertyupdate xmlns="DAV:"><${step}><prop><p${i} xmlns="urn:x">${value}</p${i}></prop></${step}></propertyupdate>`
@@ -128,7 +128,7 @@ function workerMemory(): number {
 }
 
 /** How many bytes come until the end, and whether there is one. */
-function weigh(world: FilesWorld, body: string, depth = "1"): Promise<{ status: number; bytes: number; isWhole: boolean }> {
+function weigh(world: TestFilesServer, body: string, depth = "1"): Promise<{ status: number; bytes: number; isWhole: boolean }> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: basic("ann"), depth }
     const sent = request(
@@ -146,7 +146,7 @@ function weigh(world: FilesWorld, body: string, depth = "1"): Promise<{ status: 
   })
 }
 
-function makeMany(world: FilesWorld, count: number): void {
+function makeMany(world: TestFilesServer, count: number): void {
   world.makeDirectory("users/ann/many")
   for (let i = 0; i < count; i += 1) {
     writeFileSync(world.at("many", String(i)), "")
@@ -155,7 +155,7 @@ function makeMany(world: FilesWorld, count: number): void {
 }
 
 test("a listing of 10,000 entries with all names that a request may have is bounded, and the worker's memory flat", async () => {
-  await using world = await FilesWorld.start({ process: "worker" })
+  await using world = await TestFilesServer.start({ process: "worker" })
   makeMany(world, 10_000)
   await world.ask("PUT", "/users/bob/small", { user: "bob", body: "x" })
   const before = workerMemory()
@@ -182,7 +182,7 @@ test("a listing of 10,000 entries with all names that a request may have is boun
 })
 
 test("a deep listing that would be too large is refused before its first byte", async () => {
-  await using world = await FilesWorld.start()
+  await using world = await TestFilesServer.start()
   makeMany(world, 3_000)
   const body = propfind(propertyNames.value, short).replaceAll("<x:p", `<x:${"p".repeat(26)}`)
   const { status, headers, text } = await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "infinity" } })
@@ -193,7 +193,7 @@ test("a deep listing that would be too large is refused before its first byte", 
 })
 
 test("locks on a directory are not repeated at length with each of its entries", async () => {
-  await using world = await FilesWorld.start()
+  await using world = await TestFilesServer.start()
   makeMany(world, 500)
   const body = lockinfo("o".repeat(4_000), short, "shared")
   for (let i = 0; i < bounds.files.sharedLocks.value; i += 1)
@@ -205,7 +205,7 @@ test("locks on a directory are not repeated at length with each of its entries",
 })
 
 test("a client that reads nothing of a listing is disconnected", async () => {
-  await using world = await FilesWorld.start({ limits: { stallMs: 500 } })
+  await using world = await TestFilesServer.start({ limits: { stallMs: 500 } })
   makeMany(world, 10_000)
   const stalled = await world.raw()
   stalled.socket.pause()

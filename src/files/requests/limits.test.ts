@@ -4,12 +4,12 @@ import { connect } from "node:net"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, FilesWorld, type RawConnection } from "../../../test/fixtures/files-world.ts"
+import { basic, type RawConnection, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 import { RequestLimiter } from "./request-limiter.ts"
 
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start({ limits: { stallMs: 500 }, connections: { maxPerAddress: 20, maxPerPerson: 20 } })
+  world = await TestFilesServer.start({ limits: { stallMs: 500 }, connections: { maxPerAddress: 20, maxPerPerson: 20 } })
 })
 after(() => world[Symbol.asyncDispose]())
 
@@ -47,7 +47,7 @@ test("a client that sends nothing, or never ends its headers, is disconnected", 
 })
 
 test("a body that makes progress may take longer than any stall", async () => {
-  await using patient = await FilesWorld.start({ limits: { stallMs: 2_000 } })
+  await using patient = await TestFilesServer.start({ limits: { stallMs: 2_000 } })
   const upload = await patient.raw()
   upload.write(head("PUT", "/users/ann/slow", "Content-Length: 25\r\n"))
   for (let i = 0; i < 25; i += 1) {

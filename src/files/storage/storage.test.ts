@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process"
 import { chownSync, linkSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
-import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 import { smallDisk } from "../../../test/fixtures/small-disk.ts"
 import { defaultStorageSettings } from "../settings.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
@@ -14,10 +14,10 @@ import { StorageScan } from "./scan.ts"
 const kib = 1_024
 const mib = 2 ** 20
 const settings = defaultStorageSettings(undefined)
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
   // The last count decides unless a test says otherwise.
-  world = await FilesWorld.start({ storage: { recountAfterMs: 3_600_000 } })
+  world = await TestFilesServer.start({ storage: { recountAfterMs: 3_600_000 } })
 })
 after(() => world[Symbol.asyncDispose]())
 
@@ -166,7 +166,7 @@ test("members of a group together get no more than its `TotalLimits`", async () 
 })
 
 test("an upload that does not fit has its owner counted anew: what a program deleted makes room", async () => {
-  await using other = await FilesWorld.start({ storage: { recountAfterMs: 0 }, process: "worker" })
+  await using other = await TestFilesServer.start({ storage: { recountAfterMs: 0 }, process: "worker" })
   other.authority.quotas.set("ann", { maxBytes: mib, counted: { ann: 50 * mib } })
   assert.equal((await other.ask("PUT", "/users/ann/file", { body: Buffer.alloc(500 * kib) })).status, 201)
   writeFileSync(other.at("by-a-program"), Buffer.alloc(900 * kib))
@@ -278,7 +278,7 @@ test("a count goes on beside a deep directory that a program moves while it is l
 })
 
 test("the first small uploads wait for no count, and larger ones do until it is there", async () => {
-  await using other = await FilesWorld.start({ storage: { recountAfterMs: 3_600_000, maxRecountWaitMs: 2_000 } })
+  await using other = await TestFilesServer.start({ storage: { recountAfterMs: 3_600_000, maxRecountWaitMs: 2_000 } })
   const roots = Array<string>(400_000).fill("/users/nobody")
   const account = { name: "ann", roots, excluded: [], subAreas: [] }
   other.authority.storageQuota = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
@@ -325,7 +325,7 @@ test("the room that is kept is a sixteenth of a small disk, 1 GiB of others, 2 %
 test("uploads end before the disk is full, and deletions work", { skip: !asRoot && "needs the right to mount" }, async () => {
   await using disk = await smallDisk(64 * kib, "ext4")
   const home = (root: string) => join(root, "users/ann")
-  await using other = await FilesWorld.start({
+  await using other = await TestFilesServer.start({
     prepare(root) {
       execFileSync("mount", ["--bind", disk.path, root])
       chownSync(root, owner.uid, owner.gid)

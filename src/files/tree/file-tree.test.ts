@@ -16,12 +16,12 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { Failure } from "#contract"
 import type { CopyProgress, FileTree } from "#files"
-import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
-let world: FilesWorld
+let world: TestFilesServer
 let tree: FileTree
 before(async () => {
-  world = await FilesWorld.start({ process: "worker" })
+  world = await TestFilesServer.start({ process: "worker" })
   tree = world.files.tree
 })
 after(() => world[Symbol.asyncDispose]())

@@ -5,8 +5,8 @@ import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { Failure } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
-import { assertNoSecret, assertUntouched, makeVictim, swapping } from "../../../test/fixtures/swapping.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { assertNoSecret, assertUntouched, makeVictim, whileSwapping } from "../../../test/fixtures/swapped-names.ts"
 
 /*
  * As `swaps.test.ts`, for what is done to whole trees: copies of code, releases, recursive removal.
@@ -14,12 +14,12 @@ import { assertNoSecret, assertUntouched, makeVictim, swapping } from "../../../
  * from the victims.
  */
 
-let world: FilesWorld
+let world: TestFilesServer
 const outside = () => join(world.folder, "outside")
 const victims = () => [outside(), join(world.root, "users/bob/private")]
 
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
 })
 beforeEach(() => {
   world.makeDirectory("users/bob/private")
@@ -64,7 +64,7 @@ for (const [what, from, swapped] of [
     const { tree } = world.files
     for (const victim of victims()) {
       const target = swapped.endsWith("/f") ? join(victim, "f") : victim
-      await swapping({ path: world.at(swapped), target }, async () => {
+      await whileSwapping({ path: world.at(swapped), target }, async () => {
         await attempts(60, async () => {
           await tree.copyTree(from, "/users/ann/copied").finally(() => assertNoSecret(world.at("copied")))
         })
@@ -79,7 +79,7 @@ for (const [what, from, swapped] of [
 test("a copy goes to nothing through a link that a directory above its place becomes, whether it makes or replaces something", async () => {
   const { tree } = world.files
   for (const victim of victims()) {
-    await swapping({ path: world.at("code/swap"), target: victim }, async () => {
+    await whileSwapping({ path: world.at("code/swap"), target: victim }, async () => {
       await attempts(40, (round) => tree.copyTree("/users/ann/code/more", `/users/ann/code/swap/planted${round}`, { replace: false }))
       await attempts(40, () => tree.copyTree("/users/ann/code/more", "/users/ann/code/swap/sub"))
     })
@@ -89,7 +89,7 @@ test("a copy goes to nothing through a link that a directory above its place bec
 
 test("a release that is renewed while its code is swapped is the owner's and nothing else, and whole", async () => {
   const { tree } = world.files
-  await swapping({ path: world.at("code"), target: outside() }, async () => {
+  await whileSwapping({ path: world.at("code"), target: outside() }, async () => {
     await attempts(60, async () => {
       await tree.copyTree("/users/ann/code", "/projects/1/release").finally(() => assertNoSecret(join(world.root, "projects")))
       assert.deepEqual(readdirSync(join(world.root, "projects/1/release")).toSorted(), ["more", "swap"])
@@ -102,7 +102,7 @@ test("directories are made, taken back and moved through no link", async () => {
   const { tree } = world.files
   for (const victim of victims()) {
     mkdirSync(join(victim, "sub/empty"))
-    await swapping({ path: world.at("code/swap"), target: victim }, async () => {
+    await whileSwapping({ path: world.at("code/swap"), target: victim }, async () => {
       await attempts(40, (round) => tree.ensureDirectory(`/users/ann/code/swap/planted${round}/x`))
       await attempts(40, (round) => tree.makeNewDirectory(`/users/ann/code/swap/sub/planted${round}`))
       await attempts(40, () => tree.removeEmptyDirectory("/users/ann/code/swap/sub/empty"))
@@ -118,7 +118,7 @@ test("directories are made, taken back and moved through no link", async () => {
 test("a recursive removal deletes nothing behind a link", async () => {
   const { tree } = world.files
   for (const victim of victims()) {
-    await swapping({ path: world.at("code/swap"), target: victim }, async () => {
+    await whileSwapping({ path: world.at("code/swap"), target: victim }, async () => {
       await attempts(40, () => tree.removeTree("/users/ann/code/swap/sub"))
       await attempts(40, async () => {
         assert.ok((await world.ask("DELETE", "/users/ann/code/swap")).status < 500)
@@ -133,7 +133,7 @@ test("removing a directory that a program keeps swapping deletes nothing outside
     makeSwap("removed/inner")
     execFileSync("sh", ["-c", "seq 1 300 | xargs touch; seq 400 500 | xargs mkdir"], { cwd: world.at("removed/inner/swap") })
     const swap = { path: "swap", target: outside(), cwd: world.at("removed/inner") }
-    await swapping(swap, async () => {
+    await whileSwapping(swap, async () => {
       if (round % 2 === 0) await world.files.tree.removeTree("/users/ann/removed")
       else assert.equal((await world.ask("DELETE", "/users/ann/removed")).status, 204)
       assert.equal(existsSync(world.at("removed")), false)

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { chownSync, existsSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
-import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
-import { assertNoSecret, assertUntouched, makeVictim, secret, swapping } from "../../../test/fixtures/swapping.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { assertNoSecret, assertUntouched, makeVictim, secret, whileSwapping } from "../../../test/fixtures/swapped-names.ts"
 
 /*
  * A program in a container swaps names while the server works. Two things must be out of reach,
@@ -12,12 +12,12 @@ import { assertNoSecret, assertUntouched, makeVictim, secret, swapping } from ".
  */
 
 const rounds = 100
-let world: FilesWorld
+let world: TestFilesServer
 const outside = () => join(world.folder, "outside")
 const victims = () => [outside(), join(world.root, "users/bob/private")]
 
 before(async () => {
-  world = await FilesWorld.start()
+  world = await TestFilesServer.start()
 })
 beforeEach(() => {
   world.makeDirectory("users/bob/private")
@@ -73,7 +73,7 @@ const attacks: Record<string, (round: number) => Promise<{ text: string; status:
 
 for (const [name, attack] of Object.entries(attacks)) {
   test(`${name} reaches nothing through a directory that becomes a link`, async () => {
-    await swapping({ path: prepare(), target: outside() }, async () => {
+    await whileSwapping({ path: prepare(), target: outside() }, async () => {
       for (let round = 0; round < rounds; round += 1) {
         if (round % 10 === 0) writeOther()
         check(await attack(round))
@@ -84,7 +84,7 @@ for (const [name, attack] of Object.entries(attacks)) {
 }
 
 test("a directory that becomes a link to another person's home shows nothing of it", async () => {
-  await swapping({ path: prepare(), target: join(world.root, "users/bob/private") }, async () => {
+  await whileSwapping({ path: prepare(), target: join(world.root, "users/bob/private") }, async () => {
     for (let round = 0; round < rounds; round += 1) check(await ask("GET", "swap/f"))
   })
   for (const victim of victims()) assertUntouched(victim)
@@ -92,7 +92,7 @@ test("a directory that becomes a link to another person's home shows nothing of 
 
 test("a file that becomes a link is neither read nor written through", async () => {
   prepare()
-  await swapping({ path: world.at("play/swap/f"), target: join(outside(), "f") }, async () => {
+  await whileSwapping({ path: world.at("play/swap/f"), target: join(outside(), "f") }, async () => {
     for (let round = 0; round < rounds; round += 1) {
       check(await ask("GET", "swap/f"))
       check(await ask("COPY", "swap/f", to("copy")))

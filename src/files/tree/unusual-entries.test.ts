@@ -20,7 +20,7 @@ import { after, before, test } from "node:test"
 import { Failure } from "#contract"
 import type { CopyTotals } from "#files"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, FilesWorld, owner } from "../../../test/fixtures/files-world.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
 
 /*
  * What a program may leave in its directories that is not a plain file: each kind once listed and
@@ -43,9 +43,9 @@ interface Kind {
 
 const gigantic = 2 ** 40
 const long = "n".repeat(255)
-let world: FilesWorld
+let world: TestFilesServer
 before(async () => {
-  world = await FilesWorld.start({ process: "worker" })
+  world = await TestFilesServer.start({ process: "worker" })
 })
 after(() => world[Symbol.asyncDispose]())
 const linked = () => join(world.folder, "outside/linked")

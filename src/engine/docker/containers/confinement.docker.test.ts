@@ -2,13 +2,13 @@ import assert from "node:assert/strict"
 import { readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
-import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../../engine.ts"
 
-let rig: DockerRig
+let rig: TestDockerEngine
 before(async () => {
-  rig = await makeDockerRig()
+  rig = await startDockerEngine()
 })
 after(() => rig[Symbol.asyncDispose]())
 

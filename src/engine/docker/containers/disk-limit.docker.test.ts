@@ -3,7 +3,7 @@ import { execFile } from "node:child_process"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
 import { silentLogger } from "#kit"
-import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
 import { type PrivateDaemon, privateDaemon } from "../../../../test/fixtures/dockerd.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 
@@ -26,7 +26,7 @@ async function openOn(disk: "xfs" | "btrfs") {
   const told: string[] = []
   const tell = (_: object, text: string) => void told.push(text)
   const logger = { ...silentLogger, info: tell, warn: tell }
-  const rig: DockerRig = await makeDockerRig({ socketPath: daemon.socketPath, logger })
+  const rig: TestDockerEngine = await startDockerEngine({ socketPath: daemon.socketPath, logger })
   const imageOf = async (name: string, script: string, ...changes: string[]) => {
     const image = `quayside-test/${name}:latest`
     const container = await rig.docker("create", "--network=none", rig.image, "sh", "-c", `mkdir -m 777 /room && ${script}`)

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
-import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
 import { type PrivateDaemon, privateDaemon } from "../../../../test/fixtures/dockerd.ts"
 import { eventually } from "../../../../test/fixtures/eventually.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
@@ -15,11 +15,11 @@ const ignore = () => {}
 
 /* A private daemon: without the check it hangs. */
 let daemon: PrivateDaemon
-let rig: DockerRig
+let rig: TestDockerEngine
 before(async () => {
   daemon = await privateDaemon({ dataMiB: 128 })
   await daemon.start()
-  rig = await makeDockerRig({ socketPath: daemon.socketPath })
+  rig = await startDockerEngine({ socketPath: daemon.socketPath })
 })
 after(async () => {
   await rig[Symbol.asyncDispose]()

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
-import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
 import { type Registry, startRegistry } from "../../../../test/fixtures/registry.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import type { Engine, ImagePolicy } from "../../engine.ts"
@@ -11,11 +11,11 @@ const stranger: ImagePolicy = { verifyAccess: false, allowLocal: false }
 const never = new AbortController().signal
 
 /** The registry's images contain no program, so a successful pull ends with `command_not_found`. */
-let rig: DockerRig
+let rig: TestDockerEngine
 let registry: Registry
 let closed: Registry
 before(async () => {
-  ;[rig, registry, closed] = await Promise.all([makeDockerRig(), startRegistry(), startRegistry({ isPrivate: true })])
+  ;[rig, registry, closed] = await Promise.all([startDockerEngine(), startRegistry(), startRegistry({ isPrivate: true })])
 })
 after(async () => {
   for (const { host } of [registry, closed]) {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
-import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
 import { type Registry, startRegistry } from "../../../../test/fixtures/registry.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../../engine.ts"
 
 /** The image contains no program, so a successful pull ends with `command_not_found`. */
-let rig: DockerRig
+let rig: TestDockerEngine
 let registry: Registry
 before(async () => {
-  ;[rig, registry] = await Promise.all([makeDockerRig(), startRegistry()])
+  ;[rig, registry] = await Promise.all([startDockerEngine(), startRegistry()])
 })
 after(async () => {
   const images = await rig.docker("images", "--quiet", "--filter", `reference=${registry.host}/*/*`)

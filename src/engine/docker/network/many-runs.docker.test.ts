@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { silentLogger } from "#kit"
-import { type DockerRig, makeDockerRig } from "../../../../test/fixtures/docker-rig.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import type { RunSpec } from "../../engine.ts"
 
@@ -11,11 +11,11 @@ const ignore = () => {}
 const [networkPrefix, room, count] = [29, 5, 12]
 
 const warnings: unknown[][] = []
-let rig: DockerRig
+let rig: TestDockerEngine
 let specs: RunSpec[]
 before(async () => {
   const logger = { ...silentLogger, warn: (...said: unknown[]) => void warnings.push(said) }
-  rig = await makeDockerRig({ networkPrefix, networkPool: "10.215.32.0/24", logger })
+  rig = await startDockerEngine({ networkPrefix, networkPool: "10.215.32.0/24", logger })
   const serving = { image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"], memoryMiB: 32 }
   specs = Array.from({ length: count }, () => specOf(serving))
 })

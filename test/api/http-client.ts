@@ -3,20 +3,20 @@ import { type IncomingHttpHeaders, request } from "node:http"
 import { connect } from "node:net"
 
 /** Whatever JSON holds: every member may be looked at, and is compared with. */
-export interface Loose {
-  readonly [name: string]: Loose
+export interface AnyObject {
+  readonly [name: string]: AnyObject
 }
 
 /** An answer as it came, before any client made sense of it. */
-export interface Answer {
+export interface HttpAnswer {
   status: number
   headers: IncomingHttpHeaders
   text: string
   /** The text as JSON; undefined members where it is none. */
-  body: Loose
+  body: AnyObject
 }
 
-export interface Asked {
+export interface SendOptions {
   /** The `Authorization` header. */
   as?: string | undefined
   /** Sent as JSON, unless it is text or bytes. */
@@ -28,7 +28,7 @@ export interface Asked {
  * One request over a connection of its own, exactly as told: nothing is added but `Host`, the
  * length and the type of a JSON body.
  */
-export async function ask(baseUrl: string, method: string, path: string, asked: Asked = {}): Promise<Answer> {
+export async function sendRequest(baseUrl: string, method: string, path: string, asked: SendOptions = {}): Promise<HttpAnswer> {
   const { hostname, port } = new URL(baseUrl)
   const payload = payloadOf(asked.body)
   const headers: Record<string, string | string[]> = {
@@ -56,7 +56,7 @@ function payloadOf(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
 }
 
-function parsed(text: string): Loose {
+function parsed(text: string): AnyObject {
   try {
     return JSON.parse(text)
   } catch {
@@ -65,7 +65,7 @@ function parsed(text: string): Loose {
 }
 
 /** The IDs of a list's answer, in its order. */
-export function ids(answer: { body: Loose } | { data: { ID: number }[] }): number[] {
+export function ids(answer: { body: AnyObject } | { data: { ID: number }[] }): number[] {
   const list = "body" in answer ? (answer.body.data as unknown as { ID: number }[]) : answer.data
   return list.map(({ ID }) => ID)
 }
@@ -74,7 +74,11 @@ export function ids(answer: { body: Loose } | { data: { ID: number }[] }): numbe
  * What the server sends back to these bytes until it closes, or falls silent for `quietMs`
  * (20,000).
  */
-export async function raw(baseUrl: string, bytes: string | Buffer, options: { quietMs?: number; half?: boolean } = {}): Promise<string> {
+export async function sendRaw(
+  baseUrl: string,
+  bytes: string | Buffer,
+  options: { quietMs?: number; half?: boolean } = {},
+): Promise<string> {
   const { port } = new URL(baseUrl)
   const socket = connect({ host: "127.0.0.1", port: Number(port) })
   const chunks: Uint8Array[] = []
@@ -88,7 +92,7 @@ export async function raw(baseUrl: string, bytes: string | Buffer, options: { qu
 }
 
 /** A failure has this form, whoever refuses. */
-export function isFailure(answer: Answer): boolean {
+export function isFailure(answer: HttpAnswer): boolean {
   const { body, status } = answer
   const { ok, msg, code, requestId } = body as Record<string, unknown>
   const texts = [msg, code, requestId].every((text) => typeof text === "string" && text !== "")

@@ -14,7 +14,7 @@ export const adminPassword = "correct horse battery"
  * A whole installation in this process, on free ports and a directory of its own: real store, files
  * and gateway; the fake engine unless told otherwise.
  */
-export interface World extends AsyncDisposable {
+export interface TestServer extends AsyncDisposable {
   readonly quayside: Quayside
   readonly dataDir: string
   /** Of the PostgreSQL database; undefined on SQLite. */
@@ -35,12 +35,12 @@ export interface Person {
   readonly client: Client
 }
 
-export async function openWorld(
+export async function startTestServer(
   options: Readonly<Record<string, string>> = {},
   logger: Logger = silentLogger,
   accessLog?: (line: string) => void,
-): Promise<World> {
-  const dataDir = await mkdtemp(join(tmpdir(), "quayside-world-"))
+): Promise<TestServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), "quayside-test-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
   const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
   const settings = readSettings({
@@ -62,7 +62,7 @@ export async function openWorld(
   let quayside = await start()
   const { baseUrl } = quayside
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
-  const token = await admin.createToken({ body: { Name: "world" } })
+  const token = await admin.createToken({ body: { Name: "test" } })
   return {
     get quayside() {
       return quayside
@@ -73,7 +73,7 @@ export async function openWorld(
     async person(userName, fields = {}) {
       const password = `${userName}-password`
       await admin.createUser({ body: { UserName: userName, Password: password, ...fields } })
-      const made = await createClient({ baseUrl, authorization: basicAuth(userName, password) }).createToken({ body: { Name: "world" } })
+      const made = await createClient({ baseUrl, authorization: basicAuth(userName, password) }).createToken({ body: { Name: "test" } })
       const authorization = bearerAuth(made.Token)
       return { userName, password, authorization, client: createClient({ baseUrl, authorization }) }
     },

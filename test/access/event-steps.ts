@@ -1,7 +1,7 @@
-import type { CastName, Stage } from "./stage.ts"
+import type { PersonName, PopulatedServer } from "./populated-server.ts"
 
 /** What an event is about. */
-export interface About {
+export interface ExpectedEvent {
   type: "image" | "data" | "project" | "run" | "user" | "group" | "token" | "grant"
   id: number
 }
@@ -14,43 +14,43 @@ export interface About {
 export interface Step {
   says: string
   /** What it returns is the case's too, from then on. */
-  does(stage: Stage, things: About[]): Promise<About | undefined>
+  does(server: PopulatedServer, things: ExpectedEvent[]): Promise<ExpectedEvent | undefined>
   tells: Readonly<Record<string, string>>
 }
 
 /** A thing of its own, and what happens to it, one step after the other. */
-export interface Story {
+export interface EventScenario {
   says: string
   steps: readonly Step[]
 }
 
-export const idOf = (things: readonly About[], type: About["type"]): number => {
+export const idOf = (things: readonly ExpectedEvent[], type: ExpectedEvent["type"]): number => {
   const thing = things.find((each) => each.type === type)
-  if (!thing) throw new Error(`No ${type} was made yet`)
+  if (!thing) throw new Error(`No ${type} was create yet`)
   return thing.id
 }
 
 export type Owned = "image" | "data" | "project"
-export const as = (stage: Stage, who: CastName) => stage.people[who].client
+export const as = (server: PopulatedServer, who: PersonName) => server.people[who].client
 const grantField = { image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" } as const
 
 /** Makes something of ann's. */
-export const made = (type: Owned, fields: object, tells: Step["tells"], by: CastName = "ann"): Step => ({
+export const create = (type: Owned, fields: object, tells: Step["tells"], by: PersonName = "ann"): Step => ({
   says: `made with ${JSON.stringify(fields)}`,
-  async does(stage) {
-    const client = as(stage, by)
+  async does(server) {
+    const client = as(server, by)
     if (type === "image") return { type, id: (await client.createImage({ body: { Name: "n", Image: "fake/http", ...fields } })).ID }
     if (type === "data") return { type, id: (await client.createData({ body: { Name: "n", ...fields } })).ID }
-    const body = { ProjectName: "n", Type: "http", ImageID: stage.imageId, ...fields }
+    const body = { ProjectName: "n", Type: "http", ImageID: server.imageId, ...fields }
     return { type, id: (await client.createProject({ body })).ID }
   },
   tells,
 })
 
-export const put = (type: Owned, fields: object, tells: Step["tells"], by: CastName = "ann"): Step => ({
+export const update = (type: Owned, fields: object, tells: Step["tells"], by: PersonName = "ann"): Step => ({
   says: `changed to ${JSON.stringify(fields)} by ${by}`,
-  async does(stage, things) {
-    const client = as(stage, by)
+  async does(server, things) {
+    const client = as(server, by)
     const change = { image: client.updateImage, data: client.updateData, project: client.updateProject }[type]
     await change({ body: { ID: idOf(things, type), ...fields } })
     return undefined
@@ -58,20 +58,20 @@ export const put = (type: Owned, fields: object, tells: Step["tells"], by: CastN
   tells,
 })
 
-export const removed = (type: Owned, tells: Step["tells"]): Step => ({
+export const remove = (type: Owned, tells: Step["tells"]): Step => ({
   says: "deleted",
-  async does(stage, things) {
-    const client = as(stage, "ann")
+  async does(server, things) {
+    const client = as(server, "ann")
     await { image: client.deleteImage, data: client.deleteData, project: client.deleteProject }[type]({ query: { ID: idOf(things, type) } })
     return undefined
   },
   tells,
 })
 
-export const restored = (type: Owned, tells: Step["tells"]): Step => ({
+export const restore = (type: Owned, tells: Step["tells"]): Step => ({
   says: "restored",
-  async does(stage, things) {
-    const client = as(stage, "ann")
+  async does(server, things) {
+    const client = as(server, "ann")
     await { image: client.restoreImage, data: client.restoreData, project: client.restoreProject }[type]({
       query: { ID: idOf(things, type) },
     })
@@ -80,45 +80,45 @@ export const restored = (type: Owned, tells: Step["tells"]): Step => ({
   tells,
 })
 
-export const given = (type: Owned | "run", to: object, tells: Step["tells"], by: CastName = "ann"): Step => ({
+export const shareWith = (type: Owned | "run", to: object, tells: Step["tells"], by: PersonName = "ann"): Step => ({
   says: `granted: ${JSON.stringify(to)}`,
-  async does(stage, things) {
-    const { ID } = await as(stage, by).createGrant({ body: { [grantField[type]]: idOf(things, type), Access: "read", ...to } })
+  async does(server, things) {
+    const { ID } = await as(server, by).createGrant({ body: { [grantField[type]]: idOf(things, type), Access: "read", ...to } })
     return things.some((each) => each.type === "grant" && each.id === ID) ? undefined : { type: "grant", id: ID }
   },
   tells,
 })
 
 /** The last of the grants. */
-export const takenBack = (tells: Step["tells"], by: CastName = "ann"): Step => ({
+export const revoke = (tells: Step["tells"], by: PersonName = "ann"): Step => ({
   says: "a grant is taken back",
-  async does(stage, things) {
-    await as(stage, by).deleteGrant({ query: { ID: idOf(things.toReversed(), "grant") } })
+  async does(server, things) {
+    await as(server, by).deleteGrant({ query: { ID: idOf(things.toReversed(), "grant") } })
     return undefined
   },
   tells,
 })
 
 let count = 0
-export const fresh = (word: string) => {
+export const uniqueName = (word: string) => {
   count += 1
   return `${word}-${count}`
 }
 
-export const inGroup = (things: About[]) => idOf(things, "group")
-export const members = (Members: string[], tells: Step["tells"]): Step => ({
-  says: `its members are ${Members.join(", ") || "nobody"}`,
-  async does(stage, things) {
-    await as(stage, "boss").updateGroup({ body: { ID: inGroup(things), Members } })
+export const inGroup = (things: ExpectedEvent[]) => idOf(things, "group")
+export const setMembers = (Members: string[], tells: Step["tells"]): Step => ({
+  says: `its setMembers are ${Members.join(", ") || "nobody"}`,
+  async does(server, things) {
+    await as(server, "boss").updateGroup({ body: { ID: inGroup(things), Members } })
     return undefined
   },
   tells,
 })
 
-export const started = (by: CastName, fields: object, tells: Step["tells"]): Step => ({
+export const startRun = (by: PersonName, fields: object, tells: Step["tells"]): Step => ({
   says: `${by} starts a run`,
-  async does(stage, things) {
-    const client = as(stage, by)
+  async does(server, things) {
+    const client = as(server, by)
     const ProjectID = idOf(things, "project")
     const failed = (error: { extra?: { ID?: number } }) => ({ ID: error.extra?.ID as number })
     const { ID } = await client.startRun({ body: { ProjectID, ...fields } }).catch(failed)
@@ -126,10 +126,10 @@ export const started = (by: CastName, fields: object, tells: Step["tells"]): Ste
   },
   tells,
 })
-export const stopped = (by: CastName, tells: Step["tells"]): Step => ({
+export const stopRun = (by: PersonName, tells: Step["tells"]): Step => ({
   says: `${by} stops it`,
-  async does(stage, things) {
-    await as(stage, by).stopRun({ query: { ID: idOf(things, "run") } })
+  async does(server, things) {
+    await as(server, by).stopRun({ query: { ID: idOf(things, "run") } })
     return undefined
   },
   tells,

@@ -26,7 +26,7 @@ export interface ServerProcess extends AsyncDisposable {
 const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
 
 /** `heard` takes what it writes on standard error, which is shown otherwise. */
-export async function startServer(
+export async function startServerProcess(
   env: Readonly<Record<string, string>> = {},
   heard?: (chunk: Buffer) => void,
   { maxDescriptors }: { maxDescriptors?: number } = {},

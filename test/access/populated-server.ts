@@ -1,49 +1,49 @@
-import { openWorld, type Person, type World } from "../world.ts"
+import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 import type { Named, Standing, ThingType } from "./expectations.ts"
-import { give, given, teams, waysToGive } from "./giving.ts"
+import { createGrant, grantees, grantMethods, teams } from "./grants.ts"
 
 /**
  * The people of every case. `ann` owns; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are
  * those to whom something is granted, by name or by their groups; `bob` is nobody to anything.
  */
-export const castNames = ["ann", "bob", "mia", "gwen", "guy", "gil", "boss"] as const
-export type CastName = (typeof castNames)[number]
+export const personNames = ["ann", "bob", "mia", "gwen", "guy", "gil", "boss"] as const
+export type PersonName = (typeof personNames)[number]
 
 /** One way for a thing to be, and what each person is to it then. */
 export interface Scenario {
   says: string
   type: ThingType
   isDeleted?: true
-  standing: Partial<Record<CastName, Standing>>
+  standing: Partial<Record<PersonName, Standing>>
   /** What those are to it who are not named in `standing`. Default: `other`. */
   others?: "use"
   /**
    * Whom every operation is asked by; the others of `standing` are asked where the thing is given
    * in another way. Default: all of them.
    */
-  askers?: readonly CastName[]
-  make(stage: Stage): Promise<Named>
+  askers?: readonly PersonName[]
+  make(populated: PopulatedServer): Promise<Named>
 }
 
 /** One installation with its people, in which every case makes its own things. */
-export interface Stage extends AsyncDisposable {
-  readonly world: World
-  readonly people: Record<CastName, Person>
+export interface PopulatedServer extends AsyncDisposable {
+  readonly server: TestServer
+  readonly people: Record<PersonName, Person>
   /** A published image that everybody may use. */
   readonly imageId: number
 }
 
-export async function openStage(options: Readonly<Record<string, string>> = {}): Promise<Stage> {
+export async function startPopulatedServer(options: Readonly<Record<string, string>> = {}): Promise<PopulatedServer> {
   // Runs are left as they are when their case is over: there is room for all of them.
-  const world = await openWorld({ "cpu-overcommit": "1000", "memory-overcommit": "1000", ...options })
-  const made = await Promise.all(castNames.map(async (name) => [name, await world.person(name, { IsAdmin: name === "boss" })] as const))
-  const people = Object.fromEntries(made) as Record<CastName, Person>
+  const server = await startTestServer({ "cpu-overcommit": "1000", "memory-overcommit": "1000", ...options })
+  const made = await Promise.all(personNames.map(async (name) => [name, await server.person(name, { IsAdmin: name === "boss" })] as const))
+  const people = Object.fromEntries(made) as Record<PersonName, Person>
   for (const [GroupName, member] of Object.entries({ lab: "mia", ...teams }))
-    await world.admin.createGroup({ body: { GroupName, Members: [member] } })
+    await server.admin.createGroup({ body: { GroupName, Members: [member] } })
   // All of them share a group to which nothing is ever granted: they may name each other.
-  await world.acquaint(...Object.values(people))
+  await server.acquaint(...Object.values(people))
   const { ID: imageId } = await people.ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
-  return { world, people, imageId, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  return { server, people, imageId, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
 const named = ({ ID }: { ID: number }): Named => ({ id: ID })
@@ -52,25 +52,25 @@ const everybodys = { ann: "owner", bob: "use", mia: "use", boss: "admin" } as co
 
 type Owned = "image" | "data" | "project"
 
-async function make({ people, imageId }: Stage, type: Owned, fields: object = {}): Promise<Named> {
+async function make({ people, imageId }: PopulatedServer, type: Owned, fields: object = {}): Promise<Named> {
   const { client } = people.ann
   if (type === "image") return named(await client.createImage({ body: { Name: "i", Image: "fake/http", ...fields } }))
   if (type === "data") return named(await client.createData({ body: { Name: "d", ...fields } }))
   return named(await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, ...fields } }))
 }
 
-async function deleted(stage: Stage, type: Owned, thing: Named): Promise<Named> {
-  const { client } = stage.people.ann
+async function deleted(populated: PopulatedServer, type: Owned, thing: Named): Promise<Named> {
+  const { client } = populated.people.ann
   const remove = { image: client.deleteImage, data: client.deleteData, project: client.deleteProject }[type]
   await remove({ query: { ID: thing.id } })
   return thing
 }
 
-const granted = { ...given, ann: "owner", bob: "other", boss: "admin" } as const
+const granted = { ...grantees, ann: "owner", bob: "other", boss: "admin" } as const
 
 /** Of somebody who is deleted by now. */
-async function orphaned(stage: Stage, type: Owned): Promise<Named> {
-  const { admin } = stage.world
+async function orphaned(populated: PopulatedServer, type: Owned): Promise<Named> {
+  const { admin } = populated.server
   const UserName = freshName("leaver")
   const leaver = await admin.createUser({ body: { UserName } })
   const named = { Name: "o", Image: "fake/http", UserName }
@@ -79,8 +79,8 @@ async function orphaned(stage: Stage, type: Owned): Promise<Named> {
       ? await admin.createImage({ body: named })
       : type === "data"
         ? await admin.createData({ body: { Name: "o", UserName } })
-        : await admin.createProject({ body: { ProjectName: "o", Type: "http", ImageID: stage.imageId, UserName } })
-  await give(stage, type, { id: thing.ID }, { by: "boss" })
+        : await admin.createProject({ body: { ProjectName: "o", Type: "http", ImageID: populated.imageId, UserName } })
+  await createGrant(populated, type, { id: thing.ID }, { by: "boss" })
   await admin.deleteUser({ query: { ID: leaver.ID } })
   return { id: thing.ID }
 }
@@ -88,39 +88,50 @@ async function orphaned(stage: Stage, type: Owned): Promise<Named> {
 function owned(type: Owned): Scenario[] {
   const published = type === "project" ? { IsPublic: true } : { IsPublished: true }
   return [
-    { says: "private", type, standing: nobodys, make: (stage) => make(stage, type) },
-    { says: "published", type, standing: everybodys, others: "use", make: (stage) => make(stage, type, published) },
+    { says: "private", type, standing: nobodys, make: (populated) => make(populated, type) },
+    { says: "published", type, standing: everybodys, others: "use", make: (populated) => make(populated, type, published) },
     ...(type === "project" ? groups : []),
-    { says: "granted", type, standing: granted, make: async (stage) => give(stage, type, await make(stage, type), { by: "ann" }) },
-    ...waysToGive(type, (stage) => make(stage, type), { by: "ann", standing: { ann: "owner", boss: "admin" } }),
+    {
+      says: "granted",
+      type,
+      standing: granted,
+      make: async (populated) => createGrant(populated, type, await make(populated, type), { by: "ann" }),
+    },
+    ...grantMethods(type, (populated) => make(populated, type), { by: "ann", standing: { ann: "owner", boss: "admin" } }),
     {
       says: "granted, of somebody who is deleted",
       type,
-      standing: { ...given, bob: "other", boss: "admin" },
-      make: (stage) => orphaned(stage, type),
+      standing: { ...grantees, bob: "other", boss: "admin" },
+      make: (populated) => orphaned(populated, type),
     },
     {
       says: "granted and deleted",
       type,
       isDeleted: true,
       standing: granted,
-      make: async (stage) => deleted(stage, type, await give(stage, type, await make(stage, type), { by: "ann" })),
+      make: async (populated) => deleted(populated, type, await createGrant(populated, type, await make(populated, type), { by: "ann" })),
     },
-    { says: "deleted", type, isDeleted: true, standing: nobodys, make: async (stage) => deleted(stage, type, await make(stage, type)) },
+    {
+      says: "deleted",
+      type,
+      isDeleted: true,
+      standing: nobodys,
+      make: async (populated) => deleted(populated, type, await make(populated, type)),
+    },
     {
       says: "published and deleted",
       type,
       isDeleted: true,
       standing: everybodys,
       others: "use",
-      make: async (stage) => deleted(stage, type, await make(stage, type, published)),
+      make: async (populated) => deleted(populated, type, await make(populated, type, published)),
     },
   ]
 }
 
-async function groupProject(stage: Stage): Promise<Named> {
-  const body = { ProjectName: "p", Type: "http", ImageID: stage.imageId, UserName: "ann", GroupName: "lab" } as const
-  return named(await stage.world.admin.createProject({ body }))
+async function groupProject(populated: PopulatedServer): Promise<Named> {
+  const body = { ProjectName: "p", Type: "http", ImageID: populated.imageId, UserName: "ann", GroupName: "lab" } as const
+  return named(await populated.server.admin.createProject({ body }))
 }
 
 const groups: Scenario[] = [
@@ -130,23 +141,23 @@ const groups: Scenario[] = [
     type: "project",
     isDeleted: true,
     standing: { ...nobodys, mia: "use" },
-    make: async (stage) => deleted(stage, "project", await groupProject(stage)),
+    make: async (populated) => deleted(populated, "project", await groupProject(populated)),
   },
 ]
 
-async function run(stage: Stage, starter: CastName, project: Named): Promise<Named> {
-  const made = await stage.people[starter].client.startRun({ body: { ProjectID: project.id } })
+async function run(populated: PopulatedServer, starter: PersonName, project: Named): Promise<Named> {
+  const made = await populated.people[starter].client.startRun({ body: { ProjectID: project.id } })
   return { id: made.ID, projectId: project.id }
 }
 
-async function ended(stage: Stage, starter: CastName, thing: Named): Promise<Named> {
-  await stage.people[starter].client.stopRun({ query: { ID: thing.id } })
+async function ended(populated: PopulatedServer, starter: PersonName, thing: Named): Promise<Named> {
+  await populated.people[starter].client.stopRun({ query: { ID: thing.id } })
   return thing
 }
 
 /** Bob's, of a published project of ann's. */
-async function strangersRun(stage: Stage): Promise<Named> {
-  return run(stage, "bob", await make(stage, "project", { IsPublic: true }))
+async function strangersRun(populated: PopulatedServer): Promise<Named> {
+  return run(populated, "bob", await make(populated, "project", { IsPublic: true }))
 }
 
 const runs: Scenario[] = [
@@ -154,27 +165,28 @@ const runs: Scenario[] = [
     says: "that is granted",
     type: "run",
     standing: { bob: "starter", ann: "projectOwner", gwen: "write", guy: "use", gil: "read", mia: "other", boss: "admin" },
-    make: async (stage) => give(stage, "run", await strangersRun(stage), { by: "bob" }),
+    make: async (populated) => createGrant(populated, "run", await strangersRun(populated), { by: "bob" }),
   },
-  ...waysToGive("run", strangersRun, { by: "bob", standing: { bob: "starter", ann: "projectOwner", boss: "admin" } }),
+  ...grantMethods("run", strangersRun, { by: "bob", standing: { bob: "starter", ann: "projectOwner", boss: "admin" } }),
   {
     says: "that is granted and has ended",
     type: "run",
     isDeleted: true,
-    standing: { bob: "starter", ann: "projectOwner", ...given, mia: "other", boss: "admin" },
-    make: async (stage) => ended(stage, "bob", await give(stage, "run", await strangersRun(stage), { by: "bob" })),
+    standing: { bob: "starter", ann: "projectOwner", ...grantees, mia: "other", boss: "admin" },
+    make: async (populated) => ended(populated, "bob", await createGrant(populated, "run", await strangersRun(populated), { by: "bob" })),
   },
   {
     says: "of which the project is granted",
     type: "run",
     standing: { ann: "starter", gwen: "other", guy: "other", gil: "other", boss: "admin" },
-    make: async (stage) => run(stage, "ann", await give(stage, "project", await make(stage, "project"), { by: "ann" })),
+    make: async (populated) =>
+      run(populated, "ann", await createGrant(populated, "project", await make(populated, "project"), { by: "ann" })),
   },
   {
     says: "of one's own project",
     type: "run",
     standing: { ann: "starter", bob: "other", mia: "other", boss: "admin" },
-    make: async (stage) => run(stage, "ann", await make(stage, "project")),
+    make: async (populated) => run(populated, "ann", await make(populated, "project")),
   },
   {
     says: "of a published project of somebody else's",
@@ -186,16 +198,16 @@ const runs: Scenario[] = [
     says: "of the group's project",
     type: "run",
     standing: { mia: "starter", ann: "projectOwner", bob: "other", boss: "admin" },
-    make: async (stage) => run(stage, "mia", await groupProject(stage)),
+    make: async (populated) => run(populated, "mia", await groupProject(populated)),
   },
   {
     says: "of a project that is deleted by now",
     type: "run",
     standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
-    make: async (stage) => {
-      const project = await make(stage, "project", { IsPublic: true })
-      const thing = await run(stage, "bob", project)
-      await deleted(stage, "project", project)
+    make: async (populated) => {
+      const project = await make(populated, "project", { IsPublic: true })
+      const thing = await run(populated, "bob", project)
+      await deleted(populated, "project", project)
       return thing
     },
   },
@@ -204,7 +216,7 @@ const runs: Scenario[] = [
     type: "run",
     isDeleted: true,
     standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
-    make: async (stage) => ended(stage, "bob", await strangersRun(stage)),
+    make: async (populated) => ended(populated, "bob", await strangersRun(populated)),
   },
 ]
 
@@ -226,23 +238,23 @@ const accounts: Scenario[] = [
     says: "a new one",
     type: "user",
     standing: { ann: "other", boss: "admin" },
-    make: async ({ world }) => named(await world.admin.createUser({ body: { UserName: freshName("new") } })),
+    make: async ({ server }) => named(await server.admin.createUser({ body: { UserName: freshName("new") } })),
   },
   {
     says: "deleted",
     type: "user",
     isDeleted: true,
     standing: { ann: "other", boss: "admin" },
-    make: async ({ world }) => {
-      const { ID } = await world.admin.createUser({ body: { UserName: freshName("new") } })
-      await world.admin.deleteUser({ query: { ID } })
+    make: async ({ server }) => {
+      const { ID } = await server.admin.createUser({ body: { UserName: freshName("new") } })
+      await server.admin.deleteUser({ query: { ID } })
       return { id: ID }
     },
   },
 ]
 
-const makeGroup = async ({ world }: Stage) =>
-  named(await world.admin.createGroup({ body: { GroupName: freshName("group"), Members: ["mia"] } }))
+const makeGroup = async ({ server }: PopulatedServer) =>
+  named(await server.admin.createGroup({ body: { GroupName: freshName("group"), Members: ["mia"] } }))
 
 const groupScenarios: Scenario[] = [
   { says: "with a member", type: "group", standing: { mia: "member", bob: "other", boss: "admin" }, make: makeGroup },
@@ -251,15 +263,15 @@ const groupScenarios: Scenario[] = [
     type: "group",
     isDeleted: true,
     standing: { mia: "member", bob: "other", boss: "admin" },
-    make: async (stage) => {
-      const group = await makeGroup(stage)
-      await stage.world.admin.deleteGroup({ query: { ID: group.id } })
+    make: async (populated) => {
+      const group = await makeGroup(populated)
+      await populated.server.admin.deleteGroup({ query: { ID: group.id } })
       return group
     },
   },
 ]
 
-const makeToken = async ({ people }: Stage) => named(await people.ann.client.createToken({ body: { Name: "t" } }))
+const makeToken = async ({ people }: PopulatedServer) => named(await people.ann.client.createToken({ body: { Name: "t" } }))
 
 const tokens: Scenario[] = [
   { says: "ann's", type: "token", standing: { ann: "owner", bob: "other", boss: "admin" }, make: makeToken },
@@ -268,17 +280,17 @@ const tokens: Scenario[] = [
     type: "token",
     isDeleted: true,
     standing: { ann: "owner", bob: "other", boss: "admin" },
-    make: async (stage) => {
-      const token = await makeToken(stage)
-      await stage.people.ann.client.deleteToken({ query: { ID: token.id } })
+    make: async (populated) => {
+      const token = await makeToken(populated)
+      await populated.people.ann.client.deleteToken({ query: { ID: token.id } })
       return token
     },
   },
 ]
 
-const makeGrant = async (stage: Stage, body: object) => {
-  const image = await make(stage, "image")
-  return named(await stage.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", ...body } }))
+const makeGrant = async (populated: PopulatedServer, body: object) => {
+  const image = await make(populated, "image")
+  return named(await populated.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", ...body } }))
 }
 
 const grants: Scenario[] = [
@@ -286,15 +298,15 @@ const grants: Scenario[] = [
     says: "to a person",
     type: "grant",
     standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
-    make: (stage) => makeGrant(stage, { UserName: "gwen" }),
+    make: (populated) => makeGrant(populated, { UserName: "gwen" }),
   },
   {
     says: "to a group",
     type: "grant",
     standing: { ann: "owner", gwen: "given", guy: "other", mia: "other", boss: "admin" },
-    make: async (stage) => {
-      const image = await make(stage, "image")
-      return named(await stage.world.admin.createGrant({ body: { ImageID: image.id, Access: "write", GroupName: "writers" } }))
+    make: async (populated) => {
+      const image = await make(populated, "image")
+      return named(await populated.server.admin.createGrant({ body: { ImageID: image.id, Access: "write", GroupName: "writers" } }))
     },
   },
   {
@@ -302,9 +314,9 @@ const grants: Scenario[] = [
     type: "grant",
     isDeleted: true,
     standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
-    make: async (stage) => {
-      const grant = await makeGrant(stage, { UserName: "gwen" })
-      await stage.people.ann.client.deleteGrant({ query: { ID: grant.id } })
+    make: async (populated) => {
+      const grant = await makeGrant(populated, { UserName: "gwen" })
+      await populated.people.ann.client.deleteGrant({ query: { ID: grant.id } })
       return grant
     },
   },
@@ -313,10 +325,10 @@ const grants: Scenario[] = [
     type: "grant",
     isDeleted: true,
     standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
-    make: async (stage) => {
-      const image = await make(stage, "image")
-      const grant = await stage.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", UserName: "gwen" } })
-      await deleted(stage, "image", image)
+    make: async (populated) => {
+      const image = await make(populated, "image")
+      const grant = await populated.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", UserName: "gwen" } })
+      await deleted(populated, "image", image)
       return named(grant)
     },
   },
@@ -336,10 +348,10 @@ export const scenarios: readonly Scenario[] = [
 /**
  * One thing for each scenario, made when it is first asked for: for requests that change nothing.
  */
-export function keeper(stage: Stage): (scenario: Scenario) => Promise<Named> {
+export function resourceCache(populated: PopulatedServer): (scenario: Scenario) => Promise<Named> {
   const kept = new Map<Scenario, Promise<Named>>()
   return (scenario) => {
-    const thing = kept.get(scenario) ?? scenario.make(stage)
+    const thing = kept.get(scenario) ?? scenario.make(populated)
     kept.set(scenario, thing)
     return thing
   }
