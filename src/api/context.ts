@@ -15,11 +15,11 @@ import type { RateSettings, Rates } from "./http/rates.ts"
 import type { Rendered } from "./rendered.ts"
 import type { MemoryUnit } from "./units.ts"
 
-/** What the handlers work with. */
+/** The parts of the service that handlers use. */
 export interface Services {
   readonly store: Store
   readonly identity: Identity
-  /** Undefined where no OpenID provider is configured. */
+  /** Undefined if no OpenID provider is configured. */
   readonly openId: OpenIdSignIn | undefined
   readonly runs: Runs
   readonly images: Images
@@ -28,12 +28,12 @@ export interface Services {
   readonly events: Events
   readonly clock: Clock
   readonly logger: Logger
-  /** Takes a line for each request; none are made without it. */
+  /** Writes one line for each request. Without it, no lines are made. */
   readonly accessLog: ((line: string) => void) | undefined
   readonly settings: ApiSettings
-  /** Counts the connections of the API; undefined: they are not counted. */
+  /** Counts the connections of the API. Without it, they are not counted. */
   readonly connections?: ConnectionLimit
-  /** What `/readyz` tells, one line for each part. */
+  /** The checks of `/readyz`, one for each part. */
   readonly readiness: () => Promise<Record<"store" | "engine" | "files", { ok: boolean; msg: string }>>
 }
 
@@ -41,7 +41,7 @@ export interface Services {
 export interface OpenIdSignIn {
   openId: OpenId
   rules: ProvisioningRules
-  /** What people call the provider. */
+  /** The provider's name on the sign-in page. */
   name: string
 }
 
@@ -49,66 +49,69 @@ export interface ApiSettings {
   version: string
   /** Without a slash at its end. */
   baseUrl: string
-  /** The configured base URL's origin; undefined where none is set, then the `Host` counts. */
+  /** The origin of the configured base URL. Undefined if none is set: then the `Host` counts. */
   origin: string | undefined
   /** Host names beyond the loopback ones that the service answers to, in lower case. */
   hostNames: ReadonlySet<string>
   trustedProxies: readonly string[]
   memoryUnit: MemoryUnit
   /**
-   * The limits of people who are no administrators, where nobody set another one. Memory and disk
-   * are MiB.
+   * The limits of people who are not administrators, unless others are set for them. Memory and
+   * disk are in MiB.
    */
   defaultLimits: EffectiveLimits
-  /** How often a person who is no administrator may do what. */
+  /** The rates of people who are not administrators. */
   rates: RateSettings
   /**
-   * Groups with an internet setting of their own; the first that somebody is in counts for their
-   * runs.
+   * Groups with an internet setting of their own. For the runs of a person, the first group that
+   * they are in counts.
    */
   internetGroups: readonly string[]
   /** Whether browsers reach the base URL by TLS. */
   secureCookies: boolean
 }
 
-/** What the server as a whole lends to each request. */
+/** The state of the server that all requests share. */
 export interface ServerState {
-  /** Aborted when what waits must give up. */
+  /** Aborted shortly before the server stops, so that waiting requests are still answered. */
   readonly ending: AbortSignal
   readonly rates: Rates
   readonly objectLimits: ObjectLimits
-  /** Who is told what happens. */
+  /** The feed of events to subscribers. */
   readonly feed: EventFeed<Caller, Resources>
   readonly largeAnswers: LargeAnswers
   readonly scans: ScanLimiter
   /** OpenMetrics text. */
   metrics(): string
-  /** For what gets room on a full disk. */
+  /** The services for operations that may use the reserve of a full disk. */
   readonly urgent: Services
 }
 
-/** What every handler gets, whatever its operation. */
+/** The part of a context that does not depend on the operation. */
 export interface HandlerContext {
   readonly services: Services
-  /** Who proved who they are. */
+  /** The authenticated caller. */
   readonly caller: Caller
   readonly actor: Actor
   /** A request header. */
   header(name: string): string | undefined
   /** The secret of the browser's session, if it sent one. */
   readonly session: string | undefined
-  /** SHA-256 of what the request asks for: its body as it came, or else its query. */
+  /** SHA-256 of the request's body as it came, or of its query if there is no body. */
   hash(): string
-  /** Answers with another status than 200. */
+  /** Sets the status of the answer. The default is 200. */
   setStatus(status: number): void
   /** Sets a header of the answer. */
   setHeader(name: string, value: string): void
-  /** Aborted when the caller goes away, or when the service stops and waiting must end. */
+  /** Aborted when the caller disconnects, or shortly before the service stops. */
   readonly signal: AbortSignal
   readonly server: ServerState
 }
 
-/** Undefined if the operation needs no proof; perhaps so if callers on this machine need none. */
+/**
+ * Undefined if the operation needs no credentials; possibly undefined if loopback callers need
+ * none.
+ */
 type CallerOf<E> = E extends { permission: "none" } ? undefined : E extends { fromLoopback: true } ? Caller | undefined : Caller
 
 /**
@@ -121,8 +124,7 @@ export interface Context<Op extends OperationId> extends Omit<HandlerContext, "c
 }
 
 /**
- * What a handler returns: the operation's answer, or the same in a form that is sent in its own
- * way.
+ * The return value of a handler: the operation's answer, or a form of it that is sent differently.
  */
 export type Result<Op extends OperationId> = Rendered<Answer<Op>> | Exclude<Answer<Op>, AsyncIterable<unknown>>
 

@@ -16,8 +16,8 @@ import { sessionOf } from "./http/session-cookie.ts"
 import { EventStream, JsonLines, LongList, ReadyJson } from "./rendered.ts"
 import { isUrgent } from "./urgent.ts"
 
-/** One operation under way. Properties that few handlers need are made when they are read. */
-class Call<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
+/** The context of one operation. Properties that few handlers need are computed when read. */
+class OperationContext<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
   readonly services: Services
   readonly caller: Caller | undefined
   readonly session: string | undefined
@@ -32,7 +32,7 @@ class Call<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
 
   constructor(
     request: RequestContext,
-    made: Pick<Call<Op>, "services" | "caller" | "session" | "query" | "body" | "server"> & { json: unknown },
+    made: Pick<OperationContext<Op>, "services" | "caller" | "session" | "query" | "body" | "server"> & { json: unknown },
   ) {
     this.#request = request
     this.#json = made.json
@@ -50,7 +50,7 @@ class Call<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([goneSignal(this.#request), this.server.ending])
+    this.#signal ??= AbortSignal.any([disconnectSignal(this.#request), this.server.ending])
     return this.#signal
   }
 
@@ -74,7 +74,7 @@ class Call<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
   }
 }
 
-/** Runs one operation: who asks, whether they may at all, what they ask, and then its handler. */
+/** Authenticates the caller, checks the request, and calls the operation's handler. */
 export async function runOperation<Op extends OperationId>(
   services: Services,
   operation: Op,
@@ -84,31 +84,32 @@ export async function runOperation<Op extends OperationId>(
   const endpoint: Endpoint = endpoints[operation]
   const { request } = requestContext
   const session = sessionOf(request, services.settings.secureCookies)
-  const caller = await callerOf(services, endpoint, requestContext, session)
-  // Known before anything is refused: the audit counts a refusal for whoever proved who they are.
+  const caller = await authenticate(services, endpoint, requestContext, session)
+  // Set before the request can be rejected: the audit records a rejection under the caller's name.
   requestContext.userName = caller?.userName ?? anonymous
   if (caller && !assignConnection(request.socket, caller.userId)) throw tooManyConnections()
   const { origin } = services.settings
-  // Where no proof is asked for and none comes in a body, a session is what is acted on: signing
-  // out is proved by it.
+  // An operation without credentials and without a body acts on the session itself: the cookie is
+  // the proof of signing out.
   const bySession = caller ? caller.credential.kind === "session" : session !== undefined && !endpoint.body
   checkOrigin(request, { origin, host: requestContext.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)
-  if (caller && !caller.isAdmin) count(server, caller.userId, endpoint, operation)
+  if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
   const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller)))
   const body = (endpoint.body && readBody(endpoint.body, json)) as Body<Op>
-  const isFirst = isUrgent(operation, { method: endpoint.method, caller })
-  const used = isFirst ? server.urgent : services
-  const call = new Call<Op>(requestContext, { services: used, caller, session, query, body, server, json })
+  const urgent = isUrgent(operation, { method: endpoint.method, caller })
+  const chosen = urgent ? server.urgent : services
+  const call = new OperationContext<Op>(requestContext, { services: chosen, caller, session, query, body, server, json })
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
   const result = await handler(call as unknown as Context<Op>)
   return sendResult(call, requestContext, { result, endpoint })
 }
-/** Resolves when the result was handed to the connection; a large one when it was read. */
+
+/** Resolves when the result is written; for a large one, when the client has read it. */
 function sendResult(
-  call: Call<OperationId>,
+  call: OperationContext<OperationId>,
   requestContext: RequestContext,
   { result, endpoint }: { result: unknown; endpoint: Endpoint },
 ): Promise<void> | undefined {
@@ -133,7 +134,7 @@ function textOf(result: unknown): string {
 
 const largeText = bounds.texts.plainAnswerBytes.value
 
-/** Whoever proved nothing counts by their address. */
+/** Anonymous callers are counted by their address. */
 function sendLarge(
   { largeAnswers }: ServerState,
   { response, userName, address }: RequestContext,
@@ -142,8 +143,8 @@ function sendLarge(
   return largeAnswers.run(userName === anonymous ? address : userName, response, answer)
 }
 
-/** Counts what a person is about to do; reading costs nothing. */
-function count({ rates }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
+/** Counts the operation against the caller's rates. Reads are free. */
+function consumeRate({ rates }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
   if (operation === "followEvents") rates.take(userId, "streams")
   else if (operation === "startRun" || operation === "repeatRun") rates.take(userId, "writes", "starts")
   else if (method !== "GET") rates.take(userId, "writes")
@@ -153,7 +154,7 @@ function bodyOptions({ maxBody }: Endpoint, caller: Caller | undefined) {
   return caller ? { maxBytes: maxBody ?? bounds.http.bodyBytes.value } : unproved
 }
 
-/** Of a body that comes before any proof. */
+/** For a body that arrives without credentials. */
 const unproved = { maxBytes: bounds.http.unprovedBodyBytes.value, timeoutMs: bounds.http.unprovedBodyMs.value }
 
 function tooManyConnections(): Failure {
@@ -162,7 +163,7 @@ function tooManyConnections(): Failure {
   })
 }
 
-/** Resolves when the stream has begun, so that nothing of the request is kept while it lasts. */
+/** Resolves when the stream has begun, so that the request can be freed while it lasts. */
 async function sendEvents(requestContext: RequestContext, { open }: EventStream<unknown>): Promise<void> {
   if (requestContext.request.method === "HEAD") return sendStreamHead(requestContext)
   const begin = await open()
@@ -170,57 +171,57 @@ async function sendEvents(requestContext: RequestContext, { open }: EventStream<
 }
 
 /**
- * Who asks; undefined where nobody needs to say. A proof known from before costs no turn of the
- * event loop.
+ * The caller, or undefined if the operation needs none. Cached credentials are resolved without
+ * waiting.
  */
-function callerOf(
+function authenticate(
   services: Services,
   endpoint: Endpoint,
   requestContext: RequestContext,
   session: string | undefined,
 ): Caller | Promise<Caller | undefined> | undefined {
-  if (endpoint.fromLoopback && trustLoopback(services, requestContext, session)) return undefined
+  if (endpoint.fromLoopback && isTrustedLoopback(services, requestContext, session)) return undefined
   const authorization = readAuthorizationHeader(requestContext.request.rawHeaders)
   if (authorization instanceof Refusal) throw authorization
   if (endpoint.permission === "none") return undefined
   return (
     services.identity.authenticateCached(authorization, session, requestContext.address) ??
-    identify(services, requestContext, { authorization, session })
+    authenticateUncached(services, requestContext, { authorization, session })
   )
 }
 
-async function identify(
+async function authenticateUncached(
   services: Services,
   requestContext: RequestContext,
-  proof: { authorization: string | undefined; session: string | undefined },
+  credentials: { authorization: string | undefined; session: string | undefined },
 ): Promise<Caller> {
-  const caller = await services.identity.authenticate(proof.authorization, proof.session, requestContext.address)
+  const caller = await services.identity.authenticate(credentials.authorization, credentials.session, requestContext.address)
   if (caller instanceof Refusal) throw caller
   return caller
 }
 
-/** Who could never do this, whatever the resource, is told so before anything is read. */
+/** Rejects callers who could not do this with any resource, before the body is read. */
 function checkAttainable(caller: Caller, permission: Action): void {
   if (scopedRunId(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
   if (can(caller, permission) === "yes") return
   throw forbidden(caller, permission, { words: "" })
 }
 
-/** Whoever asks from this machine may, whatever proof comes along. */
-function trustLoopback(services: Services, requestContext: RequestContext, session: string | undefined): boolean {
+/** Loopback callers need no credentials. */
+function isTrustedLoopback(services: Services, requestContext: RequestContext, session: string | undefined): boolean {
   if (isFromLoopback(requestContext.request, requestContext.address)) return true
   if (session === undefined && requestContext.request.headers.authorization === undefined)
     services.logger.warn(
       { requestId: requestContext.requestId, address: requestContext.address },
-      "a forwarded request is not taken for one from this machine",
+      "a forwarded request does not count as a loopback request",
     )
   return false
 }
 
-function goneSignal({ response }: RequestContext): AbortSignal {
+function disconnectSignal({ response }: RequestContext): AbortSignal {
   const controller = new AbortController()
-  const gone = () => controller.abort(new DOMException("The caller went away", "AbortError"))
-  if (response.destroyed) gone()
-  else response.once("close", gone)
+  const disconnected = () => controller.abort(new DOMException("The caller went away", "AbortError"))
+  if (response.destroyed) disconnected()
+  else response.once("close", disconnected)
   return controller.signal
 }

@@ -1,12 +1,12 @@
 import type { List } from "#contract"
 import type { EventSink } from "#events"
 
-/** Forms of an answer of type `T` that are not made into JSON at once. */
+/** Forms of an answer of type `T` that are not serialized to JSON at once. */
 export type Rendered<T> = ReadyJson<T> | (T extends List<infer Item> ? LongList<Item> : never) | RenderedStream<T>
 
 type RenderedStream<T> = T extends AsyncIterable<infer Item> ? JsonLines<Item> | EventStream<Item> : never
 
-/** An answer whose JSON was made before. */
+/** An answer that is already serialized. */
 export class ReadyJson<T> {
   readonly text: string
   /** Never set: the type of the answer. */
@@ -17,7 +17,7 @@ export class ReadyJson<T> {
   }
 }
 
-/** A list that is too large to be made at once: its rows are read in slices while they are sent. */
+/** A list that is too large to be read at once. Its rows are read in slices while they are sent. */
 export class LongList<T> {
   /** The members of the answer beside `data`. */
   readonly rest: Omit<List<T>, "data">
@@ -35,7 +35,7 @@ export class LongList<T> {
 export interface JsonLinesOptions {
   /** Whether the head is sent before the first line is there. */
   isLive: boolean
-  /** Cuts the answer off at once, also while its reader takes nothing. */
+  /** Cuts the answer off at once, even while its reader stalls. */
   signal: AbortSignal
 }
 
@@ -50,7 +50,7 @@ export class JsonLines<T> {
   }
 }
 
-/** Events of type `T`, sent until one of the two ends goes away. */
+/** Events of type `T`, sent until either side disconnects. */
 export class EventStream<T> {
   /** Resolves when the first event to send is known, with the function that begins the stream. */
   readonly open: () => Promise<(sink: EventSink) => void>

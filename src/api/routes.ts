@@ -3,12 +3,12 @@ import { withoutAlias } from "./http/request-context.ts"
 import type { Page } from "./pages/page.ts"
 import { pages } from "./pages/pages.ts"
 
-/** What a request is for. */
+/** The operation or page that a request addresses. */
 export type Target = { operation: OperationId } | { page: Page; name: string }
 
 /**
- * Every row of the contract's table, and the pages, at their paths and below the alias. Each path
- * has one spelling, without parameters in it, so a map finds its target; HEAD goes with GET.
+ * The routes of every row of the contract's table and of the pages, also below the alias. Paths
+ * have no parameters, so a map finds the target. HEAD is routed as GET.
  */
 export class Routes {
   /** By path, then by method. */
@@ -26,7 +26,7 @@ export class Routes {
     const methods = this.#paths.get(path) ?? new Map<string, Target>()
     this.#paths.set(path, methods)
     for (const each of method === "GET" ? ["GET", "HEAD"] : [method]) {
-      if (methods.has(each)) throw new Error(`Two operationIds answer ${each} ${path}`)
+      if (methods.has(each)) throw new Error(`Two routes exist for ${each} ${path}`)
       methods.set(each, target)
     }
   }
@@ -35,12 +35,11 @@ export class Routes {
     return this.#paths.get(withoutAlias(path))?.get(method)
   }
 
-  /** Why nothing is found: an unknown path, or a method that the path does not take. */
+  /** The failure for a request without a target: an unknown path, or a wrong method. */
   refusal(method: string, path: string): Failure {
     const methods = this.#paths.get(withoutAlias(path))
-    if (!methods)
-      return new Failure("not_found", `There is no ${JSON.stringify(path.slice(0, 200))} here; /openapi.json lists what there is`)
+    if (!methods) return new Failure("not_found", `There is no ${JSON.stringify(path.slice(0, 200))} here; /openapi.json lists all paths`)
     const allow = [...methods.keys()].join(", ")
-    return new Failure("method_not_allowed", `${path} takes ${allow}; got ${method}`, { headers: { allow } })
+    return new Failure("method_not_allowed", `The method for ${path} must be one of ${allow}; got ${method}`, { headers: { allow } })
   }
 }

@@ -22,7 +22,7 @@ import { urgentServices } from "./urgent.ts"
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
 export interface ApiServer extends AsyncDisposable {
-  /** Accepts requests at all of these addresses; rejects when one is taken. */
+  /** Accepts requests at all of these addresses; rejects if one is in use. */
   listen(addresses: readonly ListenAddress[]): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export function createApi(services: Services): ApiServer {
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new AllowedHosts(services.settings.hostNames)
   const proxies = new TrustedProxies(services.settings.trustedProxies)
-  const listener: Listener = new Listener(take, services.connections)
+  const listener: Listener = new Listener(handle, services.connections)
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.stopPasswordChecks(), { once: true })
   const feed = new EventFeed({
@@ -51,8 +51,8 @@ export function createApi(services: Services): ApiServer {
     urgent: urgentServices(services),
   }
 
-  /** The body is read by the operation, which knows by then who sends it. */
-  function take(request: IncomingMessage, response: ServerResponse): void {
+  /** Does not read the body: the operation does, once the caller is known. */
+  function handle(request: IncomingMessage, response: ServerResponse): void {
     const requestContext = new RequestContext(request, response, proxies)
     void serve(requestContext, routes.find(request.method ?? "", requestContext.path))
   }
@@ -67,7 +67,7 @@ export function createApi(services: Services): ApiServer {
       if ("operation" in target) await runOperation(services, target.operation, requestContext, server)
       else await runPage(services, target.page, requestContext)
     } catch (error) {
-      await refuse(services, requestContext, { error, target, started })
+      await sendRefusal(services, requestContext, { error, target, started })
     }
     accessLog?.note(requestContext, target !== undefined, performance.now() - started)
   }
@@ -75,7 +75,7 @@ export function createApi(services: Services): ApiServer {
   return {
     listen: (addresses) => listener.listen(addresses),
     async [Symbol.asyncDispose]() {
-      // Streams have no end of their own: they would be waited for.
+      // Streams never end by themselves, so closing the listener would wait for them.
       await feed[Symbol.asyncDispose]()
       await listener.close()
     },
@@ -87,24 +87,21 @@ function nameOf(target: Target | undefined): string {
 }
 
 /**
- * The body of a refused request: in general answers follow whole requests, but nobody is waited for
- * who proved nothing.
+ * How the body of a rejected request is drained. The answer waits for the body of an authenticated
+ * caller, but not for that of an anonymous one.
  */
 const drain = { answerBefore: bounds.http.discardedBytes.value, maxBytes: bounds.http.discardedBytes.value }
-const drainUnproved = { answerBefore: bounds.http.unprovedBodyBytes.value, maxBytes: bounds.http.unprovedDiscardedBytes.value }
+const anonymousDrain = { answerBefore: bounds.http.unprovedBodyBytes.value, maxBytes: bounds.http.unprovedDiscardedBytes.value }
 
-/**
- * Sends the refusal; what is the program's own fault is logged, what is about rights is told to the
- * audit.
- */
-async function refuse(
+/** Sends the refusal. Internal errors are logged; refusals about rights are also audited. */
+async function sendRefusal(
   { logger, events }: Services,
   requestContext: RequestContext,
-  what: { error: unknown; target: Target | undefined; started: number },
+  rejected: { error: unknown; target: Target | undefined; started: number },
 ): Promise<void> {
-  const { error, target, started } = what
+  const { error, target, started } = rejected
   const { path, requestId, address, request, response } = requestContext
-  // A caller who went away is told nothing.
+  // The caller disconnected: there is nobody to answer.
   if (response.destroyed && (error as Error).name === "AbortError") return
   const failure = asFailure(error)
   if (failure.code === "internal") logger.error({ err: error, requestId, path }, "a request failed")
@@ -112,7 +109,7 @@ async function refuse(
     events.requestRefused({ userName: requestContext.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
     const timeoutMs = Math.max(0, bounds.http.unprovedBodyMs.value - (performance.now() - started))
-    const options = requestContext.userName === anonymous ? { ...drainUnproved, timeoutMs } : drain
+    const options = requestContext.userName === anonymous ? { ...anonymousDrain, timeoutMs } : drain
     if (!response.headersSent && (await drainBody(request, options))) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target
     if (isOperation || !prefersHtml(request)) sendFailure(response, failure, requestId)

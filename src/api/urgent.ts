@@ -4,25 +4,25 @@ import type { Store } from "#store"
 import type { Services } from "./context.ts"
 
 /**
- * What an administrator needs on a full disk beside deletions: disabling people, and changing
- * limits and members.
+ * The operations beside deletions that an administrator needs on a full disk: disabling people, and
+ * changing limits and members.
  */
 const administrative: ReadonlySet<OperationId> = new Set(["updateUser", "updateGroup"])
 
 /**
- * Whether an operation gets the room that the database keeps back for a full disk: whatever ends or
- * removes something, since it makes room or takes a right back, and what an administrator needs.
- * Nobody can use the room up with it: nothing is removed twice, and nothing is made meanwhile.
+ * Whether an operation may use the reserve of a full disk. Deletions may, since they free space or
+ * revoke a right; so may what an administrator needs. They cannot exhaust the reserve: nothing is
+ * deleted twice, and nothing is created meanwhile.
  */
 export function isUrgent(operation: OperationId, { method, caller }: { method: string; caller: Caller | undefined }): boolean {
   return method === "DELETE" || (caller?.isAdmin === true && administrative.has(operation))
 }
 
-/** The same services with a store all of whose changes are urgent. */
+/** The same services, with a store whose changes are all urgent. */
 export function urgentServices(services: Services): Services {
   const { store } = services
   const change: Store["change"] = (work, options) => store.change(work, { urgent: true, ...options })
-  // The store's own fields are private: everything but `change` is asked of itself.
+  // The store has private fields, so its other methods must run on the store itself.
   const urgent = new Proxy(store, {
     get(target, name) {
       if (name === "change") return change

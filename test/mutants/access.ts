@@ -28,14 +28,10 @@ export const access = [
     [
       [
         "who may not start a project learns what its start would be",
-        'requestOf(services, context, "project:preview")',
+        'toStartRequest(context, "project:preview")',
         'requestOf(services, context, "project:copy" as never)',
       ],
-      [
-        "a token that reads previews nothing",
-        'requestOf(services, context, "project:preview")',
-        'requestOf(services, context, "project:start")',
-      ],
+      ["a token that reads previews nothing", 'toStartRequest(context, "project:preview")', 'toStartRequest(context, "project:start")'],
     ],
   ),
   ...faults(

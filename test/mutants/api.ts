@@ -36,10 +36,10 @@ export const api = [
     ["DELETE passes If-Match over", 'checkMatch(context.header("if-match"), stored as R)\n    const [was]', "const [was]"],
     [
       "who may change may delete",
-      'await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.what })',
-      'await authorizeWithGrants(tx, context.caller, action(kind, "read"), { resource: stored && kind.resource(stored), what: kind.what })',
+      'await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.label })',
+      'await authorizeWithGrants(tx, context.caller, action(kind, "read"), { resource: stored && kind.resource(stored), what: kind.label })',
     ],
-    ["a restoration may give others rights on a directory", "await kind.mayRestore?.(tx, stored)\n", ""],
+    ["a restoration may give others rights on a directory", "await kind.checkRestore?.(tx, stored)\n", ""],
   ]),
   ...faults("src/projects/trust.ts", writing, [
     ["anybody marks something as trusted", "given !== stored && !caller.isAdmin", "given !== stored && caller === undefined"],

@@ -7,13 +7,13 @@ const told = ["test/access/events.test.ts"]
 /** Who is told what happens, and over what. */
 export const events = [
   ...faults("src/api/events/feed-policy.ts", told, [
-    ["who loses sight of a thing is not told", 'to || (was && may(caller, was, "read")) ? "gone"', 'to ? "gone"'],
+    ["who loses sight of a thing is not told", 'to || (was && isAllowed(caller, was, "read")) ? "gone"', 'to ? "gone"'],
     [
       "what is hidden now is told to whoever saw it before",
-      'if (now && may(caller, now, "read"))',
+      'if (now && isAllowed(caller, now, "read"))',
       'if (now && may(caller, was ?? now, "read"))',
     ],
-    ["a project's owner is told why a run ended", 'if (may(caller, run, "details")) return "whole"', 'if (run) return "whole"'],
+    ["a project's owner is told why a run ended", 'if (isAllowed(caller, run, "details")) return "whole"', 'if (run) return "whole"'],
     ["a project's owner is told how far a run is", 'row.event === "run.progress" || ', ""],
     ["what a grant changes is told to everybody", 'if (to && !to.includes(caller.userId)) return "none"', ""],
     ["a grantee is told what others of the same groups are", "if (userId !== undefined) yield userId", ""],

@@ -162,7 +162,7 @@ export const guards = [
     ["refusals of the API are not counted", "else if ([401, 403, 429].includes(failure.status))", "else if (failure.status === 0)"],
   ]),
   ...faults("src/api/pages/pages.ts", refusals, [
-    ["refusals at /open are not counted", "if (run && !may) services", "if (run && may) services"],
+    ["refusals at /open are not counted", "if (run && !allowed) services", "if (run && may) services"],
   ]),
   ...faults("src/gateway/forms/path-form.ts", refusals, [
     ["who asks for a hidden run is not counted", '  auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })\n', ""],

@@ -2,7 +2,7 @@ import { Failure } from "#contract"
 import type { Context, Handlers, Result } from "../context.ts"
 import { EventStream } from "../rendered.ts"
 
-/** The row after which a reader goes on: what it was told last. */
+/** The row after which the stream continues: the last event that the client received. */
 function lastEventId(header: string | undefined): number | undefined {
   if (header === undefined || header === "") return undefined
   const id = Number(header)

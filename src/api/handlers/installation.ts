@@ -32,11 +32,8 @@ function toAuditResponse(row: AuditRow): AuditEntry {
   }
 }
 
-/**
- * The same for everybody, and nobody needs to prove anything for it: made when it is first asked
- * for, and kept.
- */
-function once<Answer>(make: (settings: ApiSettings) => Answer): (services: Pick<Services, "settings">) => Answer {
+/** An answer that is the same for everybody. It is made for the first request, and then cached. */
+function cached<Answer>(make: (settings: ApiSettings) => Answer): (services: Pick<Services, "settings">) => Answer {
   const made = new WeakMap<ApiSettings, Answer>()
   return ({ settings }) => {
     const answer = made.get(settings) ?? make(settings)
@@ -45,8 +42,8 @@ function once<Answer>(make: (settings: ApiSettings) => Answer): (services: Pick<
   }
 }
 
-const describe = once(({ version, baseUrl, memoryUnit }) => new ReadyJson(openApi({ version, baseUrl, memoryUnit })))
-const page = once(docsPage)
+const describe = cached(({ version, baseUrl, memoryUnit }) => new ReadyJson(openApi({ version, baseUrl, memoryUnit })))
+const page = cached(docsPage)
 
 export const installationHandlers = {
   listAudit,
@@ -55,7 +52,7 @@ export const installationHandlers = {
     const checks = await context.services.readiness()
     const ok = Object.values(checks).every((check) => check.ok)
     if (!ok) context.setStatus(503)
-    return { ok, ...(ok ? {} : { msg: "Some part cannot be used: see checks", code: "unavailable" }), checks }
+    return { ok, ...(ok ? {} : { msg: "A part is not available: see checks", code: "unavailable" }), checks }
   },
   openapi: ({ services }: { services: Pick<Services, "settings"> }) => describe(services),
   docs(context) {

@@ -8,7 +8,7 @@ import { cookieHeader, sessionCookie } from "../http/session-cookie.ts"
 import { escapeHtml } from "./html.ts"
 import { messagePage, type Page, type PageRequest, type PageResponse, redirect, staticFile, withParameters } from "./page.ts"
 
-/** The cookie binds a sign-in to the browser that began it. */
+/** The cookie binds a sign-in to the browser that started it. */
 const cookieName = "quayside_oidc"
 
 function requireOpenId({ openId }: Services): OpenIdSignIn {
@@ -39,19 +39,19 @@ function stateCookie({ settings }: Services, value: string | undefined): string 
   return cookieHeader(cookieName, value, { secure: settings.secureCookies, maxAgeSeconds: openIdSignInMs / 1000 })
 }
 
-type Provided = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
+type OpenIdPerson = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
 
 /**
  * Makes a session for the person whom the provider names, and returns its secret. Their account is
  * created or updated in the same transaction.
  */
-async function createSessionFor(services: Services, tx: Change, signIn: { person: Provided; request: PageRequest }): Promise<string> {
+async function createSessionFor(services: Services, tx: Change, signIn: { person: OpenIdPerson; request: PageRequest }): Promise<string> {
   const { identity, events, clock } = services
   const { rules } = requireOpenId(services)
-  const admitted = await provisionAccount(tx, signIn.person, { people: identity.accounts, rules })
-  const { user } = admitted
+  const provisioned = await provisionAccount(tx, signIn.person, { people: identity.accounts, rules })
+  const { user } = provisioned
   const actor = { ...signIn.request.actor, userName: user.userName }
-  await publishAccountChanges(services, tx, { admitted, actor })
+  await publishAccountChanges(services, tx, { provisioned, actor })
   const caller = await impersonate(tx, user, clock.now())
   if (!caller) throw new Refusal("forbidden", `The account with the user name ${user.userName} is disabled`)
   const { secret } = await identity.sessions.create(tx, caller, signIn.request.session)
@@ -59,10 +59,14 @@ async function createSessionFor(services: Services, tx: Change, signIn: { person
   return secret
 }
 
-/** Makes the home of a new person, and publishes all changes of accounts and groups. */
-async function publishAccountChanges(services: Services, tx: Change, { admitted, actor }: { admitted: ProvisionedAccount; actor: Actor }) {
+/** Creates the home of a new person, and publishes all changes of accounts and groups. */
+async function publishAccountChanges(
+  services: Services,
+  tx: Change,
+  { provisioned, actor }: { provisioned: ProvisionedAccount; actor: Actor },
+) {
   const { tree, events } = services
-  const { user, account, isChanged, groups } = admitted
+  const { user, account, isChanged, groups } = provisioned
   const resource = { type: "user", id: user.id } as const
   if (account === "created") {
     await tree.ensureDirectory(`/users/${user.userName}`)
@@ -80,9 +84,9 @@ async function publishAccountChanges(services: Services, tx: Change, { admitted,
 }
 
 /** Turns a refusal into a page with a link to the sign-in, and records it for the audit. */
-async function refusalAsPage(services: Services, request: PageRequest, work: () => Promise<PageResponse>): Promise<PageResponse> {
+async function refusalAsPage(services: Services, request: PageRequest, render: () => Promise<PageResponse>): Promise<PageResponse> {
   try {
-    return await work()
+    return await render()
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     services.events.requestRefused(request.actor, "oidc", { code: error.code })

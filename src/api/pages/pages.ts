@@ -8,12 +8,12 @@ const noSuchRun = messagePage(404, { title: "No such run", text: "There is no su
 
 /** Only for people who may open the run; others do not learn that it exists. */
 function endedRunPage({ state, reason }: RunRow): PageResponse {
-  const text = reason ? `${reason.msg}.` : "It does not run any more."
+  const text = reason ? `${reason.msg}.` : "It is not running any more."
   return messagePage(404, { title: state === "failed" ? "This run failed" : "This run is over", text })
 }
 
 const title = "No address for browsers is free"
-const withToken = "Programs reach the run with a token as ever."
+const withToken = "Programs can still reach the run with a token."
 
 /** A port stays with its first owner, so no port may be left. */
 const noPortPages = {
@@ -23,7 +23,7 @@ const noPortPages = {
   }),
   range: messagePage(503, {
     title,
-    text: `Here each run needs a port of its own, a port stays one person's for ever, and all ports belong to somebody. Ask an administrator to enlarge QUAYSIDE_APPS_PORTS. ${withToken}`,
+    text: `Here each run needs a port of its own, a port stays with its first owner for ever, and none is left. Ask an administrator to enlarge QUAYSIDE_APPS_PORTS. ${withToken}`,
   }),
   blocked: messagePage(503, {
     title,
@@ -41,9 +41,9 @@ const openRun: Page = async (services, request) => {
   if (!caller) return redirect(`/ui/sign-in?next=${encodeURIComponent(`/open?${request.query}`)}`)
   const id = Number(request.query.get("ID") ?? Number.NaN)
   const run = await services.store.runs.get(Number.isSafeInteger(id) ? id : 0)
-  const may = await canOpen(services, caller, run)
-  if (run && !may) services.events.requestRefused({ ...request.actor, userName: caller.userName }, "openRun", { code: "hidden" })
-  if (!run || !may) return noSuchRun
+  const allowed = await canOpen(services, caller, run)
+  if (run && !allowed) services.events.requestRefused({ ...request.actor, userName: caller.userName }, "openRun", { code: "hidden" })
+  if (!run || !allowed) return noSuchRun
   const target = runs.target(id)
   if (!target) return endedRunPage(run)
   const refusal = await gateway.ensureOrigin(target)

@@ -6,15 +6,15 @@ const amounts: readonly LimitName[] = ["MaxMemory", "MaxDisk", "MaxStorage"]
 
 /** Limits of a body, with memory in MiB. */
 export function toStoredLimits(limits: Limits, unit: MemoryUnit, field: string): Limits {
-  return withAmounts(limits, (amount) => toMiB(amount, unit, field))
+  return convertAmounts(limits, (amount) => toMiB(amount, unit, field))
 }
 
 /** Limits as they are answered. */
 export function toLimitsResponse<L extends Limits>(limits: L, unit: MemoryUnit): L {
-  return withAmounts(limits, (amount) => fromMiB(amount, unit))
+  return convertAmounts(limits, (amount) => fromMiB(amount, unit))
 }
 
-function withAmounts<L extends Limits>(limits: L, convert: (amount: number) => number): L {
+function convertAmounts<L extends Limits>(limits: L, convert: (amount: number) => number): L {
   const result: Limits = { ...limits }
   for (const name of amounts) if (typeof result[name] === "number") result[name] = convert(result[name])
   return result as L

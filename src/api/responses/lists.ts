@@ -10,11 +10,12 @@ export function toListResponse<Row, T>(found: Page<Row>, request: PageRequest, d
   return { data, page: request.page, pageCount: Math.ceil(found.total / request.pageSize), pageSize: request.pageSize }
 }
 
-/** The words of a `q`; undefined where it asks for nothing. */
+/** The words of a `q`, or undefined if it has none. */
 export function splitWords(q: string | undefined): string[] | undefined {
   const words = [...new Set((q ?? "").split(/\s+/).filter((word) => word !== ""))]
-  const most = bounds.texts.searchWords.value
-  if (words.length > most) throw new Failure("invalid", `q may hold ${most} different words at most; got ${words.length}`, { field: "q" })
+  const maxWords = bounds.texts.searchWords.value
+  if (words.length > maxWords)
+    throw new Failure("invalid", `q may hold ${maxWords} different words at most; got ${words.length}`, { field: "q" })
   return words.length === 0 ? undefined : words
 }
 
@@ -22,6 +23,11 @@ export function toTimestamp(time: number): string
 export function toTimestamp(time: number | null): string | null
 export function toTimestamp(time: number | null): string | null {
   return time === null ? null : rfc3339(time)
+}
+
+/** The fields that every stored object has. */
+export function toCommonFields(row: { id: number; createdAt: number; updatedAt: number; deletedAt: number | null }) {
+  return { ID: row.id, CreatedAt: toTimestamp(row.createdAt), UpdatedAt: toTimestamp(row.updatedAt), DeletedAt: toTimestamp(row.deletedAt) }
 }
 
 const sortColumns: Readonly<Record<string, "id" | "createdAt" | "updatedAt" | "name">> = {

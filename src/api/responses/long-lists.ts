@@ -4,9 +4,9 @@ import { LongList } from "../rendered.ts"
 import { toListResponse } from "./lists.ts"
 import type { OutlineResponses } from "./resources.ts"
 
-const maxAtOnce = bounds.texts.plainAnswerBytes.value
+const maxPlainBytes = bounds.texts.plainAnswerBytes.value
 
-/** How a list is answered: at once where it is small, else row by row. */
+/** A page of a list. A small one is sent at once, a large one in slices. */
 export interface FoundPage<Row, A> {
   found: Page<Row>
   page: PageRequest
@@ -21,8 +21,8 @@ export async function toListResult<Row extends { id: number }, A extends object>
   listing: FoundPage<Row, A>,
 ): Promise<List<A> | LongList<A>> {
   const { found, page, draft, read } = listing
-  const isSmall = draft.bytes.reduce((sum, bytes) => sum + bytes, 0) <= maxAtOnce
-  if (isSmall && !draft.isCut) return toListResponse(found, page, draft.answers)
+  const isSmall = draft.bytes.reduce((sum, bytes) => sum + bytes, 0) <= maxPlainBytes
+  if (isSmall && !draft.isCut) return toListResponse(found, page, draft.responses)
   const ids = found.rows.map(({ id }) => id)
   if (isSmall) return toListResponse(found, page, await inOrder(ids, read))
   const { data: _none, ...rest } = toListResponse(found, page, [])
@@ -35,10 +35,7 @@ async function inOrder<A>(ids: readonly number[], read: FoundPage<unknown, A>["r
   return ids.map((id) => answers.get(id)).filter((answer) => answer !== undefined)
 }
 
-/**
- * IDs in order, so many in each slice that its answers are few bytes; a large row is a slice of its
- * own.
- */
+/** The IDs in order, in slices with few bytes of answers. A large row is a slice of its own. */
 function slicesOf(ids: readonly number[], bytes: readonly number[]): number[][] {
   const slices: number[][] = []
   let room = 0

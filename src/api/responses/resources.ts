@@ -1,13 +1,9 @@
 import { type Action, type Caller, can, dataResource, imageResource, loadGrants, type Resource } from "#access"
 import type { Data, DataPart, Image, ImagePart, Project, ProjectData } from "#contract"
 import type { DataRow, ImageRow, LinkOutline, LinkRow, Outlines, ProjectRow, Reads } from "#store"
-import { toTimestamp } from "./lists.ts"
+import { toCommonFields, toTimestamp } from "./lists.ts"
 
-function toStamps(row: { id: number; createdAt: number; updatedAt: number; deletedAt: number | null }) {
-  return { ID: row.id, CreatedAt: toTimestamp(row.createdAt), UpdatedAt: toTimestamp(row.updatedAt), DeletedAt: toTimestamp(row.deletedAt) }
-}
-
-/** Written out rather than put together: lists are made of these. */
+/** Written out, since spreading objects is slow and lists are made of these. */
 export function toImageResponse(row: ImageRow): Image {
   return {
     ID: row.id,
@@ -47,37 +43,37 @@ function withoutDoc<T extends { Doc: string }>({ Doc: _doc, ...rest }: T): Omit<
   return rest
 }
 
-/** Those that the caller may see inside another object, as such objects show them. */
+/** The parts of another object that the caller may see, without their `Doc`. */
 async function visibleParts<Row extends { id: number }, Part extends { ID: number; Doc: string }>(
   reads: Pick<Reads, "grants">,
   caller: Caller,
-  made: { rows: readonly Row[]; action: Action; resource: (row: Row) => Resource; answer: (row: Row) => Part },
+  parts: { rows: readonly Row[]; action: Action; resource: (row: Row) => Resource; toResponse: (row: Row) => Part },
 ): Promise<Map<number, Omit<Part, "Doc">>> {
-  const { rows, action } = made
-  const resources = await loadGrants(reads, caller, { actions: [action], resources: rows.map((row) => made.resource(row)) })
+  const { rows, action } = parts
+  const resources = await loadGrants(reads, caller, { actions: [action], resources: rows.map((row) => parts.resource(row)) })
   const seen = rows.filter((_, i) => can(caller, action, resources[i] as Resource) === "yes")
-  return new Map(seen.map((row) => [row.id, withoutDoc(made.answer(row))]))
+  return new Map(seen.map((row) => [row.id, withoutDoc(parts.toResponse(row))]))
 }
 
-const imageParts = { action: "image:refer", resource: (row: ImageRow) => imageResource(row), answer: toImageResponse } as const
-const dataParts = { action: "data:refer", resource: (row: DataRow) => dataResource(row), answer: toDataResponse } as const
+const imageParts = { action: "image:refer", resource: (row: ImageRow) => imageResource(row), toResponse: toImageResponse } as const
+const dataParts = { action: "data:refer", resource: (row: DataRow) => dataResource(row), toResponse: toDataResponse } as const
 
-/**
- * Answers of rows of which long texts may be missing, and about how many bytes each whole answer
- * has.
- */
+/** Answers in which long texts may be missing, with the approximate bytes of each whole answer. */
 export interface OutlineResponses<A> {
-  answers: A[]
+  responses: A[]
   bytes: number[]
   /** Whether a text is missing in any of the answers. */
   isCut: boolean
 }
 
-/** What the names, times and flags of one object take in an answer, about. */
+/** The approximate size of one object's names, times and flags in an answer. */
 const baseBytes = 600
 
-export function toOutlineResponses<Row, A>({ rows, bytes, isCut = false }: Outlines<Row>, answer: (row: Row) => A): OutlineResponses<A> {
-  return { answers: rows.map(answer), bytes: rows.map((_, i) => baseBytes + (bytes?.[i] ?? 0)), isCut }
+export function toOutlineResponses<Row, A>(
+  { rows, bytes, isCut = false }: Outlines<Row>,
+  toResponse: (row: Row) => A,
+): OutlineResponses<A> {
+  return { responses: rows.map(toResponse), bytes: rows.map((_, i) => baseBytes + (bytes?.[i] ?? 0)), isCut }
 }
 
 type ProjectReads = Pick<Reads, "images" | "data" | "projects" | "runs" | "grants">
@@ -99,7 +95,7 @@ export async function toProjectResponses(reads: ProjectReads, caller: Caller, ro
     images: async (ids) => ({ rows: await images.parts(ids) }),
     data: async (ids) => ({ rows: await data.parts(ids) }),
   }
-  return (await addProjectParts(reads, caller, { found: { rows: [...rows] }, partReads: whole })).answers
+  return (await addProjectParts(reads, caller, { found: { rows: [...rows] }, partReads: whole })).responses
 }
 
 /** The same for a page, without long texts: as many queries. */
@@ -119,7 +115,7 @@ async function addProjectParts(
   { found, partReads }: { found: Outlines<ProjectRow>; partReads: PartReads },
 ): Promise<OutlineResponses<Project>> {
   const { rows } = found
-  if (rows.length === 0) return { answers: [], bytes: [], isCut: false }
+  if (rows.length === 0) return { responses: [], bytes: [], isCut: false }
   const ids = rows.map((row) => row.id)
   const links = await partReads.links(ids)
   const foundImages = await partReads.images([...new Set(rows.map((row) => row.imageId))])
@@ -128,7 +124,7 @@ async function addProjectParts(
   const data: Map<number, DataPart> = await visibleParts(reads, caller, { rows: foundData.rows, ...dataParts })
   const running = new Set(await reads.runs.readyProjects(caller.userId, ids))
   const linksOf = Map.groupBy(links, (link) => link.projectId)
-  const answers = rows.map((row) => {
+  const responses = rows.map((row) => {
     const train = (linksOf.get(row.id) ?? []).map(
       (link): ProjectData => ({ ProjectID: row.id, Data: data.get(link.dataId) ?? { ID: link.dataId }, MountPath: link.mountPath }),
     )
@@ -141,7 +137,7 @@ async function addProjectParts(
     return baseBytes + (found.bytes?.[i] ?? 0) + baseBytes / 2 + (imageBytes.get(row.imageId) ?? 0) + ofLinks
   })
   const isCut = [found.isCut, foundImages.isCut, foundData.isCut].includes(true) || links.some((link) => link.isCut)
-  return { answers, bytes, isCut }
+  return { responses, bytes, isCut }
 }
 
 function bytesById({ rows, bytes }: Outlines<{ id: number }>): Map<number, number> {
@@ -150,7 +146,7 @@ function bytesById({ rows, bytes }: Outlines<{ id: number }>): Map<number, numbe
 
 function toProjectResponse(row: ProjectRow, parts: { image: ImagePart; train: ProjectData[]; running: boolean }): Project {
   return {
-    ...toStamps(row),
+    ...toCommonFields(row),
     ProjectName: row.projectName,
     UserName: row.userName,
     GroupName: row.groupName,

@@ -8,7 +8,7 @@ import { type OutlineResponses, toProjectOutlines, toProjectResponses } from "./
 
 /** Runs as this caller sees them, with their projects. */
 export async function toRunResponses(services: Services, caller: Caller, rows: readonly RunRow[]): Promise<RunningProject[]> {
-  return (await addProjects(services, caller, { found: { rows: [...rows] }, isWhole: true })).answers
+  return (await addProjects(services, caller, { found: { rows: [...rows] }, isWhole: true })).responses
 }
 
 /** One run as this caller sees it. */
@@ -29,33 +29,33 @@ async function addProjects(
   { found, isWhole }: { found: Outlines<RunRow>; isWhole: boolean },
 ): Promise<OutlineResponses<RunningProject>> {
   const { rows } = found
-  if (rows.length === 0) return { answers: [], bytes: [], isCut: false }
+  if (rows.length === 0) return { responses: [], bytes: [], isCut: false }
   const { store } = services
   const ids = [...new Set(rows.map((row) => row.projectId))]
   const foundProjects = isWhole ? { rows: await store.projects.getMany(ids) } : await store.projects.outlines(ids)
   const projects = new Map(foundProjects.rows.map((row) => [row.id, row]))
   const drafts = await toVisibleProjects(services, caller, { found: foundProjects, isWhole })
-  const answers = new Map(drafts.answers.map((project) => [project.ID, project]))
-  const projectBytes = new Map(drafts.answers.map((project, i) => [project.ID, drafts.bytes[i] ?? 0]))
+  const projectResponses = new Map(drafts.responses.map((project) => [project.ID, project]))
+  const projectBytes = new Map(drafts.responses.map((project, i) => [project.ID, drafts.bytes[i] ?? 0]))
   const resources = await loadGrants(store, caller, {
     actions: ["run:details", "run:open", "run:logs"],
     resources: rows.map((row) => runResource(row, projects.get(row.projectId)?.userId)),
   })
-  const whole = rows.map((row, i) => {
-    const project = answers.get(row.projectId) ?? { ID: row.projectId }
+  const responses = rows.map((row, i) => {
+    const project = projectResponses.get(row.projectId) ?? { ID: row.projectId }
     const resource = resources[i] as Resource
     return can(caller, "run:details", resource) === "yes"
       ? toWholeRun(services, caller, { row, project, resource })
       : toOutlinedRun(row, project)
   })
   const bytes = rows.map((row, i) => runBytes + (found.bytes?.[i] ?? 0) + (projectBytes.get(row.projectId) ?? 0))
-  return { answers: whole, bytes, isCut: drafts.isCut }
+  return { responses, bytes, isCut: drafts.isCut }
 }
 
-/** What the fields of a run itself take in an answer, about. */
+/** The approximate size of a run's own fields in an answer. */
 const runBytes = 800
 
-/** Those of these projects that the caller may see inside of runs. */
+/** The projects that the caller may see inside runs. */
 async function toVisibleProjects(
   { store }: Services,
   caller: Caller,
@@ -67,7 +67,7 @@ async function toVisibleProjects(
   })
   const isSeen = resources.map((resource) => can(caller, "project:refer", resource) === "yes")
   const rows = found.rows.filter((_, i) => isSeen[i])
-  if (isWhole) return { answers: await toProjectResponses(store, caller, rows), bytes: [], isCut: false }
+  if (isWhole) return { responses: await toProjectResponses(store, caller, rows), bytes: [], isCut: false }
   const bytes = found.bytes?.filter((_, i) => isSeen[i])
   return toProjectOutlines(store, caller, { rows, isCut: found.isCut ?? false, ...(bytes ? { bytes } : {}) })
 }
@@ -75,10 +75,10 @@ async function toVisibleProjects(
 function toWholeRun(
   services: Services,
   caller: Caller,
-  told: { row: RunRow; project: Project | { ID: number }; resource: ReturnType<typeof runResource> },
+  shown: { row: RunRow; project: Project | { ID: number }; resource: ReturnType<typeof runResource> },
 ): RunningProject {
   const { runs, gateway, settings } = services
-  const { row, project, resource } = told
+  const { row, project, resource } = shown
   const mayOpen = row.state === "ready" && can(caller, "run:open", resource) === "yes"
   const mayReadLogs = can(caller, "run:logs", resource) === "yes"
   const reason = row.reason && (mayReadLogs ? row.reason : withoutLog(row.reason))
@@ -113,7 +113,7 @@ function withoutLog({ logTail: _hidden, ...reason }: Reason): Reason {
   return reason
 }
 
-/** What the owner of a project learns of a run of it by somebody else. */
+/** A run as the project's owner sees it if somebody else started it. */
 function toOutlinedRun(row: RunRow, project: Project | { ID: number }): RunningProject {
   return {
     ID: row.id,

@@ -5,15 +5,15 @@ import type { GroupRow, Reads } from "#store"
 import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
-import { listFilter, toStamps } from "../../responses/accounts.ts"
+import { toListFilter } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
-import { toListResponse, toPageRequest } from "../../responses/lists.ts"
+import { toCommonFields, toListResponse, toPageRequest } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
 
 async function toGroupResponse({ store, settings }: Services, row: GroupRow): Promise<Group> {
   const members = await store.groups.members(row.id)
   return {
-    ...toStamps(row),
+    ...toCommonFields(row),
     GroupName: row.groupName,
     Comment: row.comment,
     Members: members,
@@ -22,12 +22,12 @@ async function toGroupResponse({ store, settings }: Services, row: GroupRow): Pr
   }
 }
 
-async function memberIds(reads: Pick<Reads, "users">, names: readonly string[]): Promise<number[]> {
+async function resolveMembers(reads: Pick<Reads, "users">, names: readonly string[]): Promise<number[]> {
   const ids: number[] = []
   for (const name of new Set(names)) {
     const user = await reads.users.byName(name)
     if (!user || user.deletedAt !== null)
-      throw new Failure("invalid", `Members names ${JSON.stringify(name.slice(0, 64))}, who does not exist`, { field: "Members" })
+      throw new Failure("invalid", `Members must name people who exist; got ${JSON.stringify(name.slice(0, 64))}`, { field: "Members" })
     ids.push(user.id)
   }
   return ids
@@ -39,20 +39,22 @@ async function createGroup(context: Context<"createGroup">): Promise<Result<"cre
   const values = context.body
   const row = await services.store.change(async (tx) => {
     if (await tx.groups.byName(values.GroupName)) {
-      throw new Failure("conflict", `The name ${values.GroupName} is or was a group's; another one is wanted`, { field: "GroupName" })
+      throw new Failure("conflict", `The name ${values.GroupName} is or was the name of a group: choose another one`, {
+        field: "GroupName",
+      })
     }
     const made = await tx.groups.insert({
       groupName: values.GroupName,
       comment: values.Comment,
-      ...limitsIn(services, values),
+      ...toLimitColumns(services, values),
     })
-    const members = await memberIds(tx, values.Members)
+    const members = await resolveMembers(tx, values.Members)
     await tx.groups.setMembers(made.id, members)
     await publishGroupChange(services, tx, context, { verb: "created", row: made, before: [], after: members })
     return made
   })
   context.server.objectLimits.reset()
-  return oneGroup(services, context, row)
+  return respondWithGroup(context, row)
 }
 
 /** Throws if a total names a duration: durations are per run, and cannot be shared. */
@@ -61,7 +63,7 @@ function checkTotals(totals: Limits): void {
   if (given) throw new Failure("invalid", `TotalLimits must be amounts; ${given} is for each member, in Limits`, { field: "TotalLimits" })
 }
 
-function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ settings }: Services, given: Given) {
+function toLimitColumns<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ settings }: Services, given: Given) {
   const { Limits, TotalLimits } = given
   const unit = settings.memoryUnit
   if (TotalLimits) checkTotals(TotalLimits)
@@ -72,9 +74,9 @@ function limitsIn<Given extends { Limits?: Limits; TotalLimits?: Limits }>({ set
   }
 }
 
-async function oneGroup(services: Services, context: Pick<HandlerContext, "setHeader">, row: GroupRow): Promise<Group> {
+async function respondWithGroup(context: Pick<HandlerContext, "services" | "setHeader">, row: GroupRow): Promise<Group> {
   context.setHeader("etag", etagOf(row))
-  return toGroupResponse(services, row)
+  return toGroupResponse(context.services, row)
 }
 
 async function updateGroup(context: Context<"updateGroup">): Promise<Result<"updateGroup">> {
@@ -89,14 +91,14 @@ async function updateGroup(context: Context<"updateGroup">): Promise<Result<"upd
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)
       throw new Failure("invalid", "GroupName never changes", { field: "GroupName" })
     const before = await memberIdsOf(tx, id)
-    const after = given.Members === undefined ? before : await memberIds(tx, given.Members)
+    const after = given.Members === undefined ? before : await resolveMembers(tx, given.Members)
     if (given.Members !== undefined) await tx.groups.setMembers(id, after)
-    const changed = await tx.groups.update(id, omitUndefined({ comment: given.Comment, ...limitsIn(services, given) }))
+    const changed = await tx.groups.update(id, omitUndefined({ comment: given.Comment, ...toLimitColumns(services, given) }))
     await publishGroupChange(services, tx, context, { verb: "updated", row: group, before, after })
     return changed as GroupRow
   })
   context.server.objectLimits.reset()
-  return oneGroup(services, context, row)
+  return respondWithGroup(context, row)
 }
 
 async function deleteGroup(context: Context<"deleteGroup">): Promise<Result<"deleteGroup">> {
@@ -107,7 +109,7 @@ async function deleteGroup(context: Context<"deleteGroup">): Promise<Result<"del
     authorize(context.caller, "group:delete", { resource: stored && groupResource(stored), what: "group" })
     checkMatch(context.header("if-match"), stored as GroupRow)
     const before = await memberIdsOf(tx, id)
-    // What the group was granted goes with it, so its members are told first.
+    // Published first: deleting the group removes its grants, by which the members are found.
     await publishGroupChange(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
     await tx.groups.setDeleted(id, true)
   })
@@ -121,14 +123,14 @@ async function readGroup(context: Context<"readGroup">): Promise<Result<"readGro
   const row = ID !== undefined ? await services.store.groups.get(ID) : await services.store.groups.byName(GroupName as string)
   const fits = row && (GroupName === undefined || row.groupName === GroupName)
   authorize(context.caller, "group:read", { resource: fits ? groupResource(row) : undefined, what: "group" })
-  return oneGroup(services, context, row as GroupRow)
+  return respondWithGroup(context, row as GroupRow)
 }
 
 async function listGroups(context: Context<"listGroups">): Promise<Result<"listGroups">> {
   const { services } = context
   const { query, caller } = context
   const page = toPageRequest(query)
-  const filter = listFilter<GroupRow>(query, query.GroupName === undefined ? {} : { groupName: query.GroupName })
+  const filter = toListFilter<GroupRow>(query, query.GroupName === undefined ? {} : { groupName: query.GroupName })
   const found = await services.store.groups.list({ ...filter, ...(caller.isAdmin ? {} : { memberId: caller.userId }) }, page)
   return toListResponse(found, page, await Promise.all(found.rows.map((row) => toGroupResponse(services, row))))
 }

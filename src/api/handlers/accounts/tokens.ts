@@ -17,8 +17,8 @@ function toTokenResponse(row: TokenRow): Token {
   }
 }
 
-/** A token never changes. */
-const tagged = (id: number) => ({ id, version: 1, updatedAt: 0 })
+/** A token never changes, so its version is always 1. */
+const toTagged = (id: number) => ({ id, version: 1, updatedAt: 0 })
 
 async function createToken(context: Context<"createToken">): Promise<Result<"createToken">> {
   const { services } = context
@@ -30,7 +30,7 @@ async function createToken(context: Context<"createToken">): Promise<Result<"cre
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "token", id: made.row.id } })
     return made
   })
-  context.setHeader("etag", etagOf(tagged(row.id)))
+  context.setHeader("etag", etagOf(toTagged(row.id)))
   return { ...toTokenResponse(row), Token: token }
 }
 
@@ -46,7 +46,7 @@ async function deleteToken(context: Context<"deleteToken">): Promise<Result<"del
   const id = requireId(context)
   await services.store.change(async (tx) => {
     const was = tokenResource(await services.identity.tokens.delete(tx, context.caller, id))
-    checkMatch(context.header("if-match"), tagged(id))
+    checkMatch(context.header("if-match"), toTagged(id))
     const resource = { type: "token", id } as const
     await services.events.changed(tx, context.actor, { verb: "deleted", resource, was, people: [context.caller.userId] })
   })

@@ -5,14 +5,14 @@ import type { UserRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
-import { listFilter, toStamps } from "../../responses/accounts.ts"
+import { toListFilter } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
-import { toListResponse, toPageRequest } from "../../responses/lists.ts"
+import { toCommonFields, toListResponse, toPageRequest } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
 
 function toUserResponse({ settings }: Services, row: UserRow): User {
   return {
-    ...toStamps(row),
+    ...toCommonFields(row),
     UserName: row.userName,
     Email: row.email,
     Comment: row.comment,
@@ -161,7 +161,7 @@ async function listUsers(context: Context<"listUsers">): Promise<Result<"listUse
   const { services } = context
   const { query } = context
   const page = toPageRequest(query)
-  const found = await services.store.users.list(listFilter(query, query.UserName === undefined ? {} : { userName: query.UserName }), page)
+  const found = await services.store.users.list(toListFilter(query, query.UserName === undefined ? {} : { userName: query.UserName }), page)
   return toListResponse(
     found,
     page,

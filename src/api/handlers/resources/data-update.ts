@@ -10,7 +10,7 @@ import { update } from "./owned-resource.ts"
 
 type Given = Partial<BodyValues<typeof dataFields>>
 
-/** Changes a dataset. One that an administrator transfers moves with its directory. */
+/** Changes a dataset. If an administrator transfers it, its directory moves with it. */
 async function updateData(context: Context<"updateData">): Promise<Result<"updateData">> {
   const { services, caller, body } = context
   const row = await services.store.data.get(body.ID)
@@ -23,8 +23,8 @@ async function updateData(context: Context<"updateData">): Promise<Result<"updat
 }
 
 /**
- * Whether a body gives the dataset with its directory to somebody else. A body that names a
- * directory, even the same one, leaves the files in place.
+ * Whether a body transfers the dataset together with its directory. If it names a directory, even
+ * the same one, the files stay in place.
  */
 function movesDirectory(caller: Caller, row: DataRow, given: Given): boolean {
   if (!given.UserName || given.UserName === row.userName || can(caller, "data:handOver", dataResource(row)) !== "yes") return false
@@ -34,7 +34,7 @@ function movesDirectory(caller: Caller, row: DataRow, given: Given): boolean {
 function withMove(moved: MovedDataset): typeof data {
   return {
     ...data,
-    change: (tx, context, what) => moved.complete(tx, what.row, () => data.change(tx, context, what)),
+    change: (tx, context, change) => moved.complete(tx, change.row, () => data.change(tx, context, change)),
   }
 }
 

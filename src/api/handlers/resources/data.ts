@@ -16,15 +16,15 @@ import { list, type ResourceDefinition, readById, remove, respondWithOne, restor
 
 export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
   type: "data",
-  what: "dataset",
+  label: "dataset",
   published: "isPublished",
   name: "name",
   columns: {},
   reads: (reads) => reads.data,
   writes: (tx) => tx.data,
   resource: (row) => dataResource(row),
-  answers: async (_context, rows) => rows.map(toDataResponse),
-  draft: async (_context, found) => toOutlineResponses(found, toDataResponse),
+  toResponses: async (_context, rows) => rows.map(toDataResponse),
+  toOutlines: async (_context, found) => toOutlineResponses(found, toDataResponse),
   stored: toDataResponse,
   async change(tx, { services, caller }, { row, given }) {
     const resource = dataResource(row)
@@ -39,7 +39,7 @@ export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
     const { name, comment, doc, accessInfo, isPublished, type, userId } = next
     return { name, comment, doc, accessInfo, isPublished, type, userId }
   },
-  mayRestore: (tx, row) => checkSharedDirectory(tx, row),
+  checkRestore: (tx, row) => checkSharedDirectory(tx, row),
 }
 
 function columnsOf(given: Partial<BodyValues<typeof dataFields>>) {

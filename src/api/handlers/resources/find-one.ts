@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises"
+import { setImmediate as yieldToOthers } from "node:timers/promises"
 import { notFound } from "#access"
 import { Failure } from "#contract"
 import type { Page, PageRequest } from "#store"
@@ -14,30 +14,29 @@ export const timeInResponse = { toColumn: toTime }
 
 export interface FindOptions<Row, Answer> {
   /** The word in messages. */
-  what: string
+  label: string
   columns: Columns
   list(where: Record<string, unknown>, page: PageRequest): Promise<Page<Row>>
-  /** Long texts may be missing in them: these are compared in the store. */
-  answer(found: Page<Row>): Promise<Answer[]>
+  /** Long texts may be missing in the answers. They are compared in the store. */
+  toResponses(found: Page<Row>): Promise<Answer[]>
   /**
-   * Runs what may go through everything that the caller sees: few such reads at once for each
-   * person.
+   * Limits how many searches of one person run at once. A search may read everything that they see.
    */
   scan<T>(work: () => Promise<T>): Promise<T>
 }
 
 /**
- * The one object that the given fields pick: none is 404, several are 409. Fields that the store
- * keeps are compared there; what is computed, or shown to some only, is compared on the answers,
- * which costs what it costs: nobody finds a resource by a value that they are not shown.
+ * The only object with the given fields. None is 404, and several are 409. Stored fields are
+ * compared in the store. Fields that are computed, or hidden from some callers, are compared on the
+ * answers, so that nobody finds a resource by a value that they may not see.
  */
 export async function findOne<Row, Answer extends object>(
   query: Readonly<Record<string, unknown>>,
-  finding: FindOptions<Row, Answer>,
+  options: FindOptions<Row, Answer>,
 ): Promise<{ row: Row; answer: Answer }> {
-  const { what, columns, scan } = finding
+  const { label, columns, scan } = options
   if (Object.keys(query).length === 0)
-    throw new Failure("invalid", `ID, or other fields that pick exactly one ${what}, are needed`, { field: "ID" })
+    throw new Failure("invalid", `ID, or other fields that pick exactly one ${label}, are needed`, { field: "ID" })
   const where: Record<string, unknown> = {}
   const computed: [name: string, value: unknown, toColumn: (value: unknown) => unknown][] = []
   for (const [name, value] of Object.entries(query)) {
@@ -47,10 +46,10 @@ export async function findOne<Row, Answer extends object>(
   }
   const fits = (answer: Answer) =>
     computed.every(([name, value, toColumn]) => toColumn((answer as Record<string, unknown>)[name]) === value)
-  const search = () => searchFor(finding, { where, pageSize: computed.length === 0 ? 2 : 200, fits })
+  const search = () => searchFor(options, { where, pageSize: computed.length === 0 ? 2 : 200, fits })
   const found = await (computed.length === 0 ? search() : scan(search))
-  if (found.length > 1) throw new Failure("conflict", `Several ${what}s have these fields: add others, or read one by ID`)
-  if (!found[0]) throw notFound(what)
+  if (found.length > 1) throw new Failure("conflict", `Several ${label}s have these fields: add others, or read one by ID`)
+  if (!found[0]) throw notFound(label)
   return found[0]
 }
 
@@ -62,18 +61,18 @@ interface Search<Answer> {
 
 /** The matching objects; if there are several, at least two of them. */
 async function searchFor<Row, Answer extends object>(
-  finding: FindOptions<Row, Answer>,
+  options: FindOptions<Row, Answer>,
   { where, pageSize, fits }: Search<Answer>,
 ): Promise<{ row: Row; answer: Answer }[]> {
   const found: { row: Row; answer: Answer }[] = []
   for (let page = 1; ; page += 1) {
-    const list = await finding.list(where, { page, pageSize })
-    const answers = await finding.answer(list)
+    const list = await options.list(where, { page, pageSize })
+    const answers = await options.toResponses(list)
     answers.forEach((answer, i) => {
       if (fits(answer)) found.push({ row: list.rows[i] as Row, answer })
     })
     if (found.length > 1 || page * pageSize >= list.total) return found
-    // Others have their turn between slices: this may go through everything that the caller sees.
-    await turn()
+    // A search may read everything that the caller sees, so other requests run between its pages.
+    await yieldToOthers()
   }
 }

@@ -20,7 +20,7 @@ export function checkImageReference({ services, caller }: Pick<HandlerContext, "
 
 type ImageContext = Context<"checkImage" | "pullImage">
 
-async function wanted(context: ImageContext, action: Action): Promise<ImageRequest> {
+async function toImageRequest(context: ImageContext, action: Action): Promise<ImageRequest> {
   const { services } = context
   const image = await services.store.images.get(requireId(context))
   await authorizeWithGrants(services.store, context.caller, action, { resource: image && imageResource(image), what: "image" })
@@ -28,18 +28,18 @@ async function wanted(context: ImageContext, action: Action): Promise<ImageReque
 }
 
 async function checkImage(context: Context<"checkImage">): Promise<Result<"checkImage">> {
-  const asked = await wanted(context, "image:check")
-  return toCheckResponse(asked, await context.services.images.state(asked).catch((error: unknown) => refuse(context, error)))
+  const request = await toImageRequest(context, "image:check")
+  return toCheckResponse(request, await context.services.images.state(request).catch((error: unknown) => refuse(context, error)))
 }
 
 /** The pull continues when the caller leaves; only the waiting ends. */
 async function pullImage(context: Context<"pullImage">): Promise<Result<"pullImage">> {
   const { services } = context
-  const asked = await wanted(context, "image:pull")
-  const pulling = services.images.pull(asked, context.actor)
+  const request = await toImageRequest(context, "image:pull")
+  const pulling = services.images.pull(request, context.actor)
   try {
     if (!respondsAsync(context)) await abortable(pulling, context.signal)
-    return toCheckResponse(asked, await services.images.state(asked))
+    return toCheckResponse(request, await services.images.state(request))
   } catch (error) {
     return refuse(context, error)
   }

@@ -20,7 +20,7 @@ import { list, type ResourceDefinition, read, remove, respondWithOne, restore, u
 
 export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   type: "image",
-  what: "image",
+  label: "image",
   published: "isPublished",
   name: "name",
   columns: {
@@ -42,8 +42,8 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   reads: (reads) => reads.images,
   writes: (tx) => tx.images,
   resource: (row) => imageResource(row),
-  answers: async (_context, rows) => rows.map(toImageResponse),
-  draft: async (_context, found) => toOutlineResponses(found, toImageResponse),
+  toResponses: async (_context, rows) => rows.map(toImageResponse),
+  toOutlines: async (_context, found) => toOutlineResponses(found, toImageResponse),
   stored: toImageResponse,
   async change(tx, context, { row, given }) {
     const { caller } = context

@@ -23,25 +23,25 @@ interface Row {
 export interface ResourceDefinition<R extends Row, A extends object, F extends Fields> {
   readonly type: "image" | "data" | "project"
   /** The word in messages. */
-  readonly what: string
+  readonly label: string
   readonly columns: Columns
   readonly published: "isPublished" | "isPublic"
   readonly name: "name" | "projectName"
   reads(reads: Reads): ResourceReads<R>
   writes(tx: Change): Writes<R>
   resource(row: R): Resource
-  /** Of whole rows. */
-  answers(context: HandlerContext, rows: R[]): Promise<A[]>
-  /** Of rows as lists read them. */
-  draft(context: HandlerContext, found: Outlines<R>): Promise<OutlineResponses<A>>
+  /** The answers for whole rows. */
+  toResponses(context: HandlerContext, rows: R[]): Promise<A[]>
+  /** The answers for rows as lists read them, perhaps without long texts. */
+  toOutlines(context: HandlerContext, found: Outlines<R>): Promise<OutlineResponses<A>>
   /** The stored texts, which a body may repeat unchecked. */
   stored(row: R): Partial<AnswerValues<F>>
-  /** Turns a body into the row's new fields; may write what belongs to the row. */
-  change(tx: Change, context: HandlerContext, what: { row: R; given: Partial<BodyValues<F>> }): Promise<RowChanges<R>>
-  /** Does what else follows from a change, in its transaction. */
+  /** Turns a body into the row's new fields. May write rows that belong to it, such as links. */
+  change(tx: Change, context: HandlerContext, update: { row: R; given: Partial<BodyValues<F>> }): Promise<RowChanges<R>>
+  /** Applies the consequences of a change, in its transaction. */
   changed?(tx: Change, context: HandlerContext, rows: { was: R; now: R }): Promise<void>
-  /** Refuses a restoration that would break a rule. */
-  mayRestore?(tx: Change, row: R): Promise<void>
+  /** Throws if restoring the row would break a rule. */
+  checkRestore?(tx: Change, row: R): Promise<void>
 }
 
 type RowChanges<R extends Row> = Parameters<Writes<R>["update"]>[1]
@@ -65,12 +65,12 @@ const action = (kind: { type: string }, verb: string) => `${kind.type}:${verb}` 
 
 /** The answer to a read, POST or PUT: the whole object and its tag. */
 export async function respondWithOne<R extends Row, A extends object>(
-  kind: Pick<ResourceDefinition<R, A, Fields>, "answers">,
+  kind: Pick<ResourceDefinition<R, A, Fields>, "toResponses">,
   context: HandlerContext,
   row: R,
 ): Promise<A> {
   context.setHeader("etag", etagOf(row))
-  const [answer] = await kind.answers(context, [row])
+  const [answer] = await kind.toResponses(context, [row])
   return answer as A
 }
 
@@ -99,10 +99,10 @@ export async function list<R extends Row, A extends { ID: number }, F extends Fi
   const reads = kind.reads(services.store)
   const viewer = toViewer(context.caller)
   const found = await reads.list(filter, viewer, page)
-  const draft = await kind.draft(context, found)
+  const draft = await kind.toOutlines(context, found)
   const readSlice = async (ids: readonly number[]) => {
     const still = await reads.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
-    return kind.answers(context, await reads.getMany(still.rows.map(({ id }) => id)))
+    return kind.toResponses(context, await reads.getMany(still.rows.map(({ id }) => id)))
   }
   return toListResult({ found, page, draft, read: readSlice })
 }
@@ -116,14 +116,14 @@ export async function read<R extends Row, A extends object, F extends Fields>(
   const viewer = toViewer(context.caller)
   const reads = kind.reads(services.store)
   const { row } = await findOne<R, A>(query, {
-    what: kind.what,
+    label: kind.label,
     columns: kind.columns,
     list: (where, page) => reads.list({ where } as ResourceFilter<R>, viewer, page),
-    answer: async (found) => (await kind.draft(context, found)).answers,
+    toResponses: async (found) => (await kind.toOutlines(context, found)).responses,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   const [whole] = await reads.getMany([row.id])
-  if (!whole) throw notFound(kind.what)
+  if (!whole) throw notFound(kind.label)
   return respondWithOne(kind, context, whole)
 }
 
@@ -134,7 +134,7 @@ export async function readById<R extends Row, A extends object, F extends Fields
 ): Promise<A> {
   const { services } = context
   const row = await kind.reads(services.store).get(id)
-  await authorizeWithGrants(services.store, context.caller, action(kind, "read"), { resource: row && kind.resource(row), what: kind.what })
+  await authorizeWithGrants(services.store, context.caller, action(kind, "read"), { resource: row && kind.resource(row), what: kind.label })
   return respondWithOne(kind, context, row as R)
 }
 
@@ -147,12 +147,12 @@ export async function update<R extends Row, A extends object, F extends Fields>(
   const id = body.ID
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.what })
+    await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.label })
     checkMatch(match, stored as R)
     const given = body.against(kind.stored(stored as R))
     const fields = await kind.change(tx, context, { row: stored as R, given })
     const changed = await kind.writes(tx).update(id, fields)
-    if (!changed) throw notFound(kind.what)
+    if (!changed) throw notFound(kind.label)
     const sight = { was: kind.resource(stored as R), now: kind.resource(changed) }
     await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: kind.type, id }, ...sight })
     await kind.changed?.(tx, context, { was: stored as R, now: changed })
@@ -169,7 +169,7 @@ export async function remove<R extends Row, A extends object, F extends Fields>(
   const id = requireId(context)
   await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
-    await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.what })
+    await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.label })
     checkMatch(context.header("if-match"), stored as R)
     const [was] = await loadAllGrants(tx, kind.type, [kind.resource(stored as R)])
     await kind.writes(tx).setDeleted(id, true)
@@ -189,10 +189,10 @@ export async function restore<R extends Row, A extends object, F extends Fields>
     const stored = await kind.reads(tx).get(id)
     const resource = stored && kind.resource(stored)
     const restores = resource?.deleted && (await decideWithGrants(tx, context.caller, action(kind, "restore"), resource)) === "yes"
-    if (!restores) await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource, what: kind.what })
+    if (!restores) await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource, what: kind.label })
     if (!stored || !restores) return stored as R
     await context.server.objectLimits.checkRoom(tx, context.caller, stored.userId, { isRestored: true })
-    await kind.mayRestore?.(tx, stored)
+    await kind.checkRestore?.(tx, stored)
     const restored = await kind.writes(tx).setDeleted(id, false)
     await services.events.changed(tx, context.actor, { verb: "restored", resource: { type: kind.type, id } })
     return restored as R

@@ -23,7 +23,7 @@ import { list, type ResourceDefinition, read, remove, respondWithOne, restore } 
 
 export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFields> = {
   type: "project",
-  what: "project",
+  label: "project",
   published: "isPublic",
   name: "projectName",
   columns: {
@@ -47,8 +47,8 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
   reads: (reads) => reads.projects,
   writes: (tx) => tx.projects,
   resource: (row) => projectResource(row),
-  answers: ({ services, caller }, rows) => toProjectResponses(services.store, caller, rows),
-  draft: ({ services, caller }, found) => toProjectOutlines(services.store, caller, found),
+  toResponses: ({ services, caller }, rows) => toProjectResponses(services.store, caller, rows),
+  toOutlines: ({ services, caller }, found) => toProjectOutlines(services.store, caller, found),
   stored: textsOf,
   async change(tx, { services, caller }, { row, given }) {
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)

@@ -9,14 +9,14 @@ import { fromBytes, fromMiB } from "../../units.ts"
 import { authorizedRun } from "./runs.ts"
 
 /** The usage of a run now and in the last hour. Unknown values are null. */
-async function stats(context: Context<"runStats">): Promise<Result<"runStats">> {
+async function readStats(context: Context<"runStats">): Promise<Result<"runStats">> {
   const { services } = context
   const run = await authorizedRun(context, "run:stats")
-  const series = (await services.runs.usageSamples(run.id)).map((sample) => answerOf(services, sample))
-  return { now: series.at(-1) ?? unknown(services, run), series }
+  const series = (await services.runs.usageSamples(run.id)).map((sample) => toSampleResponse(services, sample))
+  return { now: series.at(-1) ?? toUnknownSample(services, run), series }
 }
 
-function answerOf({ settings: { memoryUnit: unit } }: Services, sample: UsageSample) {
+function toSampleResponse({ settings: { memoryUnit: unit } }: Services, sample: UsageSample) {
   const rounded = (figure: number | null) => (figure === null ? null : Math.round(figure * 1_000) / 1_000)
   return {
     Time: toTimestamp(sample.time),
@@ -31,18 +31,18 @@ function answerOf({ settings: { memoryUnit: unit } }: Services, sample: UsageSam
   }
 }
 
-function unknown({ clock, settings }: Services, run: RunRow) {
-  const nothing = { Cpus: null, Memory: null, GpuMemory: null, GpuBusy: null, NetworkIn: null, NetworkOut: null, Disk: null }
-  return { Time: toTimestamp(clock.now()), ...nothing, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
+function toUnknownSample({ clock, settings }: Services, run: RunRow) {
+  const unknown = { Cpus: null, Memory: null, GpuMemory: null, GpuBusy: null, NetworkIn: null, NetworkOut: null, Disk: null }
+  return { Time: toTimestamp(clock.now()), ...unknown, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
 }
 
-async function keep(context: Context<"keepRun">): Promise<Result<"keepRun">> {
+async function keepAlive(context: Context<"keepRun">): Promise<Result<"keepRun">> {
   const { services } = context
   const run = await authorizedRun(context, "run:keep")
-  const kept = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
-  if (!isLive(kept.state)) throw new Failure("conflict", `Run ${run.id} is over; only what runs can be kept`, { field: "ID" })
-  context.setHeader("etag", etagOf(kept))
-  return toRunResponse(services, context.caller, kept)
+  const extended = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
+  if (!isLive(extended.state)) throw new Failure("conflict", `Run ${run.id} has ended; only a live run can be kept`, { field: "ID" })
+  context.setHeader("etag", etagOf(extended))
+  return toRunResponse(services, context.caller, extended)
 }
 
-export const runUsageHandlers = { runStats: stats, keepRun: keep } satisfies Partial<Handlers>
+export const runUsageHandlers = { runStats: readStats, keepRun: keepAlive } satisfies Partial<Handlers>

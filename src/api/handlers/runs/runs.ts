@@ -81,10 +81,10 @@ async function read(context: Context<"readRun">): Promise<Result<"readRun">> {
     return toRunResponse(services, context.caller, run as RunRow)
   }
   const { row } = await findOne<RunRow, RunningProject>(query, {
-    what: "running project",
+    label: "running project",
     columns,
     list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, toViewer(context.caller), page),
-    answer: async (found) => (await toRunOutlines(services, context.caller, found)).answers,
+    toResponses: async (found) => (await toRunOutlines(services, context.caller, found)).responses,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   context.setHeader("etag", etagOf(row))

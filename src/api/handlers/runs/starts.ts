@@ -11,16 +11,15 @@ import { toMiB, toRunMemoryMiB } from "../../units.ts"
 import { respondsAsync } from "./prefer.ts"
 import { authorizedRun } from "./runs.ts"
 
-type Starting = Context<"startRun"> | Context<"previewRun">
-type Beginning = Context<"startRun"> | Context<"repeatRun">
+type BodyContext = Context<"startRun"> | Context<"previewRun">
+type StartContext = Context<"startRun"> | Context<"repeatRun">
 /** `warning` is published to the starter if the run is admitted. */
-type Wanted = StartRequest & { warning?: string }
+type RequestWithWarning = StartRequest & { warning?: string }
 
 async function start(context: Context<"startRun">): Promise<Result<"startRun">> {
-  const { services } = context
-  const before = await findEarlierStart(services, context)
-  if (before) return answered(services, context, before)
-  return begin(services, context, await requestOf(services, context, "project:start"))
+  const earlier = await findEarlierStart(context)
+  if (earlier) return respond(context, earlier)
+  return startAndRespond(context, await toStartRequest(context, "project:start"))
 }
 
 /**
@@ -29,8 +28,8 @@ async function start(context: Context<"startRun">): Promise<Result<"startRun">> 
  */
 async function repeat(context: Context<"repeatRun">): Promise<Result<"repeatRun">> {
   const { services } = context
-  const before = await findEarlierStart(services, context)
-  if (before) return answered(services, context, before)
+  const earlier = await findEarlierStart(context)
+  if (earlier) return respond(context, earlier)
   const { store } = services
   const run = await authorizedRun(context, "run:repeat")
   const starter = context.caller
@@ -45,13 +44,13 @@ async function repeat(context: Context<"repeatRun">): Promise<Result<"repeatRun"
   const planned = await planRun(store, { starter, project, internetGroups, existing })
   const { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB } = run
   const resources = { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB }
-  return begin(services, context, requestFor(starter, { project, planned, resources }))
+  return startAndRespond(context, withPlan(starter, { project, planned, resources }))
 }
 
-function requestFor(
+function withPlan(
   starter: Caller,
   { project, planned, resources }: { project: ProjectRow; planned: AuthorizedPlan; resources: StartRequest["resources"] },
-): Wanted {
+): RequestWithWarning {
   const { userId, userName } = starter
   const { plan, refusal, warning } = planned
   // A warning may name the owners of image and project. If one is hidden from the starter, there is
@@ -60,47 +59,49 @@ function requestFor(
   return { userId, userName, projectId: project.id, plan, resources, ...more }
 }
 
-/** Starts the run, and waits for it unless the caller asked for a response at once. */
-async function begin(services: Services, context: Beginning, { warning, ...request }: Wanted): Promise<RunningProject> {
-  const asked = { idempotency: idempotencyOf(context), actor: context.actor }
-  const run = await services.runs.start(request, asked).catch((error: unknown) => {
+async function startAndRespond(context: StartContext, { warning, ...request }: RequestWithWarning): Promise<RunningProject> {
+  const { services } = context
+  const options = { idempotency: idempotencyOf(context), actor: context.actor }
+  const run = await services.runs.start(request, options).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? addRunUrl(services, context.caller, error) : error
   })
   if (warning !== undefined) services.events.runWarning(run, warning)
-  return answered(services, context, run)
+  return respond(context, run)
 }
 
-async function answered(services: Services, context: Beginning, run: RunRow): Promise<RunningProject> {
+/** Waits until the run is ready or over, unless the caller asked for a response at once. */
+async function respond(context: StartContext, run: RunRow): Promise<RunningProject> {
+  const { services } = context
   const row = respondsAsync(context) ? run : await services.runs.waitUntilSettled(run.id, { signal: context.signal })
   context.setHeader("etag", etagOf(row))
   return toStartResponse(services, context.caller, row)
 }
 
 /** The run that an earlier request with the same idempotency key started, if there is one. */
-async function findEarlierStart(services: Services, context: Beginning): Promise<RunRow | undefined> {
-  const asked = idempotencyOf(context)
-  return asked && services.runs.findByIdempotencyKey(context.caller.userId, asked)
+async function findEarlierStart(context: StartContext): Promise<RunRow | undefined> {
+  const idempotency = idempotencyOf(context)
+  return idempotency && context.services.runs.findByIdempotencyKey(context.caller.userId, idempotency)
 }
 
 async function preview(context: Context<"previewRun">): Promise<Result<"previewRun">> {
   const { services } = context
-  const request = await requestOf(services, context, "project:preview")
+  const request = await toStartRequest(context, "project:preview")
   const { refusal, placement, position } = await services.runs.preview(request).catch((error: unknown) => {
     throw error instanceof AlreadyRunning ? addRunUrl(services, context.caller, error) : error
   })
-  const waits = !refusal && !placement
-  return { Admitted: placement !== undefined, Queued: waits, QueuePosition: waits ? position : null, Reason: refusal ?? null }
+  const queued = !refusal && !placement
+  return { Admitted: placement !== undefined, Queued: queued, QueuePosition: queued ? position : null, Reason: refusal ?? null }
 }
 
 /**
  * The start request of a body, with the project and the person that it names. Throws if one is
  * missing or hidden.
  */
-async function requestOf(services: Services, context: Starting, action: "project:start" | "project:preview"): Promise<Wanted> {
-  const { body: given } = context
-  const projectId = projectOf(given)
+async function toStartRequest(context: BodyContext, action: "project:start" | "project:preview"): Promise<RequestWithWarning> {
+  const { services, body: given } = context
+  const projectId = projectIdOf(given)
   const { store, settings } = services
-  const starter = await resolveStarter(services, context, given.UserName)
+  const starter = await resolveStarter(services, context.caller, given.UserName)
   const found = await store.projects.get(projectId)
   await authorizeWithGrants(store, context.caller, action, { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
@@ -116,7 +117,7 @@ async function requestOf(services: Services, context: Starting, action: "project
     gpus: given.Gpus,
     gpuMemoryMiB: toMiB(given.GpuMemory, unit, "GpuMemory"),
   }
-  return requestFor(starter, { project, planned, resources })
+  return withPlan(starter, { project, planned, resources })
 }
 
 /** Adds the address of the run that is already there to the failure. */
@@ -141,7 +142,7 @@ async function toStartResponse(services: Services, caller: Caller, run: RunRow):
   return answer as RunningProject
 }
 
-function projectOf(given: { Project?: number | undefined; ProjectID: number }): number {
+function projectIdOf(given: { Project?: number | undefined; ProjectID: number }): number {
   const whole = given.Project || undefined
   const id = given.ProjectID || undefined
   if (whole !== undefined && id !== undefined && whole !== id) {
@@ -156,8 +157,7 @@ function projectOf(given: { Project?: number | undefined; ProjectID: number }): 
  * The person who will own the run: the caller, or somebody whom an administrator names. Only the
  * rights of that person count.
  */
-async function resolveStarter(services: Services, context: Starting, userName: string | undefined): Promise<Caller> {
-  const { caller } = context
+async function resolveStarter(services: Services, caller: Caller, userName: string | undefined): Promise<Caller> {
   if (!userName || userName === caller.userName) return caller
   if (!caller.isAdmin) throw new Failure("forbidden", "Only administrators may name somebody else as UserName", { field: "UserName" })
   const starter = await impersonate(services.store, await services.store.users.byName(userName), services.clock.now())
@@ -171,7 +171,7 @@ async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, proje
   throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
 }
 
-function idempotencyOf(context: Beginning): { key: string; bodyHash: string } | undefined {
+function idempotencyOf(context: StartContext): { key: string; bodyHash: string } | undefined {
   const key = context.header("idempotency-key")
   if (key === undefined) return undefined
   if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw invalid("Idempotency-Key", "1 to 200 printable ASCII characters, without spaces", key)
