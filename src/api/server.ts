@@ -47,7 +47,7 @@ export function createApi(services: Services): ApiServer {
     feed,
     largeAnswers: new LargeAnswers(),
     scans: new ScanLimiter(),
-    metrics: () => measures.text(services, listener.underWay),
+    metrics: () => measures.text(services, listener.pendingRequests),
     urgent: urgentServices(services),
   }
 

@@ -1,5 +1,5 @@
 import type { AddressInfo, ListenOptions } from "node:net"
-import { type ConnectionLimit, TrustedProxies } from "#http"
+import { type ConnectionLimit, HttpServers, PendingRequests, TrustedProxies } from "#http"
 import { type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
 import type { GatewayContext } from "./context.ts"
 import { handleRequest } from "./entry.ts"
@@ -7,9 +7,10 @@ import { RunAddresses } from "./forms/addresses.ts"
 import { startPath } from "./forms/enter.ts"
 import type { NoPortReason, PortAssignments, PortRange } from "./forms/port-choice.ts"
 import { RunPorts } from "./forms/run-ports.ts"
+import type { GatewayRequest } from "./gateway-request.ts"
 import { ActivityReporter } from "./proxy/activity.ts"
 import type { LiveRun, RunDirectory } from "./run-directory.ts"
-import { Servers } from "./servers.ts"
+import { createGatewayServer } from "./server.ts"
 import { ConnectionRegistry } from "./sessions/connection-registry.ts"
 import { CookieJar } from "./sessions/cookie-jar.ts"
 import { RunSessions } from "./sessions/run-sessions.ts"
@@ -75,16 +76,13 @@ const recheckIntervalMs = 2_000
  * addresses and keys that cannot work.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const servers = new Servers((gatewayRequest) => handleRequest(context, gatewayRequest), {
-    logger: options.logger ?? silentLogger,
-    connections: options.connections,
-  })
+  const servers = createServers(options, (gatewayRequest) => handleRequest(context, gatewayRequest))
   const context = createContext(options, servers)
   const end = new AbortController()
   const watching = watch(context, end.signal)
   const close = async ({ deadlineMs = 10_000 } = {}) => {
     await context.ports?.stop()
-    await servers.close(deadlineMs, () => context.connections.close())
+    await servers.close({ deadlineMs, stopsListening: "first", beforeCut: () => context.connections.close() })
     end.abort()
     context.pools[Symbol.dispose]()
     await watching
@@ -109,7 +107,21 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-function createContext(options: GatewayOptions, servers: Servers): GatewayContext {
+function createServers({ connections, logger = silentLogger }: GatewayOptions, handler: (request: GatewayRequest) => void): HttpServers {
+  const pending = new PendingRequests()
+  const receive = (request: GatewayRequest) => {
+    if (servers.isClosing) request.response.shouldKeepAlive = false
+    handler(request)
+  }
+  const servers = new HttpServers({
+    createServer: () => createGatewayServer({ handler: receive, connections, pending }),
+    pending,
+    onError: (error) => logger.error({ err: error }, "the gateway's server failed"),
+  })
+  return servers
+}
+
+function createContext(options: GatewayOptions, servers: HttpServers): GatewayContext {
   const { runs, cookieKey, trustedProxies = [], logger = silentLogger, clock = systemClock } = options
   const ports = options.ports && createRunPorts(options.ports, { servers, runs, logger, clock })
   const addresses = new RunAddresses({ ...options, ports })
@@ -147,7 +159,7 @@ function createContext(options: GatewayOptions, servers: Servers): GatewayContex
 
 function createRunPorts(
   { first, last, ledger, maxPerPerson }: NonNullable<GatewayOptions["ports"]>,
-  { servers, runs, logger, clock }: { servers: Servers; runs: RunDirectory; logger: Logger; clock: Clock },
+  { servers, runs, logger, clock }: { servers: HttpServers; runs: RunDirectory; logger: Logger; clock: Clock },
 ): RunPorts {
   return new RunPorts({
     ...{ range: { first, last }, ledger, maxPerPerson, logger, clock },

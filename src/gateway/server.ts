@@ -2,7 +2,15 @@ import type { IncomingMessage, Server } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { bounds } from "#contract"
-import { attributeRequest, type ConnectionLimit, createHttpServer, hasPendingRequest, http, markConnectionInUse } from "#http"
+import {
+  attributeRequest,
+  type ConnectionLimit,
+  createHttpServer,
+  hasPendingRequest,
+  http,
+  markConnectionInUse,
+  type PendingRequests,
+} from "#http"
 import { ChunkBuffer } from "#kit"
 import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders } from "./pages.ts"
@@ -15,8 +23,14 @@ const lingerFor = 5_000
 
 const earlyMost = bounds.gateway.earlyBytes.value
 
+export interface GatewayServerOptions {
+  handler: (request: GatewayRequest) => void
+  connections: ConnectionLimit | undefined
+  pending: PendingRequests
+}
+
 /** One HTTP server of the gateway; every request goes to `handler`. Bodies have no total time. */
-export function createGatewayServer(handler: (request: GatewayRequest) => void, connections?: ConnectionLimit): Server {
+export function createGatewayServer({ handler, connections, pending }: GatewayServerOptions): Server {
   const server = createHttpServer({
     handler: (request, response, expects) => {
       const gatewayRequest = { request, response, ...(expects === undefined ? {} : { expects }) }
@@ -27,6 +41,7 @@ export function createGatewayServer(handler: (request: GatewayRequest) => void, 
     requestTimeoutMs: 0,
     maxHeadBytes: bounds.http.headBytes.value,
     connections,
+    pending,
     node: { keepAlive: true, keepAliveInitialDelay: 60_000, shouldUpgradeCallback: mayUpgrade },
   })
   server.maxHeadersCount = 0

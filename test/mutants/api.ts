@@ -194,8 +194,14 @@ export const api = [
     ],
   ]),
   ...faults("src/api/http/listener.ts", stop, [
-    ["a stop cuts off what is under way", "if (this.#underWay === 0) this.#idle.resolve()\n    await", "this.#idle.resolve()\n    await"],
-    ["a stop tells nobody who waits", "setTimeout(() => this.#ending.abort(stops()), tellMs)", "setTimeout(() => {}, tellMs)"],
-    ["new requests are taken while the service stops", "if (this.#idle) {\n      response", "if (this.#idle === null) {\n      response"],
+    [
+      "a stop tells nobody who waits",
+      "setTimeout(() => this.#ending.abort(stopping()), abortAfterMs)",
+      "setTimeout(() => {}, abortAfterMs)",
+    ],
+    ["new requests are taken while the service stops", "if (!this.#servers.isClosing) return true", "if (response) return true"],
+  ]),
+  ...faults("src/http/connections/pending-requests.ts", stop, [
+    ["a stop cuts off what is under way", "if (this.#size === 0) return\n", "if (this.#size >= 0) return\n"],
   ]),
 ]

@@ -1,6 +1,6 @@
 import type { RequestListener, Server, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
-import { type ConnectionLimit, createHttpServer, type ParseErrorOptions } from "#http"
+import { type ConnectionLimit, createHttpServer, HttpServers, type ParseErrorOptions, PendingRequests } from "#http"
 import { sendFailure } from "./answer.ts"
 import { newRequestId } from "./request-context.ts"
 
@@ -10,13 +10,13 @@ export interface ListenAddress {
 }
 
 /**
- * How long requests that are under way may take to finish when the service stops; what waits for
- * something is told a moment before.
+ * How long pending requests may take to finish when the service stops. Requests that wait for
+ * something are aborted a moment earlier, so that they are still answered.
  */
 const finishMs = 8_000
-const tellMs = 7_000
+const abortAfterMs = 7_000
 
-/** Of refusals of what Node does not parse as a request. */
+/** How the API refuses requests that Node does not parse. */
 const parseErrors: ParseErrorOptions = {
   longChunkExtensions: "too_large",
   maxHeadBytes: bounds.http.headBytes.value,
@@ -26,72 +26,44 @@ const parseErrors: ParseErrorOptions = {
 }
 
 /**
- * Several HTTP servers with one handler: `localhost` is two addresses. Stops gracefully: what is
- * under way finishes, what comes new is told to come again.
+ * The API's HTTP servers. They stop gracefully: pending requests finish, and new ones get 503 with
+ * `Retry-After`.
  */
 export class Listener {
-  readonly #servers: Server[] = []
+  readonly #servers: HttpServers
+  readonly #pending = new PendingRequests()
   readonly #handler: RequestListener
   readonly #connections: ConnectionLimit | undefined
   readonly #ending = new AbortController()
-  #underWay = 0
-  /** Set once the service stops; resolved when nothing is under way any more. */
-  #idle: PromiseWithResolvers<void> | undefined
 
   constructor(handler: RequestListener, connections?: ConnectionLimit) {
     this.#connections = connections
     this.#handler = handler
+    this.#servers = new HttpServers({ createServer: () => this.#createServer(), pending: this.#pending })
   }
 
-  #over(): void {
-    this.#underWay -= 1
-    if (this.#underWay === 0) this.#idle?.resolve()
+  get pendingRequests(): number {
+    return this.#pending.size
   }
 
-  /** Requests under way. */
-  get underWay(): number {
-    return this.#underWay
-  }
-
-  /**
-   * Aborted when what waits must give up, so that it is still answered before the service stops.
-   */
+  /** Aborted when requests must stop waiting, so that they are answered before the service stops. */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
 
-  /** Resolves when all are open; when one cannot be, none stays open and it rejects. */
+  /** Opens all of the addresses or none; rejects when one cannot be opened. */
   async listen(addresses: readonly ListenAddress[]): Promise<void> {
-    for (const address of addresses) {
-      const server = this.#make()
-      this.#servers.push(server)
-      await listening(server, address).catch(async (error: unknown) => {
-        for (const each of this.#servers) each.close()
-        throw error
-      })
-    }
+    await this.#servers.listen(addresses)
   }
 
-  /**
-   * Takes at most 8 s. Until all requests are answered the ports stay open, and further requests
-   * get 503.
-   */
+  /** Takes at most 8 s. The ports stay open until all requests are answered. */
   async close(): Promise<void> {
-    if (this.#idle) return
-    this.#idle = Promise.withResolvers<void>()
-    const tell = setTimeout(() => this.#ending.abort(stops()), tellMs)
-    const cut = setTimeout(this.#idle.resolve, finishMs)
-    if (this.#underWay === 0) this.#idle.resolve()
-    await this.#idle.promise
-    clearTimeout(tell)
-    clearTimeout(cut)
-    const open = this.#servers.filter((server) => server.listening)
-    const closed = open.map((server) => new Promise((resolve) => server.close(resolve)))
-    for (const server of open) server.closeAllConnections()
-    await Promise.all(closed)
+    if (this.#servers.isClosing) return
+    const timer = setTimeout(() => this.#ending.abort(stopping()), abortAfterMs)
+    await this.#servers.close({ deadlineMs: finishMs, stopsListening: "last", beforeCut: () => clearTimeout(timer) })
   }
 
-  #make(): Server {
+  #createServer(): Server {
     return createHttpServer({
       handler: (request, response, expectation) => {
         if (expectation === "unknown") return refuseExpectation(response)
@@ -103,18 +75,15 @@ export class Listener {
       maxHeadBytes: bounds.http.headBytes.value,
       connections: this.#connections,
       admit: (_request, response) => this.#admit(response),
-      onDone: () => this.#over(),
+      pending: this.#pending,
     })
   }
 
   #admit(response: ServerResponse): boolean {
-    if (this.#idle) {
-      response.setHeader("connection", "close")
-      sendFailure(response, stops(), newRequestId())
-      return false
-    }
-    this.#underWay += 1
-    return true
+    if (!this.#servers.isClosing) return true
+    response.setHeader("connection", "close")
+    sendFailure(response, stopping(), newRequestId())
+    return false
   }
 }
 
@@ -122,16 +91,6 @@ function refuseExpectation(response: ServerResponse): void {
   sendFailure(response, new Failure("invalid", "Expect may be 100-continue only", { status: 417 }), newRequestId())
 }
 
-function stops(): Failure {
+function stopping(): Failure {
   return new Failure("unavailable", "The service stops", { headers: { "retry-after": "5" } })
-}
-
-function listening(server: Server, { host, port }: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject)
-    server.listen({ host, port }, () => {
-      server.off("error", reject)
-      resolve()
-    })
-  })
 }

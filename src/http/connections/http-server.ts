@@ -4,6 +4,7 @@ import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
 import { attributeRequest, type ConnectionLimit } from "./connection-limit.ts"
 import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
+import type { PendingRequests } from "./pending-requests.ts"
 import { queueRequest } from "./pipelining.ts"
 
 /**
@@ -24,17 +25,17 @@ export interface HttpServerOptions {
   /** Default: Node's 16 KiB. */
   maxHeadBytes?: number
   connections?: ConnectionLimit | undefined
-  /** Called as each request comes; false: it was answered at once. */
+  /** Called when a request arrives; false: it was answered at once. */
   admit?: (request: IncomingMessage, response: ServerResponse) => boolean
-  /** Called once for each request that was admitted: it was answered, or its connection ended. */
-  onDone?: () => void
+  /** Counts each admitted request until it is answered or its connection ends. */
+  pending?: PendingRequests
   /** Further options of Node's. */
   node?: ServerOptions
 }
 
 /** A server of Node's with what all of ours share: time limits, connection limits, pipelining. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { handler, parseErrors, requestTimeoutMs, maxHeadBytes, connections, admit, onDone, node } = options
+  const { handler, parseErrors, requestTimeoutMs, maxHeadBytes, connections, admit, pending, node } = options
   const server = createServer({
     ...serverOptions,
     requestTimeout: requestTimeoutMs,
@@ -54,10 +55,12 @@ export function createHttpServer(options: HttpServerOptions): Server {
         handler(request, response, expectation)
       },
       maxWaiting: bounds.http.pipelinedRequests.value,
-      ...(onDone === undefined ? {} : { over: onDone }),
+      ...(pending === undefined ? {} : { over: () => pending.end() }),
     }
     return (request, response) => {
-      if (admit?.(request, response) !== false) queueRequest(request, response, queueing)
+      if (admit?.(request, response) === false) return
+      pending?.begin()
+      queueRequest(request, response, queueing)
     }
   }
   server.on("request", listener())
