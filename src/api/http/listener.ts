@@ -46,7 +46,9 @@ export class Listener {
     return this.#pending.size
   }
 
-  /** Aborted when requests must stop waiting, so that they are answered before the service stops. */
+  /**
+   * Aborted when requests must stop waiting, so that they are answered before the service stops.
+   */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
