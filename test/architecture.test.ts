@@ -307,3 +307,9 @@ function mentions(pattern: RegExp): string[] {
 function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
 }
+
+test("every file that ARCHITECTURE.md names exists", () => {
+  const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8")
+  const missing = [...text.matchAll(/`(src\/[^`]+)`/g)].flatMap(([, path = ""]) => (existsSync(join(root, path)) ? [] : [path]))
+  none(missing, "Files that do not exist")
+})
