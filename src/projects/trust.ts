@@ -26,6 +26,19 @@ export function checkTrustChange(caller: Caller, given: boolean | undefined, sto
   }
 }
 
+/** Whether a change of an image changes what its runs execute. */
+export function changesWhatRuns(was: ImageRow, now: Partial<ImageRow>): boolean {
+  return (["image", "command", "env", "port"] as const).some((name) => now[name] !== undefined && now[name] !== was[name])
+}
+
+/**
+ * Throws if a person changes the reference of an administrator's image, for which that one vouches.
+ */
+export async function checkReferenceChange(reads: UserReads, caller: Caller, { userId }: Pick<ImageRow, "userId">): Promise<void> {
+  if (caller.isAdmin || !(await isAdmin(reads, userId))) return
+  throw new Failure("forbidden", "Only administrators may change which image an administrator's definition names", { field: "Image" })
+}
+
 /**
  * The columns to write with a change of what runs: who made it, and the end of the trust unless an
  * administrator made it. If another person changed what an administrator owns, their name stays

@@ -29,7 +29,7 @@ export const access = [
       [
         "who may not start a project learns what its start would be",
         'toStartRequest(context, "project:preview")',
-        'requestOf(services, context, "project:copy" as never)',
+        'toStartRequest(context, "project:copy" as never)',
       ],
       ["a token that reads previews nothing", 'toStartRequest(context, "project:preview")', 'toStartRequest(context, "project:start")'],
     ],

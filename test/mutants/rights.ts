@@ -10,7 +10,7 @@ const grants = ["test/api/grants.test.ts"]
 
 /** Every rule of who somebody is and what they may do, taken out one at a time. */
 export const rights = [
-  ...faults("src/api/handlers/resources/grants.ts", grants, [
+  ...faults("src/projects/grants.ts", grants, [
     ["a grant tells whether somebody has a name", "user.deletedAt === null && isKnown)", "user.deletedAt === null)"],
   ]),
   ...faults("src/access/policy/policy.ts", policy, [

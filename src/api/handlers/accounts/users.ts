@@ -1,6 +1,6 @@
 import { authorize, can, notFound, Refusal, userResource } from "#access"
 import { Failure, type User } from "#contract"
-import { removeFromAllGroups } from "#projects"
+import { removeFromAllGroups, stopRunsOf } from "#projects"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
@@ -83,7 +83,7 @@ async function updateUser(context: Context<"updateUser">): Promise<Result<"updat
     return changed
   })
   context.server.objectLimits.reset()
-  if (row.isDisabled && !user.isDisabled) await stopAllOf(services, id)
+  if (row.isDisabled && !user.isDisabled) await stopRunsOf(services, id)
   context.setHeader("etag", etagOf(row))
   return toUserResponse(services, row)
 }
@@ -127,23 +127,8 @@ async function deleteUser(context: Context<"deleteUser">): Promise<Result<"delet
       was: userResource(stored as UserRow),
     })
   })
-  await stopAllOf(services, id)
+  await stopRunsOf(services, id)
   return { ok: true }
-}
-
-/**
- * Stops all runs of a person who was disabled or deleted. The stop requests are stored before this
- * returns; the engine follows.
- */
-async function stopAllOf({ store, runs, logger }: Services, userId: number): Promise<void> {
-  const own = (await store.runs.live()).filter((run) => run.userId === userId)
-  await Promise.all(
-    own.map((run) =>
-      runs
-        .stop(run.id, { by: "access_withdrawn" })
-        .catch((error) => logger.warn({ err: error, run: run.id }, "a run of a withdrawn person is still stopping")),
-    ),
-  )
 }
 
 async function readUser(context: Context<"readUser">): Promise<Result<"readUser">> {

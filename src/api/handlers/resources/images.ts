@@ -1,7 +1,9 @@
 import { authorize, authorizeWithGrants, imageResource, newResource } from "#access"
-import { type BodyValues, Failure, type Image, type imageFields } from "#contract"
+import type { BodyValues, Image, imageFields } from "#contract"
 import {
   authorshipAfterChange,
+  changesWhatRuns,
+  checkReferenceChange,
   checkTrustChange,
   endTrustInProjectsWithImage,
   publishTrustEnd,
@@ -10,8 +12,8 @@ import {
   trustAfterPublication,
   writerAfterTransfer,
 } from "#projects"
-import type { ImageRow, Reads } from "#store"
-import type { Context, HandlerContext, Handlers, Result } from "../../context.ts"
+import type { ImageRow } from "#store"
+import type { Context, Handlers, Result } from "../../context.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { toImageResponse, toOutlineResponses } from "../../responses/resources.ts"
 import { timeColumn } from "./find-one.ts"
@@ -53,38 +55,23 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
     const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
     if (publishes) await authorizeWithGrants(tx, caller, "image:publish", { resource, what: "image" })
     const fields = fieldsOf(given)
-    if (given.Image !== undefined && given.Image !== row.image) await checkNewReference(tx, context, { row, reference: given.Image })
+    if (given.Image !== undefined && given.Image !== row.image) {
+      checkImageReference(context, given.Image)
+      await checkReferenceChange(tx, caller, row)
+    }
     const userId = owner?.id ?? row.userId
     return {
       ...fields,
       ...(owner ? { userId, writtenBy: await writerAfterTransfer(tx, row, userId) } : {}),
-      ...(runsOtherwise(row, fields) ? await authorshipAfterChange(tx, caller, { ...row, userId }) : {}),
+      ...(changesWhatRuns(row, fields) ? await authorshipAfterChange(tx, caller, { ...row, userId }) : {}),
       ...(publishes ? trustAfterPublication(caller) : {}),
     }
   },
   async changed(tx, context, { was, now }) {
     const { services } = context
     await publishTrustEnd(services, tx, context, { type: "image", was, now, by: "changed what it runs, or who may use it" })
-    if (runsOtherwise(was, now)) await endTrustInProjectsWithImage(services, tx, context, was.id)
+    if (changesWhatRuns(was, now)) await endTrustInProjectsWithImage(services, tx, context, was.id)
   },
-}
-
-function runsOtherwise(was: ImageRow, now: Partial<ImageRow>): boolean {
-  return (["image", "command", "env", "port"] as const).some((name) => now[name] !== undefined && now[name] !== was[name])
-}
-
-/**
- * What an administrator's definition names is what an administrator vouches for: nobody else
- * chooses it.
- */
-async function checkNewReference(
-  reads: Pick<Reads, "users">,
-  context: HandlerContext,
-  { row, reference }: { row: ImageRow; reference: string },
-): Promise<void> {
-  checkImageReference(context, reference)
-  if (!context.caller.isAdmin && (await reads.users.get(row.userId))?.isAdmin)
-    throw new Failure("forbidden", "Only administrators may change which image an administrator's definition names", { field: "Image" })
 }
 
 function fieldsOf(given: Partial<BodyValues<typeof imageFields>>) {

@@ -1,33 +1,28 @@
-import { authorizeWithGrants, isAllowed, projectResource } from "#access"
+import { authorizeWithGrants, projectResource } from "#access"
 import type { Project } from "#contract"
-import { copyProject, releaseCode } from "#projects"
+import { copyProject, needsRelease, releaseCode } from "#projects"
 import type { ProjectRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { requireId, respondWithOne, update } from "./owned-resource.ts"
 import { projects } from "./projects.ts"
 
-/**
- * A project that is published, to everybody or to a group, is released first: nobody starts it
- * before its code is there.
- */
 async function updateProject(context: Context<"updateProject">): Promise<Result<"updateProject">> {
   const { services, body } = context
-  const { IsPublic, GroupName } = body.only("IsPublic", "GroupName")
-  if (IsPublic || GroupName) {
+  const { IsPublic: isPublic, GroupName: groupName } = body.only("IsPublic", "GroupName")
+  if (isPublic || groupName) {
     const stored = await services.store.projects.get(body.ID)
-    const isNews = stored && ((IsPublic && !stored.isPublic) || (GroupName && GroupName !== stored.groupName))
-    const may = await isAllowed(services.store, context.caller, "project:release", stored && projectResource(stored))
-    if (stored && isNews && may) return changeReleased(context, stored)
+    const isReleased = await needsRelease(services.store, context.caller, { stored, isPublic, groupName })
+    if (stored && isReleased) return updateWithRelease(context, stored)
   }
   return update(projects, context)
 }
 
 /**
- * A change with a release before it. The caller's `If-Match` names the project as it was before the
- * release ended the trust in it.
+ * Releases the code, and then changes the project. The caller's `If-Match` names the project as it
+ * was before the release ended the trust in it.
  */
-async function changeReleased(context: Context<"updateProject">, stored: ProjectRow): Promise<Project> {
+async function updateWithRelease(context: Context<"updateProject">, stored: ProjectRow): Promise<Project> {
   const match = context.header("if-match")
   checkMatch(match, stored)
   const released = await releaseCode(context.services, context, { stored, signal: context.signal })

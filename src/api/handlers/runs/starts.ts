@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto"
-import { authorizeWithGrants, type Caller, can, decideWithGrants, impersonate, projectResource, runResource } from "#access"
+import { authorizeWithGrants, type Caller, can, projectResource, runResource } from "#access"
 import { Failure, invalid, isLive, type RunningProject, reasonStatus } from "#contract"
-import { type AuthorizedPlan, planRun } from "#projects"
+import { type AuthorizedPlan, checkStarter, planRun, resolveStarter } from "#projects"
 import { AlreadyRunning, type StartRequest } from "#runs"
-import type { ProjectRow, Reads, RunRow } from "#store"
+import type { ProjectRow, RunRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toRunResponses } from "../../responses/runs.ts"
@@ -151,24 +151,6 @@ function projectIdOf(given: { Project?: number | undefined; ProjectID: number })
   const projectId = whole ?? id
   if (projectId === undefined) throw new Failure("invalid", "Project or ProjectID is needed", { field: "Project" })
   return projectId
-}
-
-/**
- * The person who will own the run: the caller, or somebody whom an administrator names. Only the
- * rights of that person count.
- */
-async function resolveStarter(services: Services, caller: Caller, userName: string | undefined): Promise<Caller> {
-  if (!userName || userName === caller.userName) return caller
-  if (!caller.isAdmin) throw new Failure("forbidden", "Only administrators may name somebody else as UserName", { field: "UserName" })
-  const starter = await impersonate(services.store, await services.store.users.byName(userName), services.clock.now())
-  if (!starter) throw new Failure("invalid", `There is no person called ${JSON.stringify(userName)} who may sign in`, { field: "UserName" })
-  return starter
-}
-
-/** Throws if the named person could not start the project themselves. */
-async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, project: ProjectRow): Promise<void> {
-  if ((await decideWithGrants(reads, starter, "project:start", projectResource(project))) === "yes") return
-  throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
 }
 
 function idempotencyOf(context: StartContext): { key: string; bodyHash: string } | undefined {

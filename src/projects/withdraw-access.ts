@@ -1,0 +1,24 @@
+import type { Logger } from "#kit"
+import type { Runs } from "#runs"
+import type { Reads } from "#store"
+
+interface WithdrawalContext {
+  store: Pick<Reads, "runs">
+  runs: Pick<Runs, "stop">
+  logger: Logger
+}
+
+/**
+ * Stops all runs of a person who was disabled or deleted. The stop requests are stored before this
+ * returns; the engine follows.
+ */
+export async function stopRunsOf({ store, runs, logger }: WithdrawalContext, userId: number): Promise<void> {
+  const own = (await store.runs.live()).filter((run) => run.userId === userId)
+  await Promise.all(
+    own.map((run) =>
+      runs
+        .stop(run.id, { by: "access_withdrawn" })
+        .catch((err) => logger.warn({ err, run: run.id }, "a run of a disabled or deleted person is still stopping")),
+    ),
+  )
+}
