@@ -47,7 +47,7 @@ const authority: Authority = {
     paths.map((path) =>
       path.startsWith("/users/ann/")
         ? { level: "write", canReplace: true, appliesBelow: true, account: "ann" }
-        : { level: "passage", canReplace: false },
+        : { level: "traverse", canReplace: false },
     ),
   storageQuota: async (name) => ({
     account: { name, roots: [`/users/${name}`], excluded: [], subAreas: [] },

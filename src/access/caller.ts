@@ -27,7 +27,7 @@ export interface Caller {
   readonly credential: Readonly<Credential>
 }
 
-/** The caller as the store's lists need it. */
+/** The caller as the viewer that the store's lists filter by. */
 export function toViewer(caller: Caller): Viewer {
   return { userId: caller.userId, groupIds: caller.groupIds, everything: caller.isAdmin }
 }
@@ -59,12 +59,12 @@ export class Refusal extends Failure {
 }
 
 /**
- * The one sentence for an unknown person, a wrong password, a wrong token and a disabled person.
+ * The same message for an unknown person, a wrong password, a wrong token and a disabled person.
  */
 export function invalidCredentials(): Refusal {
-  return new Refusal("unauthorized", "The user name and the password or token do not belong together, or the person is disabled")
+  return new Refusal("unauthorized", "The user name and the password or token do not match, or the account is disabled")
 }
 
 export function missingCredentials(): Refusal {
-  return new Refusal("unauthorized", "Nobody is signed in: a user name with its password or token, or a token alone, is wanted")
+  return new Refusal("unauthorized", "Nobody is signed in: send a user name with its password or token, or a token alone")
 }

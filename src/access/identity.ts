@@ -29,13 +29,13 @@ export interface IdentityOptions {
   keys: { files: Uint8Array }
   hashing?: PasswordHasherOptions
   /**
-   * Longest age of a cached caller in milliseconds. Default: 2,000 where several processes may
-   * share the database (PostgreSQL), else 60,000.
+   * Longest age of a cached caller in milliseconds. Default: 2,000 if several processes may share
+   * the database (PostgreSQL), or else 60,000.
    */
   maxCacheAgeMs?: number
 }
 
-/** Authenticates requests, and creates and ends the credentials for it. */
+/** Authenticates requests; creates and ends credentials. */
 export interface Identity extends AsyncDisposable {
   /**
    * The caller from the cache; undefined means that `authenticate` must be called. Costs one hash
@@ -48,7 +48,7 @@ export interface Identity extends AsyncDisposable {
    */
   authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal>
   /**
-   * For the files address: also takes its own tokens; refuses (403) tokens that open only a run.
+   * For the files address: also accepts files tokens; rejects (403) tokens that open only a run.
    */
   authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal>
   /**
@@ -63,15 +63,15 @@ export interface Identity extends AsyncDisposable {
   refreshCaller(userId: number, credentialId: string): Promise<Caller | undefined>
 
   /**
-   * A PHC string for `UserRow.passwordHash`; throws `Failure` (`invalid`, `Password`) on what
-   * cannot be one. Call it before a transaction, never within one.
+   * A PHC string for `UserRow.passwordHash`; throws `Failure` (`invalid`, `Password`) if the
+   * password is not acceptable. Call it before a transaction, never within one.
    */
   hashPassword(password: string): Promise<string>
   createFilesToken(caller: Caller): { token: string; expiresAt: number }
   /**
-   * Makes the administrator `admin` when there is nobody at all. Without a password one is
-   * generated, given to `announce` before it counts, and returned; undefined when there was nothing
-   * to generate.
+   * Creates the administrator `admin` when there is no account at all. Without a password it
+   * generates one, passes it to `announce` before the account exists, and returns it. Returns
+   * undefined when it generated none.
    */
   ensureAdmin(password?: string, announce?: (generated: string) => void): Promise<string | undefined>
 
@@ -99,7 +99,7 @@ export interface Identity extends AsyncDisposable {
 
 export function createIdentity(options: IdentityOptions): Identity {
   const { store, clock, logger, keys } = options
-  if (keys.files.length < 32) throw new TypeError(`A key of at least 32 bytes is wanted, got ${keys.files.length}`)
+  if (keys.files.length < 32) throw new TypeError(`keys.files must have at least 32 bytes; got ${keys.files.length}`)
   const callers = new CallerCache(clock, options.maxCacheAgeMs ?? freshMs[store.dialect])
   const lastUsed = new TokenUsageRecorder({ store, clock, logger })
   const hasher = new PasswordHasher(options.hashing)
@@ -108,7 +108,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const listeners = new Set<(userIds: readonly number[] | undefined) => void>()
   const invalidate = (...userIds: number[]) => {
     callers.invalidate(new Set(userIds))
-    for (const tell of listeners) tell(userIds)
+    for (const listener of listeners) listener(userIds)
   }
   const invalidateAfterCommit = (tx: Change, userId: number) => tx.afterCommit(() => invalidate(userId))
   const accounts = createAccounts({ invalidateAfterCommit })
@@ -131,7 +131,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     invalidate,
     invalidateAll() {
       callers.invalidateAll()
-      for (const tell of listeners) tell(undefined)
+      for (const listener of listeners) listener(undefined)
     },
     onInvalidate(listener) {
       listeners.add(listener)

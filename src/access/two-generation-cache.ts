@@ -1,7 +1,7 @@
 /**
- * A map that forgets what was not used for long. It keeps two generations: when the young one is
- * full it becomes the old one, and what the old one held and nobody asked for since is gone. A hit
- * costs one lookup; at most twice `size` entries are kept.
+ * A map that evicts entries that were not used for long. It has two generations: a full young one
+ * becomes the old one, and the previous old one is dropped. A hit moves the entry to the young one.
+ * It has at most twice `size` entries.
  */
 export class TwoGenerationCache<Value> {
   readonly #size: number

@@ -35,7 +35,7 @@ export async function resolveNewOwner(
   { resource, userName, given }: { resource: Resource; userName: string; given: string | undefined },
 ): Promise<Owner | undefined> {
   if (!given || given === userName) return undefined
-  if (can(caller, `${resource.type}:handOver` as Action, resource) !== "yes")
+  if (can(caller, `${resource.type}:transferOwnership` as Action, resource) !== "yes")
     throw new Failure("forbidden", "Only administrators may hand something over: UserName names another owner", { field: "UserName" })
   return resolveOwner(reads, caller, given)
 }

@@ -11,7 +11,7 @@ import { forEachConcurrently } from "./requests.ts"
  * granted or published, a directory that only leads to such a one, and all else. `none` does not
  * exist for them: 404 for every method.
  */
-type Level = "none" | "passage" | "read" | "write"
+type Level = "none" | "traverse" | "read" | "write"
 
 const server = await startPopulatedServer()
 after(() => server[Symbol.asyncDispose]())

@@ -206,7 +206,7 @@ test("a callback counts once, with its own state and in the browser that began",
   const refused = async (url: string, as: Browser | string) => {
     const answer = typeof as === "string" ? await fetch(url, { headers: { cookie: as }, redirect: "manual" }) : await as.ask(url)
     assert.equal(answer.status, 401, url)
-    assert.match(await answer.text(), /not begun in this browser/)
+    assert.match(await answer.text(), /not started in this browser/)
     assert.ok(!answer.headers.getSetCookie().some((each) => /session=\w/.test(each)))
   }
   await refused(callback, new Browser())
@@ -261,7 +261,7 @@ test("who is refused by the provider is told so, and may begin again", async () 
   const browser = new Browser()
   const answer = await browser.ask(await callbackFor(browser, ""))
   assert.equal(answer.status, 401)
-  assert.match(await answer.text(), /proves no user name \(access_denied\).*href="\/ui\/sign-in"/)
+  assert.match(await answer.text(), /does not prove a user name \(access_denied\).*href="\/ui\/sign-in"/)
 })
 
 test("a sign-in ends at a path of this service and nowhere else", async () => {

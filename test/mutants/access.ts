@@ -92,7 +92,11 @@ export const access = [
     ["src/access/identity.test.ts"],
     [
       ["a password is hashed whenever its person is read again", "if (known && !this.#isBlockedGuess(known, address)) return known\n", ""],
-      ["a right guess tells itself by what is remembered", "return kept && !this.#isBlockedGuess(kept.caller, address) ?", "return kept ?"],
+      [
+        "a right guess tells itself by what is remembered",
+        "return cached && !this.#isBlockedGuess(cached.caller, address) ?",
+        "return cached ?",
+      ],
       ["a right guess tells itself by what is read again", "if (known && !this.#isBlockedGuess(known, address))", "if (known)"],
     ],
   ),

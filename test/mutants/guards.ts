@@ -268,7 +268,7 @@ export const guards = [
     [
       [
         "who passes through a directory reads it",
-        '=== "passage") throw forbidden("You may pass',
+        '=== "traverse") throw forbidden("You may pass',
         '=== "none") throw forbidden("You may pass',
       ],
     ],

@@ -83,8 +83,8 @@ export const rights = [
     ],
     [
       "who changes a thing grants it",
-      '  grant: write("owner", "administrator"),\n  handOver',
-      '  grant: write("owner", "write", "administrator"),\n  handOver',
+      '  grant: write("owner", "administrator"),\n  transferOwnership',
+      '  grant: write("owner", "write", "administrator"),\n  transferOwnership',
     ],
   ]),
   ...faults("src/access/policy/load-grants.ts", grants, [
@@ -118,11 +118,11 @@ export const rights = [
     ["a right password is right for ever", "right.until <= this.#context.clock.now()) return", "right.until < 0) return"],
   ]),
   ...faults("src/access/credentials/caller-cache.ts", identity, [
-    ["what is remembered outlives its end", "this.#kept.deleteWhere((kept) => userIds.has(kept.caller.userId))", "void userIds"],
+    ["what is remembered outlives its end", "this.#callers.deleteWhere((cached) => userIds.has(cached.caller.userId))", "void userIds"],
   ]),
   ...faults("src/access/credentials/load-caller.ts", identity, [
     ["a disabled person signs in", "!user || !isActiveUser(user) || !pass", "!user || !pass"],
-    ["the old password goes on", " || !passwordStands(credentialId, user)) return", ") return"],
+    ["the old password goes on", " || !passwordIsCurrent(credentialId, user)) return", ") return"],
     ["a token never ends", "(row.expiresAt !== null && row.expiresAt <= now)", "false"],
     ["a session never ends", "row?.userId === userId && row.expiresAt > now ?", "row?.userId === userId ?"],
     ["a token for files never ends", "    if (!(Number(expires) > now)) return undefined\n", ""],
@@ -139,8 +139,8 @@ export const rights = [
       ],
       [
         "who is remembered is never read again",
-        "kept !== undefined && kept.validUntil > this.#clock.now() ? kept",
-        "kept !== undefined ? kept",
+        "cached !== undefined && cached.validUntil > this.#clock.now() ? cached",
+        "cached !== undefined ? cached",
       ],
     ],
   ),
@@ -174,8 +174,8 @@ export const rights = [
     ["who was disabled meanwhile gets a token", "if (!own) throw new Failure", "if (own === null) throw new Failure"],
   ]),
   ...faults("src/access/accounts/accounts.ts", identity, [
-    ["nobody is left to administer", "if (loses) await keepAnAdministrator(tx, before)\n", ""],
-    ["a disabled person's tokens come back with them", "      if (fields.isDisabled === true) await endProofs(tx, id)\n", ""],
+    ["nobody is left to administer", "if (losesAdministrator) await assertOtherAdministrator(tx, before)\n", ""],
+    ["a disabled person's tokens come back with them", "      if (fields.isDisabled === true) await endCredentials(tx, id)\n", ""],
     [
       "a new password leaves sessions open",
       "if (fields.passwordHash !== undefined) await tx",

@@ -4,12 +4,12 @@ import type { Change, NewRow, UserRow } from "#store"
 export type NewAccount = NewRow<UserRow>
 
 export interface Accounts {
-  /** `conflict` when the name was ever given before. */
+  /** `conflict` when an account has or had this name. */
   create(tx: Change, person: NewAccount): Promise<UserRow>
   /**
    * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256,
-   * as in the proof's id after `session:`); disabling ends sessions and tokens. `conflict` when
-   * nobody would be left to administer.
+   * as in the proof's id after `session:`); disabling ends sessions and tokens. `conflict` when no
+   * administrator would remain.
    */
   update(tx: Change, id: number, fields: Partial<Omit<NewAccount, "userName">>, options?: { keepSession?: string }): Promise<UserRow>
   /** Soft: the row and its name stay; sessions and tokens end. */
@@ -20,45 +20,47 @@ export function createAccounts({ invalidateAfterCommit }: { invalidateAfterCommi
   return {
     async create(tx, person) {
       const wanted = accountNameError(person.userName)
-      if (wanted !== undefined) throw new Failure("invalid", `A user name of ${wanted} is wanted`, { field: "UserName" })
+      if (wanted !== undefined) throw new Failure("invalid", `A user name must be ${wanted}`, { field: "UserName" })
       if (await tx.users.byName(person.userName)) {
-        throw new Failure("conflict", `The user name ${person.userName} is or was somebody's; another one is wanted`, { field: "UserName" })
+        throw new Failure("conflict", `The user name ${person.userName} belongs or belonged to another account; choose another one`, {
+          field: "UserName",
+        })
       }
       return tx.users.insert(person)
     },
     async update(tx, id, fields, options = {}) {
-      const before = await livePerson(tx, id)
-      const loses = fields.isAdmin === false || fields.isDisabled === true
-      if (loses) await keepAnAdministrator(tx, before)
+      const before = await activeAccount(tx, id)
+      const losesAdministrator = fields.isAdmin === false || fields.isDisabled === true
+      if (losesAdministrator) await assertOtherAdministrator(tx, before)
       if (fields.passwordHash !== undefined) await tx.sessions.deleteOfUser(id, options.keepSession)
-      if (fields.isDisabled === true) await endProofs(tx, id)
+      if (fields.isDisabled === true) await endCredentials(tx, id)
       invalidateAfterCommit(tx, id)
       return found(await tx.users.update(id, fields), id)
     },
     async delete(tx, id) {
-      await keepAnAdministrator(tx, await livePerson(tx, id))
-      await endProofs(tx, id)
+      await assertOtherAdministrator(tx, await activeAccount(tx, id))
+      await endCredentials(tx, id)
       invalidateAfterCommit(tx, id)
       return found(await tx.users.setDeleted(id, true), id)
     },
   }
 }
 
-async function endProofs(tx: Change, userId: number): Promise<void> {
+async function endCredentials(tx: Change, userId: number): Promise<void> {
   await tx.sessions.deleteOfUser(userId)
   await tx.tokens.deleteOfUser(userId)
 }
 
-async function livePerson(tx: Change, id: number): Promise<UserRow> {
+async function activeAccount(tx: Change, id: number): Promise<UserRow> {
   const user = found(await tx.users.get(id), id)
   if (user.deletedAt !== null) throw missing(id)
   return user
 }
 
-async function keepAnAdministrator(tx: Change, leaving: UserRow): Promise<void> {
+async function assertOtherAdministrator(tx: Change, leaving: UserRow): Promise<void> {
   if (!leaving.isAdmin || leaving.isDisabled) return
   const { total } = await tx.users.list({ where: { isAdmin: true, isDisabled: false } }, { page: 1, pageSize: 1 })
-  if (total <= 1) throw new Failure("conflict", `${leaving.userName} is the only administrator left; make another one first`)
+  if (total <= 1) throw new Failure("conflict", `${leaving.userName} is the only administrator left; create another one first`)
 }
 
 function found(user: UserRow | undefined, id: number): UserRow {

@@ -12,7 +12,8 @@ interface FirstAdminContext {
 }
 
 /**
- * See `Identity.ensureAdmin`. Several processes may call it at once: one of them makes the person.
+ * See `Identity.ensureAdmin`. Several processes may call it at once: one of them creates the
+ * account.
  */
 export async function ensureAdmin({ store, identity, announce }: FirstAdminContext, password?: string): Promise<string | undefined> {
   if ((await store.users.count()) > 0) return undefined

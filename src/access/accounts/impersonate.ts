@@ -3,8 +3,8 @@ import type { Caller } from "../caller.ts"
 import { loadCaller, passwordCredential } from "../credentials/load-caller.ts"
 
 /**
- * A person as they would be had they signed in: for what is done in their name. Undefined when they
- * could not sign in.
+ * The caller that this person would be after signing in, for actions in their name. Undefined when
+ * they cannot sign in.
  */
 export async function impersonate(
   reads: Pick<Reads, "users" | "groups" | "tokens" | "sessions">,
@@ -15,9 +15,9 @@ export async function impersonate(
 }
 
 /**
- * The owner of something as the policy judges a use that others make of it: by what is theirs,
- * published or granted. An administrator's right to everything does not count: nobody borrows it.
- * Disabled and deleted people still own what they own.
+ * The owner as the policy judges them when others use their resource: by ownership, publication and
+ * grants. An administrator's right to everything does not count: nobody borrows it. Disabled and
+ * deleted people still own their resources.
  */
 export async function ownerAsCaller(reads: Pick<Reads, "groups">, owner: { id: number; userName: string }): Promise<Caller> {
   const groups = await reads.groups.ofUser(owner.id)

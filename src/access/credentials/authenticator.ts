@@ -11,7 +11,7 @@ import { verifyFilesToken } from "./files-token.ts"
 import { type LoadedCaller, loadCaller, passwordCredential, sha256 } from "./load-caller.ts"
 import type { TokenUsageRecorder } from "./token-usage.ts"
 
-/** How long a right Basic header is accepted without another hash. */
+/** How long a Basic header with a right password is accepted without another hash. */
 const basicMs = bounds.accounts.basicMs.value
 /**
  * Length of a session's secret. Tokens are longer, so that neither is ever looked up as the other.
@@ -43,8 +43,8 @@ export class Authenticator {
 
   authenticateCached(authorization: string | undefined, session: string | undefined, address: string): Caller | undefined {
     if (authorization === undefined && session?.length !== secretLength) return undefined
-    const kept = this.#context.callers.get(authorization !== undefined ? this.#keyOf(authorization) : sha256(session ?? ""))
-    return kept && !this.#isBlockedGuess(kept.caller, address) ? this.#use(kept) : undefined
+    const cached = this.#context.callers.get(authorization !== undefined ? this.#keyOf(authorization) : sha256(session ?? ""))
+    return cached && !this.#isBlockedGuess(cached.caller, address) ? this.#recordUse(cached) : undefined
   }
 
   /**
@@ -65,7 +65,7 @@ export class Authenticator {
   async authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal> {
     const caller = (await this.#byFilesToken(authorization)) ?? (await this.authenticate(authorization, undefined, address))
     if (caller instanceof Refusal || caller.scopes.includes("read")) return caller
-    return new Refusal("forbidden", "This token opens a run and nothing else", { userName: caller.userName })
+    return new Refusal("forbidden", "This token opens one run and allows nothing else", { userName: caller.userName })
   }
 
   async checkPassword(userName: string, password: string, address: string): Promise<Caller | Refusal> {
@@ -86,14 +86,14 @@ export class Authenticator {
     return createHmac("sha256", this.#basicKey).update(authorization).digest("latin1")
   }
 
-  #use(loaded: LoadedCaller): Caller {
+  #recordUse(loaded: LoadedCaller): Caller {
     if (loaded.token) this.#context.lastUsed.record(loaded.token)
     return loaded.caller
   }
 
-  #load(key: string, userId: number, credentialId: string, keepMs?: number): Promise<LoadedCaller | undefined> {
+  #load(key: string, userId: number, credentialId: string, maxAgeMs?: number): Promise<LoadedCaller | undefined> {
     const { callers, store, clock } = this.#context
-    return callers.load(key, () => loadCaller(store, userId, credentialId, clock.now()), keepMs)
+    return callers.load(key, () => loadCaller(store, userId, credentialId, clock.now()), maxAgeMs)
   }
 
   async #byHeader(authorization: string, address: string): Promise<Caller | Refusal> {
@@ -112,20 +112,19 @@ export class Authenticator {
     if (!row) return invalidCredentials()
     if (userName !== undefined && (await store.users.get(row.userId))?.userName !== userName) return invalidCredentials()
     const loaded = await this.#load(key, row.userId, `token:${row.id}`)
-    return loaded ? this.#use(loaded) : invalidCredentials()
+    return loaded ? this.#recordUse(loaded) : invalidCredentials()
   }
 
   async #byPassword(key: string, credentials: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
-    const known = await this.#knownPassword(key)
+    const known = await this.#cachedPassword(key)
     if (known && !this.#isBlockedGuess(known, address)) return known
-    return this.#checked(key, credentials, address)
+    return this.#verifyPassword(key, credentials, address)
   }
 
   /**
-   * Undefined where a hash is needed: the header is new, or too old, or the person has another
-   * password by now.
+   * Undefined when a hash is needed: the header is new or too old, or the password has changed.
    */
-  async #knownPassword(key: string): Promise<Caller | undefined> {
+  async #cachedPassword(key: string): Promise<Caller | undefined> {
     const right = this.#verified.get(key)
     if (right === undefined || right.until <= this.#context.clock.now()) return undefined
     const loaded = await this.#load(key, right.userId, right.credentialId, right.until - this.#context.clock.now())
@@ -133,7 +132,7 @@ export class Authenticator {
     return loaded?.caller
   }
 
-  async #checked(key: string, credentials: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+  async #verifyPassword(key: string, credentials: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
     const user = await this.#context.passwords.check(credentials, address)
     if (user instanceof Refusal) return user
     const credentialId = passwordCredential(user).id

@@ -1,7 +1,7 @@
 import { bounds } from "#contract"
 import { Refusal } from "../caller.ts"
 
-/** What an `Authorization` header says, unproved. */
+/** A parsed `Authorization` header that has not been verified. */
 export type ParsedAuthorization =
   | { scheme: "basic"; userName: string; password: string }
   | { scheme: "token"; token: string }
@@ -19,7 +19,10 @@ export function isTokenFormat(text: string): boolean {
   return tokenForm.test(text)
 }
 
-/** Reads an `Authorization` header. What is malformed is said: that tells nothing about anybody. */
+/**
+ * Parses an `Authorization` header. The refusal names the malformed part: that reveals nothing
+ * about any account.
+ */
 export function parseAuthorization(header: string): ParsedAuthorization | Refusal {
   const match = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(\S+)$/.exec(header.trim())
   if (!match) return malformed("have the form `Basic …` or `Bearer …`")
@@ -30,11 +33,11 @@ export function parseAuthorization(header: string): ParsedAuthorization | Refusa
 }
 
 function readBasic(value: string): ParsedAuthorization | Refusal {
-  if (!base64Form.test(value)) return malformed("hold Base64 behind Basic")
+  if (!base64Form.test(value)) return malformed("contain Base64 after Basic")
   const text = decode(Buffer.from(value, "base64"))
-  if (text === undefined) return malformed("hold UTF-8 in Base64 behind Basic")
+  if (text === undefined) return malformed("contain UTF-8 in Base64 after Basic")
   const colon = text.indexOf(":")
-  if (colon < 0) return malformed("hold a user name, a colon and a password behind Basic")
+  if (colon < 0) return malformed("contain a user name, a colon and a password after Basic")
   return { scheme: "basic", userName: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
@@ -49,17 +52,16 @@ function decode(bytes: Buffer): string | undefined {
 function readBearer(token: string): ParsedAuthorization | Refusal {
   if (tokenForm.test(token)) return { scheme: "token", token }
   if (token.length <= 2048 && filesTokenForm.test(token)) return { scheme: "files", token }
-  return malformed("hold a token behind Bearer: qs_ and 43 characters")
+  return malformed("contain a token after Bearer: qs_ and 43 characters")
 }
 
 function malformed(wanted: string): Refusal {
-  return new Refusal("unauthorized", `No user name could be told: the Authorization header must ${wanted}`)
+  return new Refusal("unauthorized", `No user name could be read: the Authorization header must ${wanted}`)
 }
 
 /**
  * The one `Authorization` header of a request, from its raw headers (name, value, name, value, …).
- * Node keeps only the first of several, so who asks Node's own `headers` never learns that there
- * were two.
+ * Node's own `headers` has only the first of several, so a second one would go unnoticed.
  */
 export function readAuthorizationHeader(rawHeaders: readonly string[]): string | undefined | Refusal {
   let found: string | undefined

@@ -7,7 +7,7 @@ import type { LoadedCaller } from "./load-caller.ts"
 export class CallerCache {
   readonly #clock: Clock
   readonly #maxAgeMs: number
-  readonly #kept = new TwoGenerationCache<LoadedCaller>(bounds.accounts.rememberedProofs.value)
+  readonly #callers = new TwoGenerationCache<LoadedCaller>(bounds.accounts.rememberedProofs.value)
   #invalidations = 0
 
   constructor(clock: Clock, maxAgeMs: number) {
@@ -16,8 +16,8 @@ export class CallerCache {
   }
 
   get(key: string): LoadedCaller | undefined {
-    const kept = this.#kept.get(key)
-    return kept !== undefined && kept.validUntil > this.#clock.now() ? kept : undefined
+    const cached = this.#callers.get(key)
+    return cached !== undefined && cached.validUntil > this.#clock.now() ? cached : undefined
   }
 
   /**
@@ -28,18 +28,18 @@ export class CallerCache {
     const before = this.#invalidations
     const loaded = await read()
     if (!loaded) return undefined
-    const kept = { ...loaded, validUntil: Math.min(loaded.validUntil, this.#clock.now() + Math.min(maxAgeMs, this.#maxAgeMs)) }
-    if (before === this.#invalidations) this.#kept.set(key, kept)
-    return kept
+    const cached = { ...loaded, validUntil: Math.min(loaded.validUntil, this.#clock.now() + Math.min(maxAgeMs, this.#maxAgeMs)) }
+    if (before === this.#invalidations) this.#callers.set(key, cached)
+    return cached
   }
 
   invalidate(userIds: ReadonlySet<number>): void {
     this.#invalidations += 1
-    this.#kept.deleteWhere((kept) => userIds.has(kept.caller.userId))
+    this.#callers.deleteWhere((cached) => userIds.has(cached.caller.userId))
   }
 
   invalidateAll(): void {
     this.#invalidations += 1
-    this.#kept.clear()
+    this.#callers.clear()
   }
 }

@@ -20,13 +20,12 @@ export function signFilesToken(key: Uint8Array, caller: Caller, now: number): { 
 }
 
 /**
- * What a token of `signFilesToken` says; undefined when this key did not sign it. Whether it has
- * ended is not asked here.
+ * The claims of a token of `signFilesToken`; undefined when this key did not sign it. Its expiry is
+ * not checked here.
  */
 export function verifyFilesToken(key: Uint8Array, token: string): FilesTokenClaims | undefined {
   const [payload = "", signature = ""] = token.slice("qf_".length).split(".")
-  // Compared as written: two texts can stand for the same bytes, and only one of them was handed
-  // out.
+  // Compared as text: two texts can encode the same bytes, and only one of them was issued.
   const given = Buffer.from(signature)
   const right = Buffer.from(sign(key, payload))
   if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined

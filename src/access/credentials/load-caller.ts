@@ -24,7 +24,7 @@ export function passwordCredential(user: UserRow): Credential {
   return { kind: "password", id: `password:${user.passwordHash === null ? "" : fingerprint(user.passwordHash)}` }
 }
 
-type Ground = { scopes: readonly Scope[]; until: number; token?: { id: number; recordedAt: number } }
+type LiveCredential = { scopes: readonly Scope[]; until: number; token?: { id: number; recordedAt: number } }
 type CallerReads = Pick<Reads, "users" | "groups" | "tokens" | "sessions">
 
 /**
@@ -33,12 +33,12 @@ type CallerReads = Pick<Reads, "users" | "groups" | "tokens" | "sessions">
  */
 export async function loadCaller(reads: CallerReads, userId: number, credentialId: string, now: number): Promise<LoadedCaller | undefined> {
   const credential: Credential = { kind: kindOf(credentialId), id: credentialId }
-  const ground = await groundOf(reads, userId, credentialId, now)
-  if (!ground) return undefined
+  const live = await loadCredential(reads, userId, credentialId, now)
+  if (!live) return undefined
   // The person is read after the credential: disabling a person ends their credentials in the same
   // transaction.
   const user = await reads.users.get(userId)
-  if (!user || !isActiveUser(user) || !passwordStands(credentialId, user)) return undefined
+  if (!user || !isActiveUser(user) || !passwordIsCurrent(credentialId, user)) return undefined
   const groups = await reads.groups.ofUser(userId)
   const caller: Caller = {
     userId,
@@ -46,10 +46,10 @@ export async function loadCaller(reads: CallerReads, userId: number, credentialI
     isAdmin: user.isAdmin,
     groupIds: groups.map((group) => group.id),
     groupNames: groups.map((group) => group.groupName),
-    scopes: ground.scopes,
+    scopes: live.scopes,
     credential,
   }
-  return { caller, validUntil: ground.until, ...(ground.token ? { token: ground.token } : {}) }
+  return { caller, validUntil: live.until, ...(live.token ? { token: live.token } : {}) }
 }
 
 export function isActiveUser(user: UserRow): boolean {
@@ -61,13 +61,13 @@ function kindOf(credentialId: string): Credential["kind"] {
   return kind === "token" || kind === "session" || kind === "files" ? kind : "password"
 }
 
-async function groundOf(reads: CallerReads, userId: number, credentialId: string, now: number): Promise<Ground | undefined> {
+async function loadCredential(reads: CallerReads, userId: number, credentialId: string, now: number): Promise<LiveCredential | undefined> {
   const rest = credentialId.slice(credentialId.indexOf(":") + 1)
   switch (kindOf(credentialId)) {
     case "password":
       return { scopes: everyScope, until: Number.POSITIVE_INFINITY }
     case "token":
-      return tokenGround(reads, userId, Number(rest), now)
+      return loadToken(reads, userId, Number(rest), now)
     case "session": {
       const row = await reads.sessions.byHash(rest)
       return row?.userId === userId && row.expiresAt > now ? { scopes: everyScope, until: row.expiresAt } : undefined
@@ -75,13 +75,13 @@ async function groundOf(reads: CallerReads, userId: number, credentialId: string
     case "files": {
       const [expires = "", origin = ""] = splitOnce(rest)
       if (!(Number(expires) > now)) return undefined
-      const ground = await groundOf(reads, userId, origin, now)
-      return ground && { scopes: ground.scopes, until: Math.min(ground.until, Number(expires)) }
+      const live = await loadCredential(reads, userId, origin, now)
+      return live && { scopes: live.scopes, until: Math.min(live.until, Number(expires)) }
     }
   }
 }
 
-async function tokenGround(reads: CallerReads, userId: number, id: number, now: number): Promise<Ground | undefined> {
+async function loadToken(reads: CallerReads, userId: number, id: number, now: number): Promise<LiveCredential | undefined> {
   const row = await reads.tokens.get(id)
   if (row?.userId !== userId || (row.expiresAt !== null && row.expiresAt <= now)) return undefined
   return {
@@ -92,7 +92,7 @@ async function tokenGround(reads: CallerReads, userId: number, id: number, now: 
 }
 
 /** A password credential, or a files token created with one, ends with that password. */
-function passwordStands(credentialId: string, user: UserRow): boolean {
+function passwordIsCurrent(credentialId: string, user: UserRow): boolean {
   const origin = credentialId.startsWith("files:") ? (splitOnce(credentialId.slice("files:".length))[1] ?? "") : credentialId
   return kindOf(origin) !== "password" || origin === passwordCredential(user).id
 }

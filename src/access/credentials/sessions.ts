@@ -5,21 +5,22 @@ import type { Change, SessionRow } from "#store"
 import type { Caller } from "../caller.ts"
 import { loadCaller, sha256 } from "./load-caller.ts"
 
-/** From sign-in, however much or little the session is used. */
+/** Counted from sign-in, regardless of use. */
 export const sessionLifetimeMs = bounds.accounts.sessionDays.value * 24 * 60 * 60_000
 
 export interface Sessions {
   /**
-   * A session with a secret of its own for who just signed in; the one that the browser came with
-   * (`previous`, its secret) ends.
+   * Creates a session with a new secret for a person who just signed in. The browser's earlier
+   * session (`previous`, its secret) ends.
    */
   create(tx: Change, caller: Caller, previous?: string): Promise<{ secret: string; row: SessionRow }>
   /** Ends the session with this secret; false when there is none. */
   end(tx: Change, secret: string): Promise<boolean>
   endAll(tx: Change, userId: number): Promise<void>
   /**
-   * Whether this sign-in may use the room that the database keeps back for a full disk. `who` is
-   * opaque, and one person's. Counted: nobody uses the room up by signing in again and again.
+   * Whether this sign-in may use the space that the database reserves for a full disk. `who` is an
+   * opaque key of one person. Each call counts, so that repeated sign-ins cannot use up the
+   * reserve.
    */
   tryUseReserve(who: string): boolean
 }
@@ -44,9 +45,9 @@ export function createSessions({
   const counted = new Map<string, { count: number; until: number }>()
   return {
     async create(tx, caller, previous) {
-      // The person may have been disabled, or the password changed, since it was checked.
+      // The account may have been disabled, or the password changed, since the check.
       if (!(await loadCaller(tx, caller.userId, caller.credential.id, clock.now()))) {
-        throw new Failure("unauthorized", "The user name is disabled, or its password was changed meanwhile")
+        throw new Failure("unauthorized", "The account is disabled, or its password was changed meanwhile")
       }
       await tx.sessions.deleteExpired(clock.now())
       if (previous !== undefined) await end(tx, previous)

@@ -5,7 +5,8 @@ const everyMs = 60_000
 const gatherMs = 1_000
 
 /**
- * Writes when tokens were last used: at most once a minute for each, those of a second together.
+ * Writes when tokens were last used: at most once a minute for each token, in batches of one
+ * second.
  */
 export class TokenUsageRecorder implements AsyncDisposable {
   readonly #store: Store
@@ -21,7 +22,7 @@ export class TokenUsageRecorder implements AsyncDisposable {
     this.#logger = logger
   }
 
-  /** Called with every use: cheap unless the minute is over. */
+  /** Called at every use; cheap until the minute has passed. */
   record(token: { id: number; recordedAt: number }): void {
     const now = this.#clock.now()
     if (now - token.recordedAt < everyMs) return
@@ -44,7 +45,7 @@ export class TokenUsageRecorder implements AsyncDisposable {
     }
   }
 
-  /** Writes what is still to be written. */
+  /** Writes the pending batch. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort()
     await this.#writing

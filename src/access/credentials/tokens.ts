@@ -15,11 +15,11 @@ export interface NewToken {
 
 export interface Tokens {
   /**
-   * The secret (`qs_` and 43 characters) is known only to the receiver of this answer. A credential
-   * never creates a token with more rights than its own.
+   * The secret (`qs_` and 43 characters) is returned only here. A credential never creates a token
+   * with more rights than its own.
    */
   create(tx: Change, caller: Caller, wanted: NewToken): Promise<{ row: TokenRow; token: string }>
-  /** Deletes a token of the caller; anybody else's does not exist for them. */
+  /** Deletes a token of the caller; other people's tokens are `not_found`. */
   delete(tx: Change, caller: Caller, id: number): Promise<TokenRow>
 }
 
@@ -36,9 +36,9 @@ export function createTokens({
       checkExpiry(wanted.expiresAt, clock.now())
       assertCanWrite(caller)
       const own = await loadCaller(tx, caller.userId, caller.credential.id, clock.now())
-      if (!own) throw new Failure("unauthorized", "What proved the user name has ended meanwhile")
+      if (!own) throw new Failure("unauthorized", "The credentials of this request have ended meanwhile")
       if (caller.credential.kind === "token" && (wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.validUntil) {
-        throw new Failure("forbidden", "A token cannot make one that lasts longer than itself", { field: "ExpiresAt" })
+        throw new Failure("forbidden", "A token cannot create one that lasts longer than itself", { field: "ExpiresAt" })
       }
       const token = `qs_${randomBytes(32).toString("base64url")}`
       const row = await tx.tokens.insert({
@@ -63,7 +63,7 @@ export function createTokens({
 
 function assertCanWrite({ scopes }: Caller): void {
   if (!scopes.includes("write"))
-    throw new Failure("forbidden", `A proof for ${scopes.join(" and ")} alone neither makes nor deletes tokens`)
+    throw new Failure("forbidden", `Credentials with the scope ${scopes.join(" and ")} alone can neither create nor delete tokens`)
 }
 
 function checkExpiry(expiresAt: number | null, now: number): void {
@@ -83,5 +83,5 @@ function checkExpiry(expiresAt: number | null, now: number): void {
 function checkScopes(scopes: readonly string[]): Scope[] {
   const form = [...new Set(scopes)].sort().join(" ")
   if (form === "read" || form === "read write" || /^run:[1-9]\d{0,15}$/.test(form)) return form.split(" ") as Scope[]
-  throw new Failure("invalid", '["read"], ["read", "write"] or ["run:<ID>"] is wanted', { field: "Scopes" })
+  throw new Failure("invalid", 'Scopes must be ["read"], ["read", "write"] or ["run:<ID>"]', { field: "Scopes" })
 }

@@ -1,14 +1,14 @@
 import type { CustomFetchOptions } from "openid-client"
 
 /**
- * No document of a provider is a tenth of it: metadata and keys have some kilobytes, tokens of
- * people in thousands of groups some hundred.
+ * Ten times the largest real document: metadata and keys have some kilobytes, tokens of people in
+ * thousands of groups some hundred.
  */
-const answerMax = 1024 * 1024
+const maxResponseBytes = 1024 * 1024
 
 /**
- * `fetch` of answers that have an end. Rejects with a `TypeError`, as it does where nobody answers,
- * on one of more than 1 MiB, before the rest of it is read.
+ * `fetch` with a limit on the response. A body of more than 1 MiB rejects with a `TypeError`, as an
+ * unreachable host does; the rest of the body is not read.
  */
 export async function boundedFetch(url: string, options: CustomFetchOptions): Promise<Response> {
   const answer = await fetch(url, options as RequestInit)
@@ -16,7 +16,7 @@ export async function boundedFetch(url: string, options: CustomFetchOptions): Pr
   let size = 0
   for await (const chunk of answer.body ?? []) {
     size += chunk.length
-    if (size > answerMax) throw new TypeError(`The answer of ${new URL(url).host} has more than ${answerMax} bytes`)
+    if (size > maxResponseBytes) throw new TypeError(`The response of ${new URL(url).host} has more than ${maxResponseBytes} bytes`)
     chunks.push(chunk)
   }
   const { status, statusText, headers } = answer

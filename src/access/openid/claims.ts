@@ -1,36 +1,38 @@
 import { accountNameError, isPlainText } from "#contract"
 import { Refusal } from "../caller.ts"
 
-/** Which claims say what. */
+/** The names of the claims that the service reads. */
 export interface ClaimNames {
-  /** Holds the user name that a new person gets. */
+  /** The claim with the user name of a new account. */
   userClaim: string
   /**
-   * Cut off the end of the user name, such as `@example.com`; who has another end is refused.
-   * Empty: nothing is.
+   * Removed from the end of the user name, such as `@example.com`; a name with another ending is
+   * rejected. Empty: nothing is removed.
    */
   userSuffix: string
-  /** Holds the names of the person's groups. Empty: no groups are taken over. */
+  /** The claim with the names of the person's groups. Empty: the provider decides no groups. */
   groupsClaim: string
-  /** Who is an administrator; undefined: the provider does not decide that. */
+  /**
+   * The claim and value that make an administrator; undefined: the provider does not decide that.
+   */
   admin: { claim: string; value: string } | undefined
 }
 
-/** Somebody as a provider knows them. */
+/** A person as the provider describes them. */
 export interface ProviderUser {
   issuer: string
   subject: string
   userName: string
   email: string
-  /** Undefined: the provider is not asked. */
+  /** Undefined: the provider does not decide groups. */
   groups: readonly string[] | undefined
   isAdmin: boolean | undefined
 }
 
-/** Groups of one person that are looked at; providers of large organisations name thousands. */
+/** Groups of one person that are read; providers of large organisations name thousands. */
 const groupsMax = 1_000
 
-/** Reads the claims. Their user name may be none: whoever is known already needs none. */
+/** Reads the claims. The user name may be empty: a person who already has an account needs none. */
 export function toProviderUser(claims: Record<string, unknown>, names: ClaimNames): ProviderUser {
   const { email } = claims
   return {
@@ -44,8 +46,8 @@ export function toProviderUser(claims: Record<string, unknown>, names: ClaimName
 }
 
 /**
- * The name in lower case; whoever else has it then is told apart by the subject. Empty when there
- * is none.
+ * The name in lower case, empty when there is none. The subject distinguishes two people whose
+ * names become equal.
  */
 function nameIn(value: unknown, suffix: string): string {
   if (typeof value !== "string" || !value.toLowerCase().endsWith(suffix.toLowerCase())) return ""
@@ -57,10 +59,10 @@ function textsIn(value: unknown): string[] {
   return all.filter((each) => typeof each === "string")
 }
 
-/** Throws the refusal of somebody whose claims give no user name. */
+/** Throws a `Refusal` when the claims contain no valid user name. */
 export function checkProviderUserName({ userName }: ProviderUser): void {
   const wanted = accountNameError(userName)
   if (wanted === undefined) return
-  const came = userName === "" ? "none that can be used" : JSON.stringify(userName.slice(0, 64))
-  throw new Refusal("forbidden", `The OpenID provider must give a user name of ${wanted}; got ${came}`)
+  const came = userName === "" ? "no usable one" : JSON.stringify(userName.slice(0, 64))
+  throw new Refusal("forbidden", `The OpenID provider must send a user name of ${wanted}; got ${came}`)
 }

@@ -94,11 +94,11 @@ for (const [what, idToken] of Object.entries(forgeries)) {
   test(`an ID token with ${what} proves nobody`, async () => {
     await using issuer = await startHostileIssuer()
     issuer.idToken = () => idToken(issuer)
-    await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unauthorized", /proves no user name/))
+    await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unauthorized", /does not prove a user name/))
     issuer.metadata.id_token_signing_alg_values_supported = ["RS256", "HS256", "none", "NONE"]
     await assert.rejects(
       signIn(issuer, openIdAt(issuer.url)),
-      refusedAs("unauthorized", /proves no user name/),
+      refusedAs("unauthorized", /does not prove a user name/),
       "whatever it says it signs with",
     )
     issuer.idToken = () => signed(issuer)
@@ -112,7 +112,7 @@ test("an answer of another provider, or with an error, is not accepted", async (
   issuer.metadata.authorization_response_iss_parameter_supported = true
   const openId = openIdAt(issuer.url)
   const mixedUp = signIn(issuer, openId, (callback) => callback.set("iss", "https://issuer.example"))
-  await assert.rejects(mixedUp, refusedAs("unauthorized", /proves no user name/))
+  await assert.rejects(mixedUp, refusedAs("unauthorized", /does not prove a user name/))
   const failed = signIn(issuer, openId, (callback) => {
     callback.set("iss", issuer.url)
     callback.set("error", "<script>login_required")
@@ -136,12 +136,12 @@ test("a provider that does not listen, or answers with a fault of its own, is un
   issuer.idToken = () => signed(issuer)
   const openId = openIdAt(issuer.url)
   issuer.tokenAnswer = { status: 502, body: "<html>" }
-  await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /passwords work/))
+  await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /signing in with a password still works/))
   issuer.tokenAnswer = { status: 400, body: '{"error": "invalid_grant"}' }
   await assert.rejects(signIn(issuer, openId), refusedAs("unauthorized", /invalid_grant/))
   await issuer[Symbol.asyncDispose]()
-  await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /passwords work/))
-  await assert.rejects(openIdAt(issuer.url).begin(undefined), refusedAs("unavailable", /passwords work/))
+  await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /signing in with a password still works/))
+  await assert.rejects(openIdAt(issuer.url).begin(undefined), refusedAs("unavailable", /signing in with a password still works/))
 })
 
 const places = ["/.well-known/openid-configuration", "/token", "/jwks", "/userinfo"]
@@ -152,7 +152,7 @@ test("a provider that begins an answer and never ends it is unavailable, and wai
     issuer.idToken = () => signed(issuer, { preferred_username: undefined })
     issuer.spoiled[place] = (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{")
     const openId = openIdAt(issuer.url, { timeoutSeconds: 1 })
-    await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /passwords work/), place)
+    await assert.rejects(signIn(issuer, openId), refusedAs("unavailable", /signing in with a password still works/), place)
   }
 })
 
@@ -172,7 +172,7 @@ test("a provider whose answers have no end is unavailable, and is not read to it
       }
       more()
     }
-    await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unavailable", /passwords work/), place)
+    await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unavailable", /signing in with a password still works/), place)
     assert.ok((await closed.promise) < 16 * 1024 * 1024, place)
   }
 })
@@ -184,7 +184,7 @@ test("claims that only userinfo has are taken from there, for the same subject a
   const { person } = await signIn(issuer, openIdAt(issuer.url))
   assert.deepEqual([person.userName, person.issuer], ["from-userinfo", issuer.url], "what was signed wins")
   issuer.userinfo = { sub: "another", preferred_username: "ann" }
-  await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unauthorized", /proves no user name/))
+  await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unauthorized", /does not prove a user name/))
 })
 
 test("a sign-in ends after ten minutes, and is good only with a cookie that this installation signed", async () => {
@@ -195,9 +195,9 @@ test("a sign-in ends after ten minutes, and is good only with a cookie that this
   const { location, cookie } = await openId.begin(undefined)
   const query = `code=c&state=${new URL(location).searchParams.get("state")}`
   const foreign = openIdAt(issuer.url, { key: Buffer.alloc(32, 2) })
-  await assert.rejects(foreign.finish(query, cookie), refusedAs("unauthorized", /not begun in this browser/))
+  await assert.rejects(foreign.finish(query, cookie), refusedAs("unauthorized", /not started in this browser/))
   for (const bad of [undefined, "", "a.b", `${cookie}x`]) {
-    await assert.rejects(openId.finish(query, bad), refusedAs("unauthorized", /not begun in this browser/))
+    await assert.rejects(openId.finish(query, bad), refusedAs("unauthorized", /not started in this browser/))
   }
   await clock.advance(openIdSignInMs)
   await assert.rejects(openId.finish(query, cookie), refusedAs("unauthorized", /took too long/))
@@ -225,7 +225,7 @@ test("tokens of another signing key are believed once it is published", async ()
   await signIn(issuer, openId)
   const next: Jwk = signingKey()
   issuer.key = next
-  await assert.rejects(signIn(issuer, openId), refusedAs("unauthorized", /proves no user name/))
+  await assert.rejects(signIn(issuer, openId), refusedAs("unauthorized", /does not prove a user name/))
   issuer.keys = [publicPart(next)]
   assert.equal((await signIn(issuer, openId)).person.subject, "s")
 })

@@ -6,52 +6,52 @@ import { boundedFetch } from "./bounded-fetch.ts"
 import { type ClaimNames, type ProviderUser, toProviderUser } from "./claims.ts"
 
 export interface OpenIdOptions extends ClaimNames {
-  /** The provider's issuer identifier: https, or http where it is on this machine. */
+  /** The provider's issuer identifier: https, or http if the provider runs on this machine. */
   issuer: string
   clientId: string
-  /** Empty: a public client, which PKCE alone protects. */
+  /** Empty: a public client, protected by PKCE alone. */
   clientSecret: string
-  /** What is asked for, with spaces between; `openid` at least. */
+  /** The requested scopes, separated by spaces; at least `openid`. */
   scope: string
   /**
-   * The base URL, without a slash at its end; the provider sends browsers back to `/oidc/callback`
-   * there.
+   * The base URL, without a trailing slash; the provider redirects browsers to its
+   * `/oidc/callback`.
    */
   baseUrl: string
   /** At least 32 bytes that all processes of this installation share. */
   key: Uint8Array
   clock: Clock
-  /** For each question to the provider. Default 10. */
+  /** For each request to the provider. Default 10. */
   timeoutSeconds?: number
 }
 
 /**
  * Signs people in by an OpenID provider: authorization code, PKCE, discovery. Both methods reject
- * with a `Refusal` that tells a person what is wrong.
+ * with a `Refusal` whose message explains the problem to a person.
  */
 export interface OpenId {
   /**
-   * Where to send the browser, and the cookie that binds the sign-in to it. `next`: a path of this
-   * service to end at.
+   * Returns the provider's URL and the cookie that binds the sign-in to this browser. `next`: the
+   * path of this service to end at.
    */
   begin(next: string | undefined): Promise<{ location: string; cookie: string }>
   /**
-   * Who the provider says that it is, once for each begin. `query`: the callback's own, as it came.
-   * `next` is an address of this service.
+   * Returns the person whom the provider authenticated, once for each `begin`. `query`: the
+   * callback's query string, unchanged. `next` is a URL of this service.
    */
   finish(query: string, cookie: string | undefined): Promise<{ person: ProviderUser; next: string }>
 }
 
-/** How long somebody may take at the provider. */
+/** How long a person may take at the provider. */
 export const openIdSignInMs = 10 * 60_000
 /**
- * How long what discovery found is used. Keys are fetched at each sign-in: one that was changed a
- * moment ago counts.
+ * How long discovered metadata is used. Keys are fetched at each sign-in, so that a rotated key
+ * works at once.
  */
 const metadataMs = 10 * 60_000
 const patienceDefault = 10
 const home = "/ui/"
-/** Browsers keep no cookie of more than 4 KiB. */
+/** Browsers store no cookie of more than 4 KiB. */
 const addressMax = 2_000
 
 export function createOpenId(options: OpenIdOptions): OpenId {
@@ -87,8 +87,7 @@ interface Secrets {
 }
 
 /**
- * The other side, as its metadata describes it. The library is loaded when somebody first signs in
- * this way.
+ * The provider, as its metadata describes it. The library is loaded at the first sign-in by OpenID.
  */
 class Provider {
   readonly #options: OpenIdOptions
@@ -113,7 +112,7 @@ class Provider {
     })
   }
 
-  /** The claims of a proved ID token, and those that only the provider's userinfo has. */
+  /** The claims of the verified ID token, plus those that only the provider's userinfo has. */
   claims(query: string, { state, nonce, verifier }: Secrets): Promise<Record<string, unknown>> {
     return this.#ask(async (library, configuration) => {
       const tokens = await library.authorizationCodeGrant(configuration, new URL(`${this.#options.baseUrl}/oidc/callback?${query}`), {
@@ -142,7 +141,7 @@ class Provider {
     }
   }
 
-  /** A new one each time: the library would not look for a new key for a minute. */
+  /** A new configuration each time: a reused one would not fetch a new key for a minute. */
   async #configuration(library: typeof Library): Promise<Library.Configuration> {
     const { clientId, clientSecret } = this.#options
     const metadata = await this.#discovered(library).catch((error) => {
@@ -158,8 +157,8 @@ class Provider {
   }
 
   /**
-   * The ID token's signature is checked, though it came straight from the provider: by plain text
-   * on this machine, at least, anybody may be in between.
+   * The ID token's signature is checked although it came directly from the provider: a plain-text
+   * connection may be intercepted.
    */
   #extensions(library: typeof Library) {
     const isPlain = this.#options.issuer.startsWith("http:")
@@ -181,21 +180,23 @@ class Provider {
 }
 
 function notBegun(): Refusal {
-  return new Refusal("unauthorized", "This sign-in was not begun in this browser, was used before or took too long; begin again")
+  return new Refusal("unauthorized", "This sign-in was not started in this browser, was used before or took too long; start again")
 }
 
-/** What people are told; what the library knows more is the cause, for the log. */
+/** The message is for people; the library's error becomes the cause, for the log. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (isUnreachable(error)) return unavailable(error)
   const { error: told, code, name } = error as { error?: unknown; code?: unknown; name?: unknown }
   const short = String(told ?? code ?? name).replaceAll(/[^\w .-]/g, "")
-  return caused(new Refusal("unauthorized", `The OpenID provider's answer proves no user name (${short.slice(0, 80)})`), error)
+  return caused(new Refusal("unauthorized", `The OpenID provider's response does not prove a user name (${short.slice(0, 80)})`), error)
 }
 
 function unavailable(cause: unknown): Refusal {
   return caused(
-    new Refusal("unavailable", "The OpenID provider cannot be reached at the moment; passwords work as always", { retryAfterSeconds: 10 }),
+    new Refusal("unavailable", "The OpenID provider cannot be reached at the moment; signing in with a password still works", {
+      retryAfterSeconds: 10,
+    }),
     cause,
   )
 }
@@ -212,7 +213,10 @@ function isUnreachable(error: unknown): boolean {
   return (name === "TypeError" && code === undefined) || code === "OAUTH_TIMEOUT"
 }
 
-/** Anybody can write a link to the sign-in: what leads elsewhere, or is no path, leads home. */
+/**
+ * Anybody can write a link to the sign-in: a `next` that leaves this service, or is no path,
+ * becomes the home page.
+ */
 function ownAddress(next: string | undefined, baseUrl: string): string {
   const url = next?.startsWith("/") && URL.canParse(next, baseUrl) ? new URL(next, baseUrl) : undefined
   const isOwn = url?.origin === new URL(baseUrl).origin && url.href.length <= addressMax

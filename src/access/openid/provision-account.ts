@@ -4,19 +4,20 @@ import type { Accounts } from "../accounts/accounts.ts"
 import { Refusal } from "../caller.ts"
 import { checkProviderUserName, type ProviderUser } from "./claims.ts"
 
-/** What an administrator decided about people who sign in by OpenID. */
+/** The administrator's rules for people who sign in by OpenID. */
 export interface ProvisioningRules {
-  /** Whether somebody without an account gets one. */
+  /** Whether a person without an account gets one. */
   unknown: "refuse" | "create"
   /**
-   * Which account of the same name, that nobody signs in to by this provider yet, becomes theirs.
+   * Which existing accounts of the same name may be linked, if no subject of this provider has them
+   * yet.
    */
   link: "never" | "no-password" | "all"
-  /** Groups whose members the provider decides: names, or with `*` at the end their beginnings. */
+  /** Groups whose members the provider decides: names, or prefixes with `*` at the end. */
   groups: readonly string[]
 }
 
-/** The account of who signed in, and what had to change for it. */
+/** The account of a person who signed in, and the changes that the sign-in made. */
 export interface ProvisionedAccount {
   user: UserRow
   account: "known" | "linked" | "created"
@@ -26,9 +27,9 @@ export interface ProvisionedAccount {
 }
 
 /**
- * Finds or makes the account, and brings administration and groups to what the provider says now. A
- * subject keeps its account for ever, whatever its claims become; an account of the same name is
- * somebody else's unless the rules say otherwise. Throws a `Refusal` (403).
+ * Finds or creates the account, then updates administration and groups from the claims. A subject
+ * has its account for ever, even if its claims change. An account of the same name belongs to
+ * another person unless the rules allow linking. Throws a `Refusal` (403).
  */
 export async function provisionAccount(
   tx: Change,
@@ -59,7 +60,7 @@ async function linked(tx: Change, person: ProviderUser, { link }: ProvisioningRu
   const isTaken = user.deletedAt !== null || (await tx.subjects.ofUser(user.id)).some(({ issuer }) => issuer === person.issuer)
   const isOpen = link === "all" || (link === "no-password" && user.passwordHash === null)
   if (isTaken || !isOpen) {
-    throw new Refusal("forbidden", `The user name ${user.userName} is somebody else's here; an administrator may know more`)
+    throw new Refusal("forbidden", `The user name ${user.userName} belongs to another account here; ask an administrator`)
   }
   await tx.subjects.insert({ issuer: person.issuer, subject: person.subject, userId: user.id })
   return { user, account: "linked" }
@@ -72,7 +73,7 @@ async function created(
 ): Promise<Found> {
   const { issuer, subject, userName, email } = person
   if (rules.unknown === "refuse") {
-    throw new Refusal("forbidden", `There is no account with the user name ${userName}; an administrator can make one`)
+    throw new Refusal("forbidden", `There is no account with the user name ${userName}; an administrator can create one`)
   }
   const plain = { comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
   const user = await people.create(tx, { userName, passwordHash: null, email, ...plain })
@@ -80,7 +81,7 @@ async function created(
   return { user, account: "created" }
 }
 
-/** The last administrator stays one, whatever the provider says. */
+/** The last administrator remains one, even if the provider says otherwise. */
 async function withAdministration(tx: Change, { isAdmin }: ProviderUser, about: { user: UserRow; people: Accounts }): Promise<UserRow> {
   const { user, people } = about
   if (isAdmin === undefined || isAdmin === user.isAdmin) return user
@@ -106,12 +107,12 @@ async function withGroups(tx: Change, { groups: names }: ProviderUser, about: { 
     const joined = await join(tx, name, userId)
     if (joined) changes.push(joined)
   }
-  // What a group answers has changed, so its version does.
+  // The group's members have changed, so its version must change.
   for (const { group } of changes.filter(({ verb }) => verb === "updated")) await tx.groups.update(group.id, {})
   return changes
 }
 
-/** Undefined where a group of this name was deleted: names are never given again. */
+/** Undefined when a group of this name was deleted: names are never reused. */
 async function join(tx: Change, groupName: string, userId: number): Promise<ProvisionedAccount["groups"][number] | undefined> {
   const stored = await tx.groups.byName(groupName)
   if (stored && stored.deletedAt !== null) return undefined

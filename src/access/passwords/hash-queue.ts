@@ -2,35 +2,35 @@ import { Overloaded } from "#kit"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
 
 /**
- * In which row somebody waits: devices that signed in as this name before, addresses that have not
- * failed lately, and all others.
+ * The class of a waiting hash: devices that signed in as this name before, addresses without a
+ * recent failure, and all others.
  */
-export type Lane = "known" | "clean" | "suspect"
+export type TrustLevel = "known" | "clean" | "suspect"
 
 export interface HashRequest {
-  lane: Lane
+  trust: TrustLevel
   address: string
-  /** Of one name one hash runs at a time. Undefined: it is not for a name. */
+  /** One hash of a name runs at a time. Undefined: the hash is not for a name. */
   name: string | undefined
 }
 
 interface QueuedHash extends HashRequest {
-  turn: PromiseWithResolvers<void>
+  admission: PromiseWithResolvers<void>
 }
 
-const lanes: readonly Lane[] = ["known", "clean", "suspect"]
+const trustLevels: readonly TrustLevel[] = ["known", "clean", "suspect"]
 
 /**
- * Lets few hashes run at once, and has the others take turns: first between lanes, then whoever's
- * name and address were served longest ago. However many wait for one name or come from one
- * address, somebody else waits for about one of them.
+ * Limits concurrent hashes and queues the others fairly: by turns between levels of trust, then by
+ * the name and address that were served longest ago. A crowd of one name or one address delays
+ * everybody else by about one hash.
  */
 export class HashQueue {
   readonly #width: number
-  readonly #maxWaiting: Readonly<Record<Lane, number>>
-  /** The lane that was served longest ago comes first. */
-  #lanes: { lane: Lane; waiting: QueuedHash[] }[] = lanes.map((lane) => ({ lane, waiting: [] }))
-  /** When names and addresses were served, counted in hashes. */
+  readonly #maxWaiting: Readonly<Record<TrustLevel, number>>
+  /** The level that was served longest ago is first. */
+  #levels: { trust: TrustLevel; waiting: QueuedHash[] }[] = trustLevels.map((trust) => ({ trust, waiting: [] }))
+  /** When names and addresses were last served, counted in hashes. */
   readonly #served = new TwoGenerationCache<number>(1_000)
   #count = 0
   readonly #names = new Set<string>()
@@ -38,70 +38,70 @@ export class HashQueue {
   #suspects = 0
   #closed: Error | undefined
 
-  constructor(width: number, maxWaiting: Readonly<Record<Lane, number>>) {
+  constructor(width: number, maxWaiting: Readonly<Record<TrustLevel, number>>) {
     this.#width = width
     this.#maxWaiting = maxWaiting
   }
 
-  /** Rejects with `Overloaded` when too many wait in the lane, and with the reason of `close`. */
-  async run<T>(place: HashRequest, work: () => Promise<T>): Promise<T> {
+  /** Rejects with `Overloaded` when too many of this level wait, and with the reason of `close`. */
+  async run<T>(request: HashRequest, work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
-    if (this.#mayRun(place)) this.#begin(place)
-    else await this.#wait(place)
+    if (this.#mayRun(request)) this.#begin(request)
+    else await this.#wait(request)
     try {
       return await work()
     } finally {
-      this.#end(place)
+      this.#end(request)
     }
   }
 
-  /** Rejects whoever waits, and from now on everybody, with this error. What runs goes on. */
+  /** Rejects all waiting and future hashes with this error. Running hashes continue. */
   close(reason: Error): void {
     this.#closed ??= reason
-    for (const { waiting } of this.#lanes) for (const { turn } of waiting.splice(0)) turn.reject(this.#closed)
+    for (const { waiting } of this.#levels) for (const { admission } of waiting.splice(0)) admission.reject(this.#closed)
   }
 
-  #wait(place: HashRequest): Promise<void> {
-    const waiting = this.#lanes.find(({ lane }) => lane === place.lane)?.waiting ?? []
-    if (waiting.length >= this.#maxWaiting[place.lane]) throw new Overloaded(`${waiting.length} are waiting already`)
-    const turn = Promise.withResolvers<void>()
-    waiting.push({ ...place, turn })
-    return turn.promise
+  #wait(request: HashRequest): Promise<void> {
+    const waiting = this.#levels.find(({ trust }) => trust === request.trust)?.waiting ?? []
+    if (waiting.length >= this.#maxWaiting[request.trust]) throw new Overloaded(`${waiting.length} hashes are already waiting`)
+    const admission = Promise.withResolvers<void>()
+    waiting.push({ ...request, admission })
+    return admission.promise
   }
 
-  #mayRun({ lane, name }: HashRequest): boolean {
-    if (this.#running >= this.#width || (lane === "suspect" && this.#suspects > 0)) return false
+  #mayRun({ trust, name }: HashRequest): boolean {
+    if (this.#running >= this.#width || (trust === "suspect" && this.#suspects > 0)) return false
     return name === undefined || !this.#names.has(name)
   }
 
-  #begin({ lane, name, address }: HashRequest): void {
+  #begin({ trust, name, address }: HashRequest): void {
     this.#running += 1
     this.#count += 1
     this.#served.set(`address ${address}`, this.#count)
-    if (lane === "suspect") this.#suspects += 1
+    if (trust === "suspect") this.#suspects += 1
     if (name === undefined) return
     this.#names.add(name)
     this.#served.set(`name ${name}`, this.#count)
   }
 
-  #end({ lane, name }: HashRequest): void {
+  #end({ trust, name }: HashRequest): void {
     this.#running -= 1
-    if (lane === "suspect") this.#suspects -= 1
+    if (trust === "suspect") this.#suspects -= 1
     if (name !== undefined) this.#names.delete(name)
     for (let next = this.#next(); next; next = this.#next()) {
       this.#begin(next)
-      next.turn.resolve()
+      next.admission.resolve()
     }
   }
 
   #next(): QueuedHash | undefined {
-    for (const each of this.#lanes) {
+    for (const each of this.#levels) {
       const { waiting } = each
       const fitting = waiting.filter((one) => this.#mayRun(one)).map((one) => ({ one, ...this.#lastServed(one) }))
       const [next] = fitting.sort((a, b) => a.later - b.later || a.earlier - b.earlier)
       if (!next) continue
       waiting.splice(waiting.indexOf(next.one), 1)
-      this.#lanes = [...this.#lanes.filter((other) => other !== each), each]
+      this.#levels = [...this.#levels.filter((other) => other !== each), each]
       return next.one
     }
     return undefined

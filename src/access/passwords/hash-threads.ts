@@ -4,16 +4,16 @@ import { getPriority, setPriority } from "node:os"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 
 /**
- * Milliseconds after which threads that nobody needs are ended, to give their memory back: about 30
- * MiB each, and a new one is there in less time than a hash takes.
+ * Idle threads end after this time to free their memory, about 30 MiB each. A new thread starts in
+ * less time than a hash takes.
  */
 const idleMs = 1_000
 /**
- * So much below the service's own. What is answered meanwhile goes first on every core; even where
- * all are busy with other things, a hash has a quarter of one.
+ * Added to the service's own niceness. Requests take precedence on every core; even if all cores
+ * are busy, a hash gets a quarter of one.
  */
 const niceness = 5
-/** There is no less. */
+/** The lowest priority that Linux has. */
 const least = 19
 
 /**
@@ -26,8 +26,8 @@ export class HashThreads {
   #timer: NodeJS.Timeout | undefined
 
   /**
-   * As many at once as are asked for: the caller bounds them. Each is a thread, kept for the next
-   * one.
+   * Each concurrent call uses its own thread, which is then reused. The caller limits how many run
+   * at once.
    */
   async derive(parameters: Argon2Parameters): Promise<Buffer> {
     clearTimeout(this.#timer)
@@ -40,7 +40,7 @@ export class HashThreads {
 
   #start(): Worker {
     const thread = new Worker(import.meta.filename, { workerData: { hashes: true }, execArgv: [] })
-    // Whoever waits for it is told by `derivedBy`; nobody waits for one that is free.
+    // `derivedBy` reports the error to its caller; an idle thread has no caller.
     thread.on("error", () => {})
     thread.on("exit", () => {
       const at = this.#free.indexOf(thread)
@@ -72,15 +72,15 @@ async function derivedBy(thread: Worker, parameters: Argon2Parameters): Promise<
 }
 
 /**
- * Linux has a priority for each thread; elsewhere, and where it may not be set, a hash has that of
- * all others.
+ * Linux has a priority for each thread. On other systems, or if setting it is not permitted, hashes
+ * run at normal priority.
  */
 function yieldToOthers(): void {
   try {
     const [id] = /\d+$/.exec(readlinkSync("/proc/thread-self")) ?? []
     if (id !== undefined) setPriority(Number(id), Math.min(getPriority(Number(id)) + niceness, least))
   } catch {
-    // Slower answers while people sign in are better than nobody signing in.
+    // Slower responses during sign-ins are better than failing sign-ins.
   }
 }
 

@@ -10,8 +10,8 @@ import { SignInLimiter } from "./sign-in-limiter.ts"
 import { PasswordThrottle, type SignInAttempt } from "./throttle.ts"
 
 /**
- * Checks a name with its password: slowly, few at a time, and as long for who does not exist as for
- * who does.
+ * Checks a name with its password: slowly, few at a time, and equally long for unknown and known
+ * names.
  */
 export class PasswordChecker {
   readonly #store: Store
@@ -31,10 +31,9 @@ export class PasswordChecker {
   }
 
   /**
-   * The row whose password it is, as it was read before the hash. Much may have changed in the
-   * queue: who goes on with it reads the person again, by `passwordCredential` of this row, which
-   * ends with that password. The same words from the same address are checked once at a time: a
-   * client that opens a hundred connections at once costs one hash.
+   * Returns the row whose password matched, as read before the hash. The row may have changed in
+   * the queue: callers read the account again by `passwordCredential` of this row, which ends with
+   * that password. Concurrent checks of the same name, password and address share one hash.
    */
   check(credentials: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
     const words = JSON.stringify([credentials.userName, credentials.password, address])
@@ -53,9 +52,9 @@ export class PasswordChecker {
     const attempt = this.#throttle.startAttempt(userName, address)
     try {
       attempt.assertAllowed()
-      using _place = this.#limit.acquire(attempt)
+      using _slot = this.#limit.acquire(attempt)
       if (attempt.delayMs > 0) await this.#clock.sleep(attempt.delayMs)
-      return await this.#checked({ userName, password }, attempt)
+      return await this.#verify({ userName, password }, attempt)
     } catch (error) {
       if (error instanceof Refusal) return error
       throw error
@@ -63,19 +62,19 @@ export class PasswordChecker {
   }
 
   /**
-   * Whether a check would be refused for too many wrong passwords. Whoever answers from memory asks
-   * first: else a right guess would tell itself.
+   * Whether a check would be rejected for too many wrong passwords. Call it before answering from a
+   * cache: otherwise the response would reveal a right guess.
    */
   isThrottled(userName: string, address: string): boolean {
     return this.#throttle.isBlocked(userName, address)
   }
 
-  async #checked({ userName, password }: { userName: string; password: string }, attempt: SignInAttempt): Promise<UserRow | Refusal> {
+  async #verify({ userName, password }: { userName: string; password: string }, attempt: SignInAttempt): Promise<UserRow | Refusal> {
     const user = accountNameError(userName) === undefined ? await this.#store.users.byName(userName) : undefined
     const known = user?.passwordHash ?? this.#dummy
     const live = user !== undefined && isActiveUser(user)
     const right = await this.#hasher.verify(known, password, {
-      lane: attempt.isKnown ? "known" : attempt.isSuspect ? "suspect" : "clean",
+      trust: attempt.isKnown ? "known" : attempt.isSuspect ? "suspect" : "clean",
       name: attempt.name,
       address: attempt.address,
       begin: () => attempt.assertAllowed(),

@@ -4,7 +4,7 @@ import { Failure } from "#contract"
 import { Refusal } from "../caller.ts"
 import { checkNewPassword, dummyHash, PasswordHasher } from "./password-hasher.ts"
 
-const options = { lane: "clean", address: "192.0.2.1", name: undefined, begin: () => {} } as const
+const options = { trust: "clean", address: "192.0.2.1", name: undefined, begin: () => {} } as const
 
 describe("a password's hash", () => {
   it("is an argon2id string with a salt of its own that only the password fits", async () => {
@@ -28,7 +28,7 @@ describe("a password's hash", () => {
   })
 
   it("is refused in another form than its own", async () => {
-    await assert.rejects(new PasswordHasher().verify("$2b$10$abc", "x", options), /no argon2id string/)
+    await assert.rejects(new PasswordHasher().verify("$2b$10$abc", "x", options), /not an argon2id string/)
   })
 
   it("is made for so many at once, and beyond the queue for nobody", async () => {
@@ -44,8 +44,8 @@ describe("a password's hash", () => {
     const hasher = new PasswordHasher({ maxConcurrent: 1 })
     const known = await hasher.hash("x")
     const under = hasher.verify(known, "x", options)
-    const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, lane: "suspect" })]
-    const told = Promise.all(waiting.map((each) => assert.rejects(each, { code: "unavailable", message: "The service stops" })))
+    const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, trust: "suspect" })]
+    const told = Promise.all(waiting.map((each) => assert.rejects(each, { code: "unavailable", message: "The service is stopping" })))
     hasher.close()
     await told
     await assert.rejects(hasher.hash("x"), { code: "unavailable" })
@@ -57,7 +57,7 @@ describe("a password's hash", () => {
     const hash = dummyHash()
     const done: string[] = []
     const crowd = Array.from({ length: 8 }, (_, i) =>
-      hasher.verify(hash, "x", { ...options, lane: "suspect", begin: () => done.push(`suspect ${i}`) }),
+      hasher.verify(hash, "x", { ...options, trust: "suspect", begin: () => done.push(`suspect ${i}`) }),
     )
     await hasher.verify(hash, "x", { ...options, begin: () => done.push("clean") })
     assert.ok(done.indexOf("clean") <= 1, done.join())

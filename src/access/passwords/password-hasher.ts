@@ -8,9 +8,9 @@ import { HashQueue, type HashRequest } from "./hash-queue.ts"
 import { HashThreads } from "./hash-threads.ts"
 
 /**
- * 35 to 60 ms on one core of a small server, and 33 MiB while it lasts; OWASP asks for at least 19
- * MiB and 2 passes. More than 32 MiB is given back at once; glibc keeps what is smaller for the
- * next hash, which an idle server then holds for ever.
+ * 35 to 60 ms on one core of a small server, and 33 MiB during that time; OWASP requires at least
+ * 19 MiB and 2 passes. glibc frees blocks above 32 MiB at once; it would never free a smaller one
+ * on an idle server.
  */
 const cost = { memory: 33 * 1024, passes: 2, parallelism: 1 }
 const tagLength = 32
@@ -24,8 +24,8 @@ interface Hash {
 }
 
 /**
- * What nobody's password has, in the cost of a real one: checked for people who do not exist or
- * have no password.
+ * A hash that no password matches, at the cost of a real one: checked for unknown names and
+ * accounts without a password.
  */
 export function dummyHash(): string {
   return toPhc({ ...cost, nonce: randomBytes(16), tag: randomBytes(tagLength) })
@@ -41,7 +41,7 @@ function bare(bytes: Buffer): string {
 
 function fromPhc(text: string): Hash {
   const match = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/.exec(text)
-  if (!match) throw new Error("A stored password is no argon2id string of version 19")
+  if (!match) throw new Error("A stored password is not an argon2id string of version 19")
   const [, memory, passes, parallelism, nonce = "", tag = ""] = match
   return {
     memory: Number(memory),
@@ -53,40 +53,39 @@ function fromPhc(text: string): Hash {
 }
 
 /**
- * Refuses what cannot be a password: empty, longer than 1,024 bytes, NUL in it, or of the form of a
- * token.
+ * Throws if a password is empty, longer than 1,024 bytes, contains NUL, or has the form of a token.
  */
 export function checkNewPassword(password: string, field = "Password"): void {
-  if (password === "") throw new Failure("invalid", "A password is wanted, got an empty one", { field })
+  if (password === "") throw new Failure("invalid", "The password must not be empty", { field })
   if (Buffer.byteLength(password) > maxPasswordBytes) {
-    throw new Failure("invalid", `A password of at most ${maxPasswordBytes} bytes is wanted, got ${Buffer.byteLength(password)}`, { field })
+    throw new Failure("invalid", `The password must have at most ${maxPasswordBytes} bytes; got ${Buffer.byteLength(password)}`, { field })
   }
-  if (password.includes("\0")) throw new Failure("invalid", "A password without NUL is wanted", { field })
-  if (isTokenFormat(password)) throw new Failure("invalid", "A password that has not the form of a token is wanted", { field })
+  if (password.includes("\0")) throw new Failure("invalid", "The password must not contain NUL", { field })
+  if (isTokenFormat(password)) throw new Failure("invalid", "The password must not have the form of a token", { field })
 }
 
 const { waitingHashes, waitingSuspectHashes } = bounds.accounts
 
 export interface PasswordHasherOptions {
-  /** Hashes at once, 33 MiB each. Default: one less than there are cores, 1 to 3. */
+  /** Concurrent hashes, 33 MiB each. Default: one less than there are cores, 1 to 3. */
   maxConcurrent?: number
   /**
-   * How many may wait, known devices and addresses that have not failed each, and a tenth of that
-   * of the others. Default 1,000.
+   * How many hashes of known devices may wait, and how many of addresses without a recent failure.
+   * A tenth of that for all others. Default 1,000.
    */
   maxQueued?: number
 }
 
 export interface VerifyOptions extends HashRequest {
-  /** Called when its turn has come; may throw. */
+  /** Called when the hash is about to run; may throw. */
   begin: () => void
-  /** Called before the next one's turn comes. */
+  /** Called before the next hash runs. */
   end?: (right: boolean) => void
 }
 
 /**
- * Hashes passwords, few at a time, in threads that make way for others. Rejects with a `Refusal`
- * (503) when too many wait, and when it was closed.
+ * Hashes passwords, few at a time, in threads of lower priority. Rejects with a `Refusal` (503)
+ * when too many wait or after `close`.
  */
 export class PasswordHasher implements AsyncDisposable {
   readonly #threads = new HashThreads()
@@ -99,17 +98,17 @@ export class PasswordHasher implements AsyncDisposable {
     this.#queue = new HashQueue(maxConcurrent, { known: each, clean: each, suspect })
   }
 
-  /** A PHC string with a salt of its own. */
+  /** Returns a PHC string with a new salt. */
   hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
-    return this.#inTurn({ lane: "known", address: "", name: undefined }, async () =>
+    return this.#enqueue({ trust: "known", address: "", name: undefined }, async () =>
       toPhc({ ...cost, nonce, tag: await this.#tagOf(password, { ...cost, nonce }, tagLength) }),
     )
   }
 
-  /** Whether the password is the one. */
+  /** Whether the password matches the stored hash. */
   verify(phc: string, password: string, options: VerifyOptions): Promise<boolean> {
-    return this.#inTurn(options, async () => {
+    return this.#enqueue(options, async () => {
       options.begin()
       const known = fromPhc(phc)
       const right = timingSafeEqual(await this.#tagOf(password, known, known.tag.length), known.tag)
@@ -118,12 +117,12 @@ export class PasswordHasher implements AsyncDisposable {
     })
   }
 
-  async #inTurn<T>(place: HashRequest, work: () => Promise<T>): Promise<T> {
+  async #enqueue<T>(request: HashRequest, work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#queue.run(place, work)
+      return await this.#queue.run(request, work)
     } catch (error) {
       if (!(error instanceof Overloaded)) throw error
-      throw new Refusal("unavailable", "Too many people sign in with user name and password at once; try again", { retryAfterSeconds: 1 })
+      throw new Refusal("unavailable", "Too many people are signing in with a password at once; try again", { retryAfterSeconds: 1 })
     }
   }
 
@@ -133,11 +132,11 @@ export class PasswordHasher implements AsyncDisposable {
   }
 
   /**
-   * For the end of the service: a queue takes up to half a minute, and who waits is better told at
-   * once.
+   * For the service's stop: a full queue would take up to half a minute, so waiting checks are
+   * rejected at once.
    */
   close(): void {
-    this.#queue.close(new Refusal("unavailable", "The service stops", { retryAfterSeconds: 5 }))
+    this.#queue.close(new Refusal("unavailable", "The service is stopping", { retryAfterSeconds: 5 }))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

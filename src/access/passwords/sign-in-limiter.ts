@@ -9,13 +9,15 @@ export interface SignInSource {
 }
 
 /**
- * Bounds how many checks of passwords are under way or wait, of one name and from one address. A
- * name's known devices are counted apart from strangers.
+ * Limits the running and waiting password checks of one name and of one address. A name's known
+ * devices are counted apart from strangers.
  */
 export class SignInLimiter {
   readonly #open = new Map<string, number>()
 
-  /** Throws the refusal (429) where there are too many; disposing of it ends one. */
+  /**
+   * Throws a `Refusal` (429) when there are too many; dispose of the result when the check ends.
+   */
   acquire({ name, address, isKnown }: SignInSource): Disposable {
     const byName = `${isKnown ? "known" : "stranger"} ${name}`
     const byAddress = `address ${address}`

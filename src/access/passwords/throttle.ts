@@ -11,26 +11,26 @@ const { wrongPerNameAndAddress, wrongPerAddress, wrongPerNameFree, wrongPerNameS
 const perPair = wrongPerNameAndAddress.value
 const perAddress = wrongPerAddress.value
 /**
- * Failures of a name within an hour that slow nobody, what each further one adds, and the most it
- * comes to.
+ * Failures of a name within an hour before it is slowed, the delay that each further one adds, and
+ * the longest delay.
  */
 const slow = { free: wrongPerNameFree.value, step: wrongPerNameStepMs.value, most: wrongPerNameMaxMs.value }
 
-/** One try to sign in, as the throttle sees it. */
+/** One attempt to sign in, as the throttle sees it. */
 export interface SignInAttempt {
-  /** The name, or one word for all that cannot be names. */
+  /** The name, or one shared value for all invalid names. */
   readonly name: string
   readonly address: string
   /**
-   * Whether this name signed in from this address before: what strangers do elsewhere does not slow
-   * it.
+   * Whether this name signed in from this address before: failures of strangers elsewhere do not
+   * slow it.
    */
   readonly isKnown: boolean
-  /** Whether this address failed lately, with any name. */
+  /** Whether this address had a recent failure, with any name. */
   readonly isSuspect: boolean
-  /** Milliseconds to wait first. */
+  /** The delay before the check, in milliseconds. */
   readonly delayMs: number
-  /** Throws the refusal (429) when there were too many wrong passwords by now. */
+  /** Throws a `Refusal` (429) after too many wrong passwords. */
   assertAllowed(): void
   recordFailure(): void
   recordSuccess(): void
@@ -49,8 +49,8 @@ export class PasswordThrottle {
   readonly #addresses = new TwoGenerationCache<number[]>(countedNames.value)
   readonly #names = new TwoGenerationCache<Hourly>(countedNames.value)
   /**
-   * When each name last signed in from each address. Only right passwords enter anything here, so
-   * strangers push nobody out.
+   * When each name last signed in from each address. Only right passwords add entries, so strangers
+   * evict nobody.
    */
   readonly #known = new TwoGenerationCache<number>(countedNames.value)
 
@@ -59,7 +59,7 @@ export class PasswordThrottle {
   }
 
   startAttempt(userName: string, address: string): SignInAttempt {
-    // Whatever cannot be a name counts as one name: nothing long or endless is remembered.
+    // All invalid names count as one name, which bounds the memory.
     const name = accountNameError(userName) === undefined ? userName : ""
     const from = networkOf(address)
     const pair = `${name} ${from}`
@@ -87,8 +87,7 @@ export class PasswordThrottle {
   }
 
   /**
-   * Whether a try of somebody whose name is one would be refused now. Costs next to nothing while
-   * nobody has failed.
+   * Whether an attempt with this valid name would be rejected now. Cheap while nobody has failed.
    */
   isBlocked(userName: string, address: string): boolean {
     if (this.#addresses.size === 0) return false
@@ -115,7 +114,7 @@ export class PasswordThrottle {
     )
   }
 
-  /** When there may be another try; undefined: now. */
+  /** When another attempt is allowed; undefined: now. */
   #over(failures: readonly number[] | undefined, most: number): number | undefined {
     const counted = recent(failures, this.#clock.now())
     const [oldest] = counted.slice(-most)
@@ -128,8 +127,8 @@ export class PasswordThrottle {
   }
 
   /**
-   * The last hour is what the running hour holds and the share of the one before that still lies in
-   * it.
+   * Estimates the last hour: the current hour's count plus the overlapping share of the previous
+   * hour's.
    */
   #delay(name: string): number {
     const now = this.#clock.now()
@@ -145,7 +144,7 @@ export class PasswordThrottle {
 }
 
 function recent(failures: readonly number[] | undefined, now: number): readonly number[] {
-  // A clock that was set back must not keep anybody out: what lies ahead does not count.
+  // A clock that was set back must not lock anybody out: failures in the future do not count.
   return failures?.filter((at) => at > now - minute && at <= now) ?? []
 }
 

@@ -7,8 +7,8 @@ import { missingResource } from "./resources.ts"
 import type { Action } from "./rights.ts"
 
 /**
- * Asks the policy; what the caller may not see is 404, what they see but may not do is 403.
- * `resource` undefined: there is none.
+ * Asks the policy; a resource that the caller may not see is 404, an action that they may not
+ * perform on it is 403. `resource` undefined: there is none.
  */
 export function authorize(caller: Caller, action: Action, asked: { resource: Resource | undefined; what: string }): void {
   const { resource, what } = asked
@@ -28,9 +28,8 @@ export function forbidden(caller: Caller, action: Action, asked: { resource?: Re
 }
 
 /**
- * The resource with its grants: they are read where the answer depends on them, and as if it did
- * where there is nothing, or something deleted: what is hidden costs no other queries than what
- * never was, so that the time of a refusal tells no more than its words.
+ * The resource with its grants, read only if the decision depends on them. For missing and deleted
+ * resources the same queries run: the time of a refusal must not reveal that a resource exists.
  */
 async function wholeOf(
   reads: Pick<Reads, "grants">,
@@ -70,5 +69,5 @@ export async function isAllowed(
 
 /** The same whether the resource is hidden from the caller or missing. */
 export function notFound(what: string): Failure {
-  return new Failure("not_found", `There is no such ${what}, or it may not be seen`)
+  return new Failure("not_found", `There is no such ${what}, or you may not see it`)
 }

@@ -8,7 +8,7 @@ import { type FileAccess, loadFileAccess, mountMode, mountScopes } from "./file-
 
 type Look = (caller: Caller, ...paths: string[]) => Promise<string[]>
 
-/** `write own`, `write`, `read`, `passage` or `none` for each path. */
+/** `write own`, `write`, `read`, `traverse` or `none` for each path. */
 function words({ level, canReplace: own }: FileAccess): string {
   return own ? `${level} own` : level
 }
@@ -45,7 +45,7 @@ describe("file access", () => {
     const { world, look, ann, bob } = await filesWorld()
     await using _ = world
     const paths = ["/", "/users", "/users/ann", "/users/ann/a", "/users/ann/a/b"]
-    assert.deepEqual(await look(ann, ...paths), ["passage", "passage", "write", "write own", "write own"])
+    assert.deepEqual(await look(ann, ...paths), ["traverse", "traverse", "write", "write own", "write own"])
     const beside = ["/users/bob", "/users/bob/a", "/users/annex", "/users/an", "/users/annex/a", "/use", "/elsewhere", "/users/bob/ann"]
     assert.deepEqual(await look(ann, ...beside), Array(beside.length).fill("none"))
     assert.deepEqual(await look(bob, "/users/ann", "/users/ann/a"), ["none", "none"])
@@ -57,9 +57,9 @@ describe("file access", () => {
     await data("ann", "/users/ann/sets/iris", true)
     await data("ann", "/users/ann/sets/secret")
     const paths = ["/users", "/users/ann", "/users/ann/sets", "/users/ann/sets/iris", "/users/ann/sets/iris/a/b", "/users/ann/sets/iris2"]
-    assert.deepEqual(await look(bob, ...paths), ["passage", "passage", "passage", "read", "read", "none"])
+    assert.deepEqual(await look(bob, ...paths), ["traverse", "traverse", "traverse", "read", "read", "none"])
     assert.deepEqual(await look(bob, "/users/ann/sets/secret", "/users/ann/sets/secret/x", "/users/ann/other"), ["none", "none", "none"])
-    assert.deepEqual(await look(ann, ...paths), ["passage", "write", "write", "write", "write own", "write own"])
+    assert.deepEqual(await look(ann, ...paths), ["traverse", "write", "write", "write", "write own", "write own"])
     for (const path of paths) assert.deepEqual(await look(bob, path), await look(bob, path, path).then((two) => two.slice(1)), path)
   })
 
@@ -70,8 +70,8 @@ describe("file access", () => {
     const deleted = await data("ann", "/users/ann/b", true)
     const outside = await data("ann", "/sets/c", true)
     const paths = ["/users/ann", "/users/ann/a", "/users/ann/b", "/sets", "/sets/c", "/sets/c/x"]
-    assert.deepEqual(await look(bob, ...paths), ["passage", "read", "read", "passage", "read", "read"])
-    assert.deepEqual(await look(ann, ...paths), ["write", "write", "write", "passage", "write", "write own"])
+    assert.deepEqual(await look(bob, ...paths), ["traverse", "read", "read", "traverse", "read", "read"])
+    assert.deepEqual(await look(ann, ...paths), ["write", "write", "write", "traverse", "write", "write own"])
     await world.store.change(async (tx) => {
       await tx.data.update(withdrawn.id, { isPublished: false })
       await tx.data.setDeleted(deleted.id, true)
@@ -96,8 +96,13 @@ describe("file access", () => {
       "write own",
       "write own",
     ])
-    assert.deepEqual(await look(bob, "/sets", "/sets/other", "/sets/other/deep", "/sets/other/x"), ["passage", "passage", "write", "none"])
-    assert.deepEqual(await look(eve, "/sets", "/sets/other", "/sets/other/deep"), ["passage", "none", "none"])
+    assert.deepEqual(await look(bob, "/sets", "/sets/other", "/sets/other/deep", "/sets/other/x"), [
+      "traverse",
+      "traverse",
+      "write",
+      "none",
+    ])
+    assert.deepEqual(await look(eve, "/sets", "/sets/other", "/sets/other/deep"), ["traverse", "none", "none"])
   })
 
   it("lets nobody delete or move a home, a dataset's root or what holds one", async () => {
@@ -125,7 +130,7 @@ describe("file access", () => {
     await data("ann", "/sets/c")
     const paths = ["/", "/users/ann", "/users/ann/a", "/sets/c", "/sets/c/a"]
     const reader: Caller = { ...ann, scopes: ["read"] }
-    assert.deepEqual(await look(reader, ...paths), ["passage", "read", "read", "read", "read"])
+    assert.deepEqual(await look(reader, ...paths), ["traverse", "read", "read", "read", "read"])
     assert.deepEqual(await look({ ...boss, scopes: ["read"] }, ...paths), Array(5).fill("read"))
     for (const caller of [ann, boss]) assert.deepEqual(await look({ ...caller, scopes: ["run:1"] }, ...paths), Array(5).fill("none"))
   })
@@ -183,7 +188,7 @@ describe("file access", () => {
       assert.deepEqual(together, alone)
     }
     const seen = await look(bob, ...paths)
-    assert.deepEqual([seen[6], seen[7], seen[8], seen.filter((word) => word !== "none").length], ["none", "read", "passage", 2])
+    assert.deepEqual([seen[6], seen[7], seen[8], seen.filter((word) => word !== "none").length], ["none", "read", "traverse", 2])
   })
 })
 

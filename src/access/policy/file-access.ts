@@ -5,22 +5,22 @@ import { can, type Grant, type Resource } from "./policy.ts"
 import { dataResource, missingResource } from "./resources.ts"
 
 /**
- * What a person may do with a path below the files root. `none`: it does not exist for them.
- * `passage`: a directory above something they may see, which shows only such entries. `read` and
- * `write` hold for all below it too.
+ * A person's access to a path below the files root. `none`: it does not exist for them. `traverse`:
+ * a directory above something that they may see; it lists only such entries. `read` and `write`
+ * apply to everything below too.
  */
 export interface FileAccess {
-  level: "none" | "passage" | "read" | "write"
+  level: "none" | "traverse" | "read" | "write"
   /**
-   * Whether the entry itself may be deleted, replaced or moved: what holds it is writable, and no
-   * home or dataset begins at it or below it.
+   * Whether the entry itself may be deleted, replaced or moved: its parent is writable, and no home
+   * or dataset begins at it or below it.
    */
   canReplace: boolean
-  /** Set where everything below has this level too, and `own` exactly where that is `write`. */
+  /** Set when everything below has this level too, and `own` exactly when that is `write`. */
   appliesBelow?: true
   /**
-   * Of what may be written: the person for whom counts what is stored there. With `uniform` that is
-   * so for everything below.
+   * For writable paths: the person to whose usage stored bytes count. With `uniform`, also for
+   * everything below.
    */
   account?: string
 }
@@ -30,15 +30,15 @@ type DataReads = Pick<Reads, "data" | "grants">
 
 const allSeeing = { userId: 0, groupIds: [], everything: true } as const
 const people = "/users"
-const order: readonly AccessLevel[] = ["none", "passage", "read", "write"]
+const order: readonly AccessLevel[] = ["none", "traverse", "read", "write"]
 
 export function homePath(userName: string): string {
   return `${people}/${userName}`
 }
 
 /**
- * For each path (absolute below the files root, normalized, no trailing slash but the root's own),
- * in the same order.
+ * The access to each path (absolute below the files root, normalized, no trailing slash but the
+ * root's own), in the same order.
  */
 export async function loadFileAccess(reads: DataReads, caller: Caller, paths: readonly string[]): Promise<FileAccess[]> {
   if (scopedRunId(caller) !== undefined) return paths.map(() => ({ level: "none", canReplace: false }))
@@ -53,7 +53,7 @@ export function mountMode(caller: Caller, dataset: DataRow, grants: readonly Gra
 
 /**
  * How each of these datasets may be mounted into the caller's run, grants included. One query, or
- * none; `undefined` stands for one that is not there, and costs what a hidden one does.
+ * none; `undefined` stands for a missing dataset, and costs the same as a hidden one.
  */
 export async function loadMountModes(
   reads: Pick<Reads, "grants">,
@@ -71,9 +71,8 @@ function mountOf(caller: Caller, resource: Resource): "rw" | "ro" | "no" {
 }
 
 /**
- * For each path, the mounts by which runs have it, as one text: homes, the directories of one
- * project, datasets. Where two are alike, whoever has one of the paths in a run has the other as
- * well.
+ * For each path, the mounts through which runs reach it, as one text: homes, directories of one
+ * project, datasets. If two texts are equal, a run that has one path also has the other.
  */
 export async function mountScopes(reads: Pick<Reads, "data">, paths: readonly string[]): Promise<string[]> {
   return Promise.all(
@@ -85,7 +84,7 @@ export async function mountScopes(reads: Pick<Reads, "data">, paths: readonly st
   )
 }
 
-/** A dataset's directory, whose it is, and what the caller may do in it. */
+/** A dataset's directory, its owner, and the caller's access to it. */
 interface DatasetDirectory {
   path: string
   owner: string
@@ -95,16 +94,16 @@ interface DatasetDirectory {
 interface AccessQuery {
   reads: DataReads
   caller: Caller
-  /** Whether any live dataset lies strictly below a path; asked once for each. */
+  /** Whether any live dataset lies strictly below a path; queried once for each path. */
   below: Map<string, Promise<boolean>>
-  /** The live datasets that a path lies in; asked once for each. */
+  /** The live datasets that contain a path; queried once for each path. */
   around: Map<string, Promise<readonly DatasetDirectory[]>>
 }
 
 async function accessTo(question: AccessQuery, path: string): Promise<FileAccess> {
   const datasets = await datasetsOf(question, path)
   const level = levelOf(question.caller, path, datasets)
-  if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "passage" : "none", canReplace: false }
+  if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "traverse" : "none", canReplace: false }
   const own = level === "write" && (await isOwn(question, path, datasets))
   const account = level === "write" ? accountOf(path, datasets) : undefined
   const counted = account === undefined ? {} : { account }
@@ -114,8 +113,8 @@ async function accessTo(question: AccessQuery, path: string): Promise<FileAccess
 }
 
 /**
- * The owner of the innermost dataset, else of the home; a dataset that was deleted counts for whom
- * it lies with.
+ * The owner of the innermost dataset, or else of the home. A deleted dataset counts to the owner of
+ * the place where it lies.
  */
 function accountOf(path: string, datasets: readonly DatasetDirectory[]): string | undefined {
   const around = datasets.filter((dataset) => isBeneath(path, dataset.path))
@@ -123,13 +122,13 @@ function accountOf(path: string, datasets: readonly DatasetDirectory[]): string 
   return innermost?.owner ?? /^\/users\/([^/]+)/.exec(path)?.[1]
 }
 
-/** From the home and the datasets that the path lies in; the most that any of them gives counts. */
+/** From the home and the datasets that contain the path; the highest access wins. */
 function levelOf(caller: Caller, path: string, datasets: readonly DatasetDirectory[]): AccessLevel {
   if (isTheirs(caller, path)) return caller.scopes.includes("write") ? "write" : "read"
   return datasets.map(({ level }) => level).reduce(higher, "none")
 }
 
-/** Whatever datasets there are. */
+/** The access that does not depend on datasets. */
 function isTheirs({ isAdmin, userName }: Caller, path: string): boolean {
   const home = homePath(userName)
   return isAdmin || isBeneath(path, home)
@@ -147,7 +146,8 @@ async function leadsSomewhere({ reads, caller }: AccessQuery, path: string): Pro
 }
 
 /**
- * Of a path that may be written: that is inherited from above but where a home or a dataset begins.
+ * Whether a writable path may be replaced: inherited from its parent, except if a home or a dataset
+ * begins there.
  */
 async function isOwn(question: AccessQuery, path: string, datasets: readonly DatasetDirectory[]): Promise<boolean> {
   const parent = parentOf(path)
@@ -157,8 +157,8 @@ async function isOwn(question: AccessQuery, path: string, datasets: readonly Dat
 }
 
 /**
- * Whether a live dataset begins strictly below. Most directories hold none at all, so their
- * parent's answer is theirs.
+ * Whether a live dataset begins strictly below. Most directories contain none, so their parent's
+ * answer applies.
  */
 async function holdsDataset(question: AccessQuery, path: string): Promise<boolean> {
   const parent = parentOf(path) ?? path
@@ -166,9 +166,9 @@ async function holdsDataset(question: AccessQuery, path: string): Promise<boolea
 }
 
 /**
- * The live datasets that the path lies in or that begin at it. Where the parent holds none, its own
- * answer is that of all its entries; only to those whose path it is, since the number of questions
- * would tell others that there are some.
+ * The live datasets that contain the path or begin at it. If the parent contains none, its answer
+ * applies to all its entries. Only the path's owner gets this shortcut: for others the number of
+ * queries would reveal that datasets exist.
  */
 async function datasetsOf(question: AccessQuery, path: string): Promise<readonly DatasetDirectory[]> {
   const parent = parentOf(path)
@@ -186,7 +186,7 @@ function datasetsAround(question: AccessQuery, path: string): Promise<readonly D
 async function placesAround({ reads, caller }: AccessQuery, path: string): Promise<DatasetDirectory[]> {
   const rows = await reads.data.overlapping(path)
   const around = rows.filter(({ accessInfo }) => isBeneath(path, accessInfo))
-  // Of whoever sees nothing here, what is hidden must cost no other questions than what never was.
+  // For a person who sees nothing here, a hidden path must cost the same queries as a missing one.
   const asked = around.length > 0 || isTheirs(caller, path) ? around : [undefined]
   const mounts = await loadMountModes(reads, caller, asked)
   return around.map(({ id, accessInfo, userName }) => ({ path: accessInfo, owner: userName, level: levels[mounts.get(id) ?? "no"] }))
@@ -202,7 +202,7 @@ function anyBelow({ reads, below }: AccessQuery, path: string): Promise<boolean>
   return known
 }
 
-/** Where everybody's directories lie side by side: no dataset begins there. */
+/** The shared parents of all people's directories: no dataset begins there. */
 function isBroad(path: string): boolean {
   return path === "/" || path === people
 }

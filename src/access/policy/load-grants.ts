@@ -7,8 +7,8 @@ import type { Action } from "./rights.ts"
 export type GrantReads = Pick<Reads, "grants">
 
 /**
- * `can`, with the grants that are in force now. They are read only where one could change the
- * answer: not for owners, and for administrators hardly ever.
+ * `can`, with the grants that are in force now. They are read only if one could change the
+ * decision: never for owners, rarely for administrators.
  */
 export async function decideWithGrants(reads: GrantReads, caller: Caller, action: Action, resource: Resource): Promise<Decision> {
   const [whole] = await loadGrants(reads, caller, { actions: [action], resources: [resource] })
@@ -16,8 +16,8 @@ export async function decideWithGrants(reads: GrantReads, caller: Caller, action
 }
 
 /**
- * Resources of one type with what the caller was granted on them, as far as these actions depend on
- * it. One query, or none.
+ * Resources of one type with the caller's grants, if these actions depend on them. One query, or
+ * none.
  */
 export async function loadGrants(
   reads: GrantReads,
@@ -41,8 +41,7 @@ export async function loadGrants(
 }
 
 /**
- * Resources of one type with all grants in force on them: for telling those who see them. One
- * query.
+ * Resources of one type with all grants in force, to notify everybody who sees them. One query.
  */
 export async function loadAllGrants(
   reads: GrantReads,

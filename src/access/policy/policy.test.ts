@@ -72,7 +72,7 @@ const table = {
   "image:restore": "y n n n y h",
   "image:grant": "y n n n y h",
   "image:trust": "n n n n y h",
-  "image:handOver": "n n n n y h",
+  "image:transferOwnership": "n n n n y h",
   "data:read": "y y y y y h",
   "data:refer": "y y y y y h",
   "data:readFiles": "y y y y y h",
@@ -82,7 +82,7 @@ const table = {
   "data:publish": "y n n n y h",
   "data:restore": "y n n n y h",
   "data:grant": "y n n n y h",
-  "data:handOver": "n n n n y h",
+  "data:transferOwnership": "n n n n y h",
   "project:read": "y y y y y h",
   "project:refer": "y y y y y h",
   "project:copy": "y y y y y h",
@@ -95,7 +95,7 @@ const table = {
   "project:grant": "y n n n y h",
   "project:release": "y n n n y h",
   "project:trust": "n n n n y h",
-  "project:handOver": "n n n n y h",
+  "project:transferOwnership": "n n n n y h",
   "run:read": "y y y y y h",
   "run:details": "y y y y y h",
   "run:stats": "y y y y y h",
@@ -278,7 +278,7 @@ describe("the table of rights", () => {
   it("names every action once and refuses unknown ones", () => {
     assert.equal(new Set(actions).size, actions.length)
     for (const wrong of ["image:fly", "nothing:read", "__proto__:read", "image:__proto__", "constructor:name"]) {
-      assert.throws(() => can(owner, wrong as Action), /action of the table/)
+      assert.throws(() => can(owner, wrong as Action), /table of rights/)
     }
   })
 })

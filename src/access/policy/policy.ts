@@ -11,7 +11,7 @@ import {
   rightToSee,
 } from "./rights.ts"
 
-/** As much of a caller as the policy looks at. */
+/** The part of a caller that the policy reads. */
 export type Principal = Pick<Caller, "userId" | "isAdmin" | "groupIds" | "scopes">
 
 /**
@@ -24,32 +24,32 @@ export interface Grant {
   groupId?: number
 }
 
-/** What is acted on, as far as the policy looks at it. `resources.ts` makes them from rows. */
+/** The part of a resource that the policy reads. `resources.ts` creates them from rows. */
 export interface Resource {
   type: ResourceType
   id?: number
-  /** Whose it is; a run's starter; a person's account is their own. */
+  /** The owner; a run's starter; for an account, the person. */
   ownerId?: number
-  /** Of a run: whose the project is. */
+  /** For a run: the project's owner. */
   projectOwnerId?: number
   /** `IsPublished` or `IsPublic`: a grant to everyone. */
   published?: boolean
   /** A project's group, or the group itself: a grant to its members. 0 is none. */
   groupId?: number
   deleted?: boolean
-  /** Those in force now. */
+  /** The grants in force now. */
   grants?: readonly Grant[]
 }
 
 /**
  * `hidden`: for this actor it does not exist (404). `forbidden`: they see it, or its existence is
- * no secret, but may not (403).
+ * no secret, but the action is not allowed (403).
  */
 export type Decision = "yes" | "hidden" | "forbidden"
 
 /**
- * Whether the actor may. Without a resource: whether there can be one on which they may, so a
- * `forbidden` needs no look into the database. Pure: equal arguments, equal answers.
+ * Whether the actor may perform the action. Without a resource: whether any resource could allow
+ * it, so that a `forbidden` needs no query. Pure: equal arguments, equal results.
  */
 export function can(actor: Principal, action: Action, resource?: Resource): Decision {
   const right = rightOf(action)
@@ -67,14 +67,14 @@ function attainable(actor: Principal, { who }: Right): boolean {
 }
 
 /**
- * A deleted resource is there only for who may restore it, or shows where another object refers to
- * it.
+ * A deleted resource is visible only to people who may restore it, or inside another object that
+ * refers to it.
  */
 function visible(relation: RelationBits, right: Right, resource: Resource): boolean {
   if (resource.deleted && !right.deleted) return false
   if (resource.deleted) return meets(relation, right)
   const see = rightToSee(resource.type)
-  // What does not exist yet, or has no reader of its own, is nothing to hide.
+  // A resource that does not exist yet, or whose type has no `read` right, is no secret.
   return see === undefined || resource.id === undefined || meets(relation, see)
 }
 
@@ -85,8 +85,8 @@ function meets(relation: RelationBits, { bits }: Right): boolean {
 const is = Object.fromEntries(relations.map((each) => [each, relationBits(each)])) as Record<Relation, RelationBits>
 
 /**
- * What the actor is to the resource: several at once, as an administrator with a grant is.
- * Publication and membership of a group are grants like those that an owner writes down.
+ * The actor's relations to the resource; an administrator with a grant has several. Publication and
+ * membership of a group count as grants.
  */
 function relationBitsOf(actor: Principal, resource: Resource): RelationBits {
   let relation = is.anyone

@@ -25,8 +25,8 @@ export function projectResource(row: ProjectRow, grants: readonly Grant[] = []):
 }
 
 /**
- * `projectOwnerId`: whose the run's project is, where that is known; it shows the owner that others
- * run it.
+ * `projectOwnerId`: the owner of the run's project, if known; owners see that others run their
+ * project.
  */
 export function runResource(row: RunRow, projectOwnerId?: number, grants: readonly Grant[] = []): Resource {
   return { type: "run", id: row.id, ownerId: row.userId, ...(projectOwnerId === undefined ? {} : { projectOwnerId }), grants }
@@ -50,8 +50,8 @@ export function toGrant({ access, userId, groupId }: GrantRow): Grant {
 }
 
 /**
- * A grant as a resource that is told of: it is its resource's owner's, and seen by those to whom it
- * was given.
+ * A grant as a resource of its own: it belongs to the owner of its resource, and its recipients see
+ * it.
  */
 export function grantResource(row: GrantRow): Resource {
   return { type: "grant", id: row.id, ownerId: row.ownerId, grants: [toGrant(row)] }

@@ -1,12 +1,12 @@
 /**
- * What somebody is to a resource. `owner`: it belongs to them (a run to its starter, a person's
+ * A person's relation to a resource. `owner`: it belongs to them (a run to its starter, a person's
  * account and tokens to the person). `write`, `use`, `read`: granted. `projectOwner`: a run of
  * their project by somebody else. `administrator`: they administer. `anyone`: they are signed in.
  */
 export const relations = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"] as const
 export type Relation = (typeof relations)[number]
 
-/** Several relations at once: a bit for each. They are asked about for every row of a list. */
+/** A set of relations, one bit each: the policy tests them for every row of a list. */
 export type RelationBits = number
 
 export function relationBits(...of: readonly Relation[]): RelationBits {
@@ -20,7 +20,7 @@ export interface Right {
   who: readonly Relation[]
   /** The same as bits. */
   bits: RelationBits
-  /** What happens to deleted resources: only such actions still find them. */
+  /** Set for actions on deleted resources: only these still find them. */
   deleted?: true
 }
 
@@ -29,8 +29,8 @@ const write = (...who: Relation[]): Right => ({ scope: "write", who, bits: relat
 const onDeleted = (right: Right): Right => ({ ...right, deleted: true })
 
 /**
- * What images and projects have in common. `refer`: to be shown inside another object, deleted or
- * not.
+ * The rights that images, datasets and projects share. `refer`: being shown inside another object,
+ * deleted or not.
  */
 const shared = {
   list: read("anyone"),
@@ -42,12 +42,12 @@ const shared = {
   delete: write("owner", "administrator"),
   restore: onDeleted(write("owner", "administrator")),
   grant: write("owner", "administrator"),
-  handOver: write("administrator"),
+  transferOwnership: write("administrator"),
 } as const
 
 /**
- * The table of rights. Everything that anybody may do stands here; what does not stand here nobody
- * may. `docs` and the tests read it too.
+ * The table of rights. An action that is not listed here is allowed to nobody. `docs` and the tests
+ * read it too.
  */
 export const rights = {
   image: {
@@ -90,7 +90,9 @@ export const rights = {
     list: read("administrator"),
     create: write("administrator"),
     read: read("owner", "administrator"),
-    /** People change nothing of their own account but the password; all else is to administer. */
+    /**
+     * People change only the password of their own account; `administer` covers everything else.
+     */
     change: write("owner", "administrator"),
     administer: write("administrator"),
     delete: write("administrator"),
@@ -137,10 +139,10 @@ const byAction: ReadonlyMap<string, Right> = new Map(
 /** Every action there is, such as `image:read`. */
 export const actions = [...byAction.keys()] as Action[]
 
-/** The row of the table; throws on what is no action. */
+/** The table's row; throws if there is no such action. */
 export function rightOf(action: Action): Right {
   const right = byAction.get(action)
-  if (!right) throw new TypeError(`An action of the table of rights is wanted, got ${JSON.stringify(action)}`)
+  if (!right) throw new TypeError(`An action must be listed in the table of rights; got ${JSON.stringify(action)}`)
   return right
 }
 
@@ -148,7 +150,7 @@ const toSee: ReadonlyMap<ResourceType, Right | undefined> = new Map(
   (Object.keys(rights) as ResourceType[]).map((type) => [type, byAction.get(`${type}:read`)]),
 )
 
-/** The right to know that a resource of this type is there; undefined for what is no secret. */
+/** The right to see that a resource of this type exists; undefined if that is no secret. */
 export function rightToSee(type: ResourceType): Right | undefined {
   return toSee.get(type)
 }

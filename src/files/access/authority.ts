@@ -43,12 +43,12 @@ export type IdentifyResult =
   | { ok: false; status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number; userName?: string }
 
 /**
- * `none`: for this person the path does not exist. `passage`: a directory above something they may
+ * `none`: for this person the path does not exist. `traverse`: a directory above something they may
  * see; it can be listed, and shows only such entries. `read`: this and all below it. `write`: the
  * same and changing it and all below it.
  */
 export interface PathAccess {
-  level: "none" | "passage" | "read" | "write"
+  level: "none" | "traverse" | "read" | "write"
   /**
    * Whether the entry itself may be deleted, replaced or moved. Its parent must be writable, and it
    * must neither be nor contain the root of a home or a dataset.

@@ -75,7 +75,7 @@ test("a level holds for everything below", async () => {
   const rights = new RightsCache(authority)
   assert.equal(await rights.level(2, ["users", "ann", "data", "x"], "read"), "read")
   assert.equal(await rights.level(2, ["users", "ann", "data", "y"], "read"), "read")
-  assert.equal(await rights.level(2, ["users", "ann"], "read"), "passage")
+  assert.equal(await rights.level(2, ["users", "ann"], "read"), "traverse")
   assert.equal(authority.asked.access, 1)
   assert.equal(await rights.level(2, ["users", "ann", "secret"], "read"), "none")
   assert.equal(await rights.level(2, ["users", "ann", "secret", "x"], "write"), "none")

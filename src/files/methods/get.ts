@@ -20,7 +20,7 @@ const smallFileBytes = 65_536
 export async function get(request: DavRequest): Promise<void> {
   const level = await request.assertVisible()
   const name = request.names.at(-1)
-  if (name === undefined || level === "passage") throw isDirectory()
+  if (name === undefined || level === "traverse") throw isDirectory()
   using parent = request.context.root.openDescendant(request.names.slice(0, -1))
   using file = disposableDescriptor(parent.open(name, constants.O_RDONLY))
   const stats = fstatSync(file.fd)

@@ -51,7 +51,7 @@ export async function visitListing(
   }
   using location = locateExistingEntry(context.root, names)
   const isDirectory = location.stats.isDirectory()
-  if (!isDirectory && (request.address.hasTrailingSlash || level === "passage")) throw notFound()
+  if (!isDirectory && (request.address.hasTrailingSlash || level === "traverse")) throw notFound()
   await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
   if (depth === "0" || !isDirectory) return
   using folder = location.parent.openDirectory(location.name)
@@ -69,7 +69,7 @@ async function children(walk: Walk, folder: DirectoryHandle, at: { names: readon
       if (!isUtf8(entry.name)) continue
       const name = entry.name.toString()
       if (isReservedName(name, at.names.length)) continue
-      if (at.level !== "passage") {
+      if (at.level !== "traverse") {
         await child(walk, folder, { names: at.names, name, level: at.level })
         continue
       }
@@ -103,7 +103,7 @@ async function child(
 ): Promise<void> {
   const stats = folder.lstat(at.name)
   const isDirectory = stats?.isDirectory() ?? false
-  if (!stats || !(isDirectory || (stats.isFile() && at.level !== "passage"))) return
+  if (!stats || !(isDirectory || (stats.isFile() && at.level !== "traverse"))) return
   const parent = joinPath(at.names)
   const waiting =
     walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory }) ?? walk.slice.pause()

@@ -107,7 +107,7 @@ export class DavRequest {
   }
 
   async assertReadable(names = this.names): Promise<void> {
-    if ((await this.assertVisible(names)) === "passage") throw forbidden("You may pass through this directory, not read it")
+    if ((await this.assertVisible(names)) === "traverse") throw forbidden("You may pass through this directory, not read it")
   }
 
   async assertWritable(names = this.names): Promise<void> {

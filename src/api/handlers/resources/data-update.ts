@@ -27,7 +27,7 @@ async function updateData(context: Context<"updateData">): Promise<Result<"updat
  * the same one, the files stay in place.
  */
 function movesDirectory(caller: Caller, row: DataRow, given: Given): boolean {
-  if (!given.UserName || given.UserName === row.userName || can(caller, "data:handOver", dataResource(row)) !== "yes") return false
+  if (!given.UserName || given.UserName === row.userName || can(caller, "data:transferOwnership", dataResource(row)) !== "yes") return false
   return !given.AccessInfo && !row.accessInfo.startsWith(`${homePath(given.UserName)}/`)
 }
 
