@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 import type { Engine, RunSpec } from "#engine"
-import { startDockerEngine } from "../test/fixtures/docker-engine.ts"
+import { startDockerEngine } from "../test/fixtures/docker/docker-engine.ts"
 import { specOf } from "../test/fixtures/run-spec.ts"
 import { median, spread } from "./tools.ts"
 

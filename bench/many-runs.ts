@@ -2,7 +2,7 @@
 // again after `kill -9`. Usage: many-runs.ts [RUNS]
 import { spawn } from "node:child_process"
 import { basicAuth, bearerAuth, createClient } from "#client"
-import { ensureBusyboxImage } from "../test/fixtures/busybox.ts"
+import { ensureBusyboxImage } from "../test/fixtures/docker/busybox.ts"
 import { startServerProcess } from "../test/server-process.ts"
 
 const count = Number(process.argv[2] ?? 200)

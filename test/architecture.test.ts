@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { test } from "node:test"
-import { importCycles } from "./fixtures/import-cycles.ts"
-import { longFunctions } from "./fixtures/long-functions.ts"
+import { importCycles } from "./fixtures/architecture/import-cycles.ts"
+import { longFunctions } from "./fixtures/architecture/long-functions.ts"
 
 const root = resolve(import.meta.dirname, "..")
 

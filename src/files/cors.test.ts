@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { TestFilesServer } from "../../test/fixtures/files-server.ts"
+import { TestFilesServer } from "../../test/fixtures/files/files-server.ts"
 
 const origin = "http://localhost:8080"
 let shared: TestFilesServer

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
-import { startProvider } from "../fixtures/openid-provider.ts"
+import { startProvider } from "../fixtures/openid/openid-provider.ts"
 import { startTestServer, type TestServer } from "../test-server.ts"
 
 /**

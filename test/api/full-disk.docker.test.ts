@@ -3,7 +3,7 @@ import { statSync } from "node:fs"
 import { test } from "node:test"
 import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
-import { smallDisk } from "../fixtures/small-disk.ts"
+import { smallDisk } from "../fixtures/files/small-disk.ts"
 import { startServerProcess } from "../server-process.ts"
 import { sendRequest } from "./http-client.ts"
 

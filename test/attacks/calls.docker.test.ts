@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
-import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker/docker-engine.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
 const run = promisify(execFile)

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
 import { sendRequest } from "../api/http-client.ts"
-import { ensureBusyboxImage } from "../fixtures/busybox.ts"
-import { type OutsideHost, startOutsideHost } from "../fixtures/outside-host.ts"
+import { ensureBusyboxImage } from "../fixtures/docker/busybox.ts"
+import { type OutsideHost, startOutsideHost } from "../fixtures/docker/outside-host.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /** Of a gigabyte of memory and one processor, as each of these runs has. */

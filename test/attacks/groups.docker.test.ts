@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { ensureBusyboxImage } from "../fixtures/busybox.ts"
-import { startOutsideHost } from "../fixtures/outside-host.ts"
+import { ensureBusyboxImage } from "../fixtures/docker/busybox.ts"
+import { startOutsideHost } from "../fixtures/docker/outside-host.ts"
 import { startTestServer } from "../test-server.ts"
 
 test("the first setting for a group that somebody is in counts for their runs, and nobody else's", async () => {

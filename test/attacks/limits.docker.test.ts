@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { stat } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
-import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker/docker-engine.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
 const never = new AbortController().signal

@@ -6,9 +6,9 @@ import { networkInterfaces } from "node:os"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
 import { EngineError, type RunSpec } from "#engine"
-import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker/docker-engine.ts"
+import { type OutsideHost, startOutsideHost } from "../fixtures/docker/outside-host.ts"
 import { kernelNames } from "../fixtures/kernel-names.ts"
-import { type OutsideHost, startOutsideHost } from "../fixtures/outside-host.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
 const run = promisify(execFile)

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sendRequest } from "../api/http-client.ts"
-import { ensureBusyboxImage } from "../fixtures/busybox.ts"
+import { ensureBusyboxImage } from "../fixtures/docker/busybox.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /*

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import type { RunSpec } from "#engine"
-import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker-engine.ts"
-import { startRegistry } from "../fixtures/registry.ts"
+import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker/docker-engine.ts"
+import { startRegistry } from "../fixtures/docker/registry.ts"
 import { specOf } from "../fixtures/run-spec.ts"
 
 const never = new AbortController().signal

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
-import { startProvider } from "../fixtures/openid-provider.ts"
+import { startProvider } from "../fixtures/openid/openid-provider.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { differences, runSteps, stepsOf } from "./page.ts"
 

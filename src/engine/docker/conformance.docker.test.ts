@@ -1,5 +1,5 @@
-import { startDockerEngine } from "../../../test/fixtures/docker-engine.ts"
-import { startRegistry } from "../../../test/fixtures/registry.ts"
+import { startDockerEngine } from "../../../test/fixtures/docker/docker-engine.ts"
+import { startRegistry } from "../../../test/fixtures/docker/registry.ts"
 import { testEngineConformance } from "../testing/conformance.ts"
 
 testEngineConformance("docker", async () => {

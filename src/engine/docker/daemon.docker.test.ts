@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { readdir } from "node:fs/promises"
 import { after, before, describe, test } from "node:test"
-import { startDockerEngine, type TestDockerEngine } from "../../../test/fixtures/docker-engine.ts"
-import { type PrivateDaemon, privateDaemon } from "../../../test/fixtures/dockerd.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../test/fixtures/docker/docker-engine.ts"
+import { type PrivateDaemon, privateDaemon } from "../../../test/fixtures/docker/dockerd.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 
 const never = new AbortController().signal

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { basic, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { basic, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 let world: TestFilesServer
 before(async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { type Answer, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { type Answer, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 /*
  * What a condition says of something hidden is judged as if that did not exist: an answer tells

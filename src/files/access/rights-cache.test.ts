@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { TestAuthority } from "../../../test/fixtures/files-server.ts"
+import { TestAuthority } from "../../../test/fixtures/files/files-server.ts"
 import { RightsCache } from "./rights-cache.ts"
 
 function annAndBob(): TestAuthority {

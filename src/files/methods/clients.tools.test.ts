@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
-import { TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 /* The programs that people use. Debian packages: litmus, cadaver, curl, rclone, davfs2. */
 

@@ -4,7 +4,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, s
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { asRoot, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { asRoot, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 let world: TestFilesServer
 before(async () => {

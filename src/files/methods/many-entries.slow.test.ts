@@ -5,7 +5,7 @@ import { request } from "node:http"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { basic, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 const entries = 1_000_000
 

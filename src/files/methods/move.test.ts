@@ -17,7 +17,7 @@ import {
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 /*
  * Runs of several people have `/data/shared` mounted, and only ann's have her home. What a program

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 import { after, before, test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { basic, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 let world: TestFilesServer
 before(async () => {

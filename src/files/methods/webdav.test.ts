@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { after, before, test } from "node:test"
-import { TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 let world: TestFilesServer
 before(async () => {

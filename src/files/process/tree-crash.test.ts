@@ -7,7 +7,7 @@ import { afterEach, beforeEach, test } from "node:test"
 import { Failure } from "#contract"
 import type { FileTree } from "#files"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { TestFilesServer, workerPid } from "../../../test/fixtures/files-server.ts"
+import { TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 
 /** Enough that a copy is mostly still under way when it is told that it began. */
 const [files, fileBytes] = [24, 2 ** 18]
@@ -137,9 +137,13 @@ test("when the main process is killed in the middle of copies, the next one on t
   writeSource("old")
   await tree.copyTree("/users/ann/source", "/users/ann/killed")
   for (let round = 0; round < 2; round += 1) {
-    const program = spawn(process.execPath, ["test/fixtures/copying.program.ts", world.root, "/users/ann/source", "/users/ann/killed"], {
-      stdio: ["ignore", "pipe", "inherit"],
-    })
+    const program = spawn(
+      process.execPath,
+      ["test/fixtures/files/copying.program.ts", world.root, "/users/ann/source", "/users/ann/killed"],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    )
     for (let told = 0; told <= round * 4; told += 1) await once(program.stdout, "data")
     const ended = once(program, "exit")
     program.kill("SIGKILL")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { TestFilesServer, workerPid } from "../../../test/fixtures/files-server.ts"
+import { TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 
 /** A body that tells its number in every line, and whether it is whole. */
 function bodyOf(number: number, length: number): string {

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { Failure } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files-server.ts"
+import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 
 let world: TestFilesServer
 const failures: object[] = []

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
-import { smallDisk } from "../../../test/fixtures/small-disk.ts"
+import { smallDisk } from "../../../test/fixtures/files/small-disk.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { DeadProperties } from "./dead-properties.ts"
 

@@ -4,7 +4,7 @@ import { connect } from "node:net"
 import { after, before, test } from "node:test"
 import { promisify } from "node:util"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, type RawConnection, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { basic, type RawConnection, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 import { RequestLimiter } from "./request-limiter.ts"
 
 let world: TestFilesServer

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files-server.ts"
+import { basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 
 /** Whether this process may mount. */
 function mayMount(): boolean {

@@ -16,7 +16,7 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { Failure } from "#contract"
 import type { CopyProgress, FileTree } from "#files"
-import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 let world: TestFilesServer
 let tree: FileTree

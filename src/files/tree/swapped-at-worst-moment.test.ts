@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sy
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, test } from "node:test"
-import { assertNoSecret, assertUntouched, makeVictim } from "../../../test/fixtures/swapped-names.ts"
+import { assertNoSecret, assertUntouched, makeVictim } from "../../../test/fixtures/files/swapped-names.ts"
 import { copyEntry } from "./copy-entry.ts"
 import { DirectoryHandle } from "./directory-handle.ts"
 import { removeTree } from "./remove-tree.ts"

@@ -5,8 +5,8 @@ import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { Failure } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
-import { assertNoSecret, assertUntouched, makeVictim, whileSwapping } from "../../../test/fixtures/swapped-names.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { assertNoSecret, assertUntouched, makeVictim, whileSwapping } from "../../../test/fixtures/files/swapped-names.ts"
 
 /*
  * As `swaps.test.ts`, for what is done to whole trees: copies of code, releases, recursive removal.

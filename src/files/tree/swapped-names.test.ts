@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { chownSync, existsSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
-import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
-import { assertNoSecret, assertUntouched, makeVictim, secret, whileSwapping } from "../../../test/fixtures/swapped-names.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { assertNoSecret, assertUntouched, makeVictim, secret, whileSwapping } from "../../../test/fixtures/files/swapped-names.ts"
 
 /*
  * A program in a container swaps names while the server works. Two things must be out of reach,

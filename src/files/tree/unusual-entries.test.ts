@@ -20,7 +20,7 @@ import { after, before, test } from "node:test"
 import { Failure } from "#contract"
 import type { CopyTotals } from "#files"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files-server.ts"
+import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 /*
  * What a program may leave in its directories that is not a plain file: each kind once listed and

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
-import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../../engine.ts"
 

@@ -3,8 +3,8 @@ import { execFile } from "node:child_process"
 import { after, before, describe, test } from "node:test"
 import { promisify } from "node:util"
 import { silentLogger } from "#kit"
-import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
-import { type PrivateDaemon, privateDaemon } from "../../../../test/fixtures/dockerd.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
+import { type PrivateDaemon, privateDaemon } from "../../../../test/fixtures/docker/dockerd.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 
 const run = promisify(execFile)

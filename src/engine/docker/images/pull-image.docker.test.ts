@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
-import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
-import { type Registry, startRegistry } from "../../../../test/fixtures/registry.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
+import { type Registry, startRegistry } from "../../../../test/fixtures/docker/registry.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../../engine.ts"
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { silentLogger } from "#kit"
-import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker-engine.ts"
+import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import type { RunSpec } from "../../engine.ts"
 
