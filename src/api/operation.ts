@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { type Action, type Caller, can, forbidden, Refusal, readAuthorizationHeader, scopedRunId } from "#access"
 import { type Body, bounds, type Endpoint, endpoints, Failure, type OperationId, parseQuery, type QueryOf, readBody } from "#contract"
 import type { Actor } from "#events"
-import { assignConnection, isFromLoopback } from "#http"
+import { assignConnection, isFromLoopback, tooManyConnections } from "#http"
 import type { Context, Handler, HandlerContext, ServerState, Services } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { send } from "./http/answer.ts"
@@ -156,12 +156,6 @@ function bodyOptions({ maxBody }: Endpoint, caller: Caller | undefined) {
 
 /** For a body that arrives without credentials. */
 const unproved = { maxBytes: bounds.http.unprovedBodyBytes.value, timeoutMs: bounds.http.unprovedBodyMs.value }
-
-function tooManyConnections(): Failure {
-  return new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
-    headers: { "retry-after": "2", connection: "close" },
-  })
-}
 
 /** Resolves when the stream has begun, so that the request can be freed while it lasts. */
 async function sendEvents(requestContext: RequestContext, { open }: EventStream<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds } from "#contract"
 import { EventFeed } from "#events"
-import { AllowedHosts, drainBody, prefersHtml, TrustedProxies } from "#http"
+import { AllowedHosts, anonymousDrain, drainBody, prefersHtml, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
 import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
@@ -86,12 +86,8 @@ function nameOf(target: Target | undefined): string {
   return target === undefined ? "unknown" : "operation" in target ? target.operation : target.name
 }
 
-/**
- * How the body of a rejected request is drained. The answer waits for the body of an authenticated
- * caller, but not for that of an anonymous one.
- */
+/** How the body of an authenticated caller's rejected request is drained. */
 const drain = { answerBefore: bounds.http.discardedBytes.value, maxBytes: bounds.http.discardedBytes.value }
-const anonymousDrain = { answerBefore: bounds.http.unprovedBodyBytes.value, maxBytes: bounds.http.unprovedDiscardedBytes.value }
 
 /** Sends the refusal. Internal errors are logged; refusals about rights are also audited. */
 async function sendRefusal(

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
-import { bounds, Failure } from "#contract"
-import { drainBody } from "#http"
+import { Failure } from "#contract"
+import { anonymousDrain, drainBody, IncompleteBody } from "#http"
 import { ClientGone, DavFailure, fileFailure } from "./failures.ts"
 
 /**
@@ -37,13 +37,6 @@ export function answerXml(response: ServerResponse, status: number, xml: string,
   response.end(response.req.method === "HEAD" ? undefined : body)
 }
 
-/** The body of a request that proved nobody. */
-const drainUnproved = {
-  answerBefore: bounds.http.unprovedBodyBytes.value,
-  maxBytes: bounds.http.unprovedDiscardedBytes.value,
-  timeoutMs: bounds.http.unprovedBodyMs.value,
-}
-
 /**
  * Answers a failure, in DAV's own XML where the refusal carries a condition. A failure that is no
  * refusal is told to `report`, and nobody else.
@@ -53,7 +46,7 @@ export async function answerFailure(
   error: unknown,
   { report, isProved = false }: { report: (error: unknown) => void; isProved?: boolean },
 ): Promise<void> {
-  if (error instanceof ClientGone || response.destroyed) return
+  if (error instanceof ClientGone || error instanceof IncompleteBody || response.destroyed) return
   const refusal = fileFailure(error)
   if (!refusal) report(error)
   if (response.headersSent) {
@@ -63,7 +56,7 @@ export async function answerFailure(
   const told = refusal ?? new Failure("internal", "The file server failed; its log tells more")
   // Who waits for `100 Continue` may send no body at all.
   const ends = await drainBody(response.req, {
-    ...(isProved ? {} : drainUnproved),
+    ...(isProved ? {} : anonymousDrain),
     ...(response.req.headers.expect === undefined ? {} : { answerBefore: 0 }),
   })
   const headers = { ...told.headers, ...(ends ? { Connection: "close" } : {}) }

@@ -1,5 +1,5 @@
-import { bounds, Failure } from "#contract"
-import { assignConnection, drainBody, hasBody, prefersHtml } from "#http"
+import { Failure } from "#contract"
+import { anonymousDrain, assignConnection, drainBody, hasBody, prefersHtml, tooManyConnections } from "#http"
 import type { GatewayContext } from "./context.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders, type Page, renderPage } from "./pages.ts"
@@ -59,9 +59,7 @@ export function unauthorized(msg: string, page?: Page): Failure {
 export function countConnection({ userId }: Visitor, gatewayRequest: GatewayRequest): void {
   gatewayRequest.isAuthenticated = true
   if (assignConnection(gatewayRequest.request.socket, userId)) return
-  throw new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
-    headers: { "Retry-After": "2", Connection: "close" },
-  })
+  throw tooManyConnections()
 }
 
 /** Tells the host of a refusal. */
@@ -84,20 +82,13 @@ export function sendFailure(context: GatewayContext, gatewayRequest: GatewayRequ
   if (gatewayRequest.isAuthenticated || gatewayRequest.upgrade || !hasBody(request) || request.complete)
     return void answerFailure(context, gatewayRequest, error)
   // Node would read on to the end of the body, however long it is.
-  drainBody(request, { ...drainUnproved, ...(gatewayRequest.expects ? { answerBefore: 0 } : {}) }).then(
+  drainBody(request, { ...anonymousDrain, ...(gatewayRequest.expects ? { answerBefore: 0 } : {}) }).then(
     (ends) => {
       if (ends) response.shouldKeepAlive = false
       answerFailure(context, gatewayRequest, error)
     },
     () => response.destroy(),
   )
-}
-
-/** The body of a request that proved nobody. */
-const drainUnproved = {
-  answerBefore: bounds.http.unprovedBodyBytes.value,
-  maxBytes: bounds.http.unprovedDiscardedBytes.value,
-  timeoutMs: bounds.http.unprovedBodyMs.value,
 }
 
 function answerFailure(context: GatewayContext, gatewayRequest: GatewayRequest, error: unknown): void {

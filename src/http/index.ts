@@ -4,6 +4,7 @@ export {
   ConnectionLimit,
   type ConnectionLimitOptions,
   markConnectionInUse,
+  tooManyConnections,
 } from "./connections/connection-limit.ts"
 export { connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
 export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
@@ -11,8 +12,8 @@ export { HttpServers } from "./connections/http-servers.ts"
 export type { ParseErrorOptions } from "./connections/parse-errors.ts"
 export { PendingRequests } from "./connections/pending-requests.ts"
 export { detachConnection, hasPendingRequest } from "./connections/pipelining.ts"
-export { hasTinyChunks, tinyChunksMsg } from "./node/buffered-request.ts"
 export * as http from "./node/http.ts"
+export { type BodyOptions, IncompleteBody, readBody } from "./requests/body.ts"
 export {
   isBrowserLoad,
   isCrossOrigin,
@@ -22,7 +23,7 @@ export {
   prefersHtml,
 } from "./requests/browser.ts"
 export { cookieValues, setCookie, uniqueCookie } from "./requests/cookies.ts"
-export { drainBody } from "./requests/drain.ts"
+export { anonymousDrain, drainBody } from "./requests/drain.ts"
 export { checkTransferEncoding, countHeader, hasBody, isFromLoopback } from "./requests/headers.ts"
 export { AllowedHosts, authorityOf, hostName, isLoopbackName } from "./requests/host.ts"
 export { declaresOtherOrigin, isSafeMethod } from "./requests/origin.ts"

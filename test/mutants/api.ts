@@ -117,12 +117,18 @@ export const api = [
     ["the Doc of parts is answered", "return rest\n", "return { Doc: _doc, ...rest } as never\n"],
   ]),
   ...faults(
+    "src/http/requests/body.ts",
+    [...http, ...hostile],
+    [
+      ["a body may be of any length", "if (length <= maxBytes && ", "if ("],
+      ["a body may come in any number of tiny pieces", "maxBytes && !hasTinyChunks(request)", "maxBytes"],
+    ],
+  ),
+  ...faults(
     "src/api/http/body.ts",
     [...http, ...hostile],
     [
-      ["a body may be of any length", "if (size <= maxBytes && ", "if ("],
-      ["a body may come in any number of tiny pieces", "maxBytes && !hasTinyChunks(request)", "maxBytes"],
-      ["a body may be of any depth", "if (depthOf(text) > depthMax) throw", "if (false) throw"],
+      ["a body may be of any depth", "if (depthOf(text) > maxDepth) throw", "if (false) throw"],
       ["brackets within strings count", "if (c === 34) i = endOfString(text, i)\n    else if", "if"],
       ["a body that is no UTF-8 is mended", 'new TextDecoder("utf-8", { fatal: true })', 'new TextDecoder("utf-8")'],
       ["a body of any type is read", 'if (essence.trim() !== "application/json" || !isUtf8) {', "if (!isUtf8) {"],

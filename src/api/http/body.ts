@@ -1,25 +1,16 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { hasBody, hasTinyChunks, tinyChunksMsg } from "#http"
+import { type BodyOptions, readBody } from "#http"
 
-/** How deep a body's lists and objects may lie in each other. */
-export const depthMax = bounds.texts.bodyLevels.value
+/** How deeply a body's arrays and objects may be nested. */
+const maxDepth = bounds.texts.bodyLevels.value
 
-export interface BodyOptions {
-  maxBytes: number
-  /** How long the body may take from here on. Default: as long as any request. */
-  timeoutMs?: number
-}
-
-/**
- * Reads and parses a JSON body; every refusal is a `Failure`. What is too long is not kept in
- * memory.
- */
+/** Reads and parses a JSON body; every refusal is a `Failure`. */
 export async function readJson(request: IncomingMessage, options: BodyOptions): Promise<unknown> {
   checkType(request.headers["content-type"])
-  checkCoding(request.headers["content-encoding"])
-  const text = decode(await readAll(request, options))
-  if (depthOf(text) > depthMax) throw new Failure("invalid", `The body may be ${depthMax} levels deep at most`)
+  checkEncoding(request.headers["content-encoding"])
+  const text = decode(await readBody(request, options))
+  if (depthOf(text) > maxDepth) throw new Failure("invalid", `The body may be ${maxDepth} levels deep at most`)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -39,55 +30,12 @@ function checkType(type: string | undefined): void {
   }
 }
 
-function checkCoding(coding: string | undefined): void {
+function checkEncoding(coding: string | undefined): void {
   if (coding === undefined || coding.trim().toLowerCase() === "identity") return
   throw new Failure(
     "unsupported_media_type",
     `A body must come as it is, without Content-Encoding; got ${JSON.stringify(coding.slice(0, 60))}`,
   )
-}
-
-function tooLarge(maxBytes: number): Failure {
-  return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`)
-}
-
-function tooSlow(timeoutMs: number): Failure {
-  return new Failure("invalid", `A body that comes before any proof has ${timeoutMs / 1_000} s; it was not complete by then`, {
-    status: 408,
-    headers: { connection: "close" },
-  })
-}
-
-/** The bytes of a body. What is too long is refused before it is read. */
-async function readAll(request: IncomingMessage, { maxBytes, timeoutMs }: BodyOptions): Promise<Buffer> {
-  if (!hasBody(request)) return Buffer.alloc(0)
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  const late = timeoutMs === undefined ? undefined : setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
-  collect(request, maxBytes, { resolve, reject })
-  return promise.finally(() => clearTimeout(late))
-}
-
-function collect(
-  request: IncomingMessage,
-  maxBytes: number,
-  { resolve, reject }: Pick<PromiseWithResolvers<Buffer>, "resolve" | "reject">,
-): void {
-  const chunks: Buffer[] = []
-  let size = 0
-  const take = (chunk: Buffer) => {
-    size += chunk.length
-    if (size <= maxBytes && !hasTinyChunks(request)) return void chunks.push(chunk)
-    request.off("data", take).pause()
-    reject(hasTinyChunks(request) ? new Failure("invalid", tinyChunksMsg) : tooLarge(maxBytes))
-  }
-  request.on("data", take)
-  request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-  const cutOff = () => {
-    if (!request.complete) reject(new Failure("invalid", "The body ended before it was complete"))
-  }
-  request.on("error", cutOff)
-  request.on("close", cutOff)
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })

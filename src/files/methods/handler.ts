@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Failure } from "#contract"
-import { assignConnection, TrustedProxies } from "#http"
+import { assignConnection, TrustedProxies, tooManyConnections } from "#http"
 import { shareWith } from "../cors.ts"
 import { DavFailure, forbidden } from "../failures.ts"
 import { checkHost, checkOrigin, checkSingle, checkTransferEncoding } from "../guard.ts"
@@ -96,12 +96,6 @@ function recordRefusal(
   const isHidden = error instanceof DavFailure && error.isHidden
   if (isHidden || status === 401 || status === 403 || status === 429)
     recordRefusals({ ...asker, isWrite: !isReadMethod(method), code: isHidden ? "hidden" : code, count: 1 })
-}
-
-function tooManyConnections(): Failure {
-  return new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
-    headers: { "Retry-After": "2", Connection: "close" },
-  })
 }
 
 function methodOf({ method }: IncomingMessage): (request: DavRequest) => Promise<void> {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Server, Socket } from "node:net"
+import { Failure } from "#contract"
 import { FairBudget, networkOf, plainAddress } from "#kit"
 import type { TrustedProxies } from "../requests/trusted-proxies.ts"
 import { hasPendingRequest } from "./pipelining.ts"
@@ -192,6 +193,13 @@ export function attributeRequest(request: IncomingMessage, response?: ServerResp
  */
 export function assignConnection(socket: Socket, person: Person): boolean {
   return (socket as WatchedSocket)[entry]?.prove(person) ?? true
+}
+
+/** The refusal when `assignConnection` returns false. */
+export function tooManyConnections(): Failure {
+  return new Failure("too_many_requests", "All connections that one person may have are in use; close some and try again", {
+    headers: { "Retry-After": "2", Connection: "close" },
+  })
 }
 
 /**

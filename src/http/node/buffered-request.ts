@@ -47,6 +47,3 @@ export const serverOptions = { IncomingMessage: BufferedRequest as typeof Incomi
 export function hasTinyChunks(request: IncomingMessage): boolean {
   return request instanceof BufferedRequest && isMostlyTinyChunks(request)
 }
-
-/** What such a sender is told. */
-export const tinyChunksMsg = "The body must come in larger pieces"

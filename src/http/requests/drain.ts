@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http"
+import { bounds } from "#contract"
 import { hasTinyChunks } from "../node/buffered-request.ts"
 import { hasBody } from "./headers.ts"
 
@@ -9,6 +10,13 @@ export interface DrainOptions {
   maxBytes?: number
   /** How long that may take in all. Default 10 s. */
   timeoutMs?: number
+}
+
+/** How the body of an anonymous caller's rejected request is drained. */
+export const anonymousDrain: Required<DrainOptions> = {
+  answerBefore: bounds.http.unprovedBodyBytes.value,
+  maxBytes: bounds.http.unprovedDiscardedBytes.value,
+  timeoutMs: bounds.http.unprovedBodyMs.value,
 }
 
 /**

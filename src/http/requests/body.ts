@@ -1,0 +1,55 @@
+import type { IncomingMessage } from "node:http"
+import { Failure } from "#contract"
+import { hasTinyChunks } from "../node/buffered-request.ts"
+import { hasBody } from "./headers.ts"
+
+export interface BodyOptions {
+  maxBytes: number
+  /** How long the body may take from here on. Default: as long as any request. */
+  timeoutMs?: number
+}
+
+/** The client closed the connection, or broke HTTP, within its body. */
+export class IncompleteBody extends Failure {
+  constructor() {
+    super("invalid", "The body ended before it was complete")
+  }
+}
+
+/**
+ * Reads a body that fits into memory. Throws a `Failure`: 413 when it is too long, 400 when it
+ * comes in thousands of tiny chunks, 408 when it comes too slowly, and `IncompleteBody`.
+ */
+export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyOptions): Promise<Buffer> {
+  if (!hasBody(request)) return Buffer.alloc(0)
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
+  const chunks: Buffer[] = []
+  let length = 0
+  const onData = (chunk: Buffer) => {
+    length += chunk.length
+    if (length <= maxBytes && !hasTinyChunks(request)) return void chunks.push(chunk)
+    request.off("data", onData).pause()
+    reject(hasTinyChunks(request) ? new Failure("invalid", "The body must come in larger pieces") : tooLarge(maxBytes))
+  }
+  const onClose = () => {
+    if (!request.complete) reject(new IncompleteBody())
+  }
+  request.on("data", onData)
+  request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+  request.on("error", onClose)
+  request.on("close", onClose)
+  return promise.finally(() => clearTimeout(timer))
+}
+
+function tooLarge(maxBytes: number): Failure {
+  return new Failure("too_large", `The body may have ${maxBytes.toLocaleString("en")} bytes at most`)
+}
+
+function tooSlow(timeoutMs: number): Failure {
+  return new Failure("invalid", `A body without credentials must arrive within ${timeoutMs / 1_000} s; it did not`, {
+    status: 408,
+    headers: { connection: "close" },
+  })
+}
