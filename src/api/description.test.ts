@@ -5,7 +5,7 @@ import { installationHandlers } from "./handlers/installation.ts"
 
 const settings = { version: "1", baseUrl: "http://localhost", memoryUnit: "GiB" } as ApiSettings
 
-test("`GET /openapi.json` makes its answer once, not for each request", () => {
+test("`GET /openapi.json` builds its answer once, not for each request", () => {
   const made = installationHandlers.openapi({ services: { settings } })
   assert.equal(installationHandlers.openapi({ services: { settings } }), made)
   assert.equal(JSON.parse(made.text).info.version, "1")

@@ -29,7 +29,7 @@ type AnswerOf<A> = A extends { one: infer S }
               ? string
               : JsonSchema
 
-/** What an operation answers when it succeeds. */
+/** The answer of an operation that succeeds. */
 export type Answer<Op extends OperationId> = AnswerOf<(typeof endpoints)[Op]["answer"]>
 
 /** The query's parameters of an operation: those that were given. */
@@ -37,6 +37,6 @@ export type QueryOf<Op extends OperationId> = QueryValues<(typeof endpoints)[Op]
 
 /**
  * The body of an operation: of a POST its values, defaults included; of a PUT its changes;
- * undefined if the operation takes none.
+ * undefined if the operation has none.
  */
 export type Body<Op extends OperationId> = (typeof endpoints)[Op] extends { body: infer B extends BodyShape } ? BodyOf<B> : undefined

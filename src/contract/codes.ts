@@ -1,5 +1,5 @@
 /**
- * Why a request failed, as a program reads it, and the HTTP status that goes with it by default.
+ * The codes of failed requests, for programs, with their default HTTP status.
  */
 export const failureStatus = {
   invalid: 400,
@@ -23,7 +23,7 @@ export const failureStatus = {
 export type FailureCode = keyof typeof failureStatus
 
 /**
- * Why a run ended or failed, and the plain sentence that stands where nothing more exact is known.
+ * The reasons for the end of a run, with the sentence that is used if nothing more exact is known.
  */
 export const reasonSentences = {
   image_not_found: "Neither the engine nor the registry has the image",

@@ -30,7 +30,7 @@ const refusal = (work: () => unknown): Failure => {
   throw new assert.AssertionError({ message: "A refusal was wanted" })
 }
 
-test("a body's fields are checked; unknown fields and those that the service sets are ignored", () => {
+test("a body's fields are checked; unknown and service-set fields are ignored", () => {
   assert.deepEqual(parseBody(fields, { Name: "x", N: 3, On: true, Other: [], At: "no time" }), { Name: "x", N: 3, On: true })
   for (const [body, field] of [
     [{ Name: 5 }, "Name"],
@@ -68,11 +68,11 @@ test("inherited members of a body are ignored", () => {
   assert.deepEqual(parseBody(fields, Object.create({ Name: "inherited" })), {})
 })
 
-test("error texts hold at most 60 characters of what came", () => {
+test("error texts hold at most 60 characters of the value", () => {
   assert.ok(refusal(() => parseBody(fields, { Kind: "x".repeat(10_000) })).message.length < 120)
 })
 
-test("a query is read by its table", () => {
+test("parseQuery parses every parameter by its row of the table", () => {
   const { query } = endpoints.listImages
   assert.deepEqual(parseQuery(query, "UserName=a%20b&page=2&ID=1&ID=2&q=x+y&sort=-Name"), {
     UserName: "a b",
@@ -97,7 +97,7 @@ test("a query is read by its table", () => {
   assert.equal(refusal(() => parseQuery(query, Array.from({ length: 201 }, (_, i) => `ID=${i}`).join("&"))).field, "ID")
 })
 
-test("the nearest known name is found, and none if nothing is similar", () => {
+test("the suggestion is the nearest known name, or none if nothing is similar", () => {
   const known = ["UserName", "IsPublish", "page", "pageSize"]
   for (const [word, near] of [
     ["username", "UserName"],
@@ -126,7 +126,7 @@ test("every code of a failure has its status, and every reason a sentence", () =
   assert.deepEqual(unavailable.sort(), ["disk_full", "engine_error", "engine_unreachable"])
 })
 
-test("a run's states follow each other as the design says", () => {
+test("a run's states follow each other in the documented order", () => {
   assert.deepEqual(runStateNames, ["queued", "pulling", "creating", "starting", "ready", "stopping", "ended", "failed"])
   for (const from of ["queued", "pulling", "creating", "starting"] as const) assert.ok(canTransition(from, "failed"))
   assert.ok(canTransition("ready", "ended") && !canTransition("ready", "failed") && runStates.ended.next.length === 0)
@@ -159,7 +159,7 @@ test("the description lists the headers that change an operation", () => {
   }
 })
 
-test("the description and the reference say where one of several fields is needed, and 412 only where If-Match is looked at", () => {
+test("the description and the reference list groups of required fields, and 412 only for operations that check If-Match", () => {
   const { paths } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
     paths: Record<
       string,
@@ -207,7 +207,7 @@ test("the description lists the further members of a failure, those of a failed 
   assert.deepEqual(Object.keys(properties).slice(3), ["field", "requestId", "ID", "State", "Reason", "URL", "checks", "detail"])
 })
 
-test("the description names every operation once, and every reference in it leads somewhere", () => {
+test("the description names every operation once, and every reference in it has a target", () => {
   const description = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "GiB" }) as unknown as {
     paths: Record<string, Record<string, { operationId: string }>>
     components: Record<string, object>

@@ -83,7 +83,7 @@ test("a command is empty, one line of a POSIX shell's words, or a JSON array of 
   }
 })
 
-test("placeholders port and baseUrl are filled in, and others are refused", () => {
+test("placeholders port and baseUrl are filled in, and others are rejected", () => {
   const shell = `$${"{port}"}`
   const words = parseCommand(`x --p={port} {baseUrl}lab ${shell} {} { port }`)
   assert.deepEqual(substitutePlaceholders(words, { port: "80", baseUrl: "/run/1/" }), [
@@ -152,7 +152,7 @@ test("names of people and groups: 1 to 64 of a-z 0-9 . _ -, starting with a lett
     assert.equal(typeof accountNameError(name), "string", name)
 })
 
-test("a mount place is absolute, without detours, not / and not over a system directory", () => {
+test("a mount path is absolute, without detours, not / and not over a system directory", () => {
   for (const path of ["", "/work", "/home/me", "/usr/local/x", "/opt/x", "/var/x/", "/a/b.c/..d"])
     assert.equal(mountPathError(path), undefined, path)
   for (const path of [
@@ -182,7 +182,7 @@ test("a dataset's location is a directory below the files root other than / and 
     assert.equal(typeof accessInfoError(path), "string", path)
 })
 
-test("default places are made from the datasets' names and are unique within the project", () => {
+test("default mount paths are made from the datasets' names and are unique within the project", () => {
   const none = { UserPath: "", CodePath: "", ModelPath: "" }
   const data = (id: number, name: string, mountPath = "") => ({ id, name, mountPath })
   assert.deepEqual(

@@ -6,7 +6,7 @@ import { projectFields } from "./resources/project.ts"
 import { structures } from "./structures.ts"
 import { type Endpoint, endpoints } from "./table.ts"
 
-/** What a body may hold; unknown fields are passed over. */
+/** The schema of a body. Unknown fields are ignored. */
 function bodySchema({ fields, mode, either = [] }: NonNullable<Endpoint["body"]>): JsonSchema {
   const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
   const properties = Object.fromEntries(set.map(([name, field]) => [name, field.bodySchema ?? field.schema]))
@@ -74,7 +74,7 @@ function operationOf(name: string, endpoint: Endpoint): JsonSchema {
     responses: {
       "200": { description: "The request reached its intended result.", content: answerContent(endpoint.answer) },
       ...Object.fromEntries(failures(endpoint).map((status) => [status, { $ref: "#/components/responses/Failure" }])),
-      // What the HTTP layer itself refuses: 405, 408, 414, 417, 431.
+      // Rejections by the HTTP layer itself: 405, 408, 414, 417, 431.
       default: { $ref: "#/components/responses/Failure" },
     },
   }

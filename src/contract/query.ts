@@ -14,7 +14,7 @@ export interface Param<T = unknown> {
   parse(text: string, name: string): T
 }
 export type Params = Readonly<Record<string, Param>>
-/** What a handler gets: every parameter that was given. */
+/** The parsed query of a handler: every parameter that was sent. */
 export type QueryValues<P extends Params> = {
   [K in keyof P]?: P[K] extends Param<infer T> ? (P[K]["repeats"] extends true ? T[] : T) : never
 }
@@ -29,7 +29,7 @@ export const idParam = {
   parse: readId,
 } as const satisfies Param<number>
 
-/** The same where nothing else can name the object. */
+/** The same if nothing else can name the object. */
 export const requiredIdParam = { ...idParam, required: true } as const satisfies Param<number>
 
 const positive = (doc: string) =>
@@ -125,7 +125,7 @@ export const allParam = zeroOne("1: every session of the person, wherever it was
 export const tailParam = { ...idParam, schema: { ...id.schema, description: "Only the last so many lines." } } as const
 export const deletedParam = zeroOne("1: what was deleted instead: the caller's own, for administrators everybody's.")
 export const wordsParam = plain("Every word must stand in name or comment, in any case.")
-export const exactParam = plain("Only where this is exactly so.")
+export const exactParam = plain("Only exact matches.")
 
 type Scalar = string | number | boolean | null
 type ScalarKeys<F extends Fields> = {
@@ -165,7 +165,7 @@ export function parseQuery<P extends Params>(params: P, text: string): QueryValu
       if (list.length === repeatsMax) throw new Failure("invalid", `${name} may stand at most ${repeatsMax} times`, { field: name })
       list.push(parsed)
       result[name] = list
-    } else if (name in result) throw new Failure("invalid", `${name} stands twice; once is meant`, { field: name })
+    } else if (name in result) throw new Failure("invalid", `${name} must be sent once; got it twice`, { field: name })
     else result[name] = parsed
   }
   return result as QueryValues<P>

@@ -72,7 +72,7 @@ function bodyEntries({ fields, mode, either = [] }: NonNullable<Endpoint["body"]
 function answerOf(answer: Endpoint["answer"]): string {
   if ("one" in answer) return answer.one.name
   if ("list" in answer) return `list of ${answer.list.name}`
-  if ("oneOrList" in answer) return `${answer.oneOrList.name} with ID alone, else a list of them`
+  if ("oneOrList" in answer) return `${answer.oneOrList.name} with ID alone, otherwise a list of them`
   if ("done" in answer) return '{"ok": true}'
   if ("text" in answer) return answer.text
   if ("lines" in answer) return `application/x-ndjson of ${answer.lines.name}`

@@ -26,6 +26,6 @@ export function isLive(state: RunState): boolean {
   return runStates[state].live
 }
 
-/** What a project can be. */
+/** The types of projects. */
 export const projectTypes = ["jupyter", "jupyterlab", "jupyternotebook", "novnc", "vscode", "http"] as const
 export type ProjectType = (typeof projectTypes)[number]

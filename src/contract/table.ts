@@ -66,7 +66,7 @@ export interface Endpoint {
    */
   body?: BodyShape & { either?: readonly (readonly string[])[] }
   /**
-   * What success answers: one structure, a list of it, JSON lines or events of it, text of a media
+   * The answer on success: one structure, a list of it, JSON lines or events of it, text of a media
    * type, this description, or only that it is done.
    */
   answer:
@@ -271,7 +271,7 @@ export const endpoints = {
     method: "POST",
     path: "/project/copy",
     tag: "Projects",
-    summary: "Copy the project; the copy belongs to the caller and keeps the references",
+    summary: "Copy the project; the copy belongs to the caller and has the same references",
     query: oneId,
     answer: { one: projectModel },
     permission: "project:copy",

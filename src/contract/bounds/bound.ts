@@ -1,15 +1,15 @@
 /**
- * One bound on what people or programs can make Quayside do. The code reads `value` from here, and
+ * One bound on the work that people or programs can cause. The code reads `value` from here, and
  * `docs/explanation/limits.md` is made from the same entries.
  */
 export interface Bound {
-  /** What is bounded: a noun phrase in plain English, without the number. */
+  /** The bounded quantity: a noun phrase in plain English, without the number. */
   readonly what: string
   readonly value: number
   readonly unit: BoundUnit
-  /** Whom or what the number counts for: "request", "person", "address", "process", … */
+  /** The unit that the bound applies to: "request", "person", "address", "process", … */
   readonly per: string
-  /** What happens beyond it: the status and code that is answered, or what is closed or ended. */
+  /** The effect of exceeding it: the status and code of the answer, or what is closed or ended. */
   readonly beyond: string
   /** The setting that changes it, as `QUAYSIDE_…`. */
   readonly setting?: string

@@ -10,11 +10,11 @@ export const gateway = {
     beyond: "431 `headers_too_large`",
   },
   earlyBytes: {
-    what: "Bytes that a client sends behind a request for a WebSocket before the answer",
+    what: "Bytes that a client sends after a WebSocket request and before its answer",
     value: 65_536,
     unit: "bytes",
     per: "connection",
-    beyond: "the gateway stops reading until the answer has come",
+    beyond: "the gateway stops reading until the answer arrives",
   },
   openPerPerson: {
     what: "Open requests and WebSockets of one sign-in or token at one run",
@@ -24,7 +24,7 @@ export const gateway = {
     beyond: "429 `too_many_requests`",
   },
   silentMs: {
-    what: "Time in which a client neither sends nor reads anything while the program waits for it",
+    what: "Time without progress of a client while the program waits for it",
     value: 300_000,
     unit: "ms",
     per: "request",
@@ -59,7 +59,7 @@ export const gateway = {
     beyond: "503 `unavailable`",
   },
   idleConnections: {
-    what: "Idle connections kept to a run's program",
+    what: "Idle connections to a run's program",
     value: 64,
     unit: "count",
     per: "run",
@@ -77,7 +77,7 @@ export const gateway = {
     value: 32,
     unit: "count",
     per: "person",
-    beyond: "a page that says so (503) for browsers; tokens still work",
+    beyond: "browsers get a page with 503; tokens still work",
     setting: "QUAYSIDE_APPS_PORTS_PER_PERSON",
   },
 } as const satisfies Bounds

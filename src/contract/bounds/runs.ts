@@ -61,7 +61,7 @@ export const runs = {
     value: 120_000,
     unit: "ms",
     per: "run",
-    beyond: "the run fails with what is known of the program",
+    beyond: "the run fails with a reason about the program",
   },
   samples: {
     what: "Samples of a live run's use of resources, one every 10 s",
@@ -75,7 +75,7 @@ export const runs = {
     value: 24 * 3_600_000,
     unit: "ms",
     per: "start",
-    beyond: "the key is forgotten",
+    beyond: "the key expires",
   },
   historyRuns: {
     what: "Ended and failed runs in the history",
@@ -109,7 +109,7 @@ export const runs = {
     beyond: "the person's oldest rows are removed, unless `QUAYSIDE_AUDIT_DAYS` is 0",
   },
   journalRows: {
-    what: "Events kept for readers who reconnect",
+    what: "Events stored for readers who reconnect",
     value: 50_000,
     unit: "count",
     per: "installation",

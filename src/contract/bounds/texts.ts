@@ -17,14 +17,14 @@ export const texts = {
     beyond: "413 `too_large`",
   },
   nameCharacters: {
-    what: "Length of a name, of a token's too",
+    what: "Length of a name, also of a token",
     value: 200,
     unit: "characters",
     per: "field",
     beyond: "400 `invalid` with `field`",
   },
   textCharacters: {
-    what: "Length of a text with no bound of its own",
+    what: "Length of a text without a bound of its own",
     value: 1_024,
     unit: "characters",
     per: "field",
@@ -77,7 +77,7 @@ export const texts = {
     value: 200,
     unit: "count",
     per: "request",
-    beyond: "the answer has this many, and its `pageSize` says so",
+    beyond: "the answer has this many, and this `pageSize`",
   },
   repeats: {
     what: "Values of a query parameter that may repeat (`ID`)",
@@ -101,25 +101,25 @@ export const texts = {
     beyond: "400 `invalid` with `field`",
   },
   searchedCharacters: {
-    what: "Name and comment together, as they are compared with `q`; some characters become several",
+    what: "Name and comment together, as they are compared with `q`; some characters expand to several",
     value: 2_400,
     unit: "characters",
     per: "object",
     beyond: "text beyond it is not found",
   },
   plainAnswerBytes: {
-    what: "Answer that is made and sent in one piece; a larger list is read and sent row by row",
+    what: "Answer that is sent in one piece; a larger list is read and sent in slices",
     value: 256 * 1024,
     unit: "bytes",
     per: "answer",
     beyond: "counts as a large answer: lists come chunked, without `Content-Length`",
   },
   answerSliceBytes: {
-    what: "Rows of a large list that are read at once; one row may be larger",
+    what: "Rows of a large list that are read at once; a single row may be larger",
     value: 1024 * 1024,
     unit: "bytes",
     per: "answer",
-    beyond: "the next rows are read once these are sent",
+    beyond: "the next rows are read when these are sent",
   },
   largeAnswers: {
     what: "Large answers that are sent at once",
@@ -136,7 +136,7 @@ export const texts = {
     beyond: "429 `too_many_requests` with `Retry-After`",
   },
   unreadAnswerMs: {
-    what: "Time in which the reader of an answer reads nothing",
+    what: "Time without progress of a client that reads an answer",
     value: 30_000,
     unit: "ms",
     per: "answer",
@@ -150,7 +150,7 @@ export const texts = {
     beyond: "the connection is closed",
   },
   scans: {
-    what: "Searches (lists and reads that no index answers) that are under way at once",
+    what: "Searches at once: lists and reads that no index answers",
     value: 2,
     unit: "count",
     per: "person",

@@ -73,7 +73,7 @@ export function parseBodyId(body: unknown): number {
 
 const id = integer({})
 
-/** How an endpoint takes a body: to make something new, or to change what is there. */
+/** The use of a body: to create an object, or to change one. */
 export interface BodyShape {
   fields: Fields
   mode: "create" | "update"

@@ -4,7 +4,7 @@ import { Failure } from "../failure.ts"
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
- * What a body can do with a field: `never` means that the service sets it and ignores it in a body,
+ * Whether a body sets a field: `never` means that the service sets it and ignores it in a body,
  * `required` that a POST must hold it.
  */
 export type Write = "never" | "optional" | "required"
@@ -55,17 +55,17 @@ type Flat<T> = { [K in keyof T]: T[K] }
 export type AnswerValues<F extends Fields> = Flat<
   { -readonly [K in Exclude<AnsweredKeys<F>, OptionalKeys<F>>]: FieldOut<F[K]> } & { -readonly [K in OptionalKeys<F>]?: FieldOut<F[K]> }
 >
-/** What a body sets of these fields: all but those that the service sets. */
+/** The fields that a body sets: all but those that the service sets. */
 export type BodyValues<F extends Fields> = { -readonly [K in WritableKeys<F>]: FieldIn<F[K]> }
 
-/** What every kind of field takes. */
+/** The options of every kind of field. */
 export interface FieldOptions<T, W extends Write> {
   doc?: string
   write?: W
   initial?: T
 }
 
-/** `fallback` where a field says nothing of writing; the type follows the literal. */
+/** `fallback` if a field does not set `write`. The type follows the literal. */
 export function writeOf<W extends Write>(write: W | undefined, fallback: Write): W {
   return write ?? (fallback as W)
 }

@@ -100,7 +100,7 @@ const rfc3339 = /^(\d{4}-\d\d-(\d\d))T([01]\d|2[0-3]):\d\d:\d\d(\.\d{1,9})?(Z|[+
 /** Undefined unless the text is a time, and one that UTC writes with a year of four digits. */
 function toUtc(text: string): string | undefined {
   const [, date = "", day] = rfc3339.exec(text) ?? []
-  // If a month has no such day, JavaScript takes one of the next month.
+  // If a month has no such day, JavaScript uses one of the next month.
   if (new Date(date).getUTCDate() !== Number(day)) return undefined
   const at = new Date(text)
   const utc = Number.isNaN(at.getTime()) ? "" : at.toISOString()

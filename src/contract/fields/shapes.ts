@@ -80,7 +80,7 @@ export function optional<F extends Field>(field: F, doc?: string): OptionalField
   return { ...answerOnly<FieldOut<F>>(field.schema, doc), isOptional: true }
 }
 
-/** What an answer with these fields holds. */
+/** The value of an answer with these fields. */
 export function objectSchema(fields: Fields): JsonSchema {
   const shown = Object.entries(fields).filter(([, field]) => field.schema.writeOnly !== true)
   const required = shown.filter(([, field]) => !("isOptional" in field)).map(([name]) => name)

@@ -33,7 +33,7 @@ export function checkPlainText(value: string, field: string): void {
 
 /**
  * Throws unless the text is well-formed Unicode without NUL. A password is never shown, so control
- * characters in it do no harm, and accounts with such a password keep it.
+ * characters in it do no harm, and accounts with such a password stay valid.
  */
 export function checkWellFormed(value: string, field: string): void {
   checkUnicode(value, field)
@@ -44,7 +44,7 @@ export interface TextOptions<W extends Write> extends FieldOptions<string, W> {
   /** Longest length in characters (code points). Default 1,024. */
   max?: number
   /**
-   * Further rule: returns what the text must be, if it does not fit, else undefined.
+   * Further rule: returns a description of valid texts, or undefined if the text is one.
    */
   format?: (text: string) => string | undefined
   /**

@@ -1,4 +1,4 @@
-/** What a placeholder in a command stands for when the run starts. */
+/** The values of a command's placeholders when the run starts. */
 export interface Placeholders {
   /** The port that the program should listen on. */
   port: string
@@ -24,7 +24,7 @@ export function parseCommand(text: string): string[] {
   return words
 }
 
-/** What a command must be, if the text is none, else undefined. */
+/** A description of valid commands, or undefined if the text is one. */
 export function commandError(text: string): string | undefined {
   try {
     parseCommand(text)
@@ -88,7 +88,7 @@ function shellWords(text: string): string[] {
   return words
 }
 
-/** The text between the quote at `start` and its partner, and where the partner stands. */
+/** The text between the quote at `start` and the closing quote, and the position of that one. */
 function quoted(text: string, start: number): [inside: string, end: number] {
   const quote = text[start]
   let inside = ""

@@ -14,7 +14,7 @@ export function parseEnv(text: string): Record<string, string> {
   return text.trimStart().startsWith("{") ? jsonEnv(text) : dotenv(text)
 }
 
-/** What an environment must be, if the text is none, else undefined. */
+/** A description of valid environments, or undefined if the text is one. */
 export function envError(text: string): string | undefined {
   try {
     parseEnv(text)

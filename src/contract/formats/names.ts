@@ -4,14 +4,14 @@ const wanted = "1 to 64 of a-z, 0-9, ., _ and -, starting with a letter or digit
 /** Names that mean nobody, as in the audit. */
 const reserved = ["anonymous", "quayside"]
 
-/** What the name of a person or group must be, if the text cannot be one, else undefined. */
+/** A description of valid names of people and groups, or undefined if the text is one. */
 export function accountNameError(text: string): string | undefined {
   if (reserved.includes(text)) return `${wanted}, and none of ${reserved.join(", ")}`
   return namePattern.test(text) && !text.includes("..") ? undefined : wanted
 }
 
 /**
- * What a container port must be, if the text is none, else undefined. Empty means the type's
+ * A description of valid container ports, or undefined if the text is one. Empty means the type's
  * default.
  */
 export function portError(text: string): string | undefined {

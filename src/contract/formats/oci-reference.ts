@@ -9,7 +9,7 @@ const tagPart = /^\w[\w.-]{0,127}$/
 const digestPart = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/
 const wanted = "an image reference like repo/name:tag or host/repo/name@sha256:…"
 
-/** What the text must be, if it is no image reference, else undefined. */
+/** A description of valid image references, or undefined if the text is one. */
 export function ociReferenceError(text: string): string | undefined {
   return parseOciReference(text) === undefined ? wanted : undefined
 }
@@ -47,8 +47,8 @@ export function parseOciReference(text: string): OciReference | undefined {
 export const defaultRegistry = "docker.io"
 
 /**
- * The reference with nothing left to be guessed: registry in lower case, path, and a digest or else
- * a tag (`latest` where none is named). Undefined for what is no reference.
+ * The complete reference: registry in lower case, path, and a digest or otherwise
+ * a tag (`latest` if none is named). Undefined if the text is not a reference.
  *
  * In this form no engine takes it for an image's ID, as it does with `sha256:…` alone.
  */

@@ -33,7 +33,7 @@ const systemTrees = [
 const systemDirectories = ["/home", "/opt", "/root", "/run", "/tmp", "/usr", "/usr/local", "/usr/share", "/var"]
 
 /**
- * What a mount path inside the container must be, if the text cannot be one, else undefined. An
+ * A description of valid mount paths in a container, or undefined if the text is one. An
  * empty text means the default.
  */
 export function mountPathError(text: string): string | undefined {
@@ -49,8 +49,8 @@ export function mountPathError(text: string): string | undefined {
 }
 
 /**
- * What the text must be, if it is no absolute path without detours, else undefined. A slash at the
- * end is fine.
+ * A description of absolute paths without `.` or `..`, or undefined if the text is one. A slash at
+ * the end is fine.
  */
 function absolutePathError(text: string): string | undefined {
   if (!text.startsWith("/")) return "an absolute path"
@@ -86,7 +86,7 @@ export function slugify(name: string, fallback: string): string {
 }
 
 /**
- * What a dataset's location must be, if it is no directory below the files root, else undefined.
+ * A description of valid dataset directories, or undefined if the text is one below the files root.
  * Empty means a new directory.
  */
 export function accessInfoError(text: string): string | undefined {

@@ -17,23 +17,23 @@ const node = object({
       ID: text({}),
       Model: text({}),
       Memory: number(),
-      RunID: nullable(integer({}), "Who holds it; for administrators and the holder."),
+      RunID: nullable(integer({}), "The run that uses it; shown to administrators and to the run's owner."),
     }),
   ),
 })
 
-/** What nodes have and what is free; amounts of memory in the unit of `Memory`. */
+/** The resources of nodes, and what is free. Amounts of memory are in the unit of `Memory`. */
 export const capacity = structure("Capacity", {
   nodes: list(node),
-  you: object({ Cpus: amountOrNull, Memory: amountOrNull, Gpus: amountOrNull }, "What the caller may still take."),
+  you: object({ Cpus: amountOrNull, Memory: amountOrNull, Gpus: amountOrNull }, "The resources that the caller's limits leave."),
 })
 export type Capacity = StructureValue<typeof capacity>
 
-/** What would become of a start. */
+/** The expected result of a start. */
 export const preview = structure("Preview", {
   Admitted: boolean({ doc: "It would start at once." }),
   Queued: boolean({ doc: "It would wait for resources that others use." }),
-  QueuePosition: nullable(integer({ min: 1 }), "From 1, where it would wait."),
+  QueuePosition: nullable(integer({ min: 1 }), "From 1, if the run would be queued."),
   Reason: nullable(reason, "Why it would fail."),
 })
 export type Preview = StructureValue<typeof preview>

@@ -30,4 +30,4 @@ export const userName = text({
 export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", pattern: namePattern, format: accountNameError })
 
 /** Of a part inside of another object. */
-export const partDoc = "Whole but for its `Doc`, or its ID alone where the caller may not see it."
+export const partDoc = "The object without its `Doc`, or its ID alone if the caller may not see it."

@@ -40,7 +40,7 @@ export const imageFields = {
   UserName: userName,
   IsPublished: boolean({ doc: "Whether every signed-in person may see and use it." }),
   IsTrusted: boolean({
-    doc: "Whether an administrator vouches for it: only then may it hold somebody else's home. Set by administrators only; a change or publication by anybody else takes it away.",
+    doc: "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change or publication by anybody else ends it.",
   }),
   Doc: doc,
 }
@@ -56,7 +56,7 @@ export type ImagePart = StructureValue<typeof imagePart>
 
 const texts = (doc: string) => list(text({}), doc)
 
-/** What the engine has of an image. Where `Present` is false all but `Pulling` is empty. */
+/** The engine's state of an image. If `Present` is false, everything but `Pulling` is empty. */
 const imageCheckFields = {
   ID: integer({ doc: "Of the image's definition." }),
   Image: text({ doc: "The reference." }),

@@ -36,7 +36,7 @@ export type AuditEntry = StructureValue<typeof auditEntry>
 export const serverEvent = structure(
   "Event",
   {
-    id: text({ doc: "Grows in the order of commits; `Last-Event-ID` takes it." }),
+    id: text({ doc: "Grows in the order of commits; to be sent as `Last-Event-ID`." }),
     event: text({}),
     data: jsonText({
       ID: optional(integer({})),
@@ -64,7 +64,7 @@ export const failure = structure(
     ID: optional(integer({}), "Of a start: the run that failed, or that is there already."),
     State: optional(runningProjectFields.State, "Of that run."),
     Reason: optional(runningProjectFields.Reason, "Why that run failed."),
-    URL: optional(text({}), "Of the run that is there already, where the caller may open it."),
+    URL: optional(text({}), "Address of the existing run, if the caller may open it."),
     checks: optional(answerOnly<Readiness["checks"]>({ type: "object" }), "Of /readyz: what each part says."),
     detail: optional(text({}), "For administrators: what the engine or the registry said of an image that was not fetched."),
   },

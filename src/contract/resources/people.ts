@@ -32,7 +32,7 @@ export type EffectiveLimits = Record<LimitName, number | null>
 export const noLimits: Limits = {}
 
 /**
- * The defaults, in force where neither a person nor a group of theirs sets the limit. Memory and
+ * The defaults, if neither a person nor a group of theirs has the limit. Memory and
  * disk are MiB.
  */
 export const defaultLimits: EffectiveLimits = {
@@ -92,18 +92,18 @@ export const userFields = {
   Comment: comment,
   IsAdmin: boolean({ doc: "Whether the person administers the installation." }),
   IsDisabled: boolean({ doc: "Whether the person is locked out." }),
-  Limits: limits("What the person may hold at most. `null` is unlimited; the defaults apply to absent limits."),
+  Limits: limits("The limits of the person. `null` is unlimited; the defaults apply to absent limits."),
 }
 export type User = AnswerValues<typeof userFields>
 export const userModel = structure("User", userFields)
 
-/** What a PUT takes beside them. */
+/** The further fields of a PUT. */
 export const userChangeFields = {
   ...userFields,
   CurrentPassword: custom<string | undefined, never>({
     doc: "Write only. The present password; required from people who change their own.",
     schema: { type: "string", writeOnly: true },
-    // Whoever needs none may send anything.
+    // Administrators need no current password, so any text is accepted.
     parse: (value) => (typeof value === "string" ? value : undefined),
   }),
 }
@@ -123,13 +123,13 @@ export const groupFields = {
       return value
     },
   }),
-  Limits: limits("What each member may hold at most. `null` is unlimited."),
-  TotalLimits: limits("What all members together may hold at most: amounts only."),
+  Limits: limits("The limits of each member. `null` is unlimited."),
+  TotalLimits: limits("The limits of all members together: amounts only."),
 }
 export type Group = AnswerValues<typeof groupFields>
 export const groupModel = structure("Group", groupFields)
 
-/** Who the caller is. */
+/** The authenticated caller. */
 export const whoami = structure("Whoami", {
   UserName: text({}),
   IsAdmin: boolean({}),
@@ -146,7 +146,7 @@ export const tokenFields = {
   ExpiresAt: nullableTimestamp({ doc: "When it stops working; null: never.", write: "optional" }),
   LastUsedAt: nullableTimestamp({ doc: "When it was last used, to the minute." }),
   Scopes: custom<string[]>({
-    doc: 'What it allows: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
+    doc: 'The rights of the token: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
     write: "optional",
     initial: ["read", "write"],
     schema: { type: "array", items: { type: "string" } },
@@ -176,6 +176,6 @@ export const filesToken = structure("FilesToken", {
 })
 
 export const sessionFields = {
-  UserName: text({ doc: "Who signs in.", max: 64, write: "required" }),
+  UserName: text({ doc: "Name of the account.", max: 64, write: "required" }),
   Password: password("The password.", "required"),
 }

@@ -14,7 +14,7 @@ import { type ImagePart, imagePart } from "./image.ts"
 /** The most datasets that a project can have. */
 const projectDataMax = bounds.texts.projectDatasets.value
 
-/** A dataset of a project and where it is mounted. */
+/** A dataset of a project and its mount path. */
 export const projectTrainData = structure("ProjectTrainDataModel", {
   ProjectID: integer({ doc: "The project's ID." }),
   Data: structureField(dataPart, "The dataset."),
@@ -25,7 +25,7 @@ export type ProjectData = StructureValue<typeof projectTrainData>
 /** One dataset of a project as a body names it, in any of its shapes. */
 export interface ProjectDataInput {
   ID: number
-  /** Undefined where the body says nothing of it. */
+  /** Undefined if the body does not name it. */
   MountPath: string | undefined
 }
 
@@ -67,7 +67,7 @@ export const projectFields = {
   Doc: doc,
   IsPublic: boolean({ doc: "Whether every signed-in person may see and start it." }),
   IsTrusted: boolean({
-    doc: "Whether an administrator vouches for it: only then may it hold the home of people other than its owner. Set by administrators only; a change, release or publication by anybody else takes it away.",
+    doc: "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change, release or publication by anybody else ends it.",
   }),
   Image: custom<number | undefined, ImagePart>({
     doc: "The image; in a body only its `ID` counts.",

@@ -6,12 +6,12 @@ import { text } from "../fields/text.ts"
 const amount = (doc: string) => nullable(number({ min: 0 }), doc)
 const bytesSinceStart = nullable(integer({}), "Bytes since the start.")
 
-/** What a run used at one time; null is what is not known. */
+/** The usage of a run at one time. Unknown values are null. */
 const usage = object({
   Time: timestamp({}),
   Cpus: amount("How many CPUs were busy for it on average since the figures before."),
   Memory: amount("In the unit of the run's `Memory`, cached files not counted."),
-  MemoryLimit: amount("What it may use."),
+  MemoryLimit: amount("Limit of `Memory`."),
   GpuMemory: amount("On all of its GPUs together, in the unit of `Memory`."),
   GpuBusy: amount("From 0 to 1, the mean of its GPUs."),
   NetworkIn: bytesSinceStart,
