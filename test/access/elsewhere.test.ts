@@ -74,7 +74,7 @@ for (const [proof, proving] of Object.entries(proofs)) {
   })
 }
 
-test("what asks for no proof is refused from elsewhere too, before it does anything", async () => {
+test("operations without authentication also reject a cross-site request before they act", async () => {
   for (const headers of Object.values(fromElsewhere)) {
     const signIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password }, headers })
     assert.ok(isRefusedAsElsewhere(signIn), signIn.text)
@@ -84,7 +84,7 @@ test("what asks for no proof is refused from elsewhere too, before it does anyth
   assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie } })).status, 200, "the session goes on")
 })
 
-test("a write proved by a session that says nothing of where it comes from is refused, by every operation", async () => {
+test("every operation rejects a session's write without origin headers", async () => {
   for (const operation of writing) {
     if (operation === "createSession") continue
     const answer = await call(operation, { cookie })
@@ -92,7 +92,7 @@ test("a write proved by a session that says nothing of where it comes from is re
   }
 })
 
-test("nothing was changed by any of them, and no refusal of another kind hid it", async () => {
+test("the rejected writes changed nothing, and no other refusal hid them", async () => {
   const { data, pageCount } = await ann.client.listImages({ query: { UserName: "ann", pageSize: 1 } })
   assert.deepEqual([data.length, pageCount], [1, 1])
   for (const operation of writing) {
@@ -106,7 +106,7 @@ test("nothing was changed by any of them, and no refusal of another kind hid it"
   }
 })
 
-test("reads are answered whoever leads here, and no other origin is let in to see the answer", async () => {
+test("cross-site reads are answered without headers that share them with another origin", async () => {
   for (const headers of Object.values(fromElsewhere)) {
     const answer = await sendRequest(baseUrl, "GET", "/whoami", { headers: { ...proofs["a token"], ...headers } })
     assert.equal(answer.status, 200, answer.text)

@@ -113,4 +113,4 @@ for (const { story, wrong } of told) {
   test(`of ${story.says} everybody is told what they may see, and nothing else`, () => assert.deepEqual(wrong, []))
 }
 
-test("nobody is told of what no story tells them", () => assert.deepEqual(strays, []))
+test("nobody receives an event that no scenario expects", () => assert.deepEqual(strays, []))

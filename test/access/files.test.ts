@@ -231,7 +231,7 @@ for (const [method, how] of Object.entries(methods)) {
   })
 }
 
-test("directories that only lead somewhere show only what leads on, and cannot be changed", async () => {
+test("parent directories list only the entries that lead to visible files, and are read-only", async () => {
   const { bob } = people
   const names = async (who: string, path: string) => {
     const { text } = await dav(who, "PROPFIND", path, { headers: { depth: "1" } })
@@ -266,7 +266,7 @@ test("directories that only lead somewhere show only what leads on, and cannot b
   }
 })
 
-test("nobody moves or deletes a home or a dataset's own directory, and administrators neither", async () => {
+test("nobody, administrators included, can move or delete a home or a dataset's own directory", async () => {
   for (const who of ["ann", "boss"]) {
     for (const path of ["/users/ann/", "/users/ann/private/", "/users/ann/published/", "/sets/all/", "/users/", "/"]) {
       for (const request of [
@@ -280,7 +280,7 @@ test("nobody moves or deletes a home or a dataset's own directory, and administr
   }
 })
 
-test("the hidden place is nobody's, administrators included", async () => {
+test("nobody, administrators included, can reach the hidden directory", async () => {
   for (const [method] of Object.values(methods).map((how) =>
     how.ask({ file: "/.quayside/work", directory: "/.quayside", absent: "/.quayside/x", own: "/users/boss/o" }),
   )) {
@@ -289,7 +289,7 @@ test("the hidden place is nobody's, administrators included", async () => {
   }
 })
 
-test("no proof and every wrong proof is 401 for every method, with Basic in WWW-Authenticate", async () => {
+test("every method returns 401 with Basic in WWW-Authenticate without valid credentials", async () => {
   const revoked = await people.bob.client.createToken({ body: { Name: "gone" } })
   await people.bob.client.deleteToken({ query: { ID: revoked.ID } })
   await testServer.admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })
@@ -321,7 +321,7 @@ test("a token for files opens neither the API nor a run, and a session's cookie 
   assert.equal((await dav(undefined, "GET", "/users/ann/plain", { headers: { cookie } })).status, 401)
 })
 
-test("a page from elsewhere changes no file, whatever it carries", async () => {
+test("a cross-site page changes no file, with any credentials", async () => {
   const elsewhere: Record<string, string>[] = [
     { origin: "http://evil.example" },
     { origin: "null" },

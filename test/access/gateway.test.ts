@@ -100,7 +100,7 @@ const live = runs.find(({ standing, isOver }) => standing.ann === "starter" && !
 assert.ok(live)
 const { id } = live.thing
 
-test("a token opens the run that it is for, if it is its maker's to open, and no other", async () => {
+test("a token opens only its own run, and only if its creator may open that run", async () => {
   const other = runs.find(({ standing, isOver }) => standing.bob === "starter" && !isOver)?.thing.id ?? 0
   const cases: [as: string, run: number, status: number][] = [
     [await tokenOf("ann", [`run:${id}`]), id, 200],
@@ -117,7 +117,7 @@ test("a token opens the run that it is for, if it is its maker's to open, and no
   }
 })
 
-test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSocket, whether there is a run or not", async () => {
+test("a run's path returns 401 without valid credentials, by HTTP and by WebSocket, with or without a run", async () => {
   const revoked = await people.ann.client.createToken({ body: { Name: "r" } })
   await people.ann.client.deleteToken({ query: { ID: revoked.ID } })
   const gone = await testServer.person("gone")
@@ -153,7 +153,7 @@ test("no proof and every wrong one are 401 at a run's path, by HTTP and by WebSo
   }
 })
 
-test("a page from elsewhere asks nothing at a run's path, by HTTP and by WebSocket, whatever it carries", async () => {
+test("a run's path rejects a cross-site page, by HTTP and by WebSocket, with any credentials", async () => {
   const as = people.ann.authorization
   for (const headers of [
     { origin: "http://evil.example" },
@@ -238,7 +238,7 @@ async function follow(browser: Browser, address: string): Promise<{ addresses: s
   }
 }
 
-test("a browser comes to a run by /open exactly when its person may, and learns the run's own address only then", async () => {
+test("/open redirects a browser to a run, and reveals its URL, only if the person may open it", async () => {
   for (const { says, thing, standing, isOver, askers } of runs) {
     for (const caller of askers) {
       const what = standing[caller]
@@ -254,7 +254,7 @@ test("a browser comes to a run by /open exactly when its person may, and learns 
   }
 })
 
-test("nobody's session of one run, and no proof of another kind, opens a run's own origin", async () => {
+test("a run's own origin rejects sessions of other runs and every other kind of credentials", async () => {
   const ann = await signedIn("ann")
   const { addresses } = await follow(ann, `${baseUrl}/open?ID=${id}`)
   const origin = new URL(addresses.at(-1) as string).origin
@@ -311,7 +311,7 @@ async function streamEnds(base: string, path: string, authorization: string): Pr
   return { end: promise }
 }
 
-test("sockets, streams and followed logs that are open end when the grant is withdrawn, in whatever way, and nobody else's", async () => {
+test("every way of withdrawing a grant closes the grantee's sockets, streams and followed logs, and nobody else's", async () => {
   const { bob, mia, gwen, guy, gil } = people
   const { createGrant, deleteGrant, createGroup, updateGroup, deleteGroup } = testServer.admin
   const own = await people.ann.client.createProject({ body: { ProjectName: "w", Type: "http", ImageID: server.imageId } })
@@ -361,7 +361,7 @@ test("sockets, streams and followed logs that are open end when the grant is wit
   owners.terminate()
 })
 
-test("sockets, streams, followed logs and events that are open end when the proof ends or the person is disabled", async () => {
+test("open sockets, streams, followed logs and events end when the credentials end or the person is disabled", async () => {
   const ends: Record<string, (token: { ID: number }) => Promise<unknown>> = {
     "the token is revoked": ({ ID }) => people.mia.client.deleteToken({ query: { ID } }),
     "the person is disabled": async () => {
@@ -379,7 +379,7 @@ test("sockets, streams, followed logs and events that are open end when the proo
   }
 })
 
-test("what is open to a browser ends when it signs out", async () => {
+test("signing out closes the browser's open connections", async () => {
   const browser = await signedIn("ann")
   const { addresses } = await follow(browser, `${baseUrl}/open?ID=${id}`)
   const { origin, host } = new URL(addresses.at(-1) as string)
@@ -391,7 +391,7 @@ test("what is open to a browser ends when it signs out", async () => {
   assert.equal((await browser.visit(`${origin}/echo`)).status, 401)
 })
 
-test("asking many at once for what is another's opens nothing", async () => {
+test("many simultaneous requests for another person's run are all rejected", async () => {
   await forEachConcurrently(
     Array.from({ length: 100 }, (_, i) => i),
     async (i) => {

@@ -70,7 +70,7 @@ for (const what of Object.keys(attempts)) {
   })
 }
 
-test("a hidden thing and none cost the same queries at every operation, so that time tells no more than words", async () => {
+test("every operation runs the same queries for a hidden and for a missing object", async () => {
   const wrong: string[] = []
   for (const { operation, thing } of cases) {
     const there = await recordQueries(() => attempt(operation, thing, "nothing more"))
@@ -81,7 +81,7 @@ test("a hidden thing and none cost the same queries at every operation, so that 
   assert.deepEqual(wrong, [])
 })
 
-test("a body that names what is hidden, missing or deleted is refused in the same words and at the same cost", async () => {
+test("a body that names a hidden, missing or deleted object is refused in the same words and at the same cost", async () => {
   const { ann } = server.people
   const image = await ann.client.createImage({ body: { Name: "x", Image: "fake/http" } })
   const data = await ann.client.createData({ body: { Name: "x" } })
@@ -117,7 +117,7 @@ test("a body that names what is hidden, missing or deleted is refused in the sam
   }
 })
 
-test("publishing a project that is hidden costs what publishing none does", async () => {
+test("publishing a hidden project costs the same as publishing a missing one", async () => {
   const { id } = hidden.get("project") as Named
   for (const more of [{ IsPublic: true }, { GroupName: "nobodys" }]) {
     const asking = (ID: number) => () => sendRequest(baseUrl, "PUT", "/project", { as: bob, body: { ID, ...more } })
@@ -152,7 +152,7 @@ test("what is named in a query, a filter or by its project is answered alike, at
   }
 })
 
-test("a run's path that is hidden is answered as none is, at the same cost", async () => {
+test("the path of a hidden run is answered like that of a missing one, at the same cost", async () => {
   const { id } = hidden.get("run") as Named
   const { appsUrl } = server.server.quayside
   const asking = (ID: number) => sendRequest(appsUrl, "GET", `/run/${ID}/echo`, { as: bob })
@@ -170,7 +170,7 @@ test("a run's path that is hidden is answered as none is, at the same cost", asy
   assert.deepEqual(await lead(id), await lead(missingResource.id), "a browser is led on alike")
 })
 
-test("opening a run that is hidden costs what opening none does, and is answered alike", async () => {
+test("opening a hidden run is answered like opening a missing one, at the same cost", async () => {
   const { id } = hidden.get("run") as Named
   const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: "bob-password" } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string

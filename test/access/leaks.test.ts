@@ -55,7 +55,7 @@ async function events(authorization: string): Promise<{ text: () => string; unti
   return { text: () => seen, until, end: () => outgoing.destroy() }
 }
 
-test("what is private stands in no answer to anybody else, whatever they read, list, search, start, copy or are told of", async () => {
+test("no read, list, search, start, copy or event reveals private texts to another person", async () => {
   const stream = await events(bob.authorization)
   const run = await ann.client.startRun({ body: { ProjectID: hiddenProject.ID } })
   await sendRequest(appsUrl, "GET", `/run/${run.ID}/log/${canary}`, { as: ann.authorization })
@@ -106,7 +106,7 @@ test("what is private stands in no answer to anybody else, whatever they read, l
   assert.ok(!stream.text().includes(canary), stream.text())
 })
 
-test("a part that is hidden is its ID alone wherever it is embedded: read, listed, copied, started", async () => {
+test("a hidden part appears as its ID alone in every read, list, copy and start", async () => {
   const parts = (project: Record<string, unknown>) => [project.Image, (project.TrainData as { Data: object }[])[0]?.Data]
   const hidden = [{ ID: image.ID }, { ID: data.ID }]
   const read = (await asBob("GET", `/project?ID=${shown.ID}`)).body
@@ -118,7 +118,7 @@ test("a part that is hidden is its ID alone wherever it is embedded: read, liste
   assert.equal(String(failed.code), "image_unavailable")
 })
 
-test("several hidden matches are no conflict, and one that is seen among them is found", async () => {
+test("hidden matches cause no conflict, and a visible match among them is found", async () => {
   const twins = ["one", "two"].map(() => ann.client.createImage({ body: { Name: "twin", Image: "fake/http" } }))
   await Promise.all(twins)
   const [none, never] = [await asBob("GET", "/image?Name=twin"), await asBob("GET", "/image?Name=never")]
@@ -128,7 +128,7 @@ test("several hidden matches are no conflict, and one that is seen among them is
   assert.equal((await asBob("GET", "/image?Name=twin&UserName=ann")).status, 404)
 })
 
-test("Running tells of the caller's own run alone", async () => {
+test("`Running` shows only the caller's own run", async () => {
   const run = await ann.client.startRun({ body: { ProjectID: usable.ID } })
   const running = async (as: string) => String((await sendRequest(baseUrl, "GET", `/project?ID=${usable.ID}`, { as })).body.Running)
   assert.deepEqual(
@@ -140,7 +140,7 @@ test("Running tells of the caller's own run alone", async () => {
   await ann.client.stopRun({ query: { ID: run.ID } })
 })
 
-test("an Idempotency-Key is its person's: another's is another key, and tells nothing", async () => {
+test("an Idempotency-Key belongs to one person and reveals nothing to another who sends it", async () => {
   const headers = { "idempotency-key": "the-same" }
   const start = (as: string, body: object) => sendRequest(baseUrl, "POST", "/running_project", { as, body, headers })
   const first = await start(ann.authorization, { ProjectID: usable.ID })
@@ -155,7 +155,7 @@ test("an Idempotency-Key is its person's: another's is another key, and tells no
     await who.client.stopRun({ query: { ID: Number(body.ID) } })
 })
 
-test("who holds a device is told to the holder and to administrators alone", async () => {
+test("only the user of a device and administrators see who uses it", async () => {
   const run = await ann.client.startRun({ body: { ProjectID: usable.ID, Gpus: 1 } })
   const holders = async (as: string) => {
     const { nodes } = (await sendRequest(baseUrl, "GET", "/capacity", { as })).body as unknown as {
@@ -169,7 +169,7 @@ test("who holds a device is told to the holder and to administrators alone", asy
   await ann.client.stopRun({ query: { ID: run.ID } })
 })
 
-test("people, groups and directories that are hidden are refused in the words for those that never were", async () => {
+test("hidden people, groups and directories are refused in the same words as missing ones", async () => {
   const alike: [one: HttpAnswer, other: HttpAnswer, status: number][] = [
     [
       await asBob("POST", "/image", { Name: "x", Image: "i", UserName: "ann" }),
@@ -202,7 +202,7 @@ test("people, groups and directories that are hidden are refused in the words fo
   }
 })
 
-test("a run that others may not see is not told by what its project's owner or its image's owner reads", async () => {
+test("no read by the project's or the image's owner reveals a hidden run", async () => {
   const run = await bob.client.startRun({ body: { ProjectID: usable.ID, Cpus: 1, Memory: 64 } })
   const outline = (await sendRequest(baseUrl, "GET", `/running_project?ID=${run.ID}`, { as: ann.authorization })).body as unknown as Record<
     string,

@@ -129,7 +129,7 @@ const singles = [
   },
 ] as const
 
-test("a single read by fields tells one, several or none of what the person may see, not how many", async () => {
+test("a single read by fields matches only visible objects and does not count them", async () => {
   for (const name of personNames) {
     for (const { single, lists, fields } of singles) {
       const answers = await Promise.all(lists.map((list) => get(name, list, "pageSize=200")))

@@ -89,7 +89,7 @@ function casesOf(row: string, expectation: Expectation & { is: "on" }): Case[] {
     )
 }
 
-test("there is somebody for every column of the table, for what is live and for what is deleted", () => {
+test("every column of the table has a person, for live and for deleted objects", () => {
   const missing: string[] = []
   for (const [type, columns] of Object.entries(standings)) {
     for (const column of columns) {

@@ -87,7 +87,7 @@ async function upload(authorization: string, name: string): Promise<Slow> {
   return slow
 }
 
-test("whoever loses the right to a file is cut off in the middle of it, and nobody else", async () => {
+test("losing the right to a file ends that person's download, and nobody else's", async () => {
   const [gus, tom, dan, eve, fay] = await Promise.all(["gus", "tom", "dan", "eve", "fay"].map((name) => server.person(name)))
   await server.acquaint(ann, ...[gus, tom, dan, eve, fay].filter((each) => each !== undefined))
   assert.ok(gus && tom && dan && eve && fay)

@@ -112,7 +112,7 @@ test("a wrong password, an unknown person and a disabled one are 401 at every op
   assert.equal(answers.size, 1, [...answers].join("\n"))
 })
 
-test("unknown person, wrong password, disabled person and ended token are answered in the same words", async () => {
+test("an unknown person, a wrong password, a disabled person and an expired token get the same answer", async () => {
   const words = await Promise.all(
     Object.entries({ ...wrongPasswords, ...wrongProofs })
       .filter(([proof]) => proof !== "no proof" && proof !== "a header of an unknown kind")
@@ -127,7 +127,7 @@ test("a token for a run opens no operation, whoever it belongs to", async () => 
   )
 })
 
-test("a token that only reads is 403 at every operation that writes, and reads all else", async () => {
+test("a read-only token gets 403 at every operation that writes, and reads everything else", async () => {
   await forEachConcurrently(asksProof, async (operation) => {
     const { status, text } = await call(operation, readOnly.authorization)
     if (isWrite(operation)) assert.equal(status, 403, `${operation} ${text}`)
@@ -141,7 +141,7 @@ test("a token that only reads is 403 at every operation that writes, and reads a
   )
 })
 
-test("what is for administrators is 403 for everybody else, and what is for everybody is 200", async () => {
+test("administrators' operations return 403 to everybody else, and public operations return 200", async () => {
   for (const operation of operationIds) {
     const { is } = expectations[operation] as Expectation
     if (is === "on" || is === "open") continue
@@ -150,7 +150,7 @@ test("what is for administrators is 403 for everybody else, and what is for ever
   }
 })
 
-test("what asks for no proof is not refused for a wrong one", async () => {
+test("operations without authentication ignore wrong credentials", async () => {
   for (const operation of operationIds) {
     if ((expectations[operation] as Expectation).is !== "open") continue
     const [without, withWrong] = [await call(operation, undefined), await call(operation, expiring.authorization)]
@@ -159,7 +159,7 @@ test("what asks for no proof is not refused for a wrong one", async () => {
   }
 })
 
-test("HEAD asks for the same proof as GET, and tells as much as it without a body", async () => {
+test("HEAD requires the same credentials as GET, and returns its headers without a body", async () => {
   const thing = { id: image.ID }
   for (const operation of operationIds) {
     if (endpoints[operation].method !== "GET") continue
@@ -174,7 +174,7 @@ test("HEAD asks for the same proof as GET, and tells as much as it without a bod
   }
 })
 
-test("the right password goes on after all that", async () => {
+test("the right password still works after the wrong ones", async () => {
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
   assert.equal((await admin.whoami()).UserName, "admin")
 })

@@ -48,7 +48,7 @@ test("a request leaves one line with method, path, status, duration, request ID,
   assert.ok(lines.every((line) => line.endsWith("}\n") && !line.includes("secret")))
 })
 
-test("whatever is sent, each line of the log is JSON", async () => {
+test("each line of the log is JSON for any request", async () => {
   const lines: string[] = []
   await using testServer = await startTestServer({}, silentLogger, (line) => lines.push(line))
   const { baseUrl } = testServer.quayside
@@ -71,7 +71,7 @@ test("whatever is sent, each line of the log is JSON", async () => {
   for (const line of lines) assert.ok(line.length < 1_000 && JSON.parse(line).msg === "request", line)
 })
 
-test("a caller who goes away before the answer is told as status 0", async () => {
+test("the log shows status 0 when a caller disconnects before the answer", async () => {
   const lines: string[] = []
   await using testServer = await startTestServer({}, silentLogger, (line) => lines.push(line))
   const image = await testServer.admin.createImage({ body: { Name: "slow", Image: "fake/slow:600000" } })
@@ -91,7 +91,7 @@ test("a caller who goes away before the answer is told as status 0", async () =>
   assert.deepEqual([JSON.parse(line ?? "").status, JSON.parse(line ?? "").user], [0, "admin"])
 })
 
-test("lines are told from level info on, and not at all when they are switched off", async () => {
+test("the access log is written at level info and above, and not when it is switched off", async () => {
   for (const [env, isTold] of [
     [{ QUAYSIDE_LOG_LEVEL: "info" }, true],
     [{ QUAYSIDE_LOG_LEVEL: "info", QUAYSIDE_ACCESS_LOG: "off" }, false],

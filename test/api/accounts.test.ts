@@ -18,7 +18,7 @@ async function signIn(UserName: string, Password: string, headers: Record<string
 }
 const whoami = (headers: Record<string, string>) => sendRequest(baseUrl, "GET", "/whoami", { headers })
 
-test("names that are near to others, lead elsewhere or stand for nobody are refused with what is wanted", async () => {
+test("names that resemble others, are paths or are reserved are refused with the rule", async () => {
   for (const UserName of [
     "Admin",
     "ADMIN",
@@ -55,7 +55,7 @@ test("names that are near to others, lead elsewhere or stand for nobody are refu
   }
 })
 
-test("names that mean something to programs are names like others", async () => {
+test("names with a meaning in JavaScript are accepted", async () => {
   for (const UserName of ["constructor", "prototype", "null", "undefined", "true", "0", "nan", "users", "x".repeat(64)]) {
     const person = await testServer.person(UserName)
     assert.equal((await person.client.whoami({})).UserName, UserName)
@@ -67,7 +67,7 @@ test("names that mean something to programs are names like others", async () => 
   assert.deepEqual(body.Members, ["0", "constructor"])
 })
 
-test("two Authorization headers, Basic without a colon and other malformed proofs are told what is wanted, at every address", async () => {
+test("every address explains what it expects after malformed credentials, such as two Authorization headers", async () => {
   const noColon = `Basic ${Buffer.from("admin").toString("base64")}`
   for (const [name, url, path] of [
     ["base", baseUrl, "/whoami"],
@@ -86,7 +86,7 @@ test("two Authorization headers, Basic without a colon and other malformed proof
   }
 })
 
-test("a password of 64 KB is refused wherever it comes, with what is wanted", async () => {
+test("every endpoint refuses a password of 64 KB and names the limit", async () => {
   const long = "x".repeat(65_536)
   assert.deepEqual((await call("POST", "/user", { body: { UserName: "long", Password: long } })).body.field, "Password")
   const session = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "admin", Password: long } })
@@ -97,7 +97,7 @@ test("a password of 64 KB is refused wherever it comes, with what is wanted", as
   assert.match(String(near.body.msg), /at most 1024 bytes/)
 })
 
-test("a token in an address is refused, whatever it is called", async () => {
+test("a token in a query is refused under any parameter name", async () => {
   const { Token } = await testServer.admin.createToken({ body: { Name: "for addresses" } })
   for (const path of [
     `/whoami?token=${Token}`,
@@ -115,7 +115,7 @@ test("a token in an address is refused, whatever it is called", async () => {
   assert.equal((await sendRequest(filesUrl, "GET", `/users/admin/?access_token=${Token}`)).status, 400)
 })
 
-test("times that no calendar has, or that UTC cannot write with four digits, are refused with what came, and those with offsets are taken", async () => {
+test("impossible times and years beyond four digits are refused with the value; offsets are accepted", async () => {
   const expiring = (ExpiresAt: unknown) => call("POST", "/token", { body: { Name: "t", ExpiresAt } })
   for (const ExpiresAt of [
     "2030-02-30T00:00:00Z",
@@ -149,7 +149,7 @@ test("times that no calendar has, or that UTC cannot write with four digits, are
     assert.equal((await expiring(given)).body.ExpiresAt, answered)
 })
 
-test("/open and /oidc/login refuse parameters that they do not know, and carry none on", async () => {
+test("/open and /oidc/login refuse unknown parameters and forward none", async () => {
   const headers = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
   for (const path of ["/open?ID=1&token=x", "/open?ID=1&ID=2", "/open?id=1", "/oidc/login?return=https://elsewhere.example"]) {
     const refused = await sendRequest(baseUrl, "GET", path)
@@ -161,7 +161,7 @@ test("/open and /oidc/login refuse parameters that they do not know, and carry n
   assert.equal((await sendRequest(baseUrl, "GET", "/open?ID=1&path=x&nonce=n")).status, 302)
 })
 
-test("signing in gives a new session and ends the one that the browser came with", async () => {
+test("signing in creates a new session and ends the browser's previous one", async () => {
   await testServer.person("rosa")
   const first = await signIn("rosa", "rosa-password")
   const second = await signIn("rosa", "rosa-password", { cookie: first.cookie })
@@ -185,7 +185,7 @@ test("All=1 signs a person out everywhere and ends nobody else's session, nor a 
   assert.equal(data.length, 1, "the audit names who it was")
 })
 
-test("All=1 is good for any proof that may write, and never passes over whom it does not know", async () => {
+test("`All=1` works with any credentials that may write, and rejects unknown ones", async () => {
   const sami = await testServer.person("sami")
   const read = await sami.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
   const kept = await signIn("sami", sami.password)
@@ -211,7 +211,7 @@ test("All=1 is good for any proof that may write, and never passes over whom it 
   assert.equal((await whoami(kept)).status, 401)
 })
 
-test("a password of white space is one like others, at the sign-in page too", async () => {
+test("a password of white space works, also on the sign-in page", async () => {
   const wilma = await testServer.admin.createUser({ body: { UserName: "wilma", Password: " \t " } })
   assert.equal((await whoami(await signIn("wilma", " \t "))).status, 200)
   assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { as: basicAuth("wilma", " \t ") })).status, 200)
@@ -219,7 +219,7 @@ test("a password of white space is one like others, at the sign-in page too", as
     assert.equal((await sendRequest(baseUrl, "POST", "/session", { body: { UserName: wilma.UserName, Password } })).status, 401)
 })
 
-test("where browsers come by TLS the session's cookie is bound to this host, and one of the plain name is none", async () => {
+test("with a TLS base URL the session cookie is bound to the host, and a cookie with the plain name is ignored", async () => {
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_BASE_URL: "https://quayside.example.com" })
   const local = server.baseUrl
   const headers = { host: "quayside.example.com" }
@@ -239,7 +239,7 @@ test("where browsers come by TLS the session's cookie is bound to this host, and
   )
 })
 
-test("disabling a person ends their proofs and runs at once, and lets nothing begin after it", async () => {
+test("disabling a person ends their credentials and runs at once, and lets nothing start later", async () => {
   const uma = await testServer.person("uma")
   const image = await uma.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await uma.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
@@ -275,7 +275,7 @@ test("a start that races with a disabling leaves no run behind", async () => {
   assert.deepEqual(data, [])
 })
 
-test("a deleted person's things stay as they are for those who could see them, and an administrator hands them over", async () => {
+test("a deleted person's objects remain visible as before, and an administrator can transfer them", async () => {
   const will = await testServer.person("will")
   const xena = await testServer.person("xena")
   const image = await will.client.createImage({ body: { Name: "of will", Image: "fake/http", IsPublished: true } })
@@ -289,7 +289,7 @@ test("a deleted person's things stay as they are for those who could see them, a
   assert.equal((await xena.client.updateImage({ body: { ID: image.ID, Comment: "mine" } })).Comment, "mine")
 })
 
-test("a dataset that is handed over takes its directory along, unless the administrator names the place", async () => {
+test("transferring a dataset moves its directory, unless the administrator names another path", async () => {
   const [zack, abby] = [await testServer.person("zack"), await testServer.person("abby")]
   const made = await zack.client.createData({ body: { Name: "Spectra" } })
   const put = await sendRequest(filesUrl, "PUT", `${made.AccessInfo}/one.txt`, { as: zack.authorization, body: "one" })
@@ -305,7 +305,7 @@ test("a dataset that is handed over takes its directory along, unless the admini
   assert.deepEqual([back.UserName, back.AccessInfo], ["admin", handed.AccessInfo])
 })
 
-test("a dataset whose directory holds another one stays where it is, and nothing is left of the attempt", async () => {
+test("transferring a dataset whose directory contains another dataset fails and changes nothing", async () => {
   const [cora, dirk] = [await testServer.person("cora"), await testServer.person("dirk")]
   const outer = await cora.client.createData({ body: { Name: "outer" } })
   await cora.client.createData({ body: { Name: "inner", AccessInfo: `${outer.AccessInfo}/inner` } })
@@ -317,7 +317,7 @@ test("a dataset whose directory holds another one stays where it is, and nothing
   assert.equal(UserName, "cora")
 })
 
-test("logs that go on end within seconds when the proof is revoked", async () => {
+test("followed logs end within seconds when the credentials are revoked", async () => {
   const yuri = await testServer.person("yuri")
   const image = await yuri.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await yuri.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })

@@ -72,7 +72,7 @@ test("a mount has the lesser of the rights of its starter and of the project's o
   assert.equal(await mountIn(ann, project), "ro")
 })
 
-test("a repetition, a group's project and one that was handed over lend no rights either", async () => {
+test("repeated runs, group projects and transferred projects lend no rights", async () => {
   const data = await ann.client.createData({ body: { Name: "rows" } })
   const group = await admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "bob"] } })
   await grant(data.ID, "bob", "write")
@@ -90,7 +90,7 @@ test("a repetition, a group's project and one that was handed over lend no right
   assert.match(await mountIn(ann, own), /may not be read by eve/)
 })
 
-test("an administrator's right to everything is lent to nobody: it counts in what administrators alone have changed", async () => {
+test("an administrator's rights apply only to projects that administrators alone have changed", async () => {
   const data = await ann.client.createData({ body: { Name: "rows" } })
   const fields = { ProjectName: "p", Type: "http", ImageID: house, IsPublic: true, TrainData: [{ ID: data.ID, MountPath: "/in" }] } as const
   const { ID } = await admin.createProject({ body: fields })
@@ -100,7 +100,7 @@ test("an administrator's right to everything is lent to nobody: it counts in wha
   assert.match(await mountIn(ann, ID), /may not be read by admin, whose project this is/)
 })
 
-test("a private image is not run by a stranger's project for its owner", async () => {
+test("a stranger's project cannot run its starter's private image", async () => {
   const image = await ann.client.createImage({ body: { Name: "keys", Image: "fake/http", Env: "KEY=secret" } })
   const project = await newProject(ann, { ImageID: image.ID })
   const copy = await eve.client.copyProject({ query: { ID: project } })

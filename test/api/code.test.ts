@@ -51,7 +51,7 @@ async function released(mebibytes: number): Promise<number> {
   return ID
 }
 
-test("while a stranger's first start copies the code, its run says how far that is, and the events do", async () => {
+test("the run and its events show the progress of the code copy at a stranger's first start", async () => {
   const ProjectID = await released(48)
   await using told = await recordEvents(bob.client)
   const { ID } = await bob.client.startRun({ body: { ProjectID } })
@@ -113,7 +113,7 @@ test("a run that is stopped while its code is copied leaves nothing of the copy,
   await bob.client.stopRun({ query: { ID: run.ID } })
 })
 
-test("code that is too deep is not released, and who starts the project gets what was released before", async () => {
+test("code that is nested too deeply is not released, and starts use the previous release", async () => {
   const ID = await released(1)
   makeDirectory(`${codeOf("ann", ID)}/${Array.from({ length: 120 }, () => "d").join("/")}`)
   const refused = await call("POST", `/project/release?ID=${ID}`)
@@ -124,7 +124,7 @@ test("code that is too deep is not released, and who starts the project gets wha
   await bob.client.stopRun({ query: { ID: run.ID } })
 })
 
-test("a start whose directories cannot be made is a failed run that says why", async () => {
+test("a start fails with the reason when its directories cannot be created", async () => {
   const ProjectID = await released(1)
   makeDirectory("/users/bob/projects")
   writeFileSync(onDisk(`/users/bob/projects/${ProjectID}`), "in the way")
@@ -133,7 +133,7 @@ test("a start whose directories cannot be made is a failed run that says why", a
   assert.match(String(failed.body.msg), /something in it is not a directory/)
 })
 
-test("a copy of a project is not there until its code is, and not at all when that cannot be copied", async () => {
+test("a project's copy appears only after its code is copied, and not if that fails", async () => {
   const ID = await released(1)
   await using told = await recordEvents(bob.client)
   const copy = await bob.client.copyProject({ query: { ID } })
@@ -146,7 +146,7 @@ test("a copy of a project is not there until its code is, and not at all when th
   assert.equal(told.told.filter((what) => what.startsWith("project.")).length, 1, "nobody was told of it")
 })
 
-test("what Quayside makes in the files root belongs to the runs' user, whoever Quayside runs as", {
+test("everything that Quayside creates in the files root belongs to the runs' user", {
   skip: process.getuid?.() !== 0 && "only root can be another user",
 }, async () => {
   const ProjectID = await released(1)

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { startTestServer } from "../test-server.ts"
 
-test("an installation that was copied looks after its own runs only: those of the original are lost to it, and go on", {
+test("a copied installation manages only its own runs and leaves the original's running", {
   skip: process.env.WORLD_POSTGRES !== undefined && "copies a file of SQLite's",
 }, async () => {
   await using server = await startTestServer()

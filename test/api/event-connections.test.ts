@@ -34,7 +34,7 @@ async function underWay(): Promise<number> {
   return Number(/^quayside_http_requests_under_way (\d+)$/m.exec(text)?.[1])
 }
 
-test("a stream keeps its socket and nothing of its request", async () => {
+test("an event stream holds its socket and releases its request", async () => {
   const count = () => [ServerResponse, IncomingMessage].map((each) => queryObjects(each, { format: "count" }))
   const before = count()
   const sockets = []
@@ -44,7 +44,7 @@ test("a stream keeps its socket and nothing of its request", async () => {
   for (const socket of sockets) socket.destroy()
 })
 
-test("a stream's head says that it ends with its connection, and that nobody is to keep it", async () => {
+test("an event stream's headers close the connection and forbid caching", async () => {
   const socket = await follow(headOf("/events", "X-Request-ID: mine\r\n"))
   const [status, ...fields] = socket.text.slice(0, socket.text.indexOf("\r\n\r\n")).split("\r\n")
   socket.destroy()
@@ -64,7 +64,7 @@ test("a stream's head says that it ends with its connection, and that nobody is 
   assert.deepEqual([logged, path], [200, "/events"])
 })
 
-test("a stream counts as under way until its connection ends, whoever ends it", async () => {
+test("an event stream counts as active until either side ends its connection", async () => {
   await eventually("no stream is counted", async () => (await underWay()) === 1)
   const [one, two] = [await follow(), await follow()]
   assert.equal(await underWay(), 3)
@@ -76,7 +76,7 @@ test("a stream counts as under way until its connection ends, whoever ends it", 
   await eventually("no stream is counted", async () => (await underWay()) === 1)
 })
 
-test("who sends more on a stream's connection is let go, and what was sent is no request", async () => {
+test("extra bytes on an event stream close the connection and are not parsed", async () => {
   const asked = headOf("/image?ID=77")
   const together = connect({ host: "127.0.0.1", port: Number(new URL(baseUrl).port) })
   together.on("error", () => {})
@@ -94,7 +94,7 @@ test("who sends more on a stream's connection is let go, and what was sent is no
   await eventually("no stream is counted", async () => (await underWay()) === 1)
 })
 
-test("a stream may follow other requests of its connection", async () => {
+test("an event stream can follow other requests on its connection", async () => {
   const socket = await follow(headOf("/whoami") + headOf("/whoami") + headOf("/events"))
   assert.deepEqual(socket.text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 200"])
   const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "b" } })
@@ -102,7 +102,7 @@ test("a stream may follow other requests of its connection", async () => {
   socket.destroy()
 })
 
-test("a stop ends streams with all that was told, and waits for nothing else", async () => {
+test("stopping the server flushes and ends event streams", async () => {
   const socket = await follow()
   const closed = once(socket, "close")
   const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "b" } })

@@ -16,7 +16,7 @@ const image = (as: Person, fields: object = {}) => as.client.createImage({ body:
 /** Something that everybody is told of last. */
 const marked = async () => `image.created ${(await image(ann, { IsPublished: true })).ID}`
 
-test("events tell what was created, changed, deleted and restored, in the order of commits, with growing ids", async () => {
+test("events report creation, change, deletion and restoration in commit order with growing IDs", async () => {
   await using told = await recordEvents(ann.client)
   const { ID } = await image(ann)
   await ann.client.updateImage({ body: { ID, Comment: "c" } })
@@ -38,7 +38,7 @@ test("events tell what was created, changed, deleted and restored, in the order 
   assert.deepEqual(told.events[0]?.data, { ID })
 })
 
-test("events are told to those alone who may see the thing", async () => {
+test("only people who may see an object receive its events", async () => {
   await using toBob = await recordEvents(bob.client)
   await using toAdmin = await recordEvents(admin)
   const hidden = await image(ann)
@@ -51,7 +51,7 @@ test("events are told to those alone who may see the thing", async () => {
   await ann.client.deleteToken({ query: { ID: token.ID } })
 })
 
-test("who loses sight of a thing is told that it is deleted, and who sees it anew that it is updated", async () => {
+test("people who lose access to an object get `deleted`, and people who gain it get `updated`", async () => {
   await using toBob = await recordEvents(bob.client)
   const { ID } = await image(ann)
   const told = async (event: string, change: () => Promise<unknown>) => {
@@ -71,7 +71,7 @@ test("who loses sight of a thing is told that it is deleted, and who sees it ane
   await told("image.deleted", update({ IsPublished: false }))
 })
 
-test("joining and leaving a group tells of its projects and of the group itself", async () => {
+test("joining and leaving a group sends events for its projects and for the group itself", async () => {
   const { ID: ImageID } = await image(ann)
   const group = await admin.createGroup({ body: { GroupName: "crew", Members: ["ann"] } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, GroupName: "crew" } })
@@ -99,7 +99,7 @@ test("joining and leaving a group tells of its projects and of the group itself"
   )
 })
 
-test("who becomes an administrator, or is one no more, is told to read everything again", async () => {
+test("becoming an administrator, or ceasing to be one, resets that person's streams", async () => {
   const carl = await testServer.person("carl")
   const { ID } = await admin.readUser({ query: { UserName: "carl" } })
   const hidden = await image(ann)
@@ -115,7 +115,7 @@ test("who becomes an administrator, or is one no more, is told to read everythin
   assert.deepEqual(told.told.slice(-2), ["reset", mark])
 })
 
-test("runs tell their states with the reason, to the project's owner without it", async () => {
+test("run events carry state and reason, and omit the reason for the project's owner", async () => {
   const { ID: ImageID } = await image(ann, { IsPublished: true, Image: "no/such" })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, IsPublic: true } })
   await using toAnn = await recordEvents(ann.client)
@@ -132,7 +132,7 @@ test("runs tell their states with the reason, to the project's owner without it"
   assert.ok(!toBob.told.includes(`run.deleted ${ID}`), "it is still the starter's")
 })
 
-test("Last-Event-ID brings what was missed, judged by what may be seen now, also after a restart", async () => {
+test("`Last-Event-ID` replays missed events by current rights, also after a restart", async () => {
   const first = await recordEvents(bob.client)
   const open = await image(ann, { IsPublished: true })
   await first.until(`image.created ${open.ID}`)
@@ -156,7 +156,7 @@ test("Last-Event-ID brings what was missed, judged by what may be seen now, also
   }
 })
 
-test("a Last-Event-ID that is not known here is answered by reset, and one that is none by 400", async () => {
+test("an unknown `Last-Event-ID` returns a reset, and a malformed one 400", async () => {
   await using told = await recordEvents(bob.client, "999999999")
   await told.until("reset")
   const mark = await marked()
@@ -193,7 +193,7 @@ test("a stream ends when the person is disabled, the token revoked or expired, t
   await four.ended
 })
 
-test("events need a proof that reads: none, a run's token and a disabled person are refused, and HEAD answers the head alone", async () => {
+test("event streams require credentials that may read, and HEAD returns headers only", async () => {
   assert.equal((await sendRequest(baseUrl, "GET", "/events")).status, 401)
   const run = await ann.client.createToken({ body: { Name: "r", Scopes: ["run:1"] } })
   assert.equal((await sendRequest(baseUrl, "GET", "/events", { as: bearerAuth(run.Token) })).status, 403)
@@ -253,7 +253,7 @@ test("a client that follows goes on after the last event when the server stops a
   assert.ok(!told.includes(before))
 })
 
-test("whoever sees a group is told when one of its members is deleted, and what was read of it before is stale", async () => {
+test("deleting a member sends an event to everybody who sees the group, and makes earlier reads stale", async () => {
   const cleo = await testServer.person("cleo")
   const dodo = await admin.createUser({ body: { UserName: "dodo" } })
   const { ID } = await admin.createGroup({ body: { GroupName: "staff", Members: ["cleo", "dodo"] } })

@@ -7,7 +7,7 @@ import { smallDisk } from "../fixtures/files/small-disk.ts"
 import { startServerProcess } from "../server-process.ts"
 import { sendRequest } from "./http-client.ts"
 
-test("a server that was killed on a full disk comes up again there, stops what runs and deletes what lies there", {
+test("a server killed on a full disk restarts there, stops runs and deletes files", {
   skip: process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere",
 }, async () => {
   await using disk = await smallDisk(96 * 1024, "ext4")

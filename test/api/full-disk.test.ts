@@ -50,7 +50,7 @@ const stateOf = async (baseUrl: string, id: number) => {
   return [State, Reason?.code]
 }
 
-test("on a full disk runs are stopped all the same, and what was told of them holds after kill -9", {
+test("runs stop on a full disk, and their reported state survives kill -9", {
   skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
@@ -91,7 +91,7 @@ test("on a full disk runs are stopped all the same, and what was told of them ho
   assert.deepEqual(await stateOf(baseUrl, runs[5] ?? 0), ["ready", undefined])
 })
 
-test("on a full disk writes are 507 storage_full, reads go on, nothing acknowledged is lost, and work goes on when there is room", {
+test("a full disk fails writes with 507 storage_full, loses nothing acknowledged and recovers once there is room", {
   skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
@@ -168,7 +168,7 @@ test("on a full disk people sign in, and an administrator disables a person, cha
   assert.equal((await put("/user", { ID: bob.ID, IsDisabled: true })).status, 200)
 })
 
-test("signing out by a session that never was leaves no trace", async () => {
+test("signing out with an unknown session leaves no trace", async () => {
   await using testServer = await startTestServer()
   const { baseUrl } = testServer.quayside
   const before = await testServer.admin.listAudit({ query: { pageSize: 1 } as never })

@@ -86,7 +86,7 @@ test("read, use and write give on images and projects what the table of rights s
   assert.equal(await status(bob, "DELETE", `/running_project?ProjectID=${project.ID}`), 200)
 })
 
-test("with write nobody takes a thing over", async () => {
+test("a write grant does not allow taking ownership", async () => {
   const image = await newImage()
   const project = await newProject(image.ID)
   await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "write" })
@@ -100,7 +100,7 @@ test("with write nobody takes a thing over", async () => {
   assert.equal((await call(bob, "PUT", "/image", { body: { ID: image.ID, UserName: "ann", Comment: "y" } })).body.Comment, "y")
 })
 
-test("a group's grant reaches its members, and ends with membership and with the group", async () => {
+test("a group's grant applies to its members, and ends with the membership or the group", async () => {
   const image = await newImage()
   const { body } = await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "use" })
   assert.deepEqual([body.GroupName, body.UserName], ["team", ""])
@@ -120,7 +120,7 @@ test("a group's grant reaches its members, and ends with membership and with the
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [Number(body.ID)], "a deleted group's grants are gone")
 })
 
-test("a second grant of the same thing to the same one takes the place of the first", async () => {
+test("a second grant of the same object to the same grantee replaces the first", async () => {
   const image = await newImage()
   const first = (await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "write" })).body
   const Until = new Date(Date.now() + 3_600_000).toISOString()
@@ -130,7 +130,7 @@ test("a second grant of the same thing to the same one takes the place of the fi
   assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 403)
 })
 
-test("what is wrong in a grant is 400 with its field, and a thing that is hidden or missing is 404 alike", async () => {
+test("an invalid grant returns 400 with its field, and a hidden or missing object returns the same 404", async () => {
   const image = await newImage()
   const good = { ImageID: image.ID, UserName: "bob", Access: "read" }
   for (const [change, field] of [
@@ -191,7 +191,7 @@ test("grants are listed to the owner, to those they were given to, and to admini
   assert.deepEqual(await shown(admin), [])
 })
 
-test("a grant is found and taken back by all the fields that it was answered with", async () => {
+test("a grant can be found and withdrawn by all the fields of its answer", async () => {
   const image = await newImage()
   const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
   const { ImageID, DataID, ProjectID, RunID, UserName, GroupName, Access } = body
@@ -209,7 +209,7 @@ test("a grant is found and taken back by all the fields that it was answered wit
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
 })
 
-test("grants on a deleted thing rest, and count again when it is restored", async () => {
+test("grants on a deleted object are suspended, and apply again once it is restored", async () => {
   const image = await newImage()
   const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
   await ann.client.deleteImage({ query: { ID: image.ID } })
@@ -260,7 +260,7 @@ test("a dataset's grants hold for files and mounts: read and use read, write wri
   assert.deepEqual((await call(bob, "GET", `/project?ID=${project.ID}`)).body.TrainData?.["0"]?.Data, { ID: data.ID })
 })
 
-test("a grant that would give other people rights on a shared directory is 409", async () => {
+test("a grant that affects other people's rights on a shared directory returns 409", async () => {
   const one = await ann.client.createData({ body: { Name: "one" } })
   const inside = await ann.client.createData({ body: { Name: "two", AccessInfo: `${one.AccessInfo}/inner` } })
   const refused = await grant(ann, { DataID: inside.ID, UserName: "bob", Access: "read" })
@@ -344,7 +344,7 @@ test("read-only tokens change no grants, and tokens for a run's address open wha
   await status(ann, "DELETE", `/running_project?ID=${run.ID}`)
 })
 
-test("taking a grant on a run back cuts open sockets and ends logs that are followed, and so does its time", async () => {
+test("withdrawal or expiry of a run's grant closes sockets and followed logs", async () => {
   const image = await newImage({ IsPublished: true })
   const project = await newProject(image.ID)
   const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
@@ -374,7 +374,7 @@ test("taking a grant on a run back cuts open sockets and ends logs that are foll
   await ann.client.stopRun({ query: { ID: run.ID } })
 })
 
-test("whoever is granted something, or loses it again, is told; owner and administrator are told of the grant", async () => {
+test("a grantee receives events when access begins and ends; owner and administrators receive the grant's", async () => {
   const image = await newImage()
   await using toBob = await recordEvents(bob.client)
   await using toEve = await recordEvents(eve.client)
@@ -402,7 +402,7 @@ test("whoever is granted something, or loses it again, is told; owner and admini
   assert.deepEqual(toEve.told, [`image.created ${mark.ID}`])
 })
 
-test("nothing tells who has no right that a thing, a grant or a person's share is there", async () => {
+test("people without rights cannot learn that an object, a grant or a share exists", async () => {
   const image = await newImage({ Name: "needle" })
   const data = await ann.client.createData({ body: { Name: "needle" } })
   await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "write" })
@@ -437,7 +437,7 @@ test("nothing tells who has no right that a thing, a grant or a person's share i
   assert.ok(way.status === 207 && way.text.includes("needle"))
 })
 
-test("a name that the caller shares no group with is answered as one that nobody has, unless by an administrator", async () => {
+test("a name outside the caller's groups is answered as an unknown one, except to administrators", async () => {
   const image = await newImage()
   const answerTo = async (who: Person | string, UserName: string) => {
     const { status: code, body } = await grant(who, { ImageID: image.ID, UserName, Access: "read" })
@@ -455,7 +455,7 @@ test("a name that the caller shares no group with is answered as one that nobody
   assert.match(await answerTo(admin, "nobody"), /^\[400,"invalid","UserName"/)
 })
 
-test("no answer to an ordinary person tells whether somebody has a name", async () => {
+test("no answer reveals to an ordinary person whether a user name exists", async () => {
   const [image, dyra] = [await newImage(), await server.person("dyra")]
   const probes = (name: string): [method: string, url: string, body?: object | string][] => [
     ["GET", `${baseUrl}/user?UserName=${name}`],
@@ -495,7 +495,7 @@ test("no answer to an ordinary person tells whether somebody has a name", async 
   }
 })
 
-test("a deleted person's grants are gone, and a disabled person's count again when they are let in", async () => {
+test("deletion removes a person's grants, and a disabled person's apply again once they are enabled", async () => {
   const [ghost, image] = [await server.person("ghost"), await newImage()]
   const { ID } = await server.admin.readUser({ query: { UserName: "ghost" } })
   await server.acquaint(ann, ghost)

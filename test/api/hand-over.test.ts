@@ -30,7 +30,7 @@ async function newData(fields: object = {}) {
   return data
 }
 
-test("an administrator hands an image, a project and a dataset to somebody else, and nobody else does", async () => {
+test("only an administrator transfers an image, a project or a dataset", async () => {
   const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const data = await newData()
@@ -49,7 +49,7 @@ test("an administrator hands an image, a project and a dataset to somebody else,
   }
 })
 
-test("a dataset's directory moves with it, below its new owner's home, with a suffix where the name is taken", async () => {
+test("a transferred dataset's directory moves to its new owner's home, with a suffix if the name exists", async () => {
   await mkdir(onDisk("/users/bob/datasets/moving"), { recursive: true })
   const data = await newData({ Name: "moving" })
   const from = data.AccessInfo
@@ -60,7 +60,7 @@ test("a dataset's directory moves with it, below its new owner's home, with a su
   assert.deepEqual([await file(ann, `${to}/a.txt`), await file(bob, `${to}/a.txt`)], [404, 200])
 })
 
-test("a file's other name in its former owner's home is no name of what was handed over", async () => {
+test("a hard link in the former owner's home does not lead to the transferred file", async () => {
   const data = await newData({ Name: "linked" })
   const kept = onDisk("/users/ann/kept.txt")
   await link(onDisk(`${data.AccessInfo}/a.txt`), kept)
@@ -70,14 +70,14 @@ test("a file's other name in its former owner's home is no name of what was hand
   assert.deepEqual([await readFile(file, "utf8"), (await stat(file)).nlink], ["hello", 1])
 })
 
-test("a dataset that is too deep to be looked through is not handed over", async () => {
+test("a dataset that is nested too deeply to scan cannot be transferred", async () => {
   const data = await newData({ Name: "deep" })
   await mkdir(onDisk(`${data.AccessInfo}/${"d/".repeat(102)}`), { recursive: true })
   const refused = await put(admin, "/data", { ID: data.ID, UserName: "bob" })
   assert.deepEqual([refused.status, refused.body.code, await isThere(`${data.AccessInfo}/a.txt`)], [409, "conflict", true])
 })
 
-test("a dataset that a run can write to is not handed over; one that runs only read is", async () => {
+test("a dataset that a run can write to cannot be transferred; one that runs only read can", async () => {
   const [data, bystander] = [await newData({ Name: "held" }), await newData({ Name: "beside" })]
   const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http", IsPublished: true } })
   const fields = { Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID }] } as const
@@ -99,7 +99,7 @@ test("a dataset that a run can write to is not handed over; one that runs only r
   assert.equal((await put(admin, "/data", { ID: data.ID, UserName: "bob" })).status, 200)
 })
 
-test("an administrator who names a directory, be it the same, leaves the files where they are", async () => {
+test("a transfer that names a directory, even the same one, does not move the files", async () => {
   const data = await newData({ Name: "named" })
   const handed = await put(admin, "/data", { ID: data.ID, UserName: "bob", AccessInfo: "/shared/named" })
   assert.deepEqual([handed.status, handed.body.AccessInfo], [200, "/shared/named"])
@@ -110,7 +110,7 @@ test("an administrator who names a directory, be it the same, leaves the files w
   assert.equal(await isThere("/shared/named"), false)
 })
 
-test("a dataset that shares its directory is not handed over, and everything stays where it was", async () => {
+test("a dataset that shares its directory cannot be transferred, and nothing moves", async () => {
   const data = await newData({ Name: "shared" })
   const inner = await ann.client.createData({ body: { Name: "inner", AccessInfo: `${data.AccessInfo}/inner` } })
   for (const ID of [data.ID, inner.ID]) {
@@ -122,7 +122,7 @@ test("a dataset that shares its directory is not handed over, and everything sta
   assert.equal((await call(admin, "GET", `/data?ID=${data.ID}`)).body.UserName, "ann")
 })
 
-test("a handing over that is refused, or of which another was faster, leaves the directory with its dataset", async () => {
+test("a transfer that is refused or loses a race leaves the directory with its dataset", async () => {
   const data = await newData({ Name: "back" })
   const refused = await put(admin, "/data", { ID: data.ID, UserName: "bob", Type: "dir", IsPublished: "yes" })
   assert.equal(refused.status, 400)
@@ -136,7 +136,7 @@ test("a handing over that is refused, or of which another was faster, leaves the
   assert.ok(String(body.AccessInfo).startsWith(`/users/${body.UserName}/`))
 })
 
-test("what was granted to the new owner before is theirs anyway, and does not come back when they hand it on", async () => {
+test("a transfer removes the new owner's earlier grant, which does not return when they transfer it on", async () => {
   const image = await ann.client.createImage({ body: { Name: "g", Image: "fake/http" } })
   await ann.client.createGrant({ body: { ImageID: image.ID, UserName: "bob", Access: "read" } })
   const kept = await ann.client.createGrant({ body: { ImageID: image.ID, UserName: "eve", Access: "read" } })
@@ -150,7 +150,7 @@ test("what was granted to the new owner before is theirs anyway, and does not co
   )
 })
 
-test("a move that a crash cut short is undone at the next start, or ended where it had arrived", {
+test("the next start undoes or completes a move that a crash interrupted", {
   skip: process.env.WORLD_POSTGRES !== undefined,
 }, async () => {
   const [moved, planned, arrived] = [await newData({ Name: "crash" }), await newData({ Name: "plan" }), await newData({ Name: "arrived" })]
