@@ -29,7 +29,7 @@ describe("the kernel's calls from inside a run", { skip }, () => {
   })
   after(() => rig[Symbol.asyncDispose]())
 
-  test("none is open that reaches past the run, while threads, children and sockets work", async () => {
+  test("calls that reach outside the run fail, while threads, children and sockets work", async () => {
     const { refused, other, allowed } = JSON.parse(
       await rig.output('exec python3 -c "$PROGRAM"', { image, env: { PROGRAM: program } }),
     ) as Told
@@ -44,7 +44,7 @@ describe("the kernel's calls from inside a run", { skip }, () => {
     assert.equal(unconfined.refused["socket(AF_VSOCK)"], "done", "it is open where nothing is confined")
   })
 
-  test("a profile of the administrator's own counts instead", async () => {
+  test("the administrator's own profile replaces the default", async () => {
     const folder = await mkdtemp(join(tmpdir(), "quayside-calls-"))
     try {
       const seccompFile = join(folder, "profile.json")

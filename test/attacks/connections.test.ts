@@ -67,7 +67,7 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
     })
   }
 
-  test("the same crowd with requests that are whole, at all three addresses at once, stops nobody", async () => {
+  test("a crowd of complete requests at all three addresses at once blocks nobody", async () => {
     const say = () => "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     const crowds = doors.map(([, url]) => new IdleConnections({ port: portOf(url()), from: attacker, say }))
     await Promise.all(crowds.map((crowd) => crowd.add(crowdSize / 3)))
@@ -102,8 +102,8 @@ async function push(port: number, head: string, bytes: number): Promise<{ answer
 
 const json = "Host: localhost\r\nContent-Type: application/json\r\n"
 
-describe("a body that comes before any proof", () => {
-  test("is refused with 413 beyond 4 KiB, whether its length is told or not, and the connection is closed", async () => {
+describe("a request body before authentication", () => {
+  test("returns 413 and closes the connection beyond 4 KiB, with or without Content-Length", async () => {
     await using testServer = await startTestServer()
     const port = portOf(testServer.quayside.baseUrl)
     const told = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4097\r\n\r\n`, 0)
@@ -118,14 +118,14 @@ describe("a body that comes before any proof", () => {
     assert.match(answer, /^HTTP\/1.1 401 /, "the longest password fits")
   })
 
-  test("ends with 408 when it does not come, and the connection is closed", async () => {
+  test("returns 408 and closes the connection when it does not arrive", async () => {
     await using testServer = await startTestServer()
     const port = portOf(testServer.quayside.baseUrl)
     const { answer } = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4000\r\n\r\n{`, 0)
     assert.match(answer, /^HTTP\/1.1 408 .*connection: close/is)
   })
 
-  test("is not read to its end behind a wrong proof or none, at the API and at the files address", async () => {
+  test("is not read to its end without valid credentials, at the API and at the files address", async () => {
     await using testServer = await startTestServer()
     const size = 64 * 2 ** 20
     const asks: [string, string][] = [
@@ -143,7 +143,7 @@ describe("a body that comes before any proof", () => {
   })
 })
 
-test("behind a trusted proxy the forwarded address counts while its request is under way, and the proxy's own does not", async () => {
+test("behind a trusted proxy an active request counts for the forwarded address, not for the proxy", async () => {
   await using testServer = await startTestServer({ "trusted-proxies": "127.0.0.1", "max-connections-per-address": "10" })
   const port = portOf(testServer.quayside.baseUrl)
   const asking = (address: string) => `POST /session HTTP/1.1\r\n${json}X-Forwarded-For: ${address}\r\nContent-Length: 4000\r\n\r\n{`
@@ -155,7 +155,7 @@ test("behind a trusted proxy the forwarded address counts while its request is u
   assert.equal(many.open, 50)
 })
 
-test("a stream of events counts as a connection of its person, and beyond the bound the person alone gets 429", async () => {
+test("an event stream counts as a connection of its person, and only that person gets 429 beyond the limit", async () => {
   await using testServer = await startTestServer({ "max-connections-per-person": "10" })
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl } = testServer.quayside

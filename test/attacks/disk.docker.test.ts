@@ -78,7 +78,7 @@ test("a run that fills its home ends at `MaxStorage`, while others sign in, save
   await server.admin.stopRun({ query: { ID: quiet } })
 })
 
-test("without a limit a run that fills the disk ends before it is full, nobody else's does, and the administrator makes room", {
+test("without a limit only the run that fills the disk ends, before the disk is full, and the administrator frees space", {
   skip,
 }, async () => {
   await using disk = await smallDisk(512 * 1024, "ext4")

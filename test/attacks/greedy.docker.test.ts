@@ -20,7 +20,7 @@ for my $n (1 .. 6) { next if fork; for (1 .. ${Math.ceil(opened / 6)}) { socket(
 send($kept[$_], "x", 0, sockaddr_in($n * 2000 + $_, inet_aton("${host}"))) for 1 .. ${sent / 6};
 print "opened ", scalar(@kept), "\\n"; sleep 1000; exit } sleep 1000`
 
-describe("while a run takes all it can get, others are served", () => {
+describe("other people are served while a run", () => {
   let server: TestServer
   let outside: OutsideHost
   let [ann, bob] = [undefined, undefined] as unknown as [Person, Person]

@@ -70,7 +70,7 @@ async function begin(path: string, as: Person): Promise<{ outgoing: ClientReques
 
 const get = (path: string, as: Person) => sendRequest(server.quayside.baseUrl, "GET", path, { as: as.authorization })
 
-test("a large list is whole, in its order, chunked, and its HEAD has no body", async () => {
+test("a large list is complete, ordered and chunked, and its HEAD has no body", async () => {
   const answer = await get(list, ann)
   assert.equal(answer.headers["content-length"], undefined)
   const { data, ...rest } = answer.body as unknown as { data: { ID: number; Doc: string }[] }
@@ -82,12 +82,12 @@ test("a large list is whole, in its order, chunked, and its HEAD has no body", a
   assert.deepEqual([head.status, head.text], [200, ""])
 })
 
-test("a list of few objects keeps its length", async () => {
+test("a short list has a Content-Length", async () => {
   const answer = await get("/datas", ann)
   assert.equal(Number(answer.headers["content-length"]), Buffer.byteLength(answer.text))
 })
 
-test("readers of large lists that take nothing cost little memory, and others do not wait behind them", async () => {
+test("stalled readers of large lists cost little memory and do not delay others", async () => {
   const rss = process.memoryUsage().rss
   const readers = await Promise.all(Array.from({ length: 16 }, () => begin(list, ann)))
   await Promise.all(readers.slice(0, largeAnswers.value).map(({ incoming }) => incoming))
@@ -97,7 +97,7 @@ test("readers of large lists that take nothing cost little memory, and others do
   assert.ok(grown < 250, `16 readers of a list of ${count} large projects took ${grown} MiB`)
 })
 
-test("more large answers for one person than may wait are refused, and the end of readers makes room", async () => {
+test("large answers beyond one person's queue limit are refused until readers end", async () => {
   const all = largeAnswers.value + waitingLargeAnswers.value
   const readers = await Promise.all(Array.from({ length: all }, () => begin(list, ann)))
   await Promise.any(readers.map(({ incoming }) => incoming))
@@ -109,7 +109,7 @@ test("more large answers for one person than may wait are refused, and the end o
   await eventually("a large list is answered again", async () => (await get("/projects?pageSize=5", ann)).status === 200)
 })
 
-test("a row that is deleted while its list is sent is left out, and none comes twice", async () => {
+test("a row deleted while its list is sent is omitted, and no row appears twice", async () => {
   const { incoming } = await begin(list, ann)
   const response = await incoming
   const [gone] = projects
@@ -121,7 +121,7 @@ test("a row that is deleted while its list is sent is left out, and none comes t
   await ann.client.restoreProject({ query: { ID: gone as number } })
 })
 
-test("an error in the middle of a list does not look like a whole answer", async () => {
+test("an error in the middle of a list aborts the answer", async () => {
   const { incoming } = await begin(list, ann)
   const response = await incoming
   using db = new DatabaseSync(join(server.dataDir, "quayside.db"))

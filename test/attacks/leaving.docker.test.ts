@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { sendRequest } from "../api/http-client.ts"
 import { startTestServer } from "../test-server.ts"
 
-test("callers who leave at any moment, while an image is looked at or fetched, take nobody along", async () => {
+test("a caller who disconnects during a check or a pull does not interrupt others", async () => {
   await using server = await startTestServer({ engine: "docker" })
   const { baseUrl } = server.quayside
   const ann = await server.person("ann")

@@ -7,14 +7,14 @@ import { specOf } from "../fixtures/run-spec.ts"
 const never = new AbortController().signal
 const ignore = () => {}
 
-describe("a run that takes all it can get", () => {
+describe("a run that exhausts its limits", () => {
   let rig: TestDockerEngine
   before(async () => {
     rig = await startDockerEngine()
   })
   after(() => rig[Symbol.asyncDispose]())
 
-  test("is refused more processes than its bound, while others start", async () => {
+  test("cannot start more processes than its limit, while others can", async () => {
     const bomb = specOf({
       image: rig.image,
       command: ["sh", "-c", "n=0; while [ $n -lt 4000 ]; do sleep 1000 & n=$((n+1)); done; sleep 1000"],
@@ -27,7 +27,7 @@ describe("a run that takes all it can get", () => {
     await rig.engine.stop(bomb.key, { graceMs: 0 })
   })
 
-  test("is killed for memory alone", async () => {
+  test("is the only run killed when it exhausts its memory", async () => {
     const quiet = specOf({ image: rig.image, command: ["sleep", "1000"], user: "bob" })
     const bomb = specOf({ image: rig.image, command: ["tail", "/dev/zero"], memoryMiB: 32 })
     await rig.engine.start(quiet, ignore, never)
@@ -44,7 +44,7 @@ describe("a run that takes all it can get", () => {
     for (const { key } of [quiet, bomb]) await rig.engine.stop(key, { graceMs: 0 })
   })
 
-  test("fills no more of the disk with its output than two files of 10 MB", async () => {
+  test("writes at most two files of 10 MB with its output", async () => {
     const spec = specOf({
       image: rig.image,
       command: ["sh", "-c", "head -c 40000000 /dev/zero | tr '\\0' '\\n'; sleep 1000"],

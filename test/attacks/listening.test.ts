@@ -18,7 +18,7 @@ function listeningOn(port: number): string[] {
 const loopback = ["0100007F", "00000000000000000000000001000000"]
 const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"))
 
-test("each of the three addresses is taken at both loopback addresses, so that nobody else answers at one of them, and at no other", async () => {
+test("the server binds each of its three ports on both loopback addresses and on no other", async () => {
   await using server = await startTestServer()
   const { baseUrl, appsUrl, filesUrl } = server.quayside
   for (const url of [baseUrl, appsUrl, filesUrl]) {

@@ -43,7 +43,7 @@ function argumentsOf(pid: string): string {
   }
 }
 
-describe("a run among its neighbours", () => {
+describe("a run", () => {
   let rig: TestDockerEngine
   let [bob, own] = [
     { pid: 0, network: "", host: "" },
@@ -85,7 +85,7 @@ describe("a run among its neighbours", () => {
     }
   })
 
-  test("sends no datagram to the host, nor to a run of its own person, be it to one or to all", async () => {
+  test("cannot send a datagram to the host or to another run of its owner, by unicast or broadcast", async () => {
     const arrived = new Set<string>()
     const socket = createSocket("udp4", (bytes) => arrived.add(bytes.toString("latin1")))
     socket.bind(0, "0.0.0.0")
@@ -110,7 +110,7 @@ describe("a run among its neighbours", () => {
     }
   })
 
-  test("cannot make packets of its own, so that it answers for no address but its own", async () => {
+  test("cannot create raw packets, and so cannot answer for another address", async () => {
     const tries = [
       "busybox arping -c 1 -I eth0 10.213.0.1",
       "busybox ip addr add 10.213.0.9/8 dev eth0",
@@ -121,14 +121,14 @@ describe("a run among its neighbours", () => {
     assert.match(said, /not permitted|denied/i)
   })
 
-  test("has no IPv6 beyond itself", async () => {
+  test("has no IPv6 beyond its loopback interface", async () => {
     assert.equal(
       await rig.output("grep -v ' lo$' /proc/net/if_inet6 2>/dev/null; cat /proc/net/ipv6_route 2>/dev/null | grep -v ' lo$'", {}),
       "",
     )
   })
 
-  test("reaches nobody over link-local IPv6, were it given such an address after all", {
+  test("reaches nobody over link-local IPv6, even with such an address", {
     skip: !existsSync("/proc/net/if_inet6") && "there is no IPv6 here",
   }, async () => {
     const inside = (...words: string[]) => run("nsenter", ["--target", String(own.pid), "--net", ...words])
@@ -163,7 +163,7 @@ describe("a run among its neighbours", () => {
     }
   })
 
-  test("sees no process but its own, and so neither another's arguments nor its token", async () => {
+  test("sees only its own processes, and no other run's arguments or token", async () => {
     const said = await rig.output("ps; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline", {})
     assert.ok(!said.includes(token) && !said.includes("httpd"), said)
     const onHost = readdirSync("/proc")

@@ -89,7 +89,7 @@ describe("a hostile run on the network", () => {
     }
   })
 
-  test("reaches no other run, be it another person's or its owner's own", async () => {
+  test("reaches no other run, whether another person's or its owner's", async () => {
     const own = specOf({ image: rig.image, command: serving })
     await rig.engine.start(own, ignore, never)
     const ownAt = (await rig.engine.address(own.key, 8080))?.host ?? ""
@@ -100,7 +100,7 @@ describe("a hostile run on the network", () => {
     await rig.engine.stop(own.key, { graceMs: 0 })
   })
 
-  test("reaches no port that the host passes on to a container of somebody else", async () => {
+  test("reaches no port that the host forwards to another container", async () => {
     const id = await rig.docker("run", "--detach", "--rm", "--publish", "8080", rig.image, ...serving)
     try {
       const port = Number((await rig.docker("port", id, "8080/tcp")).split("\n")[0]?.split(":").at(-1))
@@ -112,7 +112,7 @@ describe("a hostile run on the network", () => {
     }
   })
 
-  test("reaches nothing that the host passes on, be it where it could go by itself", async () => {
+  test("reaches nothing that the host forwards, even where it has a direct route", async () => {
     const host = hostAddresses().find(({ address }) => address.startsWith("198.51.100."))?.address ?? ""
     const rule = ["-d", host, "-p", "tcp", "--dport", "8099", "-j", "DNAT", "--to-destination", `${outside.publicAddress}:80`]
     const nat = (verb: string) => run("iptables", ["--wait", "5", "-t", "nat", verb, "PREROUTING", ...rule])
@@ -142,7 +142,7 @@ describe("a hostile run on the network", () => {
     assert.equal(await rig.output(probe(targets), {}), `${publicAddress} 80`)
   })
 
-  test("reaches what the administrator opened and not what they closed", async () => {
+  test("reaches addresses that the administrator opened and none that they closed", async () => {
     const { publicAddress, privateAddress, linkLocalAddress } = outside
     const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
     await using opened = await startDockerEngine({ allow: [`${privateAddress}/32`, "169.254.0.0/16"], deny: ["198.51.100.0/24"] })
@@ -151,7 +151,7 @@ describe("a hostile run on the network", () => {
     assert.equal(await closed.output(probe(targets), {}), "")
   })
 
-  test("reaches what the setting of its person's group says, on the same installation as others", async () => {
+  test("reaches the addresses that its owner's group setting allows", async () => {
     const { publicAddress, privateAddress, linkLocalAddress } = outside
     const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
     await using open = await startDockerEngine({
@@ -181,7 +181,7 @@ describe("a hostile run on the network", () => {
     assert.match(await rig.output(ask([`quayside-${own.key}`]), { key: own.key }), /^Address.*10\.213\./m, "its own name is found this way")
   })
 
-  test("is not reached by another user of the host, nor by other programs of root, only by Quayside", async () => {
+  test("accepts connections from Quayside only, not from other users or programs of the host", async () => {
     assert.equal(await reachesAs(0, bobAt, 8080, "--keep-groups"), true)
     assert.equal(await reachesAs(0, bobAt, 8080), false)
     assert.equal(await reachesAs(65_534, bobAt, 8080), false)
@@ -189,12 +189,12 @@ describe("a hostile run on the network", () => {
     assert.equal(await reachesAs(65_534, bobAt, 8080), false)
   })
 
-  test("is not reached by a neighbour of the host who routes to it", async () => {
+  test("cannot be reached by a neighbour of the host who routes to it", async () => {
     await outside.routeTo((await network("bob")).subnet)
     await assert.rejects(outside.exec("busybox", "wget", "-q", "-T", "3", "-O", "-", `http://${bobAt}:8080/`))
   })
 
-  test("is confined again by the next observation when somebody removed the rules, and `check` tells until then", async () => {
+  test("is confined again by the next observation after somebody removes the rules, and `check` reports it until then", async () => {
     const { chains, bridgePrefix } = kernelNames(rig.instance)
     const iptables = (...words: string[]) => run("iptables", ["--wait", "5", "-t", "mangle", ...words])
     const spoil = [
@@ -213,7 +213,7 @@ describe("a hostile run on the network", () => {
     await iptables("-D", "OUTPUT", "-o", `${bridgePrefix}+`, "-j", "ACCEPT")
   })
 
-  test("does not get the address of a run that is gone when it is somebody else's", async () => {
+  test("does not get the address of another person's ended run", async () => {
     // As few networks as there are people, so that one given away twice shows.
     await using small = await startDockerEngine({ networkPool: "10.214.7.0/24", networkIdleMs: 0 })
     const gone = new Set<number>()
@@ -230,7 +230,7 @@ describe("a hostile run on the network", () => {
     }
   })
 
-  test("does not get the address of a run of the same person that has just ended, so that what still goes there reaches nobody", async () => {
+  test("does not get the address of its owner's run that has just ended", async () => {
     const [gone, taken] = [new Set<string>(), specOf({ image: rig.image, command: serving, user: "dave" })]
     await rig.engine.start(taken, ignore, never)
     for (let n = 0; n < 6; n += 1) {

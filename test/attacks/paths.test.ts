@@ -84,7 +84,7 @@ function wayUp(up: string, to: string): string[] {
 
 const targets = ["bob/secret.txt", "bob", "secrets/gateway-cookie", "quayside.db"]
 
-test("no spelling of a path, in the target or in Destination, leads out of what a person may see of the files", async () => {
+test("no spelling of a path, in the target or in Destination, escapes the files that a person may see", async () => {
   const { filesUrl } = testServer.quayside
   const before = contents()
   const cookieKey = readFileSync(join(testServer.dataDir, "secrets", "gateway-cookie"), "latin1").trim()
@@ -143,7 +143,7 @@ test("no spelling of a path leads from one run to another, to the gateway's own 
     await person?.client.stopRun({ query: { ID: run.ID } })
 })
 
-test("no spelling of a path makes a dataset of somebody else's directory, or of the server's own", async () => {
+test("no spelling of a path creates a dataset on another person's or the server's directory", async () => {
   const before = contents()
   for (const up of ups) {
     for (const path of targets.flatMap((to) => wayUp(up, to))) {

@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => testServer[Symbol.asyncDispose]())
 
-test("a server tells that its firewall rules are missing, and sets them again by itself", async () => {
+test("a server reports missing firewall rules and restores them by itself", async () => {
   const { chains } = kernelNames(instanceOf(testServer))
   const engine = async () =>
     (await (await fetch(`${testServer.quayside.baseUrl}/readyz`)).json()).checks.engine as { ok: boolean; msg: string }

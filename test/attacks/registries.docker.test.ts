@@ -24,7 +24,7 @@ describe("a hostile registry", () => {
 
   const heard = async () => (await Array.fromAsync(rig.engine.logs(bob.key, {}))).map(({ text }) => text)
 
-  test("does not send the engine's daemon to a run for a token, nor for layers", async () => {
+  test("cannot redirect the engine's daemon to a run for a token or for layers", async () => {
     await fetch(`${target}/asked-by-quayside`, { signal: AbortSignal.timeout(5_000) })
     await using registry = await startRegistry({ sendsTo: `${target}/asked-by-the-daemon` })
     for (const image of ["good/realm", "moved/layers"]) {

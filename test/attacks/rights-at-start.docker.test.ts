@@ -59,7 +59,7 @@ async function until(ID: number, State: string): Promise<RunningProject> {
   return run
 }
 
-test("a run that waited for a dataset ends when its grant is withdrawn, and never mounts the directory", async () => {
+test("a run that waits for a dataset ends when its grant is withdrawn, and never mounts the directory", async () => {
   const data = await ann.createData({ body: { Name: "lent" } })
   const grant = await ann.createGrant({ body: { DataID: data.ID, UserName: names.bob, Access: "write" } })
   const holder = await start(ann, await newProject(ann), { Gpus: 1 })
@@ -89,7 +89,7 @@ test("a stranger's copy of a project gets no container with the first owner's da
   assert.equal(await containersOf(names.ann), "")
 })
 
-test("what may be mounted is asked right before it is, whatever was meant when the start began", async () => {
+test("rights to mounts are checked right before mounting, not only when the start begins", async () => {
   await using rig = await startDockerEngine()
   const never = new AbortController().signal
   const directory = await rig.directory("shared")

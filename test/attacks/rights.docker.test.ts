@@ -68,7 +68,7 @@ for (const [what, within, sentence] of lacks) {
   })
 }
 
-test("a server of another user than root does not start, and says so in one sentence", async () => {
+test("a server of a user other than root does not start, and says so in one sentence", async () => {
   const { code, text } = await refused("setpriv", "--reuid", "65534", "--clear-groups")
   assert.equal(code, 1)
   assert.equal(lines(text).length, 1, text)

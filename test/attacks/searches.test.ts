@@ -35,7 +35,7 @@ after(() => server[Symbol.asyncDispose]())
 
 const get = (path: string, as: Person) => sendRequest(server.quayside.baseUrl, "GET", path, { as: as.authorization })
 
-test("a search for many runs of one character keeps nobody waiting, and ends soon", { timeout: 60_000 }, async () => {
+test("a search for many repetitions of one character blocks nobody and ends soon", { timeout: 60_000 }, async () => {
   const started = performance.now()
   let isOver = false
   const searching = get(search, ann).finally(() => {
@@ -55,7 +55,7 @@ test("a search for many runs of one character keeps nobody waiting, and ends soo
   assert.ok(took < 1_500, `it took ${took} ms`)
 })
 
-test("words of a search that are longer together than they may be are refused", async () => {
+test("search words beyond the total length limit are refused", async () => {
   const { status, body } = await get(`/images?q=${encodeURIComponent(character.repeat(126))}`, ann)
   assert.deepEqual([status, body.code, body.field], [400, "invalid", "q"])
   assert.equal((await get(`/images?q=${encodeURIComponent(character.repeat(125))}`, ann)).status, 200)
@@ -72,7 +72,7 @@ function multiply(id: number): void {
   db.exec("commit")
 }
 
-test("reads that compare what is computed are few at once for each person", async () => {
+test("concurrent reads by computed fields are limited per person", async () => {
   const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
   const { ID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
   multiply(ID)

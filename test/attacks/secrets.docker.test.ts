@@ -188,7 +188,7 @@ async function enter(id: number, key: string): Promise<void> {
   assert.ok(secrets.every((secret) => secret.length > 8))
 }
 
-test("a password, token, cookie, ticket or key of a whole life is found nowhere but where it was given", async () => {
+test("passwords, tokens, cookies, tickets and keys never appear outside the answers that return them", async () => {
   await using watch = new Watch()
   for (const file of filesBelow(join(directory, "data", "secrets"))) kept.push(readFileSync(file, "utf8").trim())
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
@@ -267,7 +267,7 @@ test("a password, token, cookie, ticket or key of a whole life is found nowhere 
   for (const file of filesBelow(join(directory, "data"))) assertClean(file, readFileSync(file, "latin1"), secrets)
 })
 
-test("the data directory is its owner's alone, and what lies in it is readable by nobody else where it is a secret", () => {
+test("only the owner can enter the data directory and read the secrets in it", () => {
   const data = join(directory, "data")
   assert.equal(statSync(data).mode & 0o777, 0o700)
   assert.equal(statSync(join(data, "secrets")).mode & 0o777, 0o700)

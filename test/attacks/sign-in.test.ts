@@ -38,7 +38,7 @@ function watched(answers: readonly Promise<number>[]) {
   return seen
 }
 
-test("1,100 right passwords of one name at once delay nobody else's sign-in, nor a request of somebody who is signed in", async () => {
+test("1,100 simultaneous right passwords of one name delay no other sign-in or request", async () => {
   await using testServer = await startTestServer()
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl } = testServer.quayside
@@ -57,7 +57,7 @@ test("1,100 right passwords of one name at once delay nobody else's sign-in, nor
   assert.equal(await signIn("127.0.0.1", ann), 200, "the name is not locked")
 })
 
-test("the same right password many times at once from one address is one check, and all are let in", async () => {
+test("simultaneous right passwords of one name and address are checked once, and all sign in", async () => {
   await using testServer = await startTestServer()
   const ann = await testServer.person("ann")
   const body = { UserName: "ann", Password: ann.password }
@@ -67,7 +67,7 @@ test("the same right password many times at once from one address is one check, 
   assert.deepEqual(new Set(statuses), new Set([200]))
 })
 
-test("wrong passwords in Basic, of one name from many addresses, delay nobody else at the API, the gateway and the files address", async () => {
+test("wrong Basic passwords of one name from many addresses delay nobody else at any of the three addresses", async () => {
   await using testServer = await startTestServer()
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl, appsUrl, filesUrl } = testServer.quayside

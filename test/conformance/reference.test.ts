@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import { referencePages } from "./reference.ts"
 
-test("the reference pages are those that the code's tables make", () => {
+test("the reference pages match the code's tables", () => {
   for (const [name, text] of Object.entries(referencePages())) {
     const committed = readFileSync(new URL(`../../docs/reference/${name}`, import.meta.url), "utf8")
     assert.ok(committed === text, `docs/reference/${name} is not current: run script/reference`)

@@ -282,7 +282,7 @@ const readme: readonly Entry[] = [
     "Rights are judged when the run is asked for",
     "what a queued run needs and may use no more ends it at once, and what it may still use is planned anew when it leaves the queue",
     "what may be used no more when the image has come ends the start, and what may only be read is mounted so",
-    "a run that waited for a dataset ends when its grant is withdrawn, and never mounts the directory",
+    "a run that waits for a dataset ends when its grant is withdrawn, and never mounts the directory",
   ],
   ["Trust ends when somebody", "the publication of a project or an image ends the trust in it before its code can be had"],
   ["The program starts in the image's working directory", later("images as their makers meant them")],
@@ -394,7 +394,7 @@ const beyond: readonly Entry[] = [
   [
     "The right password from",
     "from a crowd do not stand before the right one of somebody who has not failed",
-    "the same right password many times at once from one address is one check, and all are let in",
+    "simultaneous right passwords of one name and address are checked once, and all sign in",
   ],
   [
     "`X-Forwarded-For` counts",
@@ -509,13 +509,13 @@ const beyond: readonly Entry[] = [
     "a condition about a directory that one may only pass through is judged as if it did not exist",
     "a missing parent returns 409 where the caller may write and 404 elsewhere",
   ],
-  ["One table in code", settingSources, help, "the reference pages are those that the code's tables make"],
+  ["One table in code", settingSources, help, "the reference pages match the code's tables"],
   [
     "Names that scripts count on",
     settingNames,
     "an image whose registry is not allowed is refused when it is written, and when it is started",
     "only well-known registries are allowed by default, and the refusal says how to add one",
-    "a profile of the administrator's own counts instead",
+    "the administrator's own profile replaces the default",
     "an invalid or permissive profile is rejected with an explanation",
     "with a range of ports a browser reaches each run at a port of its own",
     wrongSetting,

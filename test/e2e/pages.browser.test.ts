@@ -19,7 +19,7 @@ async function projectIn(server: ServerProcess, ProjectName: string): Promise<vo
   await admin.createProject({ body: { ProjectName, Type: "jupyternotebook", ImageID: image.ID } })
 }
 
-test("every page fits into a narrow window, whatever names people give", { timeout: 120_000 }, async () => {
+test("every page fits into a narrow window with long names", { timeout: 120_000 }, async () => {
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
   await projectIn(server, "a_name_without_a_space_".repeat(8))
   await using browser = await openBrowser()
@@ -37,7 +37,7 @@ test("every page fits into a narrow window, whatever names people give", { timeo
   }
 })
 
-test("the home page goes on by itself after the server was away", { timeout: 120_000 }, async () => {
+test("the home page reconnects by itself after the server restarts", { timeout: 120_000 }, async () => {
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
   await projectIn(server, "before")
   await using browser = await openBrowser()

@@ -68,7 +68,7 @@ suite("each type of project with a program of its kind, from the start to a page
     })
   }
 
-  test("novnc: what is typed in the desktop's terminal is carried out", async () => {
+  test("novnc: the desktop's terminal runs typed commands", async () => {
     await opened("novnc", "novnc", async (page, typed) => {
       await page.locator("html.noVNC_connected").waitFor({ ...patience, state: "attached" })
       await page.locator("#noVNC_container canvas").click()
@@ -77,7 +77,7 @@ suite("each type of project with a program of its kind, from the start to a page
     })
   })
 
-  test("vscode: what is typed in its terminal is carried out", async () => {
+  test("vscode: its terminal runs typed commands", async () => {
     await opened("vscode", "vscode", async (page, typed) => {
       await page.locator(".monaco-workbench .monaco-list-row", { hasText: "note.txt" }).waitFor(patience)
       await page.keyboard.press("Control+Backquote")

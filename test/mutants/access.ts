@@ -27,7 +27,7 @@ export const access = [
     ["test/access/matrix.test.ts"],
     [
       [
-        "who may not start a project learns what its start would be",
+        "a preview is answered without the right to start the project",
         'toStartRequest(context, "project:preview")',
         'toStartRequest(context, "project:copy" as never)',
       ],
@@ -44,7 +44,7 @@ export const access = [
       ["userinfo wins over what was signed", "...claims }", "}"],
       ["a sign-in has no end", "if (!used.once(", "if (false && !used.once("],
       [
-        "a fault of the provider is taken for a refusal",
+        "an error of the provider counts as a refusal",
         "if (answered !== undefined) return answered >= 500",
         "if (answered !== undefined) return false",
       ],
@@ -56,7 +56,7 @@ export const access = [
     [
       ["a sign-in ends wherever a link says", "url?.origin === new URL(baseUrl).origin && ", "url !== undefined && "],
       [
-        "whatever state a callback brings is taken",
+        "a callback is accepted with any state",
         "if (!isSame(new URLSearchParams(query)",
         "if (false && !isSame(new URLSearchParams(query)",
       ],
@@ -92,12 +92,8 @@ export const access = [
     ["src/access/identity.test.ts"],
     [
       ["a password is hashed whenever its person is read again", "if (known && !this.#isBlockedGuess(known, address)) return known\n", ""],
-      [
-        "a right guess tells itself by what is remembered",
-        "return cached && !this.#isBlockedGuess(cached.caller, address) ?",
-        "return cached ?",
-      ],
-      ["a right guess tells itself by what is read again", "if (known && !this.#isBlockedGuess(known, address))", "if (known)"],
+      ["the cache reveals a right guess", "return cached && !this.#isBlockedGuess(cached.caller, address) ?", "return cached ?"],
+      ["a repeated read reveals a right guess", "if (known && !this.#isBlockedGuess(known, address))", "if (known)"],
     ],
   ),
   ...faults(

@@ -26,7 +26,7 @@ export const api = [
     ["test/attacks/searches.test.ts"],
     [
       [
-        "one person reads by what is computed as often at once as they like",
+        "one person's concurrent reads by computed fields are unlimited",
         "computed.length === 0 ? search() : scan(search)",
         "computed.length === 0 ? search() : search()",
       ],
@@ -188,7 +188,7 @@ export const api = [
       ["an unknown path is logged at any length", ".slice(0, pathMax)", ""],
       ["tokens in paths are logged", '.replaceAll(/(q[sf]_)[\\w.-]+|[\\w-]{40,}/g, "$1…")', ""],
       ["tokens in paths are logged when a character of them is encoded", "String.fromCharCode(Number.parseInt(code, 16))", "_"],
-      ["who went away is told as answered", "response.headersSent ? response.statusCode : 0", "response.statusCode"],
+      ["a caller who disconnected is logged as answered", "response.headersSent ? response.statusCode : 0", "response.statusCode"],
     ],
   ),
   ...faults("src/api/routes.ts", http, [
@@ -201,13 +201,13 @@ export const api = [
   ]),
   ...faults("src/api/http/listener.ts", stop, [
     [
-      "a stop tells nobody who waits",
+      "a stop does not notify waiting requests",
       "setTimeout(() => this.#ending.abort(stopping()), abortAfterMs)",
       "setTimeout(() => {}, abortAfterMs)",
     ],
     ["new requests are taken while the service stops", "if (!this.#servers.isClosing) return true", "if (response) return true"],
   ]),
   ...faults("src/http/connections/pending-requests.ts", stop, [
-    ["a stop cuts off what is under way", "if (this.#size === 0) return\n", "if (this.#size >= 0) return\n"],
+    ["a stop aborts active requests", "if (this.#size === 0) return\n", "if (this.#size >= 0) return\n"],
   ]),
 ]

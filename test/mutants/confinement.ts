@@ -54,7 +54,7 @@ export const confinement = [
     [["one container that hangs in the daemon hides all", 'if (State === "created") return notStarted\n', ""]],
   ),
   ...faults("src/engine/docker/firewall/firewall-rules.ts", kinds, [
-    ["whoever begins is taken for one who answers", "--ctstate RELATED,ESTABLISHED", "--ctstate NEW,RELATED,ESTABLISHED"],
+    ["a new connection is treated as a reply", "--ctstate RELATED,ESTABLISHED", "--ctstate NEW,RELATED,ESTABLISHED"],
     ["every user of the host reaches runs, but not Quayside's", "-m owner --uid-owner", "-m owner ! --uid-owner"],
   ]),
   ...faults("src/engine/docker/firewall/firewall-chains.ts", kinds, [
@@ -73,11 +73,11 @@ export const confinement = [
     ],
   ]),
   ...faults("src/gateway/upstream/connection.ts", stale, [
-    ["whoever has a run's address now is taken for the run", "if (address.isCurrent?.() === false)", "if (false)"],
+    ["the current owner of a run's address is treated as the run", "if (address.isCurrent?.() === false)", "if (false)"],
   ]),
   ...faults("src/engine/docker/host/nvidia-gpus.ts", secrets, [["a tool gets the server's environment", "env: childEnvironment, ", ""]]),
   ...faults("src/api/http/access-log.ts", secrets, [
-    ["what stands in a request's query is logged", " : plainPath(requestContext.path)", " + request.url : plainPath(requestContext.path)"],
+    ["the query of a request is logged", " : plainPath(requestContext.path)", " + request.url : plainPath(requestContext.path)"],
   ]),
   ...faults("src/main/secrets.ts", secrets, [
     [
@@ -94,7 +94,7 @@ export const confinement = [
     ["runs have swap", "MemorySwap: memory,", ""],
     ["runs have as much memory as there is", "Memory: memory,\n    MemorySwap: memory,", ""],
     [
-      "what a run prints fills the disk",
+      "a run's output fills the disk",
       `LogConfig: { Type: "json-file", Config: { "max-size": \`\${logFileMiB.value}m\`, "max-file": String(logFiles.value) } },`,
       "",
     ],
@@ -103,7 +103,7 @@ export const confinement = [
     ["any call of the kernel is open to runs", `\`seccomp=\${seccomp}\``, '"seccomp=unconfined"'],
   ]),
   ...faults("src/engine/docker/containers/container-options.ts", calls, [
-    ["runs may make what calls the engine lets them", `, \`seccomp=\${seccomp}\`]`, "]"],
+    ["runs may make every call that the engine allows", `, \`seccomp=\${seccomp}\`]`, "]"],
   ]),
   ...faults(
     "src/engine/docker/firewall/firewall-rules.ts",
@@ -112,7 +112,7 @@ export const confinement = [
   ),
   ...faults("src/engine/docker/containers/container-options.ts", limits, [
     ["runs have as many processes as they like", "PidsLimit: processes.value,", ""],
-    ["what the kernel tells of the host is shown to runs", "Init: true,", "Init: true, MaskedPaths: [], ReadonlyPaths: [],"],
+    ["runs can read the host's kernel information", "Init: true,", "Init: true, MaskedPaths: [], ReadonlyPaths: [],"],
   ]),
   ...faults("src/engine/docker/containers/remove-container.ts", limits, [["volumes that an image declares stay", "v: true", "v: false"]]),
   ...faults("src/engine/docker/firewall/firewall-rules.ts", neighbours, [
@@ -121,10 +121,10 @@ export const confinement = [
   ]),
   ...faults("src/engine/docker/firewall/firewall-rules.ts", network, [
     ["private addresses are reached", "...privateNetworks.map((", "...privateNetworks.slice(0, 0).map(("],
-    ["what the administrator closed is open", "[linkLocal, pool, ...deny]", "[linkLocal, pool]"],
-    ["what the administrator opened is closed", "const open = [...allow, ", "const open = ["],
+    ["an address that the administrator closed is open", "[linkLocal, pool, ...deny]", "[linkLocal, pool]"],
+    ["an address that the administrator opened is closed", "const open = [...allow, ", "const open = ["],
     ["an internet that is off is open", "...(policy.internet ? [] : [", "...(policy ? [] : ["],
-    ["what the host passes on to others is reached", "--ctstate DNAT -j DROP", "--ctstate DNAT -j RETURN"],
+    ["runs reach the ports that the host forwards", "--ctstate DNAT -j DROP", "--ctstate DNAT -j RETURN"],
   ]),
   ...faults(
     "src/engine/docker/firewall/firewall-rules.ts",
@@ -141,7 +141,7 @@ export const confinement = [
     "src/engine/docker/network/user-networks.ts",
     ["src/engine/docker/network/user-networks.docker.test.ts"],
     [
-      ["a network's range is somebody else's at once", "this.#cooling.set(network.number, this.#clock.now() + subnetCooldownMs)", ""],
+      ["a network's range is reused at once", "this.#cooling.set(network.number, this.#clock.now() + subnetCooldownMs)", ""],
       ["everybody is on one network", "each.user === user && each.group", "each.group"],
       [
         "what was unused for long is never given away again",

@@ -7,15 +7,15 @@ const told = ["test/access/events.test.ts"]
 /** Who is told what happens, and over what. */
 export const events = [
   ...faults("src/api/events/feed-policy.ts", told, [
-    ["who loses sight of a thing is not told", 'to || (was && isAllowed(caller, was, "read")) ? "gone"', 'to ? "gone"'],
+    ["losing access to an object sends no event", 'to || (was && isAllowed(caller, was, "read")) ? "gone"', 'to ? "gone"'],
     [
-      "what is hidden now is told to whoever saw it before",
+      "people who lost access still receive events",
       'if (now && isAllowed(caller, now, "read"))',
       'if (now && may(caller, was ?? now, "read"))',
     ],
     ["a project's owner is told why a run ended", 'if (isAllowed(caller, run, "details")) return "whole"', 'if (run) return "whole"'],
     ["a project's owner is told how far a run is", 'row.event === "run.progress" || ', ""],
-    ["what a grant changes is told to everybody", 'if (to && !to.includes(caller.userId)) return "none"', ""],
+    ["everybody receives the events of a grant", 'if (to && !to.includes(caller.userId)) return "none"', ""],
     ["a grantee is told what others of the same groups are", "if (userId !== undefined) yield userId", ""],
     ["an owner is told what others of the same groups are", "if (resource?.ownerId !== undefined) yield resource.ownerId", ""],
     ["members of a group are told what others are", '[...groupIds].sort().join(" ") + scopes.join()', "scopes.join()"],
@@ -25,9 +25,9 @@ export const events = [
     "src/events/feed.ts",
     ["src/events/feed.test.ts"],
     [
-      ["who takes nothing of what it missed stays", "if (late.aborted) stream.evict()", ""],
+      ["a reader who does not read its replay stays connected", "if (late.aborted) stream.evict()", ""],
       [
-        "who takes nothing of what it missed holds up others",
+        "a reader who does not read its replay blocks others",
         "      await this.#replaySlots.run(() => this.#replay(subscription, stream))\n",
         "      await this.#replaySlots.run(async () => {\n        await this.#replay(subscription, stream)\n        await stream.sink.drained(new AbortController().signal)\n      })\n",
       ],
@@ -37,15 +37,15 @@ export const events = [
     "src/events/feed.ts",
     ["test/api/event-replay.test.ts"],
     [
-      ["who comes back misses an event", "isGap ? last : after)", "isGap ? last : after + 1)"],
-      ["who comes back is told an event twice", "isGap ? last : after)", "isGap ? last : after - 1)"],
+      ["a reader who reconnects misses an event", "isGap ? last : after)", "isGap ? last : after + 1)"],
+      ["a reader who reconnects gets an event twice", "isGap ? last : after)", "isGap ? last : after - 1)"],
     ],
   ),
   ...faults(
     "src/api/pages/openid.ts",
     ["test/api/openid.test.ts"],
     [
-      ["who becomes an administrator by the provider is not told", "if (isChanged) await events", "if (!isChanged) await events"],
+      ["becoming an administrator through the provider sends no event", "if (isChanged) await events", "if (!isChanged) await events"],
       [
         "each sign-in by the provider resets streams",
         'else if (account === "linked" || isChanged) {',
@@ -55,7 +55,7 @@ export const events = [
   ),
   ...faults("src/projects/group-members.ts", told, [
     [
-      "who leaves a group keeps its projects",
+      "somebody who leaves a group still sees its projects",
       "await publishMemberVisibility(events, tx,",
       "if (before.length < 0) await publishMemberVisibility(events, tx,",
     ],
@@ -64,7 +64,7 @@ export const events = [
     ["a stream keeps its request and response", '  response.emit("finish")\n', ""],
     ["a stream's end is not counted", '  socket.on("close", over)\n', ""],
     [
-      "who sends more on a stream goes on",
+      "extra bytes on an event stream do not close it",
       '  socket.setTimeout(0)\n  socket.on("data", destroy)',
       '  socket.setTimeout(0)\n  socket.on("data", nothing)',
     ],

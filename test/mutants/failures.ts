@@ -7,7 +7,7 @@ export const failures = [
     ["test/api/full-disk.test.ts"],
     [
       [
-        "a full disk of the database is told as a fault of the program",
+        "a full disk of the database is reported as an internal error",
         'return new Failure("storage_full", "The disk that holds the database is full", { cause: error })',
         "return error",
       ],
@@ -17,7 +17,7 @@ export const failures = [
     "src/files/storage/ledger.ts",
     ["src/files/storage/storage.test.ts"],
     [
-      ["what people upload is not held to their limit", "if (quota.maxBytes !== null && used + bytes > quota.maxBytes)", "if (false)"],
+      ["uploads are not limited", "if (quota.maxBytes !== null && used + bytes > quota.maxBytes)", "if (false)"],
       ["uploads at the same time are not counted together", "entry.written + entry.reserved)", "entry.written)"],
       ["a body without a length is not counted", "this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)", ""],
       ["several saves of a file at a time take no room", "|| replacing.has(id)", ""],
@@ -28,8 +28,8 @@ export const failures = [
     "src/files/storage/scan.ts",
     ["src/files/storage/storage.test.ts"],
     [
-      ["what is somebody else's counts for whom it lies with", 'if (mark?.kind !== "excluded") yield*', "yield*"],
-      ["what lies deep is not counted", "yield* deep.steps()", ""],
+      ["files of other people count for the directory's owner", 'if (mark?.kind !== "excluded") yield*', "yield*"],
+      ["deeply nested files are not counted", "yield* deep.steps()", ""],
       ["datasets in a home are no areas of their own", 'if (mark?.kind === "subArea") next.area =', "const unused ="],
     ],
   ),
@@ -43,7 +43,7 @@ export const failures = [
     ["src/runs/storage/storage-enforcer.test.ts"],
     [
       ["a guest's run ends for what the owner's stores", " && areaAround(source, boundaries) === area", ""],
-      ["nobody's runs are ended for what they store", "if (!found || found.bytes < toleratedBytes) return", "return"],
+      ["no run is ended for its storage", "if (!found || found.bytes < toleratedBytes) return", "return"],
       ["a nearly full disk ends nobody's run", "if (!room.isLow) return\n    const stored", "return\n    const stored"],
       [
         "a run that grew little is ended for the one that grew most",
@@ -100,11 +100,11 @@ export const failures = [
       ["half of what was refused is stored", "    ftruncateSync(fd, size)\n", ""],
       ["a log that could not be written takes room", "ignoreErrors(() => unlinkSync(", "ignoreErrors(() => void ("],
       [
-        "what was done on a full disk is told to have failed",
+        "a change that succeeded on a full disk is reported as failed",
         'if (fileFailure(error)?.code !== "storage_full") throw error',
         "throw error",
       ],
-      ["what a full disk kept from the log never comes there", "this.#isBehind = true", ""],
+      ["log lines delayed by a full disk are lost", "this.#isBehind = true", ""],
     ],
   ),
   ...faults(
@@ -149,8 +149,8 @@ export const failures = [
     "src/engine/docker/docker-engine.ts",
     ["src/engine/docker/recovery.docker.test.ts"],
     [
-      ["what a killed start left mounted stays so", "await this.#releaseLeftovers(left, runs)", ""],
-      ["what a start may go on with is taken away from it", "if (pending.has(key)) continue\n", ""],
+      ["mounts of a killed start remain", "await this.#releaseLeftovers(left, runs)", ""],
+      ["recovery removes mounts that a start still needs", "if (pending.has(key)) continue\n", ""],
     ],
   ),
   ...faults(

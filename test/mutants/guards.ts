@@ -75,14 +75,14 @@ export const guards = [
     "src/files/access/open-requests.ts",
     ["test/access/open-files.test.ts"],
     [
-      ["who reads or writes a file goes on without a proof", "await request.revalidate()\n", ""],
-      ["who reads or writes a file goes on without the right to", "await request.assertVisible()\n", ""],
+      ["a download or upload continues after the credentials end", "await request.revalidate()\n", ""],
+      ["a download or upload continues after the right ends", "await request.assertVisible()\n", ""],
     ],
   ),
   ...faults("src/gateway/forms/path-form.ts", gateway, [
     ["a page from elsewhere asks at a run's path", "  checkPlace(context, gatewayRequest)\n", ""],
     [
-      "whoever has a proof is at every run",
+      "any credentials open every run",
       "if (await context.connections.canOpen(visitor, target)) return target",
       "if (visitor) return target",
     ],
@@ -108,7 +108,7 @@ export const guards = [
   ]),
   ...faults("src/gateway/sessions/connection-registry.ts", gateway, [
     ["a yes holds for ever", "if (age >= 0 && age < maxAnswerAgeMs) return true", "if (age >= 0 && pair.yesAt > 0) return true"],
-    ["what nobody can tell is a yes for ever", "if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)\n", ""],
+    ["an unknown right counts as granted forever", "if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)\n", ""],
   ]),
   ...faults("src/files/methods/handler.ts", files, [
     ["any Host has files", "      checkHost(incoming, context.allowedHosts)\n", ""],
@@ -127,7 +127,7 @@ export const guards = [
       'if (level === "none") throw hidden()',
       'if (level === "none") throw forbidden("You may not see this")',
     ],
-    ["who may read files writes them", 'if (level !== "write") throw forbidden("You may not write here")', "void level"],
+    ["the right to read files allows writing", 'if (level !== "write") throw forbidden("You may not write here")', "void level"],
     ["a home is deleted", "if (!access.canReplace)\n      throw forbidden(", "if (access === undefined)\n      throw forbidden("],
   ]),
   ...faults("src/files/access/rights-cache.ts", files, [
@@ -165,14 +165,14 @@ export const guards = [
     ["refusals at /open are not counted", "if (run && !allowed) services", "if (run && may) services"],
   ]),
   ...faults("src/gateway/forms/path-form.ts", refusals, [
-    ["who asks for a hidden run is not counted", '  auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })\n', ""],
+    ["requests for a hidden run are not counted", '  auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })\n', ""],
   ]),
   ...faults("src/gateway/refusals.ts", refusals, [
     ["refusals of the gateway are not counted", "if (error instanceof Failure && isAboutRights(error)) audit", "if (error === null) note"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
     ["refusals of the file server are not counted", "      recordRefusal(context, incoming, { asker, error })\n", ""],
-    ["who asks for hidden files is not counted", "if (isHidden || status === 401", "if (status === 401"],
+    ["requests for hidden files are not counted", "if (isHidden || status === 401", "if (status === 401"],
     ["who is refused files is nobody", "  asker.userName = found.userName\n", ""],
   ]),
   ...faults(
@@ -267,7 +267,7 @@ export const guards = [
     ["test/access/files.test.ts"],
     [
       [
-        "who passes through a directory reads it",
+        "passing through a directory allows reading it",
         '=== "traverse") throw forbidden("You may pass',
         '=== "none") throw forbidden("You may pass',
       ],

@@ -19,9 +19,9 @@ export const isolation = [
     "src/engine/docker/mounts/mount-table.ts",
     ["src/engine/docker/mounts/mount-pins.test.ts"],
     [
-      ["a pin of what may only be read can be written", 'readOnly ? ",ro" : ""', 'readOnly ? "" : ""'],
+      ["a read-only pin is writable", 'readOnly ? ",ro" : ""', 'readOnly ? "" : ""'],
       ["set-uid programs and devices work in a pin", "bind,nosuid,nodev,private", "bind,private"],
-      ["what is mounted below a source is pinned as well", "bind,nosuid,nodev,private", "rbind,nosuid,nodev,private"],
+      ["mounts below a source are pinned as well", "bind,nosuid,nodev,private", "rbind,nosuid,nodev,private"],
     ],
   ),
   ...faults(
@@ -29,7 +29,7 @@ export const isolation = [
     ["src/engine/docker/mounts/mount-pins.test.ts"],
     [
       ["others may look into the staging folder", "(mode & 0o077) !== 0", "(mode & 0o000) !== 0"],
-      ["what was pinned stays mounted", "await unmount(this.#shell, binds)", "await unmount(this.#shell, [])"],
+      ["pins stay mounted", "await unmount(this.#shell, binds)", "await unmount(this.#shell, [])"],
     ],
   ),
   ...faults(
@@ -92,7 +92,7 @@ export const isolation = [
     "src/http/connections/pipelining.ts",
     ["test/api/http.test.ts"],
     [
-      ["what is no request is told as the answer to the one before it", "isItsBody || !this.#isBusy", "true"],
+      ["a malformed request is answered as the previous one", "isItsBody || !this.#isBusy", "true"],
       ["a body that is none is told as the answer to the request before it", "?.[0].complete === false", "?.[0].complete === undefined"],
     ],
   ),
@@ -107,7 +107,7 @@ export const isolation = [
     [
       ["a body waits in as many pieces as it was cut into", "if (chunk.length >= long && !holds)", "if (chunk.length > 0)"],
       [
-        "the end of a body overtakes what was gathered",
+        "the end of a body overtakes the buffered part",
         "      this.#handOn()\n      return super.push(null)",
         "      return super.push(null)",
       ],
@@ -171,7 +171,7 @@ export const isolation = [
     ["test/api/hand-over.test.ts"],
     [
       ["a file that is handed over has another name in somebody's home", "await tree.breakHardLinks(to)", "undefined"],
-      ["what cannot be severed is handed over", "await tree.breakHardLinks(dataset.accessInfo)", ""],
+      ["a file whose hard links cannot be severed is transferred", "await tree.breakHardLinks(dataset.accessInfo)", ""],
       ["a dataset is handed over while a run can write to it", "if (run)\n", "if (run === null)\n"],
     ],
   ),
@@ -179,7 +179,7 @@ export const isolation = [
     "src/files/methods/copy-move.ts",
     ["src/files/methods/move.test.ts"],
     [
-      ["what others' runs hold of it is moved along", "if (!together || !tryRename(transfer))", "if (!tryRename(transfer))"],
+      ["a move keeps the files that other people's runs have open", "if (!together || !tryRename(transfer))", "if (!tryRename(transfer))"],
       ["a move drops links", "preserveLinksAndTimes: isMove,", ""],
     ],
   ),
@@ -261,16 +261,12 @@ export const isolation = [
     [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
   ),
   ...faults("src/projects/plan/home-mount.ts", home, [
-    ["what anybody wrote runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
+    ["anybody's code runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
     ["a stranger's image holds somebody's home", '?? refusalBecauseOf(reads, starter, "image", image)', "?? undefined"],
     ["nobody is told why their home is not there", "if (refusal === undefined || project", "if (refusal !== undefined || project"],
   ]),
   ...faults("src/projects/trust.ts", home, [
-    [
-      "what was trusted stays so, whoever changes it",
-      "return { writtenBy: caller.userId, isTrusted: false }",
-      "return { writtenBy: caller.userId }",
-    ],
+    ["trust survives any change", "return { writtenBy: caller.userId, isTrusted: false }", "return { writtenBy: caller.userId }"],
     [
       "a change by an administrator vouches for earlier ones by others",
       "return { writtenBy: isTainted ? before : caller.userId }",
@@ -281,7 +277,7 @@ export const isolation = [
     "src/projects/trust.ts",
     ["test/api/trust.test.ts"],
     [
-      ["what was trusted stays so when it is published", "return caller.isAdmin ? {} : { isTrusted: false }", "return {}"],
+      ["trust survives publication", "return caller.isAdmin ? {} : { isTrusted: false }", "return {}"],
       ["a trusted project stays so when its image changes", "  if (requester.caller.isAdmin) return\n", "  if (imageId > 0) return\n"],
       [
         "nobody is told that a trust has ended",
@@ -293,13 +289,7 @@ export const isolation = [
   ...faults(
     "src/projects/code/release.ts",
     ["test/api/trust.test.ts"],
-    [
-      [
-        "what was trusted stays so when new code is released",
-        "const ends = stored.isTrusted && !requester.caller.isAdmin",
-        "const ends = false",
-      ],
-    ],
+    [["trust survives a release of new code", "const ends = stored.isTrusted && !requester.caller.isAdmin", "const ends = false"]],
   ),
   ...faults("src/api/handlers/resources/projects.ts", home, [["whoever adds a mount is not noted", "linksChanged ||", ""]]),
   ...faults(

@@ -32,7 +32,7 @@ export const origins = [
     ["an earlier run's answer is taken for this one's", "key.slice(0, 16)", "key.slice(0, 0)"],
   ]),
   ...faults("src/gateway/forms/enter.ts", chromium, [
-    ["what another project stored at a port stays", "isHandedOver ? clearsOrigin : {}", "isHandedOver ? {} : {}"],
+    ["browser data of another project stays at a port", "isHandedOver ? clearsOrigin : {}", "isHandedOver ? {} : {}"],
   ]),
   ...faults(
     "src/gateway/forms/path-form.ts",
@@ -63,7 +63,7 @@ export const origins = [
       "candidates.add(userId).add((await homeOwner(reads, accessInfo)) ?? userId)",
       "candidates.delete(userId)",
     ],
-    ["whoever may write by a grant does not count", 'access === "write"', 'access === "read"'],
+    ["people with a write grant do not count", 'access === "write"', 'access === "read"'],
   ]),
   ...faults(
     "src/api/metrics.ts",

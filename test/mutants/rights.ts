@@ -11,12 +11,12 @@ const grants = ["test/api/grants.test.ts"]
 /** Every rule of who somebody is and what they may do, taken out one at a time. */
 export const rights = [
   ...faults("src/projects/grants.ts", grants, [
-    ["a grant tells whether somebody has a name", "user.deletedAt === null && isKnown)", "user.deletedAt === null)"],
+    ["a grant reveals whether a user name exists", "user.deletedAt === null && isKnown)", "user.deletedAt === null)"],
   ]),
   ...faults("src/access/policy/policy.ts", policy, [
-    ["what is deleted is found", "  if (resource.deleted && !right.deleted) return false\n", ""],
-    ["what is published is its owner's alone", "if (resource.published || ", "if ("],
-    ["what is a group's is everybody's", "(resource.groupId && actor.groupIds.includes(resource.groupId))", "resource.groupId"],
+    ["a deleted object is found", "  if (resource.deleted && !right.deleted) return false\n", ""],
+    ["a published object is visible to its owner only", "if (resource.published || ", "if ("],
+    ["a group's objects are visible to everybody", "(resource.groupId && actor.groupIds.includes(resource.groupId))", "resource.groupId"],
     ["a grant to one person is everybody's", "return grant.userId === actor.userId", "return true"],
     [
       "a grant to one group is every group's",
@@ -37,22 +37,22 @@ export const rights = [
   ]),
   ...faults("src/access/policy/rights.ts", policy, [
     [
-      "who may only read uses an image",
+      "the right to read allows using an image",
       'use: write("owner", "write", "use", "administrator"),',
       'use: write("owner", "write", "use", "read", "administrator"),',
     ],
     [
-      "who may only read starts a project",
+      "the right to read allows starting a project",
       'start: write("owner", "write", "use", "administrator"),',
       'start: write("owner", "write", "use", "read", "administrator"),',
     ],
     [
-      "who may use a dataset writes its files",
+      "the right to use a dataset allows writing its files",
       'writeFiles: write("owner", "write", "administrator"),',
       'writeFiles: write("owner", "write", "use", "administrator"),',
     ],
     [
-      "who may write a dataset's files changes the dataset",
+      "the right to write a dataset's files allows changing the dataset",
       '    ...shared,\n    change: write("owner", "administrator"),',
       "    ...shared,",
     ],
@@ -64,7 +64,7 @@ export const rights = [
     ],
     ["a token that reads opens runs", 'open: write("owner", "write", "use"),', 'open: read("owner", "write", "use"),'],
     [
-      "who may use a run stops it",
+      "the right to use a run allows stopping it",
       'stop: write("owner", "write", "administrator"),',
       'stop: write("owner", "write", "use", "administrator"),',
     ],
@@ -75,14 +75,18 @@ export const rights = [
     ],
     ["a run is repeated by others", 'repeat: write("owner"),', 'repeat: write("owner", "write"),'],
     ["everybody reads the audit", 'audit: { list: read("administrator") },', 'audit: { list: read("anyone") },'],
-    ["who changes a thing publishes it", 'publish: write("owner", "administrator"),', 'publish: write("owner", "write", "administrator"),'],
     [
-      "who changes a thing deletes it",
+      "the right to change an object allows publishing it",
+      'publish: write("owner", "administrator"),',
+      'publish: write("owner", "write", "administrator"),',
+    ],
+    [
+      "the right to change an object allows deleting it",
       '  delete: write("owner", "administrator"),\n  restore',
       '  delete: write("owner", "write", "administrator"),\n  restore',
     ],
     [
-      "who changes a thing grants it",
+      "the right to change an object allows granting it",
       '  grant: write("owner", "administrator"),\n  transferOwnership',
       '  grant: write("owner", "write", "administrator"),\n  transferOwnership',
     ],
@@ -96,9 +100,9 @@ export const rights = [
     ],
   ]),
   ...faults("src/store/repositories/grants.ts", grants, [
-    ["what is given to a group is nobody's", "user_id: userId, groups: groupIds, now", "user_id: userId, groups: [], now"],
+    ["grants to a group have no effect", "user_id: userId, groups: groupIds, now", "user_id: userId, groups: [], now"],
     [
-      "whoever had a grant is not told that its time is over",
+      "the expiry of a grant sends no event",
       "return (await session.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined",
       "return false",
     ],
@@ -118,7 +122,7 @@ export const rights = [
     ["a right password is right for ever", "right.until <= this.#context.clock.now()) return", "right.until < 0) return"],
   ]),
   ...faults("src/access/credentials/caller-cache.ts", identity, [
-    ["what is remembered outlives its end", "this.#callers.deleteWhere((cached) => userIds.has(cached.caller.userId))", "void userIds"],
+    ["cached credentials outlive their end", "this.#callers.deleteWhere((cached) => userIds.has(cached.caller.userId))", "void userIds"],
   ]),
   ...faults("src/access/credentials/load-caller.ts", identity, [
     ["a disabled person signs in", "!user || !isActiveUser(user) || !pass", "!user || !pass"],
@@ -138,7 +142,7 @@ export const rights = [
         "if (before <= this.#invalidations) this",
       ],
       [
-        "who is remembered is never read again",
+        "a cached person is never read again",
         "cached !== undefined && cached.validUntil > this.#clock.now() ? cached",
         "cached !== undefined ? cached",
       ],
@@ -146,7 +150,7 @@ export const rights = [
   ),
   ...faults("src/access/credentials/sessions.ts", identity, [
     ["the session that the browser came with goes on", "if (previous !== undefined) await end(tx, previous)\n", ""],
-    ["who was disabled meanwhile gets a session", "if (!(await loadCaller(", "if (false && !(await loadCaller("],
+    ["a person disabled meanwhile gets a session", "if (!(await loadCaller(", "if (false && !(await loadCaller("],
     [
       "a session that was ended is remembered",
       "    await tx.sessions.delete(row.hash)\n    invalidateAfterCommit(tx, row.userId)",
@@ -171,7 +175,7 @@ export const rights = [
       "    async delete(tx, caller, id) {\n      assertCanWrite(caller)",
       "    async delete(tx, caller, id) {",
     ],
-    ["who was disabled meanwhile gets a token", "if (!own) throw new Failure", "if (own === null) throw new Failure"],
+    ["a person disabled meanwhile gets a token", "if (!own) throw new Failure", "if (own === null) throw new Failure"],
   ]),
   ...faults("src/access/accounts/accounts.ts", identity, [
     ["nobody is left to administer", "if (losesAdministrator) await assertOtherAdministrator(tx, before)\n", ""],
@@ -213,7 +217,7 @@ export const rights = [
     ["a home whose name begins alike is one's own", "isAdmin || isBeneath(path, home)", "isAdmin || path.startsWith(home)"],
     ["a dataset's own directory is moved away", "if (datasets.some((dataset) => dataset.path === path)) return false\n", ""],
     [
-      "whoever may read a dataset writes into it",
+      "the right to read a dataset allows writing into it",
       'can(caller, "data:writeFiles", resource) === "yes") return "rw"',
       'can(caller, "data:readFiles", resource) === "yes") return "rw"',
     ],

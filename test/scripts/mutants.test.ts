@@ -22,7 +22,7 @@ test("a fault that blocks its tests for ever is caught at the deadline, and leav
   }
 })
 
-test("whoever ends the script ends what it started, and finds nothing left", async () => {
+test("ending the script ends its processes and leaves nothing behind", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
   try {
     const isThere = () => processes(({ cwd, words }) => cwd.startsWith(folder) && words.startsWith("sleep")).length > 0

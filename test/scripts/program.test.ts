@@ -46,7 +46,7 @@ function run(file: string, ...words: string[]): Promise<{ code: number; stdout: 
   })
 }
 
-test("the program hands its words on and keeps the exit code", async () => {
+test("the program passes its arguments on and returns the exit code", async () => {
   await using there = await checkout()
   assert.deepEqual(await run(process.execPath, there.program, "exit", "3"), { code: 3, stdout: 'started ["exit","3"]\n', stderr: "" })
 })
@@ -65,14 +65,14 @@ test("the program says that the package node has no program in it", async () => 
   assert.match(stderr, /needs Node 99.*npm rebuild node/)
 })
 
-test("the program does not start itself for ever with a package node that is too old", async () => {
+test("the program does not restart itself in a loop when the package node is too old", async () => {
   await using there = await checkout({ major: 99 })
   const { code, stderr } = await run(process.execPath, there.program, "serve")
   assert.equal(code, 1)
   assert.match(stderr, /needs Node 99, and this is/)
 })
 
-test("an older Node hands signals on to the one that it started, and gives its exit code back", async (t) => {
+test("an older Node forwards signals to the Node that it started, and returns its exit code", async (t) => {
   const older = await olderNode()
   if (older === undefined) return t.skip("every node on PATH is new enough to run Quayside itself")
   await using there = await checkout()

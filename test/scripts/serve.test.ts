@@ -75,7 +75,7 @@ async function stoppedAt(step: string) {
   return last
 }
 
-test("a server that is told to end before it is ready ends without a word, with exit code 0 and nothing left, and starts the next time", async () => {
+test("a server that gets SIGTERM before it is ready exits silently with code 0, and starts the next time", async () => {
   for (const step of ["", "quayside.db", "files"]) {
     const { env = {}, ...end } = (await stoppedAt(step)) ?? {}
     assert.deepEqual(end, { code: 0, text: "" }, step)
@@ -86,7 +86,7 @@ test("a server that is told to end before it is ready ends without a word, with 
   }
 })
 
-test("a daemon elsewhere, which DOCKER_HOST may name, is passed over with a warning", async () => {
+test("a remote daemon in DOCKER_HOST is ignored with a warning", async () => {
   const env = { ...(await settings()), QUAYSIDE_DATA_DIR: join(directory, "elsewhere"), DOCKER_HOST: "tcp://192.0.2.1:2375" }
   const server = started(env)
   while (!server.printed().includes("Quayside is ready")) await once(server.child.stdout, "data")
@@ -96,7 +96,7 @@ test("a daemon elsewhere, which DOCKER_HOST may name, is passed over with a warn
   assert.match(text, /^quayside: DOCKER_HOST is passed over, .*; got tcp:\/\/192\.0\.2\.1:2375$/m)
 })
 
-test("a start is refused in one sentence when the data directory cannot be made or is none", async () => {
+test("a start is refused in one sentence when the data directory cannot be created or is a file", async () => {
   const file = join(directory, "file")
   await writeFile(file, "")
   for (const path of ["/proc/nowhere/data", file, join(file, "below")]) {

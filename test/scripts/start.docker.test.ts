@@ -74,7 +74,7 @@ test("script/start ends with a URL that answers, changes nothing when it runs ag
   assert.ok(third.output.includes(url), "the run went on")
 })
 
-test("script/start keeps the password to itself", async () => {
+test("script/start does not print the password", async () => {
   await using there = await place()
   const { code, output } = await there.run("start")
   assert.equal(code, 0, output)
