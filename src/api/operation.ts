@@ -145,9 +145,9 @@ function sendLarge(
 
 /** Counts the operation against the caller's rates. Reads are free. */
 function consumeRate({ rates }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
-  if (operation === "followEvents") rates.take(userId, "streams")
-  else if (operation === "startRun" || operation === "repeatRun") rates.take(userId, "writes", "starts")
-  else if (method !== "GET") rates.take(userId, "writes")
+  if (operation === "followEvents") rates.consume(userId, "streams")
+  else if (operation === "startRun" || operation === "repeatRun") rates.consume(userId, "writes", "starts")
+  else if (method !== "GET") rates.consume(userId, "writes")
 }
 
 function bodyOptions({ maxBody }: Endpoint, caller: Caller | undefined) {

@@ -62,12 +62,12 @@ export const events = [
   ]),
   ...faults("src/api/http/event-stream.ts", connections, [
     ["a stream keeps its request and response", '  response.emit("finish")\n', ""],
-    ["a stream's end is not counted", '  socket.on("close", over)\n', ""],
+    ["a stream's end is not counted", '  socket.on("close", onDone)\n', ""],
     [
       "extra bytes on an event stream do not close it",
       '  socket.setTimeout(0)\n  socket.on("data", destroy)',
       '  socket.setTimeout(0)\n  socket.on("data", nothing)',
     ],
   ]),
-  ...faults("src/http/connections/pipelining.ts", connections, [["a stream is over twice", "    this.#isKept = true\n", ""]]),
+  ...faults("src/http/connections/pipelining.ts", connections, [["a stream is over twice", "    this.#isDetached = true\n", ""]]),
 ]

@@ -129,7 +129,7 @@ export const failures = [
   ...faults(
     "src/http/requests/drain.ts",
     ["src/files/requests/limits.test.ts"],
-    [["a refusal is lost in the reset of its connection", "socket.destroySoon = () => socket.end(endIfOver)", "void endIfOver"]],
+    [["a refusal is lost in the reset of its connection", "replaceDestroySoon(socket, () => socket.end(endIfOver))", "void endIfOver"]],
   ),
   ...faults(
     "src/http/requests/drain.ts",

@@ -39,7 +39,7 @@ export function takeStream(requestContext: RequestContext): EventSink {
     const lines = headOf(requestContext.requestId).map(([name, value]) => `${name}: ${value}\r\n`)
     requestContext.isStream = true
     socket.write(`HTTP/1.1 200 OK\r\n${lines.join("")}\r\n`, "latin1")
-    take(requestContext)
+    detach(requestContext)
   }
   return new SocketSink(socket)
 }
@@ -48,8 +48,8 @@ export function takeStream(requestContext: RequestContext): EventSink {
  * For the HTTP server the answer has been sent and the connection is over: it lets go of all that
  * it keeps for them.
  */
-function take({ request: { socket }, response }: RequestContext): void {
-  const over = detachConnection(socket)
+function detach({ request: { socket }, response }: RequestContext): void {
+  const onDone = detachConnection(socket)
   // Whoever wants the data gets them in place of the parser.
   socket.on("data", destroy)
   response.emit("finish")
@@ -59,7 +59,7 @@ function take({ request: { socket }, response }: RequestContext): void {
   socket.on("data", destroy)
   socket.on("end", destroy)
   socket.on("error", nothing)
-  socket.on("close", over)
+  socket.on("close", onDone)
   markConnectionInUse(socket)
 }
 

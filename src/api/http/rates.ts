@@ -10,8 +10,8 @@ export interface RateSettings {
   openStreams: number
 }
 
-/** People who are remembered at most; the one who was remembered first is forgotten. */
-const peopleMax = 10_000
+/** Beyond this many people, the buckets of the first one are discarded. */
+const maxPeople = 10_000
 const minuteMs = 60_000
 
 type Kind = "starts" | "writes" | "streams"
@@ -22,19 +22,19 @@ const words: Record<Kind, string> = { starts: "starts of runs", writes: "changes
 /** Token buckets, one of each kind for a person. Nothing runs while nobody asks. */
 export class Rates {
   readonly #clock: Clock
-  readonly #most: Record<Kind, number>
+  readonly #limits: Record<Kind, number>
   readonly #people = new Map<number, Buckets>()
 
   constructor(clock: Clock, { startsPerMinute, writesPerMinute, streamsPerMinute }: RateSettings) {
     this.#clock = clock
-    this.#most = { starts: startsPerMinute, writes: writesPerMinute, streams: streamsPerMinute }
+    this.#limits = { starts: startsPerMinute, writes: writesPerMinute, streams: streamsPerMinute }
   }
 
   /**
    * Counts what somebody is about to do. Throws `Failure` (429), and counts nothing, when one of
    * the kinds is used up.
    */
-  take(userId: number, ...kinds: readonly Kind[]): void {
+  consume(userId: number, ...kinds: readonly Kind[]): void {
     const buckets = this.#of(userId)
     for (const kind of kinds) if (buckets[kind] < 1) throw this.#refusal(kind, buckets[kind])
     for (const kind of kinds) buckets[kind] -= 1
@@ -43,25 +43,25 @@ export class Rates {
   #of(userId: number): Buckets {
     const now = this.#clock.now()
     const known = this.#people.get(userId)
-    if (!known) return this.#remember(userId, { ...this.#most, at: now })
+    if (!known) return this.#remember(userId, { ...this.#limits, at: now })
     const share = Math.max(0, now - known.at) / minuteMs
     known.at = now
     for (const kind of ["starts", "writes", "streams"] as const) {
-      known[kind] = Math.min(this.#most[kind], known[kind] + share * this.#most[kind])
+      known[kind] = Math.min(this.#limits[kind], known[kind] + share * this.#limits[kind])
     }
     return known
   }
 
   #remember(userId: number, buckets: Buckets): Buckets {
     this.#people.set(userId, buckets)
-    if (this.#people.size > peopleMax) this.#people.delete(this.#people.keys().next().value ?? -1)
+    if (this.#people.size > maxPeople) this.#people.delete(this.#people.keys().next().value ?? -1)
     return buckets
   }
 
   #refusal(kind: Kind, left: number): Failure {
-    const most = this.#most[kind]
-    const seconds = Math.max(1, Math.ceil(((1 - left) * minuteMs) / most / 1_000))
-    const msg = `At most ${most.toLocaleString("en")} ${words[kind]} in a minute are allowed for a person; try again in ${seconds} s`
+    const limit = this.#limits[kind]
+    const seconds = Math.max(1, Math.ceil(((1 - left) * minuteMs) / limit / 1_000))
+    const msg = `At most ${limit.toLocaleString("en")} ${words[kind]} in a minute are allowed for a person; try again in ${seconds} s`
     return new Failure("too_many_requests", msg, { headers: { "Retry-After": String(seconds) } })
   }
 }

@@ -43,7 +43,7 @@ async function naming(options = few) {
   }
 }
 
-test("beyond its share an address loses its oldest connection, and beyond the whole the address with most of them does", async () => {
+test("an address loses its oldest connection beyond its own limit, and beyond the total limit if it has most", async () => {
   using server = await naming()
   const crowd = [
     await server.join("127.0.0.2"),
@@ -64,7 +64,7 @@ test("beyond its share an address loses its oldest connection, and beyond the wh
   )
 })
 
-test("a person loses idle connections only to themselves, and with most of all also those in use to others", async () => {
+test("a person over their limit loses idle connections, and the person with most loses used ones to others", async () => {
   using server = await naming()
   const idle = await server.join("127.0.0.1", "ann")
   for (let i = 0; i < 3; i += 1) assert.equal((await server.join("127.0.0.1", "hold ann")).answer, "yes")
@@ -85,7 +85,7 @@ test("a person loses idle connections only to themselves, and with most of all a
   await eventually("bob has his connections", () => others.every(({ socket }) => !socket.destroyed))
 })
 
-test("connections leave descriptors to all else, and somebody who was proved may need two", () => {
+test("connection limits reserve descriptors and count two for each authenticated connection", () => {
   const shares = (descriptors: number) => connectionLimits({ max: 20_000, anonymousPercent: 25, maxReserved: 2_048, descriptors })
   for (const descriptors of [1_024, 20_000, 1_048_576]) {
     const { maxAnonymous, maxAuthenticated } = shares(descriptors)
@@ -116,7 +116,7 @@ server.listen(0, "127.0.0.1", async () => {
   })
 })`
 
-test("a server whose process has no descriptor left neither ends nor spins, and serves again later", async () => {
+test("a server without free descriptors neither exits nor spins, and serves again later", async () => {
   const program = [process.execPath, "--input-type=module", "-e", outOfDescriptors]
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", 'ulimit -n 96 && exec "$0" "$@"', ...program], {
     cwd: import.meta.dirname,

@@ -7,17 +7,16 @@ import { hasPendingRequest } from "./pipelining.ts"
 
 export interface ConnectionLimitOptions {
   /**
-   * Connections that have proved nobody; beyond, the address that has most of them loses its
-   * oldest.
+   * Anonymous connections. Beyond the limit, the address that has most of them loses its oldest.
    */
   maxAnonymous: number
-  /** The same of one address; beyond, it loses its oldest. */
+  /** Anonymous connections of one address. Beyond the limit, it loses its oldest. */
   maxPerAddress: number
-  /** Connections that have proved somebody; beyond, the person who has most of them loses one. */
+  /** Authenticated connections. Beyond the limit, the person who has most of them loses one. */
   maxAuthenticated: number
   /**
-   * The same of one person; beyond, they lose their oldest idle one. Where none is idle the
-   * newcomer is refused.
+   * Connections of one person. Beyond the limit, they lose their oldest idle one; if none is
+   * idle, the new one is refused.
    */
   maxPerPerson: number
   /**
@@ -48,8 +47,8 @@ const reportEveryMs = 60_000
  */
 export class ConnectionLimit {
   readonly options: ConnectionLimitOptions
-  readonly unproved: Budget = new FairBudget()
-  readonly proved: Budget = new FairBudget()
+  readonly anonymous: Budget = new FairBudget()
+  readonly authenticated: Budget = new FairBudget()
   readonly #reported = new Map<"accept" | "close", number>()
 
   constructor(options: ConnectionLimitOptions) {
@@ -70,21 +69,21 @@ export class ConnectionLimit {
     })
   }
 
-  /** Makes room for one more of this key among the unproved. */
+  /** Makes room for one more of this key among the anonymous. */
   makeRoomFor(address: Person, isProxy: boolean): void {
-    const { unproved, options } = this
-    if (!isProxy && unproved.sizeOf(address) >= options.maxPerAddress) this.#close(first(unproved.membersOf(address)))
-    else if (unproved.size >= options.maxAnonymous) this.#close(first(unproved.membersOf(unproved.heaviest ?? address)))
+    const { anonymous, options } = this
+    if (!isProxy && anonymous.sizeOf(address) >= options.maxPerAddress) this.#close(first(anonymous.membersOf(address)))
+    else if (anonymous.size >= options.maxAnonymous) this.#close(first(anonymous.membersOf(anonymous.heaviest ?? address)))
   }
 
   /** Whether there is room, or could be made, for one more connection of the person. */
   hasRoomFor(person: Person): boolean {
-    const { proved, options } = this
-    const own = proved.sizeOf(person)
-    if (own < options.maxPerPerson && proved.size < options.maxAuthenticated) return true
-    const heaviest = proved.heaviest ?? person
-    const isOwnFault = own >= options.maxPerPerson || proved.sizeOf(heaviest) <= own
-    const members = proved.membersOf(isOwnFault ? person : heaviest)
+    const { authenticated, options } = this
+    const own = authenticated.sizeOf(person)
+    if (own < options.maxPerPerson && authenticated.size < options.maxAuthenticated) return true
+    const heaviest = authenticated.heaviest ?? person
+    const isOwnFault = own >= options.maxPerPerson || authenticated.sizeOf(heaviest) <= own
+    const members = authenticated.membersOf(isOwnFault ? person : heaviest)
     const victim = firstIdle(members) ?? (isOwnFault ? undefined : first(members))
     this.#close(victim)
     return victim !== undefined
@@ -107,12 +106,12 @@ export class ConnectionLimit {
 /** One connection, in one of the two budgets until it is closed. */
 class Connection {
   /** Whether something that lasts has it: a stream of events, another protocol. */
-  isHeld = false
+  isInUse = false
   readonly isProxied: boolean
   readonly #limit: ConnectionLimit
   readonly #socket: WatchedSocket
   /** The address that it counts for while it proved nobody and no request is under way. */
-  readonly #home: string
+  readonly #ownAddress: string
   #budget: Budget | undefined
   #key: Person = ""
 
@@ -120,13 +119,13 @@ class Connection {
     this.#limit = limit
     this.#socket = socket
     this.isProxied = "proxy" in from
-    this.#home = "proxy" in from ? `proxy ${from.proxy}` : networkOf(from.address)
-    this.#countFor(this.#home, this.isProxied)
+    this.#ownAddress = "proxy" in from ? `proxy ${from.proxy}` : networkOf(from.address)
+    this.#countFor(this.#ownAddress, this.isProxied)
     this.watchClose()
   }
 
   get isIdle(): boolean {
-    return !this.isHeld && !hasPendingRequest(this.#socket)
+    return !this.isInUse && !hasPendingRequest(this.#socket)
   }
 
   /** Whoever takes all listeners off the socket calls it again. */
@@ -144,16 +143,16 @@ class Connection {
     if (!this.isProxied) return
     this.#countFor(networkOf(this.#limit.options.proxies.clientAddress(request)), false)
     response?.once("close", () => {
-      if (!this.isHeld && !this.#socket.destroyed) this.#countFor(this.#home, true)
+      if (!this.isInUse && !this.#socket.destroyed) this.#countFor(this.#ownAddress, true)
     })
   }
 
-  prove(person: Person): boolean {
-    const { proved } = this.#limit
-    if (this.#budget === proved && this.#key === person) return true
+  assign(person: Person): boolean {
+    const { authenticated } = this.#limit
+    if (this.#budget === authenticated && this.#key === person) return true
     if (this.#socket.destroyed) return true
     if (!this.#limit.hasRoomFor(person)) return false
-    this.#move(proved, person)
+    this.#move(authenticated, person)
     return true
   }
 
@@ -163,11 +162,11 @@ class Connection {
   }
 
   #countFor(address: string, isProxy: boolean): void {
-    const { unproved } = this.#limit
-    if (this.#budget === unproved && this.#key === address) return
+    const { anonymous } = this.#limit
+    if (this.#budget === anonymous && this.#key === address) return
     this.#leave()
     this.#limit.makeRoomFor(address, isProxy)
-    this.#move(unproved, address)
+    this.#move(anonymous, address)
   }
 
   #move(budget: Budget, key: Person): void {
@@ -189,10 +188,10 @@ export function attributeRequest(request: IncomingMessage, response?: ServerResp
 }
 
 /**
- * Has the connection count for the person who was proved on it. False: they have too many in use.
+ * Counts the connection for the person who was authenticated on it. False: they have too many.
  */
 export function assignConnection(socket: Socket, person: Person): boolean {
-  return (socket as WatchedSocket)[entry]?.prove(person) ?? true
+  return (socket as WatchedSocket)[entry]?.assign(person) ?? true
 }
 
 /** The refusal when `assignConnection` returns false. */
@@ -209,7 +208,7 @@ export function tooManyConnections(): Failure {
 export function markConnectionInUse(socket: Socket): void {
   const connection = (socket as WatchedSocket)[entry]
   if (!connection) return
-  connection.isHeld = true
+  connection.isInUse = true
   connection.watchClose()
 }
 

@@ -55,7 +55,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
         handler(request, response, expectation)
       },
       maxWaiting: bounds.http.pipelinedRequests.value,
-      ...(pending === undefined ? {} : { over: () => pending.end() }),
+      ...(pending === undefined ? {} : { onDone: () => pending.end() }),
     }
     return (request, response) => {
       if (admit?.(request, response) === false) return

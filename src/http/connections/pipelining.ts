@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** Where a connection keeps its turns. */
-const turns = Symbol("turns")
-type Connection = Socket & { [turns]?: Turns | undefined }
+/** The property of a socket that holds its queue. */
+const queue = Symbol("request queue")
+type Connection = Socket & { [queue]?: RequestQueue | undefined }
 
 export interface PipeliningOptions {
   handler: RequestListener
@@ -12,8 +12,8 @@ export interface PipeliningOptions {
    * closed.
    */
   maxWaiting: number
-  /** Called once for every request that was taken: it was answered, or its connection ended. */
-  over?: () => void
+  /** Called once for each queued request: it was answered, or its connection ended. */
+  onDone?: () => void
 }
 
 /**
@@ -22,7 +22,7 @@ export interface PipeliningOptions {
  */
 export function queueRequest(request: IncomingMessage, response: ServerResponse, options: PipeliningOptions): void {
   const connection: Connection = request.socket
-  turnsOf(connection).take(request, response, options)
+  queueOf(connection).add(request, response, options)
 }
 
 /**
@@ -31,45 +31,46 @@ export function queueRequest(request: IncomingMessage, response: ServerResponse,
  * that has begun already, the connection ends. Only the first counts.
  */
 export function queueRefusal(connection: Connection, refuse: () => void): void {
-  turnsOf(connection).refuse(refuse)
+  queueOf(connection).refuse(refuse)
 }
 
-function turnsOf(connection: Connection): Turns {
-  connection[turns] ??= new Turns(connection)
-  return connection[turns]
+function queueOf(connection: Connection): RequestQueue {
+  connection[queue] ??= new RequestQueue(connection)
+  return connection[queue]
 }
 
-/** Whether a request of the connection is under way, or waits. */
+/** Whether a request of the connection is being handled or waits. */
 export function hasPendingRequest(connection: Connection): boolean {
-  return connection[turns]?.isBusy ?? false
+  return connection[queue]?.isBusy ?? false
 }
 
 /**
- * Gives the connection to the request under way, whatever becomes of its response; where others
- * wait behind it, it ends. What is returned is to be called once, when the connection ends.
+ * Gives the connection to the request that is being handled, whatever happens to its response. If
+ * other requests wait, the connection ends. The caller calls the returned function once, when the
+ * connection ends.
  */
 export function detachConnection(connection: Connection): () => void {
-  const over = connection[turns]?.keep() ?? (() => {})
-  connection[turns] = undefined
-  return over
+  const onDone = connection[queue]?.detach() ?? (() => {})
+  connection[queue] = undefined
+  return onDone
 }
 
-class Turns {
+class RequestQueue {
   readonly #socket: Socket
   readonly #waiting: [IncomingMessage, ServerResponse, PipeliningOptions][] = []
-  /** Of the request under way. */
-  #over: PipeliningOptions["over"]
-  /** The one under way, or the one before. */
+  /** Of the request that is being handled. */
+  #onDone: PipeliningOptions["onDone"]
+  /** The request that is being handled, or the one before. */
   #last: { request: IncomingMessage; response: ServerResponse } | undefined
   #refuse: (() => void) | undefined
   #isBusy = false
-  #isKept = false
+  #isDetached = false
 
   constructor(socket: Socket) {
     this.#socket = socket
     // Answers that have no connection yet do not hear of its end.
     socket.once("close", () => {
-      for (const [, , { over }] of this.#waiting.splice(0)) over?.()
+      for (const [, , { onDone }] of this.#waiting.splice(0)) onDone?.()
     })
   }
 
@@ -77,13 +78,13 @@ class Turns {
     return this.#isBusy
   }
 
-  keep(): () => void {
-    this.#isKept = true
+  detach(): () => void {
+    this.#isDetached = true
     if (this.#waiting.length > 0) this.#socket.destroy()
-    return this.#over ?? (() => {})
+    return this.#onDone ?? (() => {})
   }
 
-  take(request: IncomingMessage, response: ServerResponse, options: PipeliningOptions): void {
+  add(request: IncomingMessage, response: ServerResponse, options: PipeliningOptions): void {
     if (this.#isBusy) this.#waiting.push([request, response, options])
     else this.#begin(request, response, options)
     if (this.#waiting.length > options.maxWaiting) this.#socket.destroy()
@@ -92,7 +93,7 @@ class Turns {
   refuse(refuse: () => void): void {
     if (this.#refuse) return
     this.#refuse = refuse
-    if (this.#waiting.at(-1)?.[0].complete === false) this.#waiting.pop()?.[2].over?.()
+    if (this.#waiting.at(-1)?.[0].complete === false) this.#waiting.pop()?.[2].onDone?.()
     const isItsBody = this.#last?.request.complete === false
     if (isItsBody && this.#last?.response.headersSent) this.#socket.destroy()
     else if (isItsBody || !this.#isBusy) refuse()
@@ -109,9 +110,9 @@ class Turns {
     else socket.once("end", () => socket.destroy())
   }
 
-  #begin(request: IncomingMessage, response: ServerResponse, { handler, over }: PipeliningOptions): void {
+  #begin(request: IncomingMessage, response: ServerResponse, { handler, onDone }: PipeliningOptions): void {
     this.#isBusy = true
-    this.#over = over
+    this.#onDone = onDone
     this.#last = { request, response }
     response.on("close", this.#next)
     handler(request, response)
@@ -119,9 +120,9 @@ class Turns {
 
   /** One for all responses of the connection: each closes once. */
   readonly #next = (): void => {
-    if (this.#isKept) return
+    if (this.#isDetached) return
     this.#isBusy = false
-    this.#over?.()
+    this.#onDone?.()
     const next = this.#socket.writable ? this.#waiting.shift() : undefined
     if (next) this.#begin(...next)
     else if (this.#socket.writable) this.#refuse?.()

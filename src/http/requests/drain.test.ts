@@ -60,7 +60,7 @@ class Client implements Disposable {
 const head = (fields: string) => `POST / HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n\r\n`
 const megabyte = Buffer.alloc(1_000_000)
 
-test("a refusal is read by who sends on, and the rest is still taken", async () => {
+test("a client that continues to send reads the refusal, and the rest of its body is drained", async () => {
   await using server = await refusing()
   for (const fields of ["Content-Length: 3000000", "Transfer-Encoding: chunked", "Content-Length: 3000000\r\nExpect: 100-continue"]) {
     using client = new Client(server.port)
@@ -73,7 +73,7 @@ test("a refusal is read by who sends on, and the rest is still taken", async () 
   }
 })
 
-test("a short body that nobody wants costs no connection, and is answered when it is there", async () => {
+test("a short rejected body keeps the connection open and is answered once it has arrived", async () => {
   await using server = await refusing()
   using client = new Client(server.port)
   await client.send(head("Content-Length: 3"))
@@ -85,14 +85,14 @@ test("a short body that nobody wants costs no connection, and is answered when i
   assert.equal((await client.ended()).split("HTTP/1.1 403 ").length, 3)
 })
 
-test("who waits to be asked for a short body may send nothing of it, so the connection ends", async () => {
+test("a rejected request that expects 100-continue closes the connection", async () => {
   await using server = await refusing()
   using client = new Client(server.port)
   await client.send(head("Content-Length: 3\r\nExpect: 100-continue"))
   assert.match(await client.ended(), /\r\nConnection: close\r\n/)
 })
 
-test("no more is taken of what comes without end, or in thousands of pieces of one byte", async () => {
+test("draining stops for an endless body and for one in thousands of one-byte chunks", async () => {
   await using server = await refusing()
   for (const piece of [Buffer.concat([Buffer.from("F4240\r\n"), megabyte, Buffer.from("\r\n")]), "1\r\n \r\n".repeat(10_000)]) {
     using client = new Client(server.port)

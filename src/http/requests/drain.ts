@@ -1,12 +1,13 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { hasTinyChunks } from "../node/buffered-request.ts"
+import { replaceDestroySoon } from "../node/destroy-soon.ts"
 import { hasBody } from "./headers.ts"
 
 export interface DrainOptions {
   /** A body with so many bytes or more is answered before it is there. Default 65,536. */
   answerBefore?: number
-  /** So much of the body is still read and thrown away. Default 64 MiB. */
+  /** How much of the body is read and discarded. Default 64 MiB. */
   maxBytes?: number
   /** How long that may take in all. Default 10 s. */
   timeoutMs?: number
@@ -30,9 +31,9 @@ export async function drainBody(request: IncomingMessage, options: DrainOptions 
   const { answerBefore = 65_536, maxBytes = 64 * 2 ** 20, timeoutMs = 10_000 } = options
   if (request.complete || request.destroyed || !hasBody(request)) return false
   const until = performance.now() + timeoutMs
-  if (Number(request.headers["content-length"] ?? 0) < answerBefore) await throwAway(request, answerBefore, timeoutMs)
+  if (Number(request.headers["content-length"] ?? 0) < answerBefore) await discard(request, answerBefore, timeoutMs)
   if (request.complete || request.destroyed) return false
-  lingerOn(request, maxBytes, Math.max(leastLingerMs, until - performance.now()))
+  drainAfterResponse(request, maxBytes, Math.max(minDrainMs, until - performance.now()))
   return true
 }
 
@@ -40,37 +41,36 @@ export async function drainBody(request: IncomingMessage, options: DrainOptions 
  * Resolves when the body is over, or has more than so many bytes, or comes too slowly or in too
  * small pieces.
  */
-async function throwAway(request: IncomingMessage, most: number, longestMs: number): Promise<void> {
+async function discard(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let left = most
+  let left = maxBytes
   const onData = (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0 || hasTinyChunks(request)) resolve()
   }
   request.on("data", onData)
   for (const event of ["end", "error", "close"] as const) request.once(event, () => resolve())
-  const late = setTimeout(resolve, longestMs)
+  const late = setTimeout(resolve, timeoutMs)
   request.resume()
   await promise
   clearTimeout(late)
   request.off("data", onData)
 }
 
-/** An answer reaches its reader in this time, be all other time used up. */
-const leastLingerMs = 1_000
+/** The least time that a response has to reach its reader. */
+const minDrainMs = 1_000
 
-function lingerOn(request: IncomingMessage, mostBytes: number, longestMs: number): void {
+function drainAfterResponse(request: IncomingMessage, maxBytes: number, timeoutMs: number): void {
   const { socket } = request
   let isOver = false
   const endIfOver = () => {
     if (isOver && socket.writableFinished) socket.destroy()
   }
-  // What node calls when the last answer was written.
-  socket.destroySoon = () => socket.end(endIfOver)
-  const late = setTimeout(() => socket.destroy(), longestMs)
+  replaceDestroySoon(socket, () => socket.end(endIfOver))
+  const late = setTimeout(() => socket.destroy(), timeoutMs)
   late.unref()
   socket.once("close", () => clearTimeout(late))
-  void throwAway(request, mostBytes, longestMs).then(() => {
+  void discard(request, maxBytes, timeoutMs).then(() => {
     isOver = true
     request.pause()
     endIfOver()
