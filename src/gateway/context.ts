@@ -17,9 +17,9 @@ export interface GatewayContext {
   readonly proxies: TrustedProxies
   /** The cookies of this run's origin. */
   sessionsFor(target: LiveRun): RunSessions
-  /** Undefined where a run's origin has cookies of its own by itself. */
+  /** Undefined if each run's origin is a host of its own, whose cookies browsers separate. */
   cookieJarFor(target: LiveRun, visitor: Visitor): CookieJar | undefined
-  /** Set where runs have ports of their own. */
+  /** Set if runs have ports of their own. */
   readonly ports: RunPorts | undefined
   readonly tickets: Tickets
   readonly connections: ConnectionRegistry

@@ -11,7 +11,7 @@ import { sendFailure } from "./refusals.ts"
 export function handleRequest(context: GatewayContext, gatewayRequest: GatewayRequest): void {
   try {
     if (gatewayRequest.expects === "unknown")
-      throw new Failure("invalid", "Of expectations only 100-continue is known", { status: 417, field: "Expect" })
+      throw new Failure("invalid", "The only supported expectation is 100-continue", { status: 417, field: "Expect" })
     const place = locate(context, gatewayRequest.request)
     const done = place.form === "path" ? handlePathForm(context, gatewayRequest) : handleOriginForm(context, gatewayRequest, place.key)
     done?.catch((error: unknown) => sendFailure(context, gatewayRequest, error))
@@ -32,16 +32,16 @@ function locate({ addresses }: GatewayContext, request: IncomingMessage): { form
 
 const maxHeaders = bounds.gateway.headers.value
 
-/** Refuses what could be understood in two ways where Node's parser lets it pass. */
+/** Rejects ambiguous requests that Node's parser accepts. */
 function checkHead(request: IncomingMessage): void {
   const { rawHeaders, url = "", headers } = request
-  if (rawHeaders.length > 2 * maxHeaders) throw new Failure("headers_too_large", `At most ${maxHeaders} headers are wanted`)
+  if (rawHeaders.length > 2 * maxHeaders) throw new Failure("headers_too_large", `A request may have at most ${maxHeaders} headers`)
   const hosts = countHeader(request, "host")
-  if (hosts !== 1) throw new Failure("invalid", `One Host header is wanted, got ${hosts}`, { field: "Host" })
+  if (hosts !== 1) throw new Failure("invalid", `A request must have one Host header; got ${hosts}`, { field: "Host" })
   if (countHeader(request, "authorization") > 1)
     throw new Failure("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
-    throw new Failure("invalid", "A path that starts with / and holds visible ASCII characters only is wanted")
+    throw new Failure("invalid", "The path must start with / and contain only visible ASCII characters")
   checkTransferEncoding(request)
   if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
     throw new Failure("invalid", "A request that changes the protocol has no body")

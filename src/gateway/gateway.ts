@@ -19,17 +19,17 @@ import { ConnectionPools } from "./upstream/pools.ts"
 
 export interface GatewayOptions {
   runs: RunDirectory
-  /** Where browsers sign in: `/open` lies below it. */
+  /** The address where browsers sign in: `/open` is below it. */
   baseUrl: string
   /** Without a path. Runs get names below its host; a loopback address stands for `localhost`. */
   appsUrl: string
-  /** At least 32 bytes, the same in every process that issues or takes tickets. */
+  /** At least 32 bytes, the same in every process that issues or accepts tickets. */
   cookieKey: Buffer
   /** Addresses and networks whose `X-Forwarded-For` counts. Default: none. */
   trustedProxies?: readonly string[]
   logger?: Logger
   clock?: Clock
-  /** Gives runs ports of their own in place of names below the apps URL's host. */
+  /** Assigns runs ports of their own instead of names below the apps URL's host. */
   ports?: PortRange & { ledger: PortAssignments; maxPerPerson?: number }
   /** Open requests and sockets of one visitor at one run. Default 4,096. */
   maxOpenPerVisitor?: number
@@ -39,33 +39,33 @@ export interface GatewayOptions {
 
 export interface Gateway extends AsyncDisposable {
   /**
-   * Resolves with the addresses when all are open; when one cannot be, none stays open and it
-   * rejects.
+   * Resolves with the addresses when all are open. If one fails, it closes the others and rejects.
    */
   listen(addresses: readonly ListenOptions[]): Promise<AddressInfo[]>
   /**
-   * Takes no more connections, lets requests finish for up to `deadlineMs` (default 10,000), then
-   * cuts what is left; WebSockets do not count as requests.
+   * Accepts no more connections, lets requests finish for up to `deadlineMs` (default 10,000), then
+   * cuts the rest. WebSockets do not count as requests.
    */
   close(options?: { deadlineMs?: number }): Promise<void>
   readonly tickets: { issue(request: TicketRequest): string }
   /**
-   * Makes sure that the run has an origin of its own, or says why it has none. To be called before
-   * `openAddress` and `tickets.issue`.
+   * Ensures that the run has an origin of its own, or returns the reason why it has none. Call it
+   * before `openAddress` and `tickets.issue`.
    */
   ensureOrigin(target: LiveRun): Promise<NoPortReason | undefined>
-  /** False for a run that has no port, where runs have ports of their own. */
+  /** False for a run without a port, if runs have ports of their own. */
   hasOrigin(target: LiveRun): boolean
   /**
-   * Where a signed-in browser begins at the run's own origin. `path` is relative to the program's
-   * base; without one its landing page. Throws a `Failure` (503) where it has none.
+   * The address at which a signed-in browser starts at the run's own origin. `path` is relative to
+   * the program's base; without it the landing page. Throws a `Failure` (503) for a run without an
+   * origin.
    */
   openUrl(target: LiveRun, path?: string): string
-  /** The run's address in answers: works pasted into a browser, and with a token. */
+  /** The run's address in responses: it works in a browser and with a token. */
   runUrl(runId: number): string
-  /** How many requests and sockets are open. */
+  /** The number of open requests and sockets. */
   readonly openConnections: number
-  /** Asks again at once about everything that is open, rather than within 2 s. */
+  /** Rechecks all open connections at once instead of within 2 s. */
   recheck(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ const recheckIntervalMs = 2_000
 
 /**
  * The reverse proxy at the apps URL. It listens once `listen` is called. Throws a `TypeError` on
- * addresses and keys that cannot work.
+ * invalid addresses and keys.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const servers = createServers(options, (gatewayRequest) => handleRequest(context, gatewayRequest))

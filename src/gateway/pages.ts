@@ -4,7 +4,7 @@ export interface Page {
   title: string
   text: string
   link?: { href: string; text: string }
-  /** The page loads itself again after so many seconds. */
+  /** The page reloads after this many seconds. */
   refreshSeconds?: number
 }
 
@@ -19,8 +19,8 @@ const policy = [
 ].join("; ")
 
 /**
- * What every answer of the gateway's own carries: it is kept nowhere, does nothing, tells nobody
- * where the browser was, and leaves nobody a hold on the tab.
+ * The headers of each response of the gateway itself: no caching, no scripts, no referrer, and no
+ * opener.
  */
 export const ownHeaders = {
   "Cache-Control": "no-store",

@@ -5,7 +5,7 @@ import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders, type Page, renderPage } from "./pages.ts"
 import type { LiveRun, Visitor } from "./run-directory.ts"
 
-/** A failure, and the page that says it to a person. */
+/** A failure with the page that explains it to a person. */
 export class Refusal extends Failure {
   readonly page: Page
 
@@ -16,7 +16,7 @@ export class Refusal extends Failure {
 }
 
 export function notFound(): Refusal {
-  const msg = "There is no such run, or it is over"
+  const msg = "There is no such run, or it has ended"
   return new Refusal(new Failure("not_found", msg), { title: "No such run", text: `${msg}.` })
 }
 
@@ -24,10 +24,10 @@ export function forbidden(msg: string): Failure {
   return new Failure("forbidden", msg)
 }
 
-/** A token in the address proves nothing, and would reach the program and everybody's logs. */
+/** A token in the URL is not accepted: it would reach the program and everybody's logs. */
 export function checkAddress(url: string): void {
   if (!/[?&=]q[sf]_[A-Za-z0-9_-]{40}/.test(url)) return
-  throw new Failure("invalid", "A token belongs into the Authorization header, not into the address", { field: "Authorization" })
+  throw new Failure("invalid", "Send the token in the Authorization header, not in the URL", { field: "Authorization" })
 }
 
 export function notReady(target: LiveRun): Refusal {
@@ -55,14 +55,14 @@ export function unauthorized(msg: string, page?: Page): Failure {
   return page ? new Refusal(failure, page) : failure
 }
 
-/** Has the connection count for whoever was proved on it. */
+/** Counts the connection for the person who authenticated on it. */
 export function countConnection({ userId }: Visitor, gatewayRequest: GatewayRequest): void {
   gatewayRequest.isAuthenticated = true
   if (assignConnection(gatewayRequest.request.socket, userId)) return
   throw tooManyConnections()
 }
 
-/** Tells the host of a refusal. */
+/** Reports a rejected request to the run directory. */
 export function auditRefusal(
   { runs, proxies }: GatewayContext,
   gatewayRequest: GatewayRequest,
@@ -72,8 +72,8 @@ export function auditRefusal(
 }
 
 /**
- * Answers with a failure: JSON for programs, a page for people. What has begun to be answered is
- * cut.
+ * Answers with a failure: JSON for programs, a page for people. A response that has already begun
+ * is cut.
  */
 export function sendFailure(context: GatewayContext, gatewayRequest: GatewayRequest, error: unknown): void {
   const { response, request } = gatewayRequest
@@ -94,7 +94,7 @@ export function sendFailure(context: GatewayContext, gatewayRequest: GatewayRequ
 function answerFailure(context: GatewayContext, gatewayRequest: GatewayRequest, error: unknown): void {
   const { response, request } = gatewayRequest
   if (response.headersSent || response.destroyed) return void response.destroy()
-  const failure = error instanceof Failure ? error : new Failure("internal", "Something went wrong in the gateway; its log tells more")
+  const failure = error instanceof Failure ? error : new Failure("internal", "Something went wrong in the gateway; see its log")
   if (failure !== error) context.logger.error({ err: error }, "a request failed in the gateway")
   if (!prefersHtml(request))
     return void send(gatewayRequest, failure.status, {
@@ -111,7 +111,7 @@ function isAboutRights({ status }: Failure): boolean {
   return status === 401 || status === 403 || status === 429
 }
 
-/** Sends a browser elsewhere, with cookies and other headers of ours. */
+/** Redirects a browser, with the gateway's own cookies and headers. */
 export function redirect(
   gatewayRequest: GatewayRequest,
   location: string,

@@ -39,8 +39,8 @@ export interface Address {
   host: string
   port: number
   /**
-   * Whether the run has it still, where one can tell: asked for each new connection, before
-   * anything is sent.
+   * Whether the run still has this address, if that can be known. Called for each new connection,
+   * before anything is sent.
    */
   isCurrent?: (() => boolean) | undefined
 }
@@ -48,12 +48,12 @@ export interface Address {
 /** A live run as the gateway sees it. */
 export interface LiveRun {
   id: number
-  /** Who started it. */
+  /** The person who started it. */
   userId: number
   projectId: number
   /**
-   * Who decides what its pages do, by a name: runs of one person share an origin only if it is the
-   * same.
+   * Names the people who decide what its pages do. Runs of one person share an origin only if their
+   * authors are the same.
    */
   authors: string
   /** 32 hexadecimal digits; the first label of the run's own origin. */
@@ -61,8 +61,7 @@ export interface LiveRun {
   /** Undefined until the run is `ready`, and again while it stops. */
   address: Address | undefined
   /**
-   * `keep`: the program knows that it lives below `/run/<ID>/`. `strip`: it believes that it lives
-   * at `/`.
+   * `keep`: the program is configured for `/run/<ID>/`. `strip`: it is configured for `/`.
    */
   prefix: "keep" | "strip"
   /**
@@ -71,7 +70,7 @@ export interface LiveRun {
    */
   upstreamHeaders: Readonly<Record<string, string>>
   /**
-   * Where a browser goes first, relative to the program's base (`lab`, `vnc.html?autoconnect=1`);
+   * The landing page, relative to the program's base (`lab`, `vnc.html?autoconnect=1`);
    * may be empty.
    */
   landing: string
@@ -79,7 +78,8 @@ export interface LiveRun {
 }
 
 /**
- * An authenticated person and their credential. When the credential ends, what it opened is closed.
+ * An authenticated person and their credential. When the credential ends, its connections are
+ * closed.
  */
 export interface Visitor {
   userId: number

@@ -89,7 +89,7 @@ export const access = [
   ),
   ...faults(
     "src/access/credentials/authenticator.ts",
-    ["src/access/identity.test.ts"],
+    ["src/access/credentials/credentials.integration.test.ts", "src/access/passwords/sign-in.integration.test.ts"],
     [
       ["a password is hashed whenever its person is read again", "if (known && !this.#isBlockedGuess(known, address)) return known\n", ""],
       ["the cache reveals a right guess", "return cached && !this.#isBlockedGuess(cached.caller, address) ?", "return cached ?"],

@@ -34,7 +34,7 @@ export const guards = [
   ),
   ...faults(
     "src/access/passwords/throttle.ts",
-    ["src/access/identity.test.ts"],
+    ["src/access/passwords/sign-in.integration.test.ts"],
     [["strangers slow a name's own devices", "delayMs: isKnown ? 0 : this.#delay(name)", "delayMs: this.#delay(name)"]],
   ),
   ...faults("src/api/operation.ts", proofs, [

@@ -3,7 +3,9 @@
 import { faults } from "./mutant.ts"
 
 const policy = ["src/access/policy/policy.test.ts"]
-const identity = ["src/access/identity.test.ts"]
+const identity = ["accounts/accounts", "credentials/credentials", "credentials/revocation", "credentials/tokens", "passwords/sign-in"].map(
+  (name) => `src/access/${name}.integration.test.ts`,
+)
 const throttle = ["src/access/passwords/throttle.test.ts"]
 const paths = ["src/access/policy/file-access.test.ts"]
 const grants = ["test/api/grants.test.ts"]

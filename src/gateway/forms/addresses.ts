@@ -2,10 +2,10 @@ import { isIP } from "node:net"
 import { hostName, isLoopbackName } from "#http"
 import type { LiveRun } from "../run-directory.ts"
 
-/** Where a request was sent, told by its `Host`. */
+/** The destination of a request, read from its `Host`. */
 export type RequestTarget = { form: "origin"; key: string } | { form: "path" } | undefined
 
-/** Which run has which port, where runs have ports of their own. */
+/** Maps runs to ports, if runs have ports of their own. */
 export interface PortLookup {
   has(port: number): boolean
   keyAt(port: number): string | undefined
@@ -13,7 +13,7 @@ export interface PortLookup {
 }
 
 /**
- * The one place that turns runs into addresses and back.
+ * The only code that maps runs to addresses and back.
  *
  * A run's own origin is `<scheme>://<key>.<apps host>[:port]`, or with ports `http://<apps
  * host>:<the run's port>`; below the apps URL itself a run is `/run/<ID>/`.
@@ -44,8 +44,8 @@ export class RunAddresses {
   }
 
   /**
-   * Undefined for a host that is none of ours. A key is well formed here, not known. `localPort` is
-   * where the connection came to.
+   * Undefined for a foreign host. A returned key is well formed, but its run may not exist.
+   * `localPort` is the local port of the connection.
    */
   parseTarget(host: string, localPort?: number): RequestTarget {
     const name = hostName(host)
@@ -56,7 +56,7 @@ export class RunAddresses {
     return { form: "origin", key: this.#ports.keyAt(localPort) ?? "" }
   }
 
-  /** With ports: undefined for a run that has none. */
+  /** With ports: undefined for a run without a port. */
   originOf(target: Pick<LiveRun, "key">): string | undefined {
     if (this.#ports) {
       const port = this.#ports.portOf(target.key)
@@ -66,14 +66,14 @@ export class RunAddresses {
     return `${this.appsUrl.protocol}//${target.key}${this.#suffix}${port}`
   }
 
-  /** The address that works pasted into a browser and fetched with a token. */
+  /** The address that works both in a browser and with a token. */
   urlOf(runId: number): string {
     return `${below(this.appsUrl)}run/${runId}/`
   }
 
   /**
-   * Where a browser's session is checked. `path` is relative to the program's base; empty means its
-   * landing page.
+   * The address that checks a browser's session. `path` is relative to the program's base; empty
+   * means its landing page.
    */
   openUrl(runId: number | string, more: { nonce?: string; path: string }): string {
     const url = new URL(`${below(this.baseUrl)}open`)
@@ -85,8 +85,8 @@ export class RunAddresses {
 }
 
 /**
- * The name below which runs have theirs. An address has no names below it; a loopback one means
- * `localhost`.
+ * The name below which runs get their names. An IP address has no names below it; a loopback
+ * address becomes `localhost`.
  */
 function parentOf(url: URL): string {
   const name = url.hostname

@@ -6,7 +6,7 @@ import { Refusal, redirect } from "../refusals.ts"
 import type { LiveRun } from "../run-directory.ts"
 import { ownPrefix, pathAtOrigin, sanitizePath } from "./paths.ts"
 
-/** The path that begins the flow at a run's origin. */
+/** The path that starts the ticket flow at a run's origin. */
 export function startPath(path: string | undefined): string {
   const clean = sanitizePath(path)
   return `${ownPrefix}start${clean === "" ? "" : `?path=${encodeURIComponent(clean)}`}`
@@ -27,8 +27,8 @@ export async function handleOwnPath(context: GatewayContext, gatewayRequest: Gat
 }
 
 /**
- * Begins the flow: the nonce stays with the browser, its hash goes to the base URL, which knows who
- * this is.
+ * Starts the flow: the browser stores the nonce, and its hash goes to the base URL, which
+ * authenticates the person.
  */
 export function redirectToSignIn(
   context: GatewayContext,
@@ -39,10 +39,10 @@ export function redirectToSignIn(
   redirect(gatewayRequest, context.addresses.openUrl(target.id, { nonce: hash, path }), [cookie])
 }
 
-/** A port's last run was of another project: what that one stored is not this one's. */
+/** The port's last run belonged to another project, so the browser must drop that run's storage. */
 const clearsOrigin = { "Clear-Site-Data": '"cache", "storage"' }
 
-/** Ends the flow. Whatever is wrong ends in a page, never in another round. */
+/** Ends the flow. An error ends in a page, never in another redirect. */
 async function enter(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
@@ -75,7 +75,7 @@ function cannotEnter(path: string): Refusal {
   })
 }
 
-/** The page that stands where the next redirect would lead to this one again. */
+/** The page that replaces a redirect which would lead back here. */
 export function sessionLost(path: string): Refusal {
   return new Refusal(
     new Failure("forbidden", "A session was made a moment ago, but the browser did not send it back, or it was ended at once"),

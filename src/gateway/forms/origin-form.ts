@@ -29,7 +29,10 @@ export function handleOriginForm(context: GatewayContext, gatewayRequest: Gatewa
   decide(context, gatewayRequest, { target, session: may ? session : undefined })
 }
 
-/** As the browser sees it: its scheme is the apps URL's, its port may be another (a tunnel). */
+/**
+ * The origin as the browser sees it: the scheme of the apps URL, and perhaps another port (a
+ * tunnel).
+ */
 function originSaid({ addresses }: GatewayContext, { request }: GatewayRequest): string {
   return `${addresses.appsUrl.protocol}//${request.headers.host?.toLowerCase()}`
 }
@@ -79,8 +82,8 @@ function withoutSession(
 }
 
 /**
- * Nothing of a program that lives below `/run/<ID>/` is at `/`; and who comes from elsewhere to a
- * program's front door wants its landing page.
+ * A program below `/run/<ID>/` has nothing at `/`. A visitor who enters a program's root from
+ * another site gets its landing page.
  */
 function leadsToLanding({ request, upgrade }: GatewayRequest, target: LiveRun): boolean {
   if (upgrade !== undefined || !isNavigation(request)) return false

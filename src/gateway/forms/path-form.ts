@@ -9,7 +9,7 @@ import { parseRunPath, sanitizePath } from "./paths.ts"
 
 /**
  * Handles a request at the apps URL itself, where only an `Authorization` header authenticates and
- * browsers load nothing.
+ * nothing is served to browsers.
  */
 export async function handlePathForm(context: GatewayContext, gatewayRequest: GatewayRequest): Promise<void> {
   const { request } = gatewayRequest
@@ -45,10 +45,10 @@ export async function handlePathForm(context: GatewayContext, gatewayRequest: Ga
 
 function answerBeside(gatewayRequest: GatewayRequest, url: string): void {
   if (url === "/healthz") return void send(gatewayRequest, 200, { body: '{"ok":true}', type: "application/json", headers: {} })
-  throw new Failure("not_found", "A run's address is wanted: /run/<ID>/")
+  throw new Failure("not_found", "The path must be a run's address: /run/<ID>/")
 }
 
-/** No browser's page may ask here. */
+/** Pages in browsers may not send requests here. */
 function checkPlace({ addresses }: GatewayContext, { request }: GatewayRequest): void {
   const { host = "" } = request.headers
   const origins = [addresses.appsUrl.origin, `${addresses.appsUrl.protocol}//${host.toLowerCase()}`]
@@ -76,7 +76,7 @@ async function admitted(
 ): Promise<LiveRun> {
   const target = context.runs.byId(id)
   if (target === undefined) {
-    // What is not there costs what is hidden does.
+    // A missing run must cost the same as a hidden one.
     if (visitor.scopedRunId === undefined || visitor.scopedRunId === id) await context.runs.canOpen(visitor, id).catch(() => false)
     throw notFound()
   }

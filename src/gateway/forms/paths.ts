@@ -1,6 +1,6 @@
 import type { LiveRun } from "../run-directory.ts"
 
-/** What begins so at a run's origin is the gateway's own and never reaches the program. */
+/** Paths with this prefix at a run's origin are the gateway's own and never reach the program. */
 export const ownPrefix = "/.quayside/"
 
 /** Whether a request target is the gateway's own at a run's origin. */
@@ -11,9 +11,9 @@ export function isGatewayPath(path: string): boolean {
 const maxPathLength = 2_048
 
 /**
- * A path with query that a redirect may carry: relative to this origin whatever a browser makes of
- * it. Empty (the landing page) for everything else: other origins, control characters, the
- * gateway's own paths, more than 2,048 characters.
+ * A path with query that is safe in a redirect: browsers resolve it within this origin. Empty (the
+ * landing page) for other origins, control characters, the gateway's own paths, and more than 2,048
+ * characters.
  */
 export function sanitizePath(path: string | null | undefined): string {
   if (!path?.startsWith("/") || path.length > maxPathLength) return ""
@@ -23,7 +23,7 @@ export function sanitizePath(path: string | null | undefined): string {
   return isGatewayPath(pathname) || pathname + url.search === "/" ? "" : pathname + url.search
 }
 
-/** Where the program believes that it lives, without the slash at the end. */
+/** The program's base path, without a trailing slash. */
 function baseOf(target: Pick<LiveRun, "id" | "prefix">): string {
   return target.prefix === "keep" ? `/run/${target.id}` : ""
 }
@@ -37,7 +37,7 @@ export function pathAtOrigin(target: LiveRun, relative: string): string {
   return baseOf(target) + (clean === "" ? landingOf(target) : clean)
 }
 
-/** The reverse of `pathAtOrigin`: empty for what lies outside the program's base. */
+/** The reverse of `pathAtOrigin`: empty for a path outside the program's base. */
 export function pathInProgram(target: LiveRun, path: string): string {
   const base = baseOf(target)
   return path.startsWith(`${base}/`) ? sanitizePath(path.slice(base.length)) : ""
@@ -48,8 +48,7 @@ function landingOf(target: LiveRun): string {
 }
 
 /**
- * Whether this is the program's front door, where people who come from elsewhere want the landing
- * page.
+ * Whether this is the program's root, which sends visitors from other sites to the landing page.
  */
 export function isProgramRoot(target: LiveRun, path: string): boolean {
   const base = baseOf(target)

@@ -11,28 +11,28 @@ export interface PortAssignment {
   port: number
   userId: number
   authors: string
-  /** The project and the key of the run that had it last, or has it now. */
+  /** The project and the key of the run that last had it, or has it now. */
   projectId: number
   runKey: string
   /** Whether the run before that one was of another project, or there was none. */
   isHandedOver: boolean
 }
 
-/** Keeps which port belongs to whom, for ever. */
+/** Stores the owner of each port, for ever. */
 export interface PortAssignments {
   ofUser(userId: number, range: PortRange): Promise<PortAssignment[]>
-  /** All ports of the range that belong to somebody. */
+  /** All assigned ports of the range. */
   assignedPorts(range: PortRange): Promise<number[]>
   /**
-   * Records which run has the port from now on. False if the port belongs to somebody else or to
-   * other authors.
+   * Records that the run has the port from now on. False if the port belongs to another person or
+   * to other authors.
    */
   assign(entry: PortAssignment): Promise<boolean>
 }
 
 export interface PortChoice {
   entry: PortAssignment
-  /** Whether the ledger holds it so already. */
+  /** Whether the ledger already contains this assignment. */
   isRecorded: boolean
 }
 
@@ -45,13 +45,13 @@ export type NoPortReason = "person" | "range" | "blocked"
 export interface PortChoiceOptions {
   ledger: PortAssignments
   range: PortRange
-  /** At most so many ports belong to one person. */
+  /** The most ports that one person can have. */
   maxPerPerson: number
   /**
-   * Whether the port cannot be had now: another live run has it, or something else listens there.
+   * Whether the port is unavailable now: another live run has it, or another program listens there.
    */
   isBusy(port: number): boolean
-  /** Whether a live run other than the one that asks has this key. */
+  /** Whether another live run has this key. */
   isLive(key: string): boolean
 }
 
@@ -61,9 +61,9 @@ export function maxPortsOf({ first, last }: PortRange, wanted: number): number {
 }
 
 /**
- * The port for a run: the one that it had before, else one of the same person and the same authors,
- * first of the same project, else one that nobody ever had. A port of anybody else, or of other
- * authors, is never chosen.
+ * Chooses the run's previous port, or else a port of the same person and authors (of the same
+ * project first), or else an unassigned one. It never chooses a port of another person or of other
+ * authors.
  */
 export async function choosePort(target: LiveRun, options: PortChoiceOptions): Promise<PortChoice | NoPortReason> {
   const { ledger, range, isBusy, isLive } = options

@@ -49,12 +49,12 @@ async function world(first: TestProgram) {
   const base = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost")
     const nonce = url.searchParams.get("nonce")
-    const target = scene.runs.byId(Number(url.searchParams.get("ID")))
+    const target = gateway.runs.byId(Number(url.searchParams.get("ID")))
     if (!target) return void response.writeHead(404).end()
-    void scene.gateway.ensureOrigin(target).then(() => {
+    void gateway.gateway.ensureOrigin(target).then(() => {
       const path = url.searchParams.get("path") ?? undefined
       const location =
-        nonce === null ? scene.gateway.openUrl(target, path) : scene.gateway.tickets.issue({ visitor: ann, target, nonce, path })
+        nonce === null ? gateway.gateway.openUrl(target, path) : gateway.gateway.tickets.issue({ visitor: ann, target, nonce, path })
       response.writeHead(302, { location }).end()
     })
   })
@@ -63,7 +63,7 @@ async function world(first: TestProgram) {
   const baseUrl = `http://localhost:${(base.address() as AddressInfo).port}`
   const [apps = 0] = await freePorts(1)
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments() }
-  const scene: GatewayFixture = stack.use(
+  const gateway: GatewayFixture = stack.use(
     await GatewayFixture.open({ program: first, baseUrl, ports, appsUrl: `http://localhost:${apps}` }),
   )
   const context = await browser.newContext()
@@ -77,12 +77,12 @@ async function world(first: TestProgram) {
   const follow = async (next: TestProgram, fields: Partial<LiveRun>) => {
     stack2.use(next)
     await page.goto("about:blank")
-    scene.runs.targets.delete(keyA)
-    await scene.gateway.recheck()
-    scene.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: await next.listen(), ...fields })
+    gateway.runs.targets.delete(keyA)
+    await gateway.gateway.recheck()
+    gateway.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: await next.listen(), ...fields })
   }
   const stack2 = stack.move()
-  return { scene, open, follow, page, [Symbol.asyncDispose]: () => stack2.disposeAsync() }
+  return { gateway, open, follow, page, [Symbol.asyncDispose]: () => stack2.disposeAsync() }
 }
 
 /**

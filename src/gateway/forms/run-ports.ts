@@ -13,7 +13,7 @@ export interface RunPortsOptions {
   ledger: PortAssignments
   /** Default 32; never more than half of the range. */
   maxPerPerson?: number | undefined
-  /** Rejects if something else listens on the port. */
+  /** Rejects if another program listens on the port. */
   open(port: number): Promise<OpenPort>
   /** Whether there is a live run with this key. */
   isLive(key: string): boolean
@@ -21,9 +21,9 @@ export interface RunPortsOptions {
   clock: Clock
 }
 
-/** How long the gateway leaves a port alone that something else listens on. */
+/** How long the gateway skips a port on which another program listens. */
 const retryAfterMs = 10_000
-/** Ports that are tried for one run at a time. */
+/** The most ports that one request for a run tries. */
 const maxAttempts = 8
 
 interface HeldPort {
@@ -45,7 +45,7 @@ export class RunPorts {
   readonly #blockedUntil = new Map<number, number>()
   #turn: Promise<unknown> = Promise.resolve()
   #isClosed = false
-  /** Warnings come one at a time. */
+  /** At most one warning is logged in this time. */
   #quietUntil = 0
 
   constructor(options: RunPortsOptions) {
@@ -66,21 +66,22 @@ export class RunPorts {
   }
 
   /**
-   * Whether the run's pages may be served at the port that it holds: its authors may have changed
-   * while it was queued.
+   * Whether the run's pages may be served at its port: its authors may have changed while it was
+   * queued.
    */
   canServe({ key, authors }: LiveRun): boolean {
     return this.#held.get(key)?.entry.authors === authors
   }
 
   /**
-   * Whether the port's last run was of another project: then browsers drop what they stored there.
+   * Whether the port's last run was of another project: browsers must then drop their storage for
+   * the port.
    */
   isHandedOver(key: string): boolean {
     return this.#held.get(key)?.entry.isHandedOver ?? false
   }
 
-  /** Opens the ports again that these runs had when the gateway stopped. */
+  /** Reopens the ports that these runs had when the gateway stopped. */
   restore(targets: readonly LiveRun[]): Promise<void> {
     return this.#inTurn(async () => {
       const { ledger, range } = this.#options
@@ -97,13 +98,13 @@ export class RunPorts {
     for (const key of [...this.#held.keys()]) if (!live.has(key)) this.#release(key)
   }
 
-  /** Makes sure that this run has a port that is right for it, or says why it has none. */
+  /** Ensures that this run has a suitable port, or returns the reason why it has none. */
   async ensure(target: LiveRun): Promise<NoPortReason | undefined> {
     if (this.canServe(target)) return undefined
     return this.#inTurn(() => this.#give(target))
   }
 
-  /** Gives no more ports. Those that are open are the server's to close. */
+  /** Assigns no more ports. The server closes the open ones. */
   async stop(): Promise<void> {
     this.#isClosed = true
     await this.#turn
@@ -119,8 +120,8 @@ export class RunPorts {
     if (this.#isClosed) return "blocked"
     if (this.canServe(target)) return undefined
     this.#release(target.key)
-    // A port whose run has just ended is free at once: else quick restarts would use up one port
-    // after the other.
+    // A port is free as soon as its run ends: otherwise quick restarts would use up one port after
+    // another.
     for (const key of [...this.#held.keys()]) if (!this.#options.isLive(key)) this.#release(key)
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const chosen = await this.#choose(target)
@@ -139,7 +140,7 @@ export class RunPorts {
     })
   }
 
-  /** The port is recorded once it could be opened, and answers for the run once it is recorded. */
+  /** The port is recorded after it was opened, and serves the run only after it is recorded. */
   async #tryOpen(target: LiveRun, { entry, isRecorded }: PortChoice): Promise<boolean> {
     const { open, ledger, logger, clock } = this.#options
     const { port } = entry

@@ -1,6 +1,6 @@
 import type { Clock } from "#kit"
 
-/** Reports that a run is used, at most once a second for each run. */
+/** Reports use of a run, at most once a second for each run. */
 export class ActivityReporter {
   readonly #clock: Clock
   readonly #active: (runId: number) => void

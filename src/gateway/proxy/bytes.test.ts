@@ -11,15 +11,15 @@ import { GatewayFixture, keyA, readHead, TestProgram } from "../testing/gateway-
 const ann = { authorization: "Bearer ann" }
 
 /** A request below `/run/1` whose answer the caller reads itself. */
-function begin(scene: GatewayFixture, path: string, options: { method?: string; headers?: Record<string, string> } = {}): ClientRequest {
+function begin(gateway: GatewayFixture, path: string, options: { method?: string; headers?: Record<string, string> } = {}): ClientRequest {
   const { method = "GET", headers } = options
   return request({
     host: "127.0.0.1",
-    port: scene.port,
+    port: gateway.port,
     path: `/run/1${path}`,
     method,
     agent: false,
-    headers: { host: scene.apps, ...ann, ...headers },
+    headers: { host: gateway.apps, ...ann, ...headers },
   })
 }
 
@@ -43,10 +43,10 @@ async function rawScene(reply: (socket: Socket, request: string) => void) {
     for (const socket of sockets) socket.destroy()
     return new Promise((resolve) => server.close(() => resolve()))
   })
-  const scene = stack.use(await GatewayFixture.open())
+  const gateway = stack.use(await GatewayFixture.open())
   const address = server.address() as { port: number }
-  scene.runs.targets.set(keyA, { ...scene.target, address: { host: "127.0.0.1", port: address.port } })
-  return { scene, sockets, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  gateway.runs.targets.set(keyA, { ...gateway.target, address: { host: "127.0.0.1", port: address.port } })
+  return { gateway, sockets, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 test("large bodies cross unchanged in both directions, with and without a length", async () => {
@@ -56,12 +56,12 @@ test("large bodies cross unchanged in both directions, with and without a length
     if (incoming.url === "/length") response.setHeader("content-length", incoming.headers["content-length"] ?? 0)
     incoming.pipe(response)
   })
-  await using scene = await GatewayFixture.open({ program })
+  await using gateway = await GatewayFixture.open({ program })
   for (const [path, headers] of [
     ["/length", { "content-length": String(body.length) }],
     ["/chunked", { "transfer-encoding": "chunked" }],
   ] as const) {
-    const outgoing = begin(scene, path, { method: "POST", headers })
+    const outgoing = begin(gateway, path, { method: "POST", headers })
     outgoing.end(body)
     const hash = createHash("sha256")
     let length = 0
@@ -86,7 +86,7 @@ test("what comes in thousands of tiny chunks goes on in few, in both directions"
   })
   const head =
     "POST /run/1/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-  const answer = await made.scene.raw(Buffer.concat([Buffer.from(head), chunks]))
+  const answer = await made.gateway.raw(Buffer.concat([Buffer.from(head), chunks]))
   for (const text of [upload, answer]) {
     const body = text.slice(text.indexOf("\r\n\r\n") + 4)
     const sizes = [...body.matchAll(/([0-9a-f]+)\r\n(x*)\r\n/g)]
@@ -105,8 +105,8 @@ test("an event reaches the client when it is sent, the head before the first of 
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
     answer = response
   })
-  await using scene = await GatewayFixture.open({ program })
-  const outgoing = begin(scene, "/")
+  await using gateway = await GatewayFixture.open({ program })
+  const outgoing = begin(gateway, "/")
   outgoing.end()
   const incoming = await answerTo(outgoing)
   for (const text of ["data: 1\n\n", "data: 2\n\n"]) {
@@ -130,8 +130,8 @@ test("a slow reader slows the program, and the gateway holds little", async () =
     }
     more()
   })
-  await using scene = await GatewayFixture.open({ program })
-  const outgoing = begin(scene, "/")
+  await using gateway = await GatewayFixture.open({ program })
+  const outgoing = begin(gateway, "/")
   outgoing.end()
   const incoming = await answerTo(outgoing)
   incoming.pause()
@@ -148,8 +148,8 @@ test("a slow program slows the sender, and the gateway holds little", async () =
     incoming = message.pause()
     message.on("end", () => response.end("done"))
   })
-  await using scene = await GatewayFixture.open({ program })
-  const outgoing = begin(scene, "/", { method: "PUT", headers: { "content-length": String(400 << 20) } })
+  await using gateway = await GatewayFixture.open({ program })
+  const outgoing = begin(gateway, "/", { method: "PUT", headers: { "content-length": String(400 << 20) } })
   const block = Buffer.alloc(1 << 20)
   let sent = 0
   const more = () => {
@@ -180,9 +180,9 @@ test("answers without a body keep their headers, and requests sent ahead are ans
     response.writeHead(status, status === 204 ? {} : { "content-length": "5", etag: '"1"' })
     response.end(incoming.method === "HEAD" || status !== 200 ? undefined : "hello")
   })
-  await using scene = await GatewayFixture.open({ program })
+  await using gateway = await GatewayFixture.open({ program })
   const head = "Authorization: Bearer ann\r\nHost: localhost\r\n"
-  const text = await scene.raw(
+  const text = await gateway.raw(
     `HEAD /run/1/200 HTTP/1.1\r\n${head}\r\nGET /run/1/204 HTTP/1.1\r\n${head}\r\nGET /run/1/304 HTTP/1.1\r\n${head}\r\nGET /run/1/200 HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
   )
   assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 204", "HTTP/1.1 304", "HTTP/1.1 200"])
@@ -196,19 +196,21 @@ test("of requests sent ahead one is under way at a time, and who sends hundreds 
     if (incoming.url === "/held") held.resolve(response)
     else response.end(incoming.url)
   })
-  await using scene = await GatewayFixture.open({ program })
+  await using gateway = await GatewayFixture.open({ program })
   const head = "Authorization: Bearer ann\r\nHost: localhost\r\n"
   const many = (count: number) => `GET /run/1/next HTTP/1.1\r\n${head}\r\n`.repeat(count)
-  const asking = scene.raw(`GET /run/1/held HTTP/1.1\r\n${head}\r\n${many(50)}GET /run/1/last HTTP/1.1\r\n${head}Connection: close\r\n\r\n`)
+  const asking = gateway.raw(
+    `GET /run/1/held HTTP/1.1\r\n${head}\r\n${many(50)}GET /run/1/last HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
+  )
   const response = await held.promise
-  await scene.ask(scene.apps, "/run/1/other", { headers: ann })
+  await gateway.ask(gateway.apps, "/run/1/other", { headers: ann })
   assert.deepEqual(program.requests.map(({ url }) => url).sort(), ["/held", "/other"])
   response.end("held")
   const text = await asking
   assert.equal(text.match(/HTTP\/1\.1 200/g)?.length, 52)
   assert.ok(text.endsWith("/last"))
   const before = program.requests.length
-  await scene.raw(many(500))
+  await gateway.raw(many(500))
   assert.ok(program.requests.length < before + 10, "their answers are not made")
 })
 
@@ -221,8 +223,8 @@ test("trailers cross in both directions", async () => {
       response.end()
     })
   })
-  await using scene = await GatewayFixture.open({ program })
-  const outgoing = begin(scene, "/", { method: "POST", headers: { "transfer-encoding": "chunked", trailer: "x-check" } })
+  await using gateway = await GatewayFixture.open({ program })
+  const outgoing = begin(gateway, "/", { method: "POST", headers: { "transfer-encoding": "chunked", trailer: "x-check" } })
   outgoing.write("a")
   outgoing.addTrailers({ "x-check": "42" })
   outgoing.end()
@@ -241,9 +243,9 @@ test("an answer that announces trailers it cannot have crosses without the annou
     ["GET", "1.0", "HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n"],
   ]
   for (const [method, version, answer] of answers) {
-    await using scene = await GatewayFixture.open()
-    scene.program.server.removeAllListeners("request").on("request", (request) => request.socket.end(answer))
-    const text = await scene.raw(
+    await using gateway = await GatewayFixture.open()
+    gateway.program.server.removeAllListeners("request").on("request", (request) => request.socket.end(answer))
+    const text = await gateway.raw(
       `${method} /run/1/ HTTP/${version}\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nConnection: close\r\n\r\n`,
     )
     assert.match(text, /^HTTP\/1\.1 (?:200|304) /, answer)
@@ -253,15 +255,15 @@ test("an answer that announces trailers it cannot have crosses without the annou
 })
 
 test("a client that asks first is told to go on, or refused before it sends", async () => {
-  await using scene = await GatewayFixture.open()
-  const allowed = begin(scene, "/", { method: "POST", headers: { expect: "100-continue", "content-length": "5" } })
+  await using gateway = await GatewayFixture.open()
+  const allowed = begin(gateway, "/", { method: "POST", headers: { expect: "100-continue", "content-length": "5" } })
   allowed.flushHeaders()
   await once(allowed, "continue")
   allowed.end("hello")
   const answer = await answerTo(allowed)
   assert.equal(JSON.parse(String((await once(answer, "data"))[0])).body, "hello")
 
-  const refused = begin(scene, "/", {
+  const refused = begin(gateway, "/", {
     method: "POST",
     headers: { expect: "100-continue", "content-length": "5", authorization: "Bearer bob" },
   })
@@ -276,7 +278,7 @@ test("a client that asks first is told to go on, or refused before it sends", as
   assert.equal(wasTold, false)
   refused.destroy()
 
-  const unknown = begin(scene, "/", { method: "POST", headers: { expect: "tea", "content-length": "5" } })
+  const unknown = begin(gateway, "/", { method: "POST", headers: { expect: "tea", "content-length": "5" } })
   unknown.flushHeaders()
   assert.equal((await answerTo(unknown)).statusCode, 417)
   unknown.destroy()
@@ -289,8 +291,8 @@ test("a client that goes away ends the program's work", async () => {
     response.writeHead(200)
     response.write("x")
   })
-  await using scene = await GatewayFixture.open({ program })
-  const outgoing = begin(scene, "/")
+  await using gateway = await GatewayFixture.open({ program })
+  const outgoing = begin(gateway, "/")
   outgoing.end()
   ;(await answerTo(outgoing)).destroy()
   await promise
@@ -302,8 +304,8 @@ test("a client that goes away within its upload ends the program's request", asy
     incoming.resume()
     incoming.on("close", () => resolve(incoming.complete))
   })
-  await using scene = await GatewayFixture.open({ program })
-  const outgoing = begin(scene, "/", { method: "POST", headers: { "content-length": "10" } })
+  await using gateway = await GatewayFixture.open({ program })
+  const outgoing = begin(gateway, "/", { method: "POST", headers: { "content-length": "10" } })
   outgoing.on("error", () => {})
   outgoing.write("12345", () => outgoing.destroy())
   assert.equal(await promise, false)
@@ -315,8 +317,8 @@ test("a program that dies within its answer cuts the client's connection: no tru
       response.writeHead(200, headers as Record<string, string>)
       response.write("12345", () => incoming.socket.destroy())
     })
-    await using scene = await GatewayFixture.open({ program })
-    await assert.rejects(scene.ask(scene.apps, "/run/1/", { headers: ann }), { code: "ECONNRESET" })
+    await using gateway = await GatewayFixture.open({ program })
+    await assert.rejects(gateway.ask(gateway.apps, "/run/1/", { headers: ann }), { code: "ECONNRESET" })
   }
 })
 
@@ -337,7 +339,7 @@ test("a program that answers something that is not HTTP gives 503", async () => 
     "",
   ]) {
     await using made = await rawScene((socket) => socket.end(reply))
-    const answer = await made.scene.ask(made.scene.apps, "/run/1/", { headers: ann })
+    const answer = await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })
     assert.equal(answer.status, 503, JSON.stringify(reply.slice(0, 80)))
     assert.equal(JSON.parse(answer.text).code, "unavailable")
   }
@@ -357,7 +359,7 @@ test("odd but sound answers cross: interim ones, no length, HTTP/1.0, byte by by
       }
       socket.end()
     })
-    const answer = await made.scene.ask(made.scene.apps, "/run/1/", { headers: ann })
+    const answer = await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })
     assert.equal(answer.status, 200)
     assert.equal(answer.text, body)
   }
@@ -365,8 +367,8 @@ test("odd but sound answers cross: interim ones, no length, HTTP/1.0, byte by by
 
 test("an answer that comes before the upload ends is delivered", async () => {
   const program = new TestProgram((_, response) => response.writeHead(413, { connection: "close" }).end("too large"))
-  await using scene = await GatewayFixture.open({ program })
-  const socket = connect(scene.port, "127.0.0.1")
+  await using gateway = await GatewayFixture.open({ program })
+  const socket = connect(gateway.port, "127.0.0.1")
   socket.write(`POST /run/1/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nContent-Length: 1000000\r\n\r\n`)
   socket.on("error", () => {})
   const { head } = await readHead(socket)
@@ -375,11 +377,11 @@ test("an answer that comes before the upload ends is delivered", async () => {
 })
 
 test("connections to the program are kept and used again, one request at a time", async () => {
-  await using scene = await GatewayFixture.open()
-  for (let i = 0; i < 5; i += 1) assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: ann })).status, 200)
-  assert.equal(scene.program.connections, 1)
-  await Promise.all(Array.from({ length: 5 }, () => scene.ask(scene.apps, "/run/1/", { headers: ann })))
-  assert.ok(scene.program.connections <= 5)
+  await using gateway = await GatewayFixture.open()
+  for (let i = 0; i < 5; i += 1) assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).status, 200)
+  assert.equal(gateway.program.connections, 1)
+  await Promise.all(Array.from({ length: 5 }, () => gateway.ask(gateway.apps, "/run/1/", { headers: ann })))
+  assert.ok(gateway.program.connections <= 5)
 })
 
 test("bytes that nobody asked for end a kept connection, and reach nobody", async () => {
@@ -388,7 +390,7 @@ test("bytes that nobody asked for end a kept connection, and reach nobody", asyn
     connections.push(socket)
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
   })
-  for (let i = 0; i < 3; i += 1) assert.equal((await made.scene.ask(made.scene.apps, "/run/1/", { headers: ann })).text, "ok")
+  for (let i = 0; i < 3; i += 1) assert.equal((await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })).text, "ok")
   assert.equal(new Set(connections).size, 3)
 })
 
@@ -400,7 +402,7 @@ test("a kept connection that the program was closing costs a GET nothing", async
     if (count % 2 === 1) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     else if (text.startsWith("GET")) socket.destroy()
   })
-  for (let i = 0; i < 4; i += 1) assert.equal((await made.scene.ask(made.scene.apps, "/run/1/", { headers: ann })).text, "ok")
+  for (let i = 0; i < 4; i += 1) assert.equal((await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })).text, "ok")
 })
 
 test("a request that may have had an effect is never sent twice", async () => {
@@ -410,20 +412,20 @@ test("a request that may have had an effect is never sent twice", async () => {
     if (seen.length === 1) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     else socket.destroy()
   })
-  await made.scene.ask(made.scene.apps, "/run/1/", { headers: ann })
-  const answer = await made.scene.ask(made.scene.apps, "/run/1/", { method: "POST", headers: ann, body: "x" })
+  await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })
+  const answer = await made.gateway.ask(made.gateway.apps, "/run/1/", { method: "POST", headers: ann, body: "x" })
   assert.equal(answer.status, 503)
   assert.deepEqual(seen, ["GET ", "POST"])
 })
 
 test("a run that moved is asked at its new address only", async () => {
-  await using scene = await GatewayFixture.open()
+  await using gateway = await GatewayFixture.open()
   await using other = new TestProgram((_, response) => response.end("the new one"))
-  assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: ann })).status, 200)
-  const before = scene.program.requests.length
-  scene.runs.targets.set(keyA, { ...scene.target, address: await other.listen() })
-  assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: ann })).text, "the new one")
-  assert.equal(scene.program.requests.length, before)
+  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).status, 200)
+  const before = gateway.program.requests.length
+  gateway.runs.targets.set(keyA, { ...gateway.target, address: await other.listen() })
+  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).text, "the new one")
+  assert.equal(gateway.program.requests.length, before)
 })
 
 test("a question that waits when its run moves is not asked again at the old address", async () => {
@@ -432,13 +434,13 @@ test("a question that waits when its run moves is not asked again at the old add
     if (program.requests.length === 1) incoming.resume().on("end", () => response.end("first"))
     else resolve()
   })
-  await using scene = await GatewayFixture.open({ program })
-  await scene.ask(scene.apps, "/run/1/", { headers: ann })
-  const waiting = scene.ask(scene.apps, "/run/1/", { headers: ann })
+  await using gateway = await GatewayFixture.open({ program })
+  await gateway.ask(gateway.apps, "/run/1/", { headers: ann })
+  const waiting = gateway.ask(gateway.apps, "/run/1/", { headers: ann })
   await promise
   await using other = new TestProgram((_, response) => response.end("the new one"))
-  scene.runs.targets.set(keyA, { ...scene.target, address: await other.listen() })
-  assert.equal((await scene.ask(scene.apps, "/run/1/", { headers: ann })).text, "the new one")
+  gateway.runs.targets.set(keyA, { ...gateway.target, address: await other.listen() })
+  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).text, "the new one")
   assert.equal((await waiting).status, 503)
   assert.equal(program.requests.length, 2)
   assert.equal(program.connections, 1)
@@ -446,10 +448,10 @@ test("a question that waits when its run moves is not asked again at the old add
 
 test("activity is told at most once a second for each run", async () => {
   const clock = new ManualClock()
-  await using scene = await GatewayFixture.open({ clock })
+  await using gateway = await GatewayFixture.open({ clock })
   for (const expected of [1, 2]) {
-    for (let i = 0; i < 5; i += 1) await scene.ask(scene.apps, "/run/1/", { headers: ann })
-    assert.equal(scene.runs.activity.length, expected)
+    for (let i = 0; i < 5; i += 1) await gateway.ask(gateway.apps, "/run/1/", { headers: ann })
+    assert.equal(gateway.runs.activity.length, expected)
     await clock.advance(1_000)
   }
 })
@@ -461,23 +463,23 @@ test("a client that stops within its upload, or reads no more, is cut after five
     if (incoming.method === "GET") response.end(Buffer.alloc(64 << 20))
     else arrive(on(incoming, "data"))
   })
-  await using scene = await GatewayFixture.open({ clock, program })
-  const sending = begin(scene, "/", { method: "POST", headers: { "content-length": "10000" } })
+  await using gateway = await GatewayFixture.open({ clock, program })
+  const sending = begin(gateway, "/", { method: "POST", headers: { "content-length": "10000" } })
   const sendingEnd = new Promise((resolve) => sending.on("close", resolve))
   sending.on("error", () => {}).write("1")
   const chunks = await arrived
   await chunks.next()
-  const reading = begin(scene, "/")
+  const reading = begin(gateway, "/")
   reading.end()
   const answer = (await answerTo(reading)).pause()
   const readingEnd = new Promise((resolve) => answer.on("error", resolve))
-  assert.equal(scene.gateway.openConnections, 2)
+  assert.equal(gateway.gateway.openConnections, 2)
   // What the kernel holds on the way may go on for a while.
   await eventually("who does not read is cut", async () => {
     await clock.advance(4 * 60_000)
     sending.write("2")
     await chunks.next()
-    return scene.gateway.openConnections === 1
+    return gateway.gateway.openConnections === 1
   })
   answer.resume()
   await readingEnd
@@ -503,8 +505,8 @@ test("a 204 has no length, a 304 and an answer to HEAD keep theirs, and what fol
     if (text.startsWith("HEAD")) return void reply("200 OK\r\nContent-Length: 7")
     return void reply("200 OK\r\nContent-Length: 4", "true")
   })
-  const { scene } = made
-  const ask = (path: string, method = "GET") => scene.ask(scene.apps, `/run/1${path}`, { method, headers: ann })
+  const { gateway } = made
+  const ask = (path: string, method = "GET") => gateway.ask(gateway.apps, `/run/1${path}`, { method, headers: ann })
   for (const path of ["/early", "/at-once", "/later", "/chunked"]) {
     const { status, headers, text } = await ask(path)
     assert.deepEqual([status, headers["content-length"], headers["transfer-encoding"], text], [204, undefined, undefined, ""], path)

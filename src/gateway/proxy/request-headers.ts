@@ -15,12 +15,11 @@ export interface RequestHeadOptions {
 
 type Rule = "keep" | "drop" | "host" | "cookie" | "authorization" | "condition"
 
-/** Answers that a client has already, by tag or by time. */
+/** Conditions on a response that the client already has, by tag or by time. */
 const conditions = new Set(["if-none-match", "if-match", "if-range", "if-modified-since", "range"])
 
 /**
- * Everything that speaks about this connection, about who the caller is, or about how the request
- * came here.
+ * Headers about this connection, the caller's identity, or the route of the request.
  */
 const dropped = new Set([
   "connection",
@@ -65,7 +64,7 @@ function plainRule(plain: string, isVariant: boolean): Rule {
   return isVariant ? "drop" : plain
 }
 
-/** The head of the request as the program gets it. */
+/** The head of the request that the program receives. */
 export function requestHead(request: IncomingMessage, options: RequestHeadOptions): string {
   const { proxyRequest } = options
   const added = additionsOf(proxyRequest.target.upstreamHeaders)
@@ -76,13 +75,13 @@ export function requestHead(request: IncomingMessage, options: RequestHeadOption
     const name = rawHeaders[i] as string
     const rule = ruleOf(name)
     if (rule === "drop" || (added.names.size > 0 && added.names.has(plainName(name))) || named?.has(name.toLowerCase())) continue
-    const value = crossing(rule, rawHeaders[i + 1] as string, { proxyRequest, name, request })
+    const value = forwardHeader(rule, rawHeaders[i + 1] as string, { proxyRequest, name, request })
     if (value !== undefined) head += `${name}: ${value}\r\n`
   }
   return `${head}${added.text}${forwarded(request, options)}${framing(request, options.isUpgrade)}\r\n`
 }
 
-/** The lines of a request's trailers. Who the caller is cannot come so late. */
+/** The lines of a request's trailers, without headers that identify the caller. */
 export function requestTrailers(raw: readonly string[], { target }: ProxyRequest): string {
   const { names } = additionsOf(target.upstreamHeaders)
   let text = ""
@@ -93,13 +92,13 @@ export function requestTrailers(raw: readonly string[], { target }: ProxyRequest
   return text
 }
 
-interface Crossing {
+interface HeaderContext {
   proxyRequest: ProxyRequest
   name: string
   request: IncomingMessage
 }
 
-function crossing(rule: Rule, value: string, { proxyRequest, name, request }: Crossing): string | undefined {
+function forwardHeader(rule: Rule, value: string, { proxyRequest, name, request }: HeaderContext): string | undefined {
   const { form, jar, tags } = proxyRequest
   if (rule === "condition" && tags) return condition(name.toLowerCase(), value, { tags, headers: request.headers })
   if (rule === "cookie") return jar ? jar.decode(value) : stripOwnCookies(value)
@@ -108,7 +107,7 @@ function crossing(rule: Rule, value: string, { proxyRequest, name, request }: Cr
 }
 
 /**
- * Of a request for a part, the part is only asked for if it is one of what this run sent before.
+ * `Range` is forwarded only if its condition names a response that this run sent before.
  */
 function condition(
   name: string,
@@ -121,8 +120,8 @@ function condition(
 }
 
 /**
- * A program's page may send a token of the program's own; Basic, and whatever could be a token of
- * ours, stays here.
+ * A program's page may send a token of the program's own. Basic, and any possible token of this
+ * service, is removed.
  */
 function isProgramsOwn(authorization: string): boolean {
   return !/^basic\b/i.test(authorization) && !/(?<![A-Za-z0-9_-])q[sf]_/.test(authorization)
@@ -139,8 +138,8 @@ function framing({ headers }: IncomingMessage, isUpgrade: boolean): string {
 }
 
 /**
- * Headers that the sender declares to be for this connection only. What the program needs to
- * understand the request is not theirs to remove.
+ * Headers that the sender declares as hop-by-hop. It may not remove headers that the program needs
+ * to understand the request.
  */
 function namedByConnection(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || /^(?:keep-alive|close|upgrade)$/i.test(connection)) return undefined

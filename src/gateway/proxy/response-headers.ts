@@ -2,18 +2,18 @@ import { confineCookie } from "../sessions/cookies.ts"
 import type { ResponseHead } from "../upstream/response-head.ts"
 import type { ProxyRequest } from "./proxy-request.ts"
 
-/** For the connection only, and what node writes itself. */
+/** Hop-by-hop headers, and those that Node writes itself. */
 const hopByHop = ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "transfer-encoding", "upgrade", "set-cookie2"]
 
 /**
- * What reaches past the program's own origin: other ports and names of the host, or the whole host
- * for a long time.
+ * Headers with effects beyond the program's own origin: on other ports and names of the host, or on
+ * the whole host for a long time.
  */
 const farReaching = ["clear-site-data", "strict-transport-security", "public-key-pins", "expect-ct", "alt-svc", "nel", "report-to"]
 
 /**
- * Below the apps URL all runs share an origin: there nobody speaks for it, and no browser takes
- * part.
+ * Below the apps URL all runs share an origin: no run may speak for it, and browsers are not
+ * served.
  */
 const ofTheOrigin = [
   "content-security-policy",
@@ -34,7 +34,7 @@ const ofTheOrigin = [
   "critical-ch",
 ]
 
-/** Whatever lets a cache, or a worker, answer for an origin that another run will have later. */
+/** Headers that let a cache or a worker answer for an origin that another run will have later. */
 const lasting = [
   "cache-control",
   "cdn-cache-control",
@@ -51,14 +51,14 @@ const droppedAtOrigin = new Set([...hopByHop, ...farReaching])
 const droppedAtPort = new Set([...droppedAtOrigin, ...lasting])
 const droppedAtPath = new Set([...droppedAtPort, ...ofTheOrigin])
 
-/** Nothing of an answer at `/run/<ID>/` does anything in a browser that was made to load it. */
+/** Makes a response at `/run/<ID>/` harmless in a browser that was made to load it. */
 const sandbox = [
   ...["Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'"],
   ...["X-Content-Type-Options", "nosniff"],
   ...["Cross-Origin-Resource-Policy", "same-origin"],
 ]
 /**
- * Where browsers do not say what a request is for, the answer says that it is for this origin only.
+ * If browsers do not send `Sec-Fetch-*`, the response restricts itself to this origin.
  */
 const sameOriginOnly = ["Content-Security-Policy", "frame-ancestors 'self'", "Cross-Origin-Resource-Policy", "same-origin"]
 
@@ -68,18 +68,18 @@ export interface ResponseHeaderOptions {
   host: string
   /** Whether browsers send `Sec-Fetch-*` here. */
   isTrustworthy: boolean
-  /** Whether a browser asked, as far as it says so. */
+  /** Whether the request says that a browser sent it. */
   isBrowser: boolean
   /**
-   * Whether trailers can follow: an announcement of what cannot come makes Node refuse the whole
-   * answer.
+   * Whether trailers can follow: Node rejects the whole response if it announces impossible
+   * trailers.
    */
   hasTrailers: boolean
   /** A `Set-Cookie` of the gateway's own. */
   renewal: string | undefined
 }
 
-/** The headers of an answer as the client gets them: name, value, name, value, … */
+/** The headers that the client receives: name, value, name, value, … */
 export function responseHeaders(head: Pick<ResponseHead, "status" | "headers" | "names">, options: ResponseHeaderOptions): string[] {
   const { status, headers, names } = head
   const { form, jar } = options.proxyRequest
@@ -92,7 +92,7 @@ export function responseHeaders(head: Pick<ResponseHead, "status" | "headers" | 
     const name = names[i] as string
     if (dropped.has(name) || named?.has(name) || (name === "trailer" && !options.hasTrailers)) continue
     if (hasNoLength && name === "content-length") continue
-    const value = crossing(name, headers[2 * i + 1] as string, options)
+    const value = forwardHeader(name, headers[2 * i + 1] as string, options)
     if (value !== undefined) out.push(headers[2 * i] as string, value)
   }
   if (isReused && status >= 200) out.push("Cache-Control", cacheRule(headers, names))
@@ -103,8 +103,7 @@ export function responseHeaders(head: Pick<ResponseHead, "status" | "headers" | 
 }
 
 /**
- * An origin that other runs have later keeps nothing without asking: a cache asks each time, or
- * keeps nothing at all.
+ * If other runs have this origin later, caches must revalidate each time, or store nothing.
  */
 function cacheRule(headers: string[], names: string[]): string {
   for (let at = names.indexOf("cache-control"); at >= 0; at = names.indexOf("cache-control", at + 1)) {
@@ -113,7 +112,9 @@ function cacheRule(headers: string[], names: string[]): string {
   return "private, no-cache"
 }
 
-/** An answer's trailers as pairs. What a head may not say, and cookies, cannot come so late. */
+/**
+ * A response's trailers as pairs, without cookies and headers that a head may not contain either.
+ */
 export function responseTrailers(raw: readonly string[]): [string, string][] {
   const pairs: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {
@@ -124,7 +125,7 @@ export function responseTrailers(raw: readonly string[]): [string, string][] {
   return pairs
 }
 
-function crossing(name: string, value: string, options: ResponseHeaderOptions): string | undefined {
+function forwardHeader(name: string, value: string, options: ResponseHeaderOptions): string | undefined {
   if (name === "etag") return options.proxyRequest.tags?.mark(value) ?? value
   if (name === "set-cookie") return cookie(value, options)
   if (name === "location" || name === "content-location") return location(value, options)
@@ -132,8 +133,8 @@ function crossing(name: string, value: string, options: ResponseHeaderOptions): 
 }
 
 /**
- * Below the apps URL a cookie would be one of the whole host, base URL included: it is held to the
- * run's path, and browsers get none.
+ * Below the apps URL a cookie would apply to the whole host, base URL included. It is restricted to
+ * the run's path, and browsers get none.
  */
 function cookie(value: string, { proxyRequest, isBrowser }: ResponseHeaderOptions): string | undefined {
   if (proxyRequest.form === "origin") return proxyRequest.jar ? proxyRequest.jar.encode(value) : confineCookie(value)
@@ -141,8 +142,8 @@ function cookie(value: string, { proxyRequest, isBrowser }: ResponseHeaderOption
 }
 
 /**
- * An address of this host is made relative to it, whatever scheme the program believes in, and put
- * below where the client sees the program.
+ * A URL of this host becomes relative, regardless of its scheme, and is put below the program's
+ * public path.
  */
 function location(value: string, { proxyRequest, host }: ResponseHeaderOptions): string {
   const path = pathHere(value, host)

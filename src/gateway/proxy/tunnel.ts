@@ -19,8 +19,8 @@ export interface TunnelOptions {
 }
 
 /**
- * Joins client and program byte by byte after a 101, until either ends. Throws `BadResponse` when
- * the 101 is not what was asked for.
+ * Copies bytes between client and program after a 101, until either ends. Throws `BadResponse` when
+ * the 101 names another protocol.
  */
 export function openTunnel(context: GatewayContext, options: TunnelOptions): void {
   const { gatewayRequest, connection, proxyRequest } = options
@@ -32,7 +32,7 @@ export function openTunnel(context: GatewayContext, options: TunnelOptions): voi
   tunnel.start(head, gatewayRequest.upgrade.takeEarly())
 }
 
-/** Keeps no more than it needs: there may be thousands that say nothing. */
+/** Holds as little memory as possible: thousands of tunnels may be idle. */
 class Tunnel implements ResponseHandler, OpenConnection {
   readonly #socket: Duplex
   readonly #connection: UpstreamConnection
@@ -86,7 +86,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#socket.resume()
   }
 
-  /** What the program sent last still reaches the client. */
+  /** The program's last bytes still reach the client. */
   onEnd(): void {
     this.stalledSince ??= this.#context.clock.now()
     this.#socket.end(() => this.#socket.destroy())
@@ -101,7 +101,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
     if (!this.#connection.write(chunk)) this.#socket.pause()
   }
 
-  /** A program may have more to say to a client that says no more, but not for ever. */
+  /** A program may continue to send to a client that has ended its side, but not for ever. */
   #endUpstream(): void {
     this.#connection.end()
     const late = setTimeout(() => this.abort(), halfOpenTimeoutMs).unref()

@@ -4,8 +4,8 @@ import type { LiveRun, RunDirectory, Visitor } from "../run-directory.ts"
 
 const maxAnswerAgeMs = 2_000
 /**
- * How long a yes holds while nobody can be asked: as long as a restart of the part that knows may
- * take.
+ * How long a positive answer is valid while the run directory does not answer: as long as its
+ * restart may take.
  */
 const graceMs = 60_000
 const answerTimeoutMs = 2_500
@@ -15,8 +15,8 @@ const stallTimeoutMs = bounds.gateway.silentMs.value
 /** One forwarded request or tunnel that is open for a visitor at a run. */
 export interface OpenConnection {
   /**
-   * Since when the client has neither sent nor read anything, in milliseconds since the epoch;
-   * undefined while it does.
+   * The start of the client's inactivity, in milliseconds since the epoch; undefined while it sends
+   * or reads.
    */
   readonly stalledSince: number | undefined
   /** Closes both sides at once. */
@@ -28,7 +28,7 @@ interface Pair {
   readonly id: number
   readonly key: string
   readonly open: Set<OpenConnection>
-  /** When the last yes was asked for. */
+  /** The time of the last check that was positive. */
   allowedAt: number
   pendingCheck: Promise<boolean> | undefined
 }
@@ -68,7 +68,7 @@ export class ConnectionRegistry {
     if (age >= 0 && age < maxAnswerAgeMs) return true
     return this.#ask(pair).catch((error) => {
       if (this.#clock.now() - pair.allowedAt < graceMs) return true
-      throw new Failure("unavailable", "Whether you may open this run cannot be told at the moment", {
+      throw new Failure("unavailable", "Whether you may open this run cannot be checked at the moment", {
         cause: error,
         headers: { "Retry-After": "2" },
       })
@@ -121,7 +121,7 @@ export class ConnectionRegistry {
       return
     }
     await this.#ask(pair).catch((error) =>
-      this.#logger.warn({ err: error, run: pair.id }, "whether a visitor may open a run was not answered"),
+      this.#logger.warn({ err: error, run: pair.id }, "could not check whether a visitor may open a run"),
     )
     if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)
   }

@@ -2,11 +2,11 @@ import type { Signer } from "#kit"
 import { confineCookie } from "./cookies.ts"
 
 /**
- * Keeps a program's cookies apart where its origin is a port: browsers send a host's cookies to all
- * of its ports.
+ * Separates programs' cookies if their origins are ports: browsers send a host's cookies to all of
+ * its ports.
  *
- * They are named after the port, signed for the run and the visitor, and kept from scripts, those
- * of other runs included. What a script set, here or elsewhere, reaches no program.
+ * They are named after the port, signed for the run and the visitor, and hidden from scripts.
+ * Cookies that a script sets reach no program.
  */
 export class CookieJar {
   readonly #signer: Signer
@@ -34,7 +34,9 @@ export class CookieJar {
     return own.length === 0 ? undefined : own.join("; ")
   }
 
-  /** A program's `Set-Cookie` as the browser gets it; undefined for what it may not set. */
+  /**
+   * A program's `Set-Cookie` as the browser receives it; undefined if the program may not set it.
+   */
   encode(setCookie: string): string | undefined {
     const held = confineCookie(setCookie)
     if (held === undefined) return undefined
@@ -48,5 +50,5 @@ export class CookieJar {
   }
 }
 
-/** What browsers keep of a cookie, and less than `Signer` reads. */
+/** The limit of browsers for a cookie, below the limit of `Signer`. */
 const maxCookieLength = 3_800

@@ -20,8 +20,8 @@ function isOurs(pair: string): boolean {
 
 /**
  * A program's `Set-Cookie` as it may reach the client: for this host only, never under one of our
- * names; undefined when nothing of it may. `base`, where given, is the path to which the cookie is
- * held: a path that the program names is put below it unless it lies there already.
+ * names. Undefined if it is not allowed. With `base` the cookie's path is restricted to that path;
+ * other paths are put below it.
  */
 export function confineCookie(setCookie: string, base?: string): string | undefined {
   const [pair = "", ...attributes] = setCookie.split(";")

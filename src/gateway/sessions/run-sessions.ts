@@ -24,7 +24,9 @@ export interface RunSessionOptions {
    * other hosts.
    */
   secure: boolean
-  /** Where origins are ports of one host, what tells this one's cookies from the others'. */
+  /**
+   * If origins are ports of one host: the part of the cookies' names that identifies this origin.
+   */
   port?: number
 }
 
@@ -37,7 +39,7 @@ export class RunSessions {
   readonly #clock: Clock
   readonly #names: { run: string; ensureNonce: string }
   readonly #attributes: string
-  /** Sessions by their cookie's text; two generations, so that it stays small. */
+  /** Sessions by their cookie's text, in a bounded cache. */
   #young = new Map<string, RunSession>()
   #old = new Map<string, RunSession>()
 
@@ -65,14 +67,14 @@ export class RunSessions {
     return `${this.#names.run}=${this.#signer.sign([key, this.#clock.now(), userId, credentialId, scopedRunId ?? null])}${this.#attributes}`
   }
 
-  /** A `Set-Cookie` with more time, when some of it has passed. */
+  /** A `Set-Cookie` that renews the session, once part of its lifetime has passed. */
   renewCookie(session: RunSession): string | undefined {
     return this.#clock.now() - session.issuedAt < renewAfterMs ? undefined : this.createCookie(session.key, session.visitor)
   }
 
   /**
-   * The browser's nonce when it has one, so that several tabs do not spoil each other's, else a new
-   * one.
+   * The browser's nonce if it has one, so that several tabs do not invalidate each other's, or else
+   * a new one.
    */
   nonce(header: string | undefined): { hash: string; cookie: string } {
     const known = cookieValues(header, this.#names.ensureNonce).find((value) => /^[A-Za-z0-9_-]{22}$/.test(value))
@@ -90,8 +92,8 @@ export class RunSessions {
   }
 
   /**
-   * Whether a session was made in this browser a moment ago: when it is not there, sending the
-   * browser around again is in vain.
+   * Whether a session was created in this browser a moment ago. If its cookie is missing now,
+   * another redirect cannot help.
    */
   wasJustCreated(header: string | undefined): boolean {
     return cookieValues(header, this.#names.ensureNonce).some((value) => {

@@ -10,13 +10,13 @@ const ticketLifetimeMs = bounds.gateway.ticketMs.value
 export interface TicketRequest {
   visitor: Visitor
   target: Pick<LiveRun, "id" | "key">
-  /** The `nonce` that `/open` was called with, as it came. */
+  /** The `nonce` parameter of `/open`, unchanged. */
   nonce: string
-  /** The `path` that `/open` was called with, as it came; without one the landing page. */
+  /** The `path` parameter of `/open`, unchanged; without it the landing page. */
   path?: string | undefined
 }
 
-/** What a ticket says. `path` is relative to the program's base. */
+/** The claims of a ticket. `path` is relative to the program's base. */
 export interface Ticket {
   id: string
   key: string
@@ -26,9 +26,8 @@ export interface Ticket {
 }
 
 /**
- * One-time tickets from the base URL to a run's own origin. They are signed, so that the process
- * that gives them need not be the one that takes them; that they are used once is remembered where
- * they are taken.
+ * One-time tickets from the base URL to a run's own origin. They are signed, so that one process
+ * can issue and another can accept them. The accepting process remembers used tickets.
  */
 export class Tickets {
   readonly #signer: Signer
@@ -48,7 +47,8 @@ export class Tickets {
    * a nonce that the gateway did not make, `unavailable` for a run without a port.
    */
   issue({ visitor, target, nonce, path }: TicketRequest): string {
-    if (!/^[A-Za-z0-9_-]{43}$/.test(nonce)) throw new Failure("invalid", "The nonce of a run's own origin is wanted", { field: "nonce" })
+    if (!/^[A-Za-z0-9_-]{43}$/.test(nonce))
+      throw new Failure("invalid", "nonce must be one that a run's own origin created", { field: "nonce" })
     const { userId, credentialId, scopedRunId = null } = visitor
     const body = [
       randomBytes(9).toString("base64url"),
@@ -64,7 +64,8 @@ export class Tickets {
   }
 
   /**
-   * What a ticket says, however often asked and however old; undefined when it was not signed here.
+   * The claims of a ticket, even if used or expired; undefined when this installation did not sign
+   * it.
    */
   read(text: string): (Ticket & { endsAt: number }) | undefined {
     const signed = this.#signer.verify(text)
@@ -74,13 +75,13 @@ export class Tickets {
     return { id, key, visitor, nonce, path, endsAt: issuedAt + ticketLifetimeMs }
   }
 
-  /** Uses a ticket up. False when it was used before or its time is over. */
+  /** Uses a ticket. False when it was used before or has expired. */
   use(ticket: { id: string; endsAt: number }): boolean {
     return this.#used.once(ticket, this.#clock.now())
   }
 }
 
-/** Throws a `Failure` (503) for a run that has no port where runs have ports of their own. */
+/** Throws a `Failure` (503) for a run without a port, if runs have ports of their own. */
 export function requireOrigin(addresses: RunAddresses, target: Pick<LiveRun, "key">): string {
   const origin = addresses.originOf(target)
   if (origin !== undefined) return origin

@@ -5,16 +5,16 @@ import type { ResponseHead } from "./response-head.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
 
 /**
- * Receives one answer: its parts and `onEnd`, or whatever came of them and then `onFail`. Nothing
- * after either, nor after `destroy`.
+ * Receives one response: its parts and `onEnd`, or some of its parts and then `onFail`. No call
+ * follows either, nor `destroy`.
  *
- * What `onData` gets is good for the call only: its memory is read into again.
+ * The chunk of `onData` is valid during the call only: its memory is reused.
  */
 export interface ResponseHandler extends ResponseSink {
   onFail(error: Error): void
-  /** All that has come so far was handed over, and the answer's end is not among it. */
+  /** All received data was passed on, and the response has not ended. */
   onPause(): void
-  /** What `write` would not take at once has been taken. */
+  /** The data that `write` had to buffer has been sent. */
   onDrain(): void
 }
 

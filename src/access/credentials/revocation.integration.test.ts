@@ -1,0 +1,170 @@
+import assert from "node:assert/strict"
+import { describe, it } from "node:test"
+import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
+import { caller, home, refusal, signIn, tokenOf } from "../testing/identity-checks.ts"
+import { sessionLifetimeMs } from "./sessions.ts"
+
+describe("what ends a proof", () => {
+  it("ends it at once when a token is revoked or a session is signed out", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store } = world
+    await world.person("ann", "sesam")
+    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const { token, row } = await tokenOf(world, who)
+    const { secret } = await signIn(world, "ann", "sesam")
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    caller(await identity.authenticate(basic("ann", token), undefined, home))
+    caller(await identity.authenticate(undefined, secret, home))
+    await store.change((tx) => identity.tokens.delete(tx, who, row.id))
+    for (const header of [`Bearer ${token}`, basic("ann", token)]) {
+      assert.equal(identity.authenticateCached(header, undefined, home), undefined)
+      refusal(await identity.authenticate(header, undefined, home))
+    }
+    caller(await identity.authenticate(undefined, secret, home))
+    await store.change((tx) => identity.sessions.end(tx, secret))
+    refusal(await identity.authenticate(undefined, secret, home))
+    await store.change((tx) => identity.sessions.end(tx, secret))
+  })
+
+  it("is a deletion of the person, and their tokens and sessions are gone", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store } = world
+    const ann = await world.person("ann", "sesam")
+    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const { token, row } = await tokenOf(world, who)
+    const session = await signIn(world, "ann", "sesam")
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    await store.change((tx) => identity.accounts.delete(tx, ann.id))
+    for (const header of [basic("ann", "sesam"), `Bearer ${token}`]) refusal(await identity.authenticate(header, undefined, home))
+    assert.equal(await store.tokens.get(row.id), undefined)
+    assert.equal(await store.sessions.byHash(session.row.hash), undefined)
+  })
+
+  it("lets a change that is undone end nothing", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store } = world
+    const ann = await world.person("ann", "sesam")
+    const { secret } = await signIn(world, "ann", "sesam")
+    const undone = store.change(async (tx) => {
+      await identity.accounts.update(tx, ann.id, { isDisabled: true })
+      throw new Error("no")
+    })
+    await assert.rejects(undone, /no/)
+    caller(await identity.authenticate(undefined, secret, home))
+  })
+
+  it("is a disabling, for password, token and session, and enabling brings none of token and session back", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store } = world
+    const ann = await world.person("ann", "sesam")
+    const password = basic("ann", "sesam")
+    const who = caller(await identity.authenticate(password, undefined, home))
+    const { token } = await tokenOf(world, who)
+    const { secret } = await signIn(world, "ann", "sesam")
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    caller(await identity.authenticate(undefined, secret, home))
+    assert.equal((await identity.refreshCaller(ann.id, who.credential.id))?.userName, "ann")
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
+    assert.equal(await identity.refreshCaller(ann.id, who.credential.id), undefined)
+    for (const header of [password, `Bearer ${token}`]) refusal(await identity.authenticate(header, undefined, home))
+    refusal(await identity.authenticate(undefined, secret, home))
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: false }))
+    caller(await identity.authenticate(password, undefined, home))
+    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    refusal(await identity.authenticate(undefined, secret, home))
+  })
+
+  it("is a new password, for the old password and all sessions but the one that changed it", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store } = world
+    const ann = await world.person("ann", "sesam")
+    const old = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const mine = await signIn(world, "ann", "sesam")
+    const other = await signIn(world, "ann", "sesam")
+    for (const { secret } of [mine, other]) caller(await identity.authenticate(undefined, secret, home))
+    const passwordHash = await identity.hashPassword("geheim")
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }, { keepSession: mine.row.hash }))
+    refusal(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    refusal(await identity.authenticate(undefined, other.secret, home))
+    assert.equal(await identity.refreshCaller(ann.id, old.credential.id), undefined)
+    caller(await identity.authenticate(undefined, mine.secret, home))
+    caller(await identity.authenticate(basic("ann", "geheim"), undefined, home))
+  })
+
+  it("is a new password even for who was let in line with the old one", async () => {
+    await using world = await createIdentityFixture()
+    const identity = world.another({ hashing: { maxConcurrent: 1 } })
+    const ann = await world.person("ann", "sesam")
+    const passwordHash = await world.identity.hashPassword("geheim")
+    const ahead = Array.from({ length: 10 }, (_, i) => identity.authenticate(basic(`nobody${i}`, "x"), undefined, `10.0.${i}.1`))
+    const inLine = identity.authenticate(basic("ann", "sesam"), undefined, home)
+    const signingIn = identity.checkPassword("ann", "sesam", home)
+    await new Promise((resolve) => setImmediate(resolve))
+    await world.store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }))
+    refusal(await inLine)
+    refusal(await signingIn)
+    await Promise.all(ahead)
+  })
+
+  it("keeps who was checked before a disabling from making a session or token after it", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store } = world
+    const ann = await world.person("ann", "sesam")
+    const who = caller(await identity.checkPassword("ann", "sesam", home))
+    await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
+    await assert.rejects(
+      store.change((tx) => identity.sessions.create(tx, who)),
+      { code: "unauthorized" },
+    )
+    await assert.rejects(tokenOf(world, who), { code: "unauthorized" })
+  })
+
+  it("is seen by another process as soon as what it remembers is no longer fresh", async () => {
+    await using world = await createIdentityFixture()
+    const elsewhere = world.another({ maxCacheAgeMs: 4_000 })
+    await world.person("ann", "sesam")
+    const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const { token, row } = await tokenOf(world, who)
+    caller(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
+    await world.store.change((tx) => world.identity.tokens.delete(tx, who, row.id))
+    caller(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
+    await world.clock.advance(4_000)
+    refusal(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
+  })
+
+  it("is time: a token's own, and seven days for a session", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store, clock } = world
+    await world.person("ann", "sesam")
+    const { secret, row } = await signIn(world, "ann", "sesam")
+    const who = caller(await identity.authenticate(undefined, secret, home))
+    const { token } = await tokenOf(world, who, { expiresAt: clock.now() + 10_000 })
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    await clock.advance(9_999)
+    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    await clock.advance(1)
+    assert.equal(identity.authenticateCached(`Bearer ${token}`, undefined, home), undefined)
+    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    await clock.advance(sessionLifetimeMs - 10_001)
+    caller(await identity.authenticate(undefined, secret, home))
+    await clock.advance(1)
+    refusal(await identity.authenticate(undefined, secret, home))
+    const next = await signIn(world, "ann", "sesam")
+    assert.equal(await store.sessions.byHash(row.hash), undefined, "what has expired is swept at the next sign-in")
+    assert.ok(await store.sessions.byHash(next.row.hash))
+  })
+
+  it("tells listeners whose it was", async () => {
+    await using world = await createIdentityFixture()
+    const { identity, store } = world
+    const told: unknown[] = []
+    const ann = await world.person("ann", "sesam")
+    {
+      using _listening = identity.onInvalidate((userIds) => told.push(userIds))
+      await store.change((tx) => identity.accounts.update(tx, ann.id, { comment: "x" }))
+      identity.invalidateAll()
+    }
+    identity.invalidateAll()
+    assert.deepEqual(told, [[ann.id], undefined])
+  })
+})
