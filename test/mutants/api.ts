@@ -185,7 +185,7 @@ export const api = [
     "src/api/http/access-log.ts",
     ["test/api/access-log.test.ts"],
     [
-      ["an unknown path is logged at any length", ".slice(0, pathMax)", ""],
+      ["an unknown path is logged at any length", ".slice(0, maxPathLength)", ""],
       ["tokens in paths are logged", '.replaceAll(/(q[sf]_)[\\w.-]+|[\\w-]{40,}/g, "$1…")', ""],
       ["tokens in paths are logged when a character of them is encoded", "String.fromCharCode(Number.parseInt(code, 16))", "_"],
       ["a caller who disconnected is logged as answered", "response.headersSent ? response.statusCode : 0", "response.statusCode"],

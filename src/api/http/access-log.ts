@@ -1,8 +1,8 @@
 import type { Clock } from "#kit"
 import type { RequestContext } from "./request-context.ts"
 
-/** Characters of a path that nobody knows. */
-const pathMax = 200
+/** The greatest length of an unknown path in the log. */
+const maxPathLength = 200
 
 /**
  * A line for each request, in the form of the logger's: method, path, status, milliseconds, request
@@ -50,5 +50,5 @@ export class AccessLog {
  */
 function plainPath(path: string): string {
   const plain = path.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-  return JSON.stringify(plain.replaceAll(/(q[sf]_)[\w.-]+|[\w-]{40,}/g, "$1…").slice(0, pathMax))
+  return JSON.stringify(plain.replaceAll(/(q[sf]_)[\w.-]+|[\w-]{40,}/g, "$1…").slice(0, maxPathLength))
 }

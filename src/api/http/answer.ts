@@ -5,13 +5,13 @@ const unreadMs = bounds.texts.unreadAnswerMs.value
 
 export interface AnswerOptions {
   requestId: string
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   headers?: readonly string[] | undefined
   /** Default: JSON. */
   type?: string
 }
 
-/** Sends one answer. Every answer of the API is complete, uncached and tells the request's ID. */
+/** Sends one answer. Every answer is complete, uncached, and carries the request's ID. */
 export function send(response: ServerResponse, status: number, text: string | Buffer, options: AnswerOptions): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   const length = Buffer.byteLength(text)
@@ -21,7 +21,7 @@ export function send(response: ServerResponse, status: number, text: string | Bu
   if (made.push({ response, text, length }) === 1) setImmediate(writeMade)
 }
 
-/** The head of an answer but for its length: names and values in turn. */
+/** The head of an answer without its length: names and values, alternating. */
 export function headOf({ requestId, headers, type = "application/json; charset=utf-8" }: AnswerOptions): string[] {
   const head = [
     "content-type",
@@ -71,8 +71,7 @@ export function endUnread(response: ServerResponse): void {
 }
 
 /**
- * Sends a refusal. Whatever is no `Failure` is a fault of the program: the caller learns no more
- * than that.
+ * Sends a refusal. An error that is not a `Failure` is internal: the caller gets no details.
  */
 export function sendFailure(response: ServerResponse, error: unknown, requestId: string): Failure {
   const failure = asFailure(error)

@@ -1,8 +1,8 @@
 import { Failure } from "#contract"
 
 /**
- * A row as a tag tells it from others. After a backup was restored a version comes again, the time
- * of its change does not.
+ * The fields of a row that make its tag. After a backup is restored, a version may repeat, but the
+ * time of its change does not.
  */
 export interface Tagged {
   id: number
@@ -10,14 +10,14 @@ export interface Tagged {
   updatedAt: number
 }
 
-/** The tag of a row in its present version. */
+/** The tag of a row's current version. */
 export function etagOf({ id, version, updatedAt }: Tagged): string {
   return `"${id}-${version}-${updatedAt.toString(36)}"`
 }
 
 /**
- * Refuses (412) a change that was meant for another version. Without `If-Match` every version is
- * meant.
+ * Rejects (412) a change that was meant for another version. Without `If-Match`, any version
+ * matches.
  */
 export function checkMatch(ifMatch: string | undefined, row: Tagged): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return

@@ -4,7 +4,7 @@ import type { EventSink } from "#events"
 import { detachConnection, markConnectionInUse } from "#http"
 import type { RequestContext } from "./request-context.ts"
 
-/** What is not taken so long after the end of a stream is thrown away. */
+/** Bytes that are unread for this long after the end of a stream are discarded. */
 const lastMs = 5_000
 
 /**
@@ -65,12 +65,12 @@ function detach({ request: { socket }, response }: RequestContext): void {
 
 function nothing(): void {}
 
-/** A reader has nothing more to say. */
+/** Clients must not send anything on a stream. */
 function destroy(this: Socket): void {
   this.destroy()
 }
 
-/** A connection as the place where a stream's bytes go. */
+/** Writes a stream's bytes to a connection. */
 class SocketSink implements EventSink {
   readonly #socket: Socket
 

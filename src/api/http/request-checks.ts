@@ -5,7 +5,7 @@ import { type AllowedHosts, checkTransferEncoding, countHeader, declaresOtherOri
 /** A target that holds 200 IDs fits. */
 const maxTarget = bounds.http.targetBytes.value
 
-/** Refuses what the head of a request may not say. `host`: the authority that the request names. */
+/** Rejects an invalid head of a request. `host` is the authority that the request names. */
 export function checkHead(request: IncomingMessage, { hosts, host }: { hosts: AllowedHosts; host: string }): void {
   checkTarget(request.url ?? "")
   // A proxy in front may have gone by the other one (RFC 9112, 3.2).

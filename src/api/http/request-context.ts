@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { TrustedProxies } from "#http"
 
-/** Who proved nothing: no account can have this name. */
+/** The name of unauthenticated callers. No account can have it. */
 export const anonymous = "-"
 
-/** One request on its way: what is known of it whatever becomes of it. */
+/** The properties of one request, before and after authentication. */
 export class RequestContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -15,7 +15,7 @@ export class RequestContext {
   readonly requestId: string
   /** The `Host` header, or the authority where the request line holds a whole address. */
   readonly host: string
-  /** Who asks, as far as is known by now. */
+  /** The caller's name, once it is known. */
   userName = anonymous
   /** Whether its answer is a stream that has the connection for itself. */
   isStream = false
@@ -42,7 +42,7 @@ export class RequestContext {
   }
 }
 
-/** Everything answers below this, too. */
+/** Every path also exists below this prefix. */
 const alias = "/admin"
 
 /** The path without the alias. */
@@ -62,13 +62,13 @@ function authorityEnd(url: string): number {
 const prefix = `${randomBytes(6).toString("base64url")}-`
 let count = 0
 
-/** Never given twice by this process, nor, as far as chance allows, by another. */
+/** Unique in this process, and almost certainly among all processes. */
 export function newRequestId(): string {
   count += 1
   return prefix + count.toString(36)
 }
 
-/** A caller's own request ID, where it is a plain one; else a new one. */
+/** The caller's own request ID if it is valid, and otherwise a new one. */
 function requestIdOf(request: IncomingMessage): string {
   const given = request.headers["x-request-id"]
   return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : newRequestId()
