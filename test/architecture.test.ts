@@ -39,7 +39,6 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
   },
   longFiles: {
     "src/gateway": 1,
-    "src/store": 2,
   },
   longFunctions: {
     "src/access": 8,
@@ -47,7 +46,6 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
     "src/events": 1,
     "src/main": 1,
     "src/runs": 2,
-    "src/store": 2,
     "test/access": 1,
     "test/api": 1,
     "test/attacks": 5,

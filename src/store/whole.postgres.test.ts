@@ -1,4 +1,4 @@
-import { passOnPostgres } from "./testing/whole.ts"
+import { passOnPostgres } from "./testing/pass-on-postgres.ts"
 
 passOnPostgres("test/api")
 passOnPostgres("test/access", ["lists", "hidden"])

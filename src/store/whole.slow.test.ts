@@ -1,3 +1,3 @@
-import { passOnPostgres } from "./testing/whole.ts"
+import { passOnPostgres } from "./testing/pass-on-postgres.ts"
 
 passOnPostgres("test/access")

@@ -447,7 +447,7 @@ const beyond: readonly Entry[] = [
   [
     "`kill -9` and any restart",
     "after a restart the lists are what the engine really holds",
-    "What was acknowledged survives kill -9, whole",
+    "acknowledged changes survive kill -9 completely",
   ],
   [
     "GET `/events`",

@@ -1,8 +1,8 @@
 import { faults } from "./mutant.ts"
 
 const suite = ["src/store/store.test.ts"]
-const failures = ["src/store/sqlite/failures.test.ts"]
-const upgrades = ["src/store/sqlite/upgrade.test.ts"]
+const failures = ["src/store/sqlite/failures.test.ts", "src/store/sqlite/full-disk.integration.test.ts"]
+const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.integration.test.ts"]
 
 /** What is stored, and what lists hold. */
 export const store = [

@@ -4,7 +4,7 @@ import { StoreError } from "../errors.ts"
 import { migrations } from "../migrations/index.ts"
 import type { TestDatabase } from "../testing/databases.ts"
 import { postgresServer } from "../testing/postgres.ts"
-import { assertUpgraded, fixture, keptVersions } from "../testing/upgraded.ts"
+import { assertUpgraded, fixture, fixtureVersions } from "../testing/upgrades.ts"
 
 const server = await postgresServer()
 after(() => server[Symbol.asyncDispose]())
@@ -14,7 +14,7 @@ async function send(database: TestDatabase, statement: string) {
   return client.query(statement).finally(() => client.end())
 }
 
-for (const version of keptVersions) {
+for (const version of fixtureVersions) {
   test(`A database of version ${version} is brought to the newest, with all that is in it, by one of several who start`, async () => {
     await using database = await server.make()
     await send(database, await fixture("postgres", version))

@@ -1,40 +1,25 @@
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { readdir, readFile, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { StoreError } from "../errors.ts"
 import { migrations } from "../migrations/index.ts"
 import { sqliteDatabase, testDatabase } from "../testing/databases.ts"
-import { assertUpgraded, fixture, keptVersions } from "../testing/upgraded.ts"
+import { assertUpgraded, fixtureVersions, restoreFixture, versionOf } from "../testing/upgrades.ts"
 
-async function restore(file: string, version: number): Promise<void> {
-  const db = new DatabaseSync(file)
-  db.exec(await fixture("sqlite", version))
-  db.close()
-}
-
-function versionOf(file: string): unknown {
-  const db = new DatabaseSync(file, { readOnly: true })
-  const version = db.prepare("select max(version) as version from migrations").get()?.version
-  db.close()
-  return version
-}
-
-test("Every earlier version was kept", () => {
+test("every earlier version has a fixture", () => {
   assert.deepEqual(
-    keptVersions,
+    fixtureVersions,
     migrations.slice(0, -1).map((migration) => migration.version),
   )
 })
 
-for (const version of keptVersions) {
-  test(`A database of version ${version} is brought to the newest, with all that is in it, and a whole copy is left`, async () => {
+for (const version of fixtureVersions) {
+  test(`a database of version ${version} is migrated completely, and a complete copy remains`, async () => {
     await using database = await sqliteDatabase()
     const file = database.url.slice("sqlite:".length)
-    await restore(file, version)
+    await restoreFixture(file, version)
     await using store = await database.open()
     await assertUpgraded(store)
     assert.equal(versionOf(file), migrations.length)
@@ -49,42 +34,10 @@ for (const version of keptVersions) {
   })
 }
 
-test("Without room for a copy a database is not migrated, and nothing half-made is left", async () => {
-  const path = await mkdtemp(join(tmpdir(), "quayside-disk-"))
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=2400k", "tmpfs", path])
-  try {
-    const file = join(path, "quayside.db")
-    await restore(file, 1)
-    const db = new DatabaseSync(file)
-    db.prepare("update images set doc = ? where id = 1").run("x".repeat(300_000))
-    db.close()
-    const database = testDatabase(`sqlite:${file}`, async () => {})
-    const reserve = join(path, "ballast")
-    await writeFile(reserve, Buffer.alloc(1_500_000))
-    await assert.rejects(database.open(), (error) => {
-      assert.ok(error instanceof StoreError, String(error))
-      assert.equal(error.kind, "migration")
-      assert.match(error.message, /was not migrated: no copy of it could be made \(.*full/)
-      return true
-    })
-    assert.equal(versionOf(file), 1)
-    assert.deepEqual(
-      (await readdir(path)).filter((name) => name.includes("copy") || name.includes("version")),
-      [],
-    )
-    await rm(reserve)
-    await using store = await database.open()
-    await assertUpgraded(store)
-  } finally {
-    execFileSync("umount", ["-l", path])
-    await rm(path, { recursive: true })
-  }
-})
-
-test("A copy that is damaged stops the migration: the database is as it was, and no copy is left", async () => {
+test("a damaged copy stops the migration; the database is unchanged and no copy remains", async () => {
   await using database = await sqliteDatabase()
   const file = database.url.slice("sqlite:".length)
-  await restore(file, 1)
+  await restoreFixture(file, 1)
   const db = new DatabaseSync(file)
   db.enableDefensive(false)
   db.exec("pragma writable_schema = on")
@@ -109,10 +62,10 @@ test("A copy that is damaged stops the migration: the database is as it was, and
   )
 })
 
-test("A migration that fails leaves the database as it was", async () => {
+test("a migration that fails leaves the database unchanged", async () => {
   await using database = await sqliteDatabase()
   const file = database.url.slice("sqlite:".length)
-  await restore(file, 1)
+  await restoreFixture(file, 1)
   const db = new DatabaseSync(file)
   // What comes before it has been done by then.
   db.exec("create index runs_owned_history on runs (id)")
@@ -127,7 +80,7 @@ test("A migration that fails leaves the database as it was", async () => {
   left.close()
 })
 
-test("A database of the newest version is opened without a copy and without being written", async () => {
+test("a database of the newest version opens without a copy and without a write", async () => {
   await using database = await sqliteDatabase()
   const file = database.url.slice("sqlite:".length)
   const first = await database.open()

@@ -1,13 +1,13 @@
-// Keeps databases as a version leaves them, for the tests that bring them forwards: the fixtures of
-// the version before, and its migration.
-//   node src/store/testing/keep.ts VERSION
+// Writes the fixtures of a version: the fixtures of the version before it, and its migration. The
+// tests of upgrades read them.
+//   node src/store/testing/write-fixtures.ts VERSION
 
 import { execFileSync } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { type Dialect, migrations, statementsOf } from "../migrations/index.ts"
 import { newestBinaries, postgresServer } from "./postgres.ts"
-import { fixture, fixtureUrl } from "./upgraded.ts"
+import { fixture, fixtureUrl } from "./upgrades.ts"
 
 const version = Number(process.argv[2])
 const migration = migrations[version - 1]
@@ -15,10 +15,10 @@ if (!migration || version < 2) throw new Error(`A version from 2 to ${migrations
 const recorded = `insert into migrations values (${version}, '${migration.name}', 0)`
 const before = (dialect: Dialect) => fixture(dialect, version - 1)
 
-await keep("sqlite", await ofSqlite())
-await keep("postgres", await ofPostgres())
+await writeFixture("sqlite", await ofSqlite())
+await writeFixture("postgres", await ofPostgres())
 
-async function keep(dialect: Dialect, statements: string): Promise<void> {
+async function writeFixture(dialect: Dialect, statements: string): Promise<void> {
   await writeFile(fixtureUrl(dialect, version), `-- A database of version ${version}, as it was left behind.\n${statements}`)
 }
 

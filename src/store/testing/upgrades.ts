@@ -1,13 +1,14 @@
 import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
+import { DatabaseSync } from "node:sqlite"
 import type { Dialect } from "../migrations/index.ts"
 import type { Store } from "../store.ts"
 import { addImage } from "./samples.ts"
 
-/** Versions of which a database was kept. */
-export const keptVersions = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+/** Versions of which the fixtures hold a database. */
+export const fixtureVersions = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
-/** The statements that make a database as that version left it; `keep.ts` writes them. */
+/** The statements that make a database as that version left it; `write-fixtures.ts` writes them. */
 export function fixture(dialect: Dialect, version: number): Promise<string> {
   return readFile(fixtureUrl(dialect, version), "utf8")
 }
@@ -16,9 +17,24 @@ export function fixtureUrl(dialect: Dialect, version: number): URL {
   return new URL(`../../../test/fixtures/store/${dialect}-${version}.sql`, import.meta.url)
 }
 
+/** Creates an SQLite database as that version left it. */
+export async function restoreFixture(file: string, version: number): Promise<void> {
+  const db = new DatabaseSync(file)
+  db.exec(await fixture("sqlite", version))
+  db.close()
+}
+
+/** The version of an SQLite database. */
+export function versionOf(file: string): unknown {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const version = db.prepare("select max(version) as version from migrations").get()?.version
+  db.close()
+  return version
+}
+
 const page = { page: 1, pageSize: 10 }
 
-/** Whether what every fixture holds is all there. */
+/** Asserts that the store has all rows of the fixtures. */
 export async function assertUpgraded(store: Store): Promise<void> {
   const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => store.users.byName(name)))
   assert.ok(ann && bob && eve)
