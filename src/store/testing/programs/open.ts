@@ -1,7 +1,9 @@
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
 
-/** Opens the store that the first argument names and prints its instance; runs until it is killed. */
+/**
+ * Opens the store that the first argument names and prints its instance; runs until it is killed.
+ */
 const store = await openStore({ url: process.argv[2] ?? "", logger: silentLogger, clock: systemClock })
 process.stdout.write(`${store.instance}\n`)
 setInterval(() => {}, 1000)
