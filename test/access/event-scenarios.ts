@@ -21,15 +21,18 @@ import { personNames } from "./populated-server.ts"
 const everybody = [...personNames, "una"].join(" ")
 const strangers = "bob mia gwen guy gil una"
 
+const open = (type: Owned) => (type === "project" ? { IsPublic: true } : { IsPublished: true })
+const shut = (type: Owned) => (type === "project" ? { IsPublic: false } : { IsPublished: false })
+
+const withArticle = { image: "an image", data: "a dataset", project: "a project" }
+
+function eventNames(type: Owned) {
+  return { created: `${type}.created`, updated: `${type}.updated`, deleted: `${type}.deleted`, back: `${type}.restored` }
+}
+
 function ofOwned(type: Owned): EventScenario[] {
-  const a = { image: "an image", data: "a dataset", project: "a project" }[type]
-  const [open, shut] = type === "project" ? [{ IsPublic: true }, { IsPublic: false }] : [{ IsPublished: true }, { IsPublished: false }]
-  const [created, updated, deleted, back] = ["created", "updated", "deleted", "restored"].map((verb) => `${type}.${verb}`) as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const a = withArticle[type]
+  const { created, updated, deleted, back } = eventNames(type)
   return [
     {
       says: `${a} that is private`,
@@ -44,15 +47,23 @@ function ofOwned(type: Owned): EventScenario[] {
     {
       says: `${a} that is published`,
       steps: [
-        create(type, open, { [created]: everybody }),
+        create(type, open(type), { [created]: everybody }),
         update(type, { Comment: "c" }, { [updated]: everybody }),
         remove(type, { [deleted]: everybody }),
         restore(type, { [back]: everybody }),
-        update(type, shut, { [updated]: "ann boss", [deleted]: strangers }),
+        update(type, shut(type), { [updated]: "ann boss", [deleted]: strangers }),
         update(type, { Comment: "d" }, { [updated]: "ann boss" }),
-        update(type, open, { [updated]: everybody }),
+        update(type, open(type), { [updated]: everybody }),
       ],
     },
+    ...ofGranted(type),
+  ]
+}
+
+function ofGranted(type: Owned): EventScenario[] {
+  const a = withArticle[type]
+  const { created, updated, deleted, back } = eventNames(type)
+  return [
     {
       says: `${a} that is granted`,
       steps: [

@@ -106,7 +106,7 @@ test("numbers beyond what JSON can carry are refused like any wrong number", asy
   }
 })
 
-test("lengths that lie and bodies that break off leave the server well", async () => {
+test("the server survives wrong lengths and interrupted bodies", async () => {
   const head = (more: string) =>
     `POST /image HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nContent-Type: application/json\r\n${more}\r\n\r\n`
   const body = '{"Name":"a","Image":"b"}'
@@ -155,7 +155,7 @@ test("a body of 10 MB and one of 10,000 levels are refused", async () => {
   assert.equal((await call("POST", "/image", { body: '{"a":'.repeat(10_000) })).status, 400)
 })
 
-test("clients that send slowly and those that never read keep nobody else waiting", async () => {
+test("slow senders and clients that never read block nobody else", async () => {
   const { port } = new URL(baseUrl)
   const sockets = Array.from({ length: 200 }, () => connect({ host: "127.0.0.1", port: Number(port) }))
   await Promise.all(sockets.map((socket) => once(socket, "connect")))
@@ -170,7 +170,7 @@ test("clients that send slowly and those that never read keep nobody else waitin
   assert.equal((await call("GET", "/healthz")).status, 200)
 })
 
-test("of many requests on one connection one is answered at a time, and all are let go with it", async () => {
+test("pipelined requests are answered one at a time, and dropped when their connection closes", async () => {
   const { port } = new URL(baseUrl)
   const figure = async (name: string) =>
     Number(new RegExp(`^${name} (\\d+)`, "m").exec((await sendRequest(baseUrl, "GET", "/metrics")).text)?.[1] ?? 0)

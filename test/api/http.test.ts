@@ -27,7 +27,7 @@ test("every endpoint answers at its path and at /admin and its path alike", asyn
   assert.equal((await call("POST", "/admin/user", { as: ann.authorization, body: { UserName: "x" } })).status, 403)
 })
 
-test("a method that no HTTP server knows is 405 with Allow, and what is no request line 400", async () => {
+test("an unknown method returns 405 with Allow, and a malformed request line 400", async () => {
   const brew = "BREW /image HTTP/1.1\r\nHost: localhost\r\n\r\n"
   const behind = await sendRaw(baseUrl, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n${brew}`)
   assert.deepEqual(
@@ -140,13 +140,13 @@ test("an address of more than 8,192 characters is 414, a head of more than 32 Ki
   assert.match(heads, /"code":"headers_too_large"/)
 })
 
-test("an expectation that nobody knows is 417", async () => {
+test("an unknown expectation returns 417", async () => {
   const answer = await call("GET", "/images", { headers: { expect: "a-miracle" } })
   assert.deepEqual([answer.status, answer.body.code], [417, "invalid"])
   assert.ok(isFailure(answer))
 })
 
-test("what the HTTP layer itself refuses has the failure object and a request's ID", async () => {
+test("refusals of the HTTP layer carry the failure object and a request ID", async () => {
   const broken = [
     "GARBAGE\r\n\r\n",
     "GET /images HTTP/9.9\r\nHost: localhost\r\n\r\n",
@@ -199,7 +199,7 @@ test("Host must be a configured name or a loopback one", async () => {
   }
 })
 
-test("Host stands once", async () => {
+test("a second Host header is refused", async () => {
   const answer = await sendRaw(baseUrl, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nConnection: close\r\n\r\n")
   assert.match(answer, /^HTTP\/1\.1 400 /)
   assert.equal(JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n"))).field, "Host")
@@ -218,7 +218,7 @@ test("pages answer below /admin too, and tell programs of a failure with the fai
   assert.deepEqual([toPeople.status, toPeople.headers["content-type"]], [404, "text/html; charset=utf-8"])
 })
 
-test("a write is refused when a browser says that it comes from elsewhere", async () => {
+test("a write with cross-site browser headers is refused", async () => {
   const post = (headers: Record<string, string>, method = "POST") =>
     call(method, method === "POST" ? "/image" : "/image?ID=999", {
       headers,
@@ -243,7 +243,7 @@ test("a write is refused when a browser says that it comes from elsewhere", asyn
   assert.equal((await call("GET", "/images", { headers: { origin: "https://evil.example" } })).status, 200)
 })
 
-test("a write proved by a session must say where it comes from", async () => {
+test("a write with a session cookie requires origin headers", async () => {
   const signIn = await call("POST", "/session", { as: undefined as never, body: { UserName: "admin", Password: adminPassword } })
   const cookie = String(signIn.headers["set-cookie"]).split(";")[0] as string
   const write = (headers: Record<string, string>) =>
@@ -258,7 +258,7 @@ test("a write proved by a session must say where it comes from", async () => {
   )
 })
 
-test("no proof and a wrong one are 401, with Bearer in WWW-Authenticate and a message about the user name", async () => {
+test("missing and wrong credentials return 401, with Bearer in WWW-Authenticate and a message about the user name", async () => {
   await testServer.person("gone")
   const { ID } = await testServer.admin.readUser({ query: { UserName: "gone" } })
   await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
@@ -293,7 +293,7 @@ test("without proof: what tells of the installation, the web UI's files and sign
   assert.equal((await sendRequest(baseUrl, "GET", "/")).headers.location, "/ui/")
 })
 
-test("a body on GET and on DELETE is passed over, and the connection goes on", async () => {
+test("a body on GET and DELETE is ignored, and the connection stays open", async () => {
   const bytes = ["GET", "DELETE"]
     .map((method) => `${method} /image?ID=999 HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nContent-Length: 7\r\n\r\n{"a":1}`)
     .join("")
@@ -301,7 +301,7 @@ test("a body on GET and on DELETE is passed over, and the connection goes on", a
   assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 404", "HTTP/1.1 404", "HTTP/1.1 200"])
 })
 
-test("a request that says nothing of a body has an empty one", async () => {
+test("a request without body headers has an empty body", async () => {
   for (const [url, line, wanted] of [
     [baseUrl, "POST /image", /^HTTP\/1\.1 400 [\s\S]*The body must be JSON/],
     [filesUrl, "PUT /users/admin/empty", /^HTTP\/1\.1 201 /],
@@ -324,7 +324,7 @@ test("pipelined requests are answered in their order, and a malformed one after 
   assert.match(answer.slice(answer.lastIndexOf("HTTP/1.1")), /^HTTP\/1\.1 400/)
 })
 
-test("what is no request is refused after the answers to what came before it, at every address", async () => {
+test("every address refuses a malformed request after answering the earlier ones", async () => {
   const head = `Host: localhost\r\nAuthorization: ${admin}\r\n`
   const chunked = `POST /image HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nZZZ\r\n`
   for (const [url, path, first] of [
@@ -361,7 +361,7 @@ test("every answer of the API is JSON that says so, and is never sniffed", async
   }
 })
 
-test("no answer, page or refusal is lent to a page of another origin, not even unread", async () => {
+test("no answer, page or refusal can be loaded by a page of another origin", async () => {
   for (const path of ["/images", "/image?ID=99999", "/healthz", "/docs", "/ui/sign-in", "/open?ID=1", "/ui/style.css"]) {
     const { headers } = await call("GET", path)
     assert.equal(headers["cross-origin-resource-policy"], "same-origin", path)

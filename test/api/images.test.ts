@@ -35,7 +35,7 @@ async function tried(person: Person, ImageID: number) {
   return answer
 }
 
-test("a check tells what the engine has without fetching it, a pull fetches it", async () => {
+test("a check reports whether the engine has an image, and a pull fetches it", async () => {
   const { ID } = await register(ann, "fake/http:1")
   const before = await call("GET", `/image/check?ID=${ID}`)
   assert.deepEqual(
@@ -64,7 +64,7 @@ test("a check tells what the engine has without fetching it, a pull fetches it",
   assert.equal((await tried(ann, ID)).body.ImageDigest, Digest)
 })
 
-test("check and pull are for who may see and use the image", async () => {
+test("check requires the right to see an image, and pull the right to use it", async () => {
   const { ID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   for (const [method, path] of [
     ["GET", "check"],
@@ -77,7 +77,7 @@ test("check and pull are for who may see and use the image", async () => {
   }
 })
 
-test("a pull that is not waited for goes on, and is joined by the next one", async () => {
+test("a pull continues after its caller disconnects, and the next one joins it", async () => {
   const { ID } = await register(ann, "fake/slow-pull:400")
   const asked = await call("POST", `/image/pull?ID=${ID}`, { headers: { prefer: "respond-async" } })
   assert.deepEqual([asked.status, asked.body.Present, asked.body.Pulling], [200, false, true])
@@ -85,7 +85,7 @@ test("a pull that is not waited for goes on, and is joined by the next one", asy
   assert.deepEqual([joined.body.Present, joined.body.Pulling], [true, false])
 })
 
-test("a person fetches so many images at a time", async () => {
+test("simultaneous pulls are limited per person", async () => {
   const made = await Promise.all([1, 2, 3, 4].map((n) => register(bob, `fake/stuck-pull:${n}`)))
   const answers = []
   for (const { ID } of made)
@@ -96,7 +96,7 @@ test("a person fetches so many images at a time", async () => {
   )
 })
 
-test("what the engine or a registry said is for administrators", async () => {
+test("only administrators see messages of the engine or a registry", async () => {
   const { ID } = await register(ann, "fake/denied")
   const own = await call("POST", `/image/pull?ID=${ID}`)
   assert.deepEqual([own.status, own.body.code, "detail" in own.body], [409, "image_pull_denied", false])
@@ -139,7 +139,7 @@ test("an image that was built on the machine starts only where an administrator 
   assert.equal((await tried(ann, theirs.ID)).status, 409)
 })
 
-test("whoever may write to an administrator's definition does not choose which image it names", async () => {
+test("a write grant does not allow changing which image an administrator's definition names", async () => {
   const { ID } = await register({ client: server.admin }, "fake/http")
   assert.equal((await call("POST", "/grant", { as: admin, body: { ImageID: ID, UserName: "ann", Access: "write" } })).status, 200)
   const refused = await call("PUT", "/image", { body: { ID, Image: "fake/built" } })
@@ -147,7 +147,7 @@ test("whoever may write to an administrator's definition does not choose which i
   assert.equal((await call("PUT", "/image", { body: { ID, Image: "fake/http", Comment: "written" } })).body.Comment, "written")
 })
 
-test("how a pull goes is told to who sees the image", async () => {
+test("a pull sends its progress to everybody who sees the image", async () => {
   const { ID } = await register(ann, "fake/http:told")
   await using toBob = await recordEvents(bob.client)
   await call("POST", `/image/pull?ID=${ID}`)
@@ -155,7 +155,7 @@ test("how a pull goes is told to who sees the image", async () => {
   assert.ok(["pulling", "present"].includes(String((data as { State?: string }).State)))
 })
 
-test("credentials pull for whom they are, and what came by them starts for nobody else", async () => {
+test("credentials pull for their people only, and images pulled with them start for nobody else", async () => {
   const { ID } = await register({ client: server.admin }, "fake/private")
   assert.deepEqual((await tried(bob, ID)).body.code, "image_pull_denied")
   assert.equal((await tried(ann, ID)).status, 200)
@@ -165,7 +165,7 @@ test("credentials pull for whom they are, and what came by them starts for nobod
   assert.equal((await call("GET", `/image/check?ID=${ID}`)).body.Present, true)
 })
 
-test("credentials are kept nowhere but in their file", async () => {
+test("credentials are stored only in their file", async () => {
   const names = (await readdir(server.dataDir, { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
   assert.ok(names.length > 3)
   for (const { parentPath, name } of names) {
@@ -174,7 +174,7 @@ test("credentials are kept nowhere but in their file", async () => {
   }
 })
 
-test("an image that is larger than any may be fails to start with both sizes", async () => {
+test("an image above the size limit fails to start, and the reason names both sizes", async () => {
   const failed = await tried(ann, (await register(ann, "fake/huge:21")).ID)
   assert.deepEqual([failed.status, failed.body.code], [409, "image_too_large"])
   assert.match(String(failed.body.msg), /at least 21 GiB, more than the limit of 20 GiB/)

@@ -16,7 +16,7 @@ const admin = basicAuth("admin", adminPassword)
 const ann = await server.person("ann")
 const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 
-test("healthz and readyz tell liveness and each part", async () => {
+test("healthz reports liveness, and readyz each part", async () => {
   assert.deepEqual((await call("GET", "/healthz")).body, { ok: true })
   const ready = await call("GET", "/readyz")
   assert.deepEqual([ready.status, ready.body.ok, Object.keys(ready.body.checks as AnyObject)], [200, true, ["store", "engine", "files"]])
@@ -112,7 +112,7 @@ test("the description is OpenAPI 3.1 made from the contract", async () => {
   assert.ok("/running_project" in (body.paths as AnyObject))
 })
 
-test("capacity tells what nodes have and have free", async () => {
+test("capacity reports the total and free resources of nodes", async () => {
   const { body } = await call("GET", "/capacity", { as: ann.authorization })
   const [node] = body.nodes as unknown as AnyObject[]
   assert.deepEqual(Object.keys(node as AnyObject), ["Name", "Cpus", "Memory", "Gpus", "Devices"])
@@ -121,7 +121,7 @@ test("capacity tells what nodes have and have free", async () => {
   assert.deepEqual(body.you, { Cpus: null, Memory: null, Gpus: null })
 })
 
-test("a browser at / comes to the web UI, and without a session to the sign-in page", async () => {
+test("`/` redirects a browser to the web UI, or without a session to the sign-in page", async () => {
   assert.equal((await sendRequest(baseUrl, "GET", "/")).headers.location, "/ui/")
   assert.equal((await sendRequest(baseUrl, "GET", "/ui/")).headers.location, "/ui/sign-in")
   const open = await sendRequest(baseUrl, "GET", "/open?ID=5")
@@ -146,7 +146,7 @@ test("open gives the same answer for any ID that the caller may not open", async
   await server.admin.stopRun({ query: { ID: run.ID } })
 })
 
-test("open tells those who may open a run why it is over", async () => {
+test("open shows why a run ended to people who may open it", async () => {
   const headers = { cookie: await cookieOf("admin", adminPassword), accept: "text/html" }
   const image = await server.admin.createImage({ body: { Name: "gone", Image: "fake/missing" } })
   const project = await server.admin.createProject({ body: { ProjectName: "gone", Type: "http", ImageID: image.ID } })
@@ -161,7 +161,7 @@ test("open tells those who may open a run why it is over", async () => {
   assert.ok(page.text.includes(Reason.msg), page.text)
 })
 
-test("a browser is told in a page what programs are told as JSON, but for operations", async () => {
+test("browsers get failures as pages and programs as JSON, except at operations", async () => {
   const html = { accept: "text/html,application/xhtml+xml" }
   const nothing = await sendRequest(baseUrl, "GET", "/nothing<script>", { headers: html })
   assert.deepEqual([nothing.status, nothing.headers["content-type"]], [404, "text/html; charset=utf-8"])

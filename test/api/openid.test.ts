@@ -139,7 +139,7 @@ test("groups that follow the provider are made, joined and left at each sign-in;
   assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen"], "a deleted group stays deleted")
 })
 
-test("who administers follows the claim, but the last administrator stays one", async () => {
+test("administration follows the claim, except for the last administrator", async () => {
   await provider.tell("s-7", { preferred_username: "fay", groups: ["lab-admins"] })
   const { browser } = await signIn("s-7")
   assert.equal((await whoami(browser)).IsAdmin, true)
@@ -184,7 +184,7 @@ test("a sign-in that changes groups tells of these alone, and one that changes a
   await signedIn("s-91", { groups: [] })
 })
 
-test("a disabled person is refused, and so is a deleted one", async () => {
+test("sign-in refuses disabled and deleted people", async () => {
   await provider.tell("s-8", { preferred_username: "gil" })
   const { browser } = await signIn("s-8")
   const { ID } = await server.admin.readUser({ query: { UserName: "gil" } })
@@ -199,7 +199,7 @@ test("a disabled person is refused, and so is a deleted one", async () => {
   assert.equal((await signIn("s-8")).status, 403)
 })
 
-test("a callback counts once, with its own state and in the browser that began", async () => {
+test("a callback is accepted once, with its own state and in the browser that started the sign-in", async () => {
   const browser = new Browser()
   const callback = await callbackFor(browser, "s-1")
   const cookie = [...browser.cookies(baseUrl)].map(([name, value]) => `${name}=${value}`).join("; ")
@@ -257,14 +257,14 @@ test("while the provider is down the page says so, and passwords work", async ()
   assert.equal((await signIn("s-1")).status, 302)
 })
 
-test("who is refused by the provider is told so, and may begin again", async () => {
+test("a sign-in that the provider refuses shows the refusal and can be retried", async () => {
   const browser = new Browser()
   const answer = await browser.ask(await callbackFor(browser, ""))
   assert.equal(answer.status, 401)
   assert.match(await answer.text(), /does not prove a user name \(access_denied\).*href="\/ui\/sign-in"/)
 })
 
-test("a sign-in ends at a path of this service and nowhere else", async () => {
+test("a sign-in redirects to a path of this service only", async () => {
   for (const [next, end] of [
     ["/open?ID=7&path=%2Flab", "/open?ID=7&path=%2Flab"],
     ["/.//evil.example/", "//evil.example/"],

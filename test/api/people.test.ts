@@ -155,7 +155,7 @@ test("a person has a home from the moment they exist, and files-token opens the 
   assert.equal((await call("GET", "/whoami", { as })).status, 401)
 })
 
-test("memory is spoken of in the unit of the setting, in answers, bodies and the description", async () => {
+test("answers, bodies and the description use the memory unit of the setting", async () => {
   const { info } = (await call("GET", "/openapi.json")).body
   assert.match(String(info?.description), /in bytes/)
   const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
@@ -174,7 +174,7 @@ test("memory is spoken of in the unit of the setting, in answers, bodies and the
   assert.deepEqual([tooMuch.status, tooMuch.body.field], [400, "Memory"])
 })
 
-test("less memory than any engine gives a container makes no run", async () => {
+test("a start with less memory than an engine allows makes no run", async () => {
   const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const before = (await ann.client.listRuns({ query: { State: "ended" } })).pageCount

@@ -155,7 +155,7 @@ test("one person cannot use up the ports, and a browser is told what to do when 
   assert.match(last.text, /No address for browsers is free.*enlarge QUAYSIDE_APPS_PORTS\b/s)
 })
 
-test("a range of ports that cannot be had stops the start with a sentence", async () => {
+test("an unavailable range of ports stops the start with a sentence", async () => {
   const start = (ports: string, more: Record<string, string> = {}) => startTestServer({ "apps-ports": ports, ...more })
   await assert.rejects(async () => start("21000"), {
     name: "SettingError",

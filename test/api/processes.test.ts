@@ -44,7 +44,7 @@ async function refused(url: string, proof: { as?: string; headers?: Record<strin
   while ((await sendRequest(url, "GET", path, proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-test("what one process ends is ended in every other within 5 s, on open sockets and logs too", { skip }, async () => {
+test("a revocation in one process reaches every other within 5 s, open sockets and logs included", { skip }, async () => {
   const [here, there] = await twoProcesses()
   const admin = createClient({ baseUrl: there.baseUrl, authorization: basicAuth("admin", there.password) })
   await admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })

@@ -52,7 +52,7 @@ test("through a trusted proxy the caller's own address counts, at all three addr
   assert.equal(((body.data as unknown as AnyObject[])[0] as AnyObject).Address, "198.51.100.9")
 })
 
-test("without trust X-Forwarded-For is passed over, at all three addresses", async () => {
+test("X-Forwarded-For is ignored without a trusted proxy, at all three addresses", async () => {
   await using server = await startTestServer()
   for (const door of doors(server)) {
     const crowd = await wrong(

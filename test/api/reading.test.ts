@@ -52,7 +52,7 @@ test("fields that pick exactly one object read it, several are 409 and none is 4
   assert.equal((await get("/project?Running=true&ProjectName=p")).status, 404)
 })
 
-test("what is hidden and what is missing are answered alike", async () => {
+test("hidden and missing objects get the same answer", async () => {
   const [hiddenOne, missing] = await Promise.all([get(`/image?ID=${bobs.ID}`), get("/image?ID=99999")])
   assert.deepEqual([hiddenOne.status, missing.status], [404, 404])
   assert.equal(hiddenOne.body.msg, missing.body.msg)
@@ -99,7 +99,7 @@ test("pages past the end are empty with the true pageCount, and an empty list ha
   assert.deepEqual([empty.body.data, empty.body.pageCount], [[], 0])
 })
 
-test("pageSize is capped at 200 and the answer tells the one used", async () => {
+test("pageSize is capped at 200, and the answer names the size used", async () => {
   assert.equal((await get("/images?pageSize=200")).body.pageSize, 200)
   assert.equal((await get("/images?pageSize=100000")).body.pageSize, 200)
 })
@@ -167,7 +167,7 @@ test("an unknown parameter is refused with the nearest known name", async () => 
   assert.equal((await sendRequest(baseUrl, "POST", "/image?x=1", { as: ann.authorization, body: {} })).status, 400)
 })
 
-test("a parameter that stands twice where once is meant is refused", async () => {
+test("a repeated single-value parameter is refused", async () => {
   const answer = await get("/images?UserName=ann&UserName=bob")
   assert.deepEqual([answer.status, answer.body.field], [400, "UserName"])
   assert.equal((await get(`/image?ID=1&ID=2`)).status, 400)
@@ -188,7 +188,7 @@ test("a closed list's refusal names the allowed values", async () => {
   )
 })
 
-test("IDs that are no number are 400, and those beyond every row are nobody's", async () => {
+test("IDs that are not numbers return 400, and unused ones 404", async () => {
   for (const id of ["abc", "-1", "1.0", "0x10", "", "1e2", "9007199254740993", "99999999999999999999999", "%00", "%ff", "%EF%BC%91"]) {
     const answer = await get(`/image?ID=${id}`)
     assert.equal(answer.status, 400, id)
@@ -198,7 +198,7 @@ test("IDs that are no number are 400, and those beyond every row are nobody's", 
   assert.equal((await get("/image?ID=0")).status, 404)
 })
 
-test("a read without any field says what is needed", async () => {
+test("a read without any field names the fields that it accepts", async () => {
   for (const path of ["/image", "/project", "/running_project", "/user", "/group"]) {
     const answer = await get(path, admin)
     assert.deepEqual([answer.status, answer.body.field], [400, "ID"], path)

@@ -64,7 +64,7 @@ test("a hidden or missing project is 404 for its start, and makes no run", async
   assert.deepEqual(await history(mine.ID), [])
 })
 
-test("stopping what has ended or never ran is fine", async () => {
+test("stopping a run that has ended or never ran succeeds", async () => {
   const project = await newProject()
   assert.deepEqual((await stop(`ProjectID=${project.ID}`)).body, { ok: true })
   const { body: run } = await start({ ProjectID: project.ID })
@@ -111,7 +111,7 @@ test("a start that fails is a failure with ID, State and Reason, and the run is 
   }
 })
 
-test("an engine that refuses is 503", async () => {
+test("a start returns 503 when the engine refuses it", async () => {
   const made = await ann.client.createImage({ body: { Name: "e", Image: "fake/engine-error" } })
   const answer = await start({ ProjectID: (await newProject({ ImageID: made.ID })).ID })
   assert.deepEqual([answer.status, answer.body.code], [503, "engine_error"])
@@ -176,7 +176,7 @@ test("what a group's members may hold together makes a run queue behind the othe
   await stop(`ProjectID=${project.ID}`, gus.authorization)
 })
 
-test("a preview tells what would become of a start, refuses what a start refuses, and starts nothing", async () => {
+test("a preview shows the outcome of a start, refuses like a start, and starts nothing", async () => {
   const project = await newProject()
   const preview = (body: object, as = ann.authorization) => call("POST", "/preview", { body, as })
   const admitted = { Admitted: true, Queued: false, QueuePosition: null, Reason: null }
@@ -200,7 +200,7 @@ test("a preview tells what would become of a start, refuses what a start refuses
   await stop(`ProjectID=${project.ID}`)
 })
 
-test("more than any node has fails, and what others hold is queued and said so", async () => {
+test("a run larger than every node fails, and one that waits for others is queued with the reason", async () => {
   const project = await newProject()
   const large = await start({ ProjectID: project.ID, Gpus: 3 })
   assert.deepEqual([large.body.code, large.body.State], ["insufficient_gpu", "failed"])
@@ -285,7 +285,7 @@ test("lists of runs hold what is live, one state, or with State=ended the histor
   assert.deepEqual([read.ID, read.State, read.Reason?.code], [run.ID, "ended", "stopped_by_user"])
 })
 
-test("the owner of a project sees that others run it, and no more", async () => {
+test("a project's owner sees only that others run it", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID, Cpus: 2 }, { as: bob.authorization })
   const seen = (await call("GET", `/running_project?ID=${run.ID}`)).body
@@ -429,7 +429,7 @@ test("the code of others begins as what the owner released: at publication, and 
   for (const as of [ann.authorization, bob.authorization, admin]) await stop(`ProjectID=${project.ID}`, as)
 })
 
-test("after a restart the lists are what the engine really holds", async () => {
+test("after a restart the lists match the runs in the engine", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   await server.restart()

@@ -184,7 +184,7 @@ test("a part that the caller may not see is answered as its ID alone, and accept
   assert.deepEqual({ ...back.body, UpdatedAt: read.body.UpdatedAt }, read.body)
 })
 
-test("what GET answered can be sent back with PUT, also when a part was deleted meanwhile", async () => {
+test("PUT accepts the body that GET returned, even if a part was deleted meanwhile", async () => {
   const part = await image()
   const data = await dataset("part")
   const made = (await post({ ImageID: part.ID, TrainData: [{ ID: data.ID }] })).body

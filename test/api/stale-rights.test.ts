@@ -284,7 +284,7 @@ test("what may be used no more when the image has come ends the start, and what 
   )
 })
 
-test("what may be used no more is not mounted by a process that takes a start up", async () => {
+test("a process that resumes a start does not mount what the starter may no longer use", async () => {
   const data = await newData(ann)
   const ID = await grant(ann, { DataID: data.ID, Access: "write" })
   const run = await start({ ...(await bobs("fake/stuck-pull", data.ID)), withdraw: async () => {} })
@@ -294,7 +294,7 @@ test("what may be used no more is not mounted by a process that takes a start up
   await endsNaming(run.ID, /dataset/)
 })
 
-test("a repetition that waited is as it was, or is not at all", async () => {
+test("a repeated run that waited starts unchanged or not at all", async () => {
   const data = await newData(ann)
   const ID = await grant(ann, { DataID: data.ID })
   const made = { ...(await bobs("fake/http", data.ID)), withdraw: async () => {} }

@@ -36,7 +36,7 @@ async function underWay(baseUrl: string, count: number): Promise<void> {
   }
 }
 
-test("a stop lets requests under way finish and answers new ones with 503", async () => {
+test("stopping the server finishes active requests and answers new ones with 503", async () => {
   const testServer = await startTestServer()
   const { baseUrl } = testServer.quayside
   const { port } = new URL(baseUrl)
@@ -59,7 +59,7 @@ test("a stop lets requests under way finish and answers new ones with 503", asyn
   await testServer[Symbol.asyncDispose]()
 })
 
-test("a stop tells a start that waits that the service stops, and the run goes on", async () => {
+test("a waiting start is answered that the service stops, and its run continues", async () => {
   const testServer = await startTestServer()
   const { baseUrl } = testServer.quayside
   const image = await testServer.admin.createImage({ body: { Name: "never", Image: "fake/slow:600000" } })
@@ -78,7 +78,7 @@ test("a stop tells a start that waits that the service stops, and the run goes o
   await testServer[Symbol.asyncDispose]()
 })
 
-test("a server that is told to end finishes what is under way and exits with 0", async () => {
+test("a server that gets SIGTERM finishes active requests and exits with 0", async () => {
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_ADMIN_PASSWORD: adminPassword })
   const open = await begun(server.baseUrl)
   await underWay(server.baseUrl, 2)

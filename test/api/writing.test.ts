@@ -79,7 +79,7 @@ test("PUT names its object by ID and keeps absent fields", async () => {
   assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: made.ID, Name: "x" } })).status, 404)
 })
 
-test("Comment and Doc are kept as they came, of every resource", async () => {
+test("every resource returns Comment and Doc unchanged", async () => {
   const texts = { Comment: "short ☃", Doc: "# Title\n\n| a | b |\n|---|---|\n\u{1F600}" }
   const made = await image(texts)
   const data = await ann.client.createData({ body: { Name: "d", ...texts } })
@@ -87,7 +87,7 @@ test("Comment and Doc are kept as they came, of every resource", async () => {
   for (const { Comment, Doc } of [made, data, project]) assert.deepEqual({ Comment, Doc }, texts)
 })
 
-test("what is needed is said: Name and Image, Name, ProjectName, Type and image", async () => {
+test("a refusal names the missing field: Name and Image, Name, ProjectName, Type and image", async () => {
   const full = {
     image: { Name: "a", Image: "b" },
     data: { Name: "a" },

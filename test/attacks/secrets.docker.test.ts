@@ -188,6 +188,43 @@ async function enter(id: number, key: string): Promise<void> {
   assert.ok(secrets.every((secret) => secret.length > 8))
 }
 
+interface Targets {
+  token: string
+  runId: number
+  /** Of the run, at the gateway. */
+  path: string
+  /** Of the dataset, at the files address. */
+  directory: string
+  imageId: number
+}
+
+/** The answers of all three addresses to right and wrong credentials, wherever they may stand. */
+async function requestEverywhere({ token, runId, path, directory, imageId }: Targets) {
+  return [
+    await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: bearerAuth(token) }),
+    await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: basicAuth("ann", `${annPassword}x`) }),
+    await sendRequest(`http://localhost:${appsPort}`, "GET", `${path}?token=${token}`),
+    await sendRequest(filesUrl, "PUT", `${directory}/f`, { as: basicAuth("ann", annPassword), body: "text" }),
+    await sendRequest(filesUrl, "PUT", `${directory}/no/f`, { as: bearerAuth(token), body: "text" }),
+    await sendRequest(filesUrl, "GET", directory, { as: basicAuth("ann", `${annPassword}x`) }),
+    await sendRequest(baseUrl, "GET", `/projects?token=${token}`, { as: bearerAuth(token) }),
+    await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: `${annPassword}x` } }),
+    await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } }),
+    await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: { UserName: "x", Password: annPassword } }),
+    await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: `{"Password":"${annPassword}"` }),
+    await sendRequest(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
+    await sendRequest(baseUrl, "GET", "/metrics", { as: basicAuth("admin", adminPassword) }),
+    await sendRequest(baseUrl, "GET", "/readyz"),
+    await sendRequest(baseUrl, "GET", `/running_project/logs?ID=${runId}`, { as: bearerAuth(token) }),
+    await sendRequest(baseUrl, "GET", `/running_project?ID=${runId}`, { as: bearerAuth(token) }),
+    await sendRequest(baseUrl, "GET", `/audit`, { as: basicAuth("admin", adminPassword) }),
+    await sendRequest(baseUrl, "GET", "/events", { as: bearerAuth(token) }),
+    await sendRequest(baseUrl, "POST", `/image/pull?ID=${imageId}`, { as: bearerAuth(token) }),
+    await sendRequest(baseUrl, "GET", `/image/check?ID=${imageId}`, { as: bearerAuth(token) }),
+    await sendRequest(baseUrl, "GET", "/oidc/login"),
+  ]
+}
+
 test("passwords, tokens, cookies, tickets and keys never appear outside the answers that return them", async () => {
   await using watch = new Watch()
   for (const file of filesBelow(join(directory, "data", "secrets"))) kept.push(readFileSync(file, "utf8").trim())
@@ -228,29 +265,7 @@ test("passwords, tokens, cookies, tickets and keys never appear outside the answ
     await enter(started.ID, String(Name).slice(-32))
 
     const path = new URL(String(started.URL)).pathname
-    const answers = [
-      await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: bearerAuth(token) }),
-      await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: basicAuth("ann", `${annPassword}x`) }),
-      await sendRequest(`http://localhost:${appsPort}`, "GET", `${path}?token=${token}`),
-      await sendRequest(filesUrl, "PUT", `${data.AccessInfo}/f`, { as: basicAuth("ann", annPassword), body: "text" }),
-      await sendRequest(filesUrl, "PUT", `${data.AccessInfo}/no/f`, { as: bearerAuth(token), body: "text" }),
-      await sendRequest(filesUrl, "GET", data.AccessInfo, { as: basicAuth("ann", `${annPassword}x`) }),
-      await sendRequest(baseUrl, "GET", `/projects?token=${token}`, { as: bearerAuth(token) }),
-      await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: `${annPassword}x` } }),
-      await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } }),
-      await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: { UserName: "x", Password: annPassword } }),
-      await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: `{"Password":"${annPassword}"` }),
-      await sendRequest(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
-      await sendRequest(baseUrl, "GET", "/metrics", { as: basicAuth("admin", adminPassword) }),
-      await sendRequest(baseUrl, "GET", "/readyz"),
-      await sendRequest(baseUrl, "GET", `/running_project/logs?ID=${started.ID}`, { as: bearerAuth(token) }),
-      await sendRequest(baseUrl, "GET", `/running_project?ID=${started.ID}`, { as: bearerAuth(token) }),
-      await sendRequest(baseUrl, "GET", `/audit`, { as: basicAuth("admin", adminPassword) }),
-      await sendRequest(baseUrl, "GET", "/events", { as: bearerAuth(token) }),
-      await sendRequest(baseUrl, "POST", `/image/pull?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
-      await sendRequest(baseUrl, "GET", `/image/check?ID=${elsewhere.ID}`, { as: bearerAuth(token) }),
-      await sendRequest(baseUrl, "GET", "/oidc/login"),
-    ]
+    const answers = await requestEverywhere({ token, runId: started.ID, path, directory: data.AccessInfo, imageId: elsewhere.ID })
     assert.equal(answers[0]?.status, 200)
     assert.equal(answers[3]?.status, 201)
     for (const { text, headers } of answers) assertClean("An answer", text + JSON.stringify({ ...headers, "set-cookie": "" }))

@@ -30,22 +30,22 @@ const updates = "PUT names its object by ID and keeps absent fields"
 const byUser = "lists filter by UserName, and filters combine with AND"
 const publish = "IsPublish selects on IsPublished and IsPublic, 1 and 0 and nothing else"
 const prefix = "every endpoint answers at its path and at /admin and its path alike"
-const proof = "no proof and a wrong one are 401, with Bearer in WWW-Authenticate and a message about the user name"
+const proof = "missing and wrong credentials return 401, with Bearer in WWW-Authenticate and a message about the user name"
 const failure = "a failure carries ok, msg, code, where it helps field, and the request's ID"
-const httpLayer = "what the HTTP layer itself refuses has the failure object and a request's ID"
+const httpLayer = "refusals of the HTTP layer carry the failure object and a request ID"
 const unknown = "an unknown path is 404 and a wrong method 405 with Allow, both without proof"
 const codes = "every code of a failure has its status, and every reason a sentence"
 const etag = "single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE is held against"
 const scalar = "a single read accepts every scalar field of the structure"
 const exactlyOne = "fields that pick exactly one object read it, several are 409 and none is 404"
-const back = "what GET answered can be sent back with PUT, also when a part was deleted meanwhile"
+const back = "PUT accepts the body that GET returned, even if a part was deleted meanwhile"
 const hiddenPart = "a part that the caller may not see is answered as its ID alone, and accepted back"
 const sharing = "datasets share or contain each other's directories only while the same people have the same rights"
 const accessInfo = "AccessInfo: people strictly below their home and not in its projects, administrators anywhere but / and /users"
 const newPlace = "a directory is made from the dataset's name, with a suffix when taken, and reached at the files address"
 const failing = "a project whose part was deleted or is hidden from the starter stays readable and fails to start, naming the part"
 const noRun = "a hidden or missing project is 404 for its start, and makes no run"
-const stopping = "stopping what has ended or never ran is fine"
+const stopping = "stopping a run that has ended or never ran succeeds"
 const running = "lists of runs hold what is live, one state, or with State=ended the history"
 const trainData = "TrainData items are accepted as datasets, with a place, or as links, and answered as links"
 const wrongTypes = "a wrong JSON type is refused with its field and nothing is converted"
@@ -65,13 +65,13 @@ const httpApi: readonly Entry[] = [
   ["The API follows REST", "paths and methods of the table are unique, and a list is the plural or the same path"],
   ["Create, update, delete and read", "paths and methods of the table are unique, and a list is the plural or the same path"],
   ["POST and PUT carry", "a body is JSON in UTF-8 with its Content-Type, else 415", creates, updates],
-  ["DELETE and GET carry", "a body on GET and on DELETE is passed over, and the connection goes on"],
+  ["DELETE and GET carry", "a body on GET and DELETE is ignored, and the connection stays open"],
   ["All responses are JSON", "every answer of the API is JSON that says so, and is never sniffed"],
   ["The HTTP status code", creates, failure],
   ["In every create request", creates],
   ["A new ID is assigned", creates],
-  ["Every resource has a short", "Comment and Doc are kept as they came, of every resource"],
-  ["`Doc` is stored", "Comment and Doc are kept as they came, of every resource"],
+  ["Every resource has a short", "every resource returns Comment and Doc unchanged"],
+  ["`Doc` is stored", "every resource returns Comment and Doc unchanged"],
   ["Roles, visibility", leads],
   ["Every stored resource", ...fieldsOfAll],
   ["ID | unsigned", creates, soft],
@@ -89,7 +89,7 @@ const httpApi: readonly Entry[] = [
   ["Common fields plus", ...fieldsOfAll],
   ["rows of Image (ImageModel)", fieldsOfAll[0] as string, wrongTypes],
   ["Formats of the Command", leads],
-  ["Type | string | How", fieldsOfAll[1] as string, "what is needed is said: Name and Image, Name, ProjectName, Type and image"],
+  ["Type | string | How", fieldsOfAll[1] as string, "a refusal names the missing field: Name and Image, Name, ProjectName, Type and image"],
   ["AccessInfo | string", newPlace, accessInfo],
   ["rows of Dataset (DataModel)", fieldsOfAll[1] as string, wrongTypes],
   ["An earlier shape of this structure also", "a dataset's Password is accepted, never stored and never answered"],
@@ -120,7 +120,7 @@ const httpApi: readonly Entry[] = [
   ["Query-parameter and field names", "parameter names are case-sensitive"],
   ["A single resource is read", scalar, exactlyOne],
   ["A list is read from the plural", "paths and methods of the table are unique, and a list is the plural or the same path", lists],
-  ["List requests accept", "pageSize is capped at 200 and the answer tells the one used"],
+  ["List requests accept", "pageSize is capped at 200, and the answer names the size used"],
   ["A list response is", lists],
   [
     "rows of Single-resource and list conventions",
@@ -172,12 +172,12 @@ const readme: readonly Entry[] = [
   ["Timestamps are RFC 3339", "timestamps are RFC 3339 in UTC with milliseconds, and DeletedAt is null while nothing is deleted"],
   ["Every endpoint answers at its path", prefix],
   ["The prefix changes nothing", prefix],
-  ["Success is always 200", creates, "a browser at / comes to the web UI, and without a session to the sign-in page"],
+  ["Success is always 200", creates, "`/` redirects a browser to the web UI, or without a session to the sign-in page"],
   ["Every failure is", failure, unknown, "malformed JSON is 400", "a body is at most 1 MiB, 4 MiB for a project, else 413", httpLayer],
   ["`DELETE` answers", soft],
   ["Beyond `ok` and `msg`", failure, codes],
   ["An unknown query parameter", "an unknown parameter is refused with the nearest known name"],
-  ["So is a parameter", "a parameter that stands twice where once is meant is refused"],
+  ["So is a parameter", "a repeated single-value parameter is refused"],
   ["An unknown body field", "unknown body fields are ignored, __proto__ included"],
   [
     "A body is JSON",
@@ -194,13 +194,13 @@ const readme: readonly Entry[] = [
   ],
   ["What is wrong in a body is 400", "a reference to a hidden, a missing or a deleted image is 400 in the same words"],
   ["The thing that the request acts on", updates, noRun],
-  ["IDs that are no number", "IDs that are no number are 400, and those beyond every row are nobody's"],
+  ["IDs that are no number", "IDs that are not numbers return 400, and unused ones 404"],
   ["A closed list's refusal", "a closed list's refusal names the allowed values"],
   ["`GET /image`, `/project`", exactlyOne, "an image, a dataset and a project are read by ID", running],
   ["`GET /data` with `ID`", "GET /data with ID alone reads one, otherwise it lists"],
   ["Single reads accept any scalar", scalar],
   ["Lists are newest first", lists],
-  ["`page` counts from 1", lists, "pageSize is capped at 200 and the answer tells the one used"],
+  ["`page` counts from 1", lists, "pageSize is capped at 200, and the answer names the size used"],
   ["A page past the end", "pages past the end are empty with the true pageCount, and an empty list has none"],
   ["Zero, negative", "pages of zero, negative, fractional, repeated, enormous and wordy numbers are 400 with their field"],
   ["`IsPublish=1` selects", publish],
@@ -214,7 +214,7 @@ const readme: readonly Entry[] = [
   ["`UserName` defaults", "UserName defaults to the caller, and naming somebody else is for administrators"],
   ["Naming somebody else", "UserName defaults to the caller, and naming somebody else is for administrators"],
   ["`GroupName` must be a group", "GroupName must be a group of the caller's, without telling which exist"],
-  ["Needed: an image's", "what is needed is said: Name and Image, Name, ProjectName, Type and image"],
+  ["Needed: an image's", "a refusal names the missing field: Name and Image, Name, ProjectName, Type and image"],
   ["Names need not be unique", "names need not be unique"],
   ["The answer to a single read", etag, "every answer is no-store, and If-None-Match is passed over"],
   ["Everything that a `GET` answered", back],
@@ -252,7 +252,7 @@ const readme: readonly Entry[] = [
   ["Datasets may share", sharing],
   ["Checked when the value", sharing],
   ["`{files URL}<AccessInfo>`", newPlace],
-  ["`Memory` and `GpuMemory`", "memory is spoken of in the unit of the setting, in answers, bodies and the description"],
+  ["`Memory` and `GpuMemory`", "answers, bodies and the description use the memory unit of the setting"],
   ["`Cpus`, `Gpus`, `Nodes`", runFields],
   [
     "A caller is a user",
@@ -263,10 +263,10 @@ const readme: readonly Entry[] = [
   ["Without proof:", "without proof: what tells of the installation, the web UI's files and signing in", unknown],
   ["Owner and administrator may change", "what somebody sees but may not change is 403", soft],
   ["Published things can be read", "published things are read by every signed-in user, a project also by the members of its group"],
-  ["What a caller may not see", "what is hidden and what is missing are answered alike", "what somebody sees but may not change is 403"],
-  ["Every write, whatever", "a write is refused when a browser says that it comes from elsewhere"],
-  ["The apps and files addresses", "a write is refused when a browser says that it comes from elsewhere"],
-  ["A write proved by a session", "a write proved by a session must say where it comes from"],
+  ["What a caller may not see", "hidden and missing objects get the same answer", "what somebody sees but may not change is 403"],
+  ["Every write, whatever", "a write with cross-site browser headers is refused"],
+  ["The apps and files addresses", "a write with cross-site browser headers is refused"],
+  ["A write proved by a session", "a write with a session cookie requires origin headers"],
   ["Only the files address asks", proof],
   ["`Host` must be", "Host must be a configured name or a loopback one"],
   ["Every person has a home", "a person has a home from the moment they exist, and files-token opens the files address only"],
@@ -303,7 +303,7 @@ const readme: readonly Entry[] = [
     "For a run only grants",
     "on a run: read sees its state, use opens its URL, write reads logs and stops it; the project's grants do not count",
   ],
-  ["The owner of a project sees", "the owner of a project sees that others run it, and no more"],
+  ["The owner of a project sees", "a project's owner sees only that others run it"],
   ["The starter can always stop", "deleting or withdrawing a project stops no run; the starter still stops it by ID and by ProjectID"],
   ["A copy of a project", "a copy belongs to the copier, keeps its references as they are and is neither published nor trusted"],
   ["Deleting or withdrawing", "deleting or withdrawing a project stops no run; the starter still stops it by ID and by ProjectID"],
@@ -319,16 +319,16 @@ const beyond: readonly Entry[] = [
   ["The names here are fixed", leads],
   ["Conventions are those", prefix, lists, creates],
   ["Where this page is silent", leads],
-  ["400, 417", codes, "an expectation that nobody knows is 417"],
+  ["400, 417", codes, "an unknown expectation returns 417"],
   ["401, 403", codes, proof, unknown],
   ["409, 412", codes, etag],
   ["413 and 414", codes, "an address of more than 8,192 characters is 414, a head of more than 32 KiB is 431"],
-  ["500, 503", codes, "a stop lets requests under way finish and answers new ones with 503"],
+  ["500, 503", codes, "stopping the server finishes active requests and answers new ones with 503"],
   [
     "A run's `Reason.code`",
     codes,
     "a start that fails is a failure with ID, State and Reason, and the run is in the history",
-    "an engine that refuses is 503",
+    "a start returns 503 when the engine refuses it",
   ],
   ["More may be added", leads],
   ["GET `/whoami`", "whoami tells name, rights, groups and the limits that apply, groups counted"],
@@ -399,7 +399,7 @@ const beyond: readonly Entry[] = [
   [
     "`X-Forwarded-For` counts",
     "through a trusted proxy the caller's own address counts, at all three addresses",
-    "without trust X-Forwarded-For is passed over, at all three addresses",
+    "X-Forwarded-For is ignored without a trusted proxy, at all three addresses",
     "a loopback caller with X-Forwarded-For from elsewhere is not taken for one from this machine, and is logged",
   ],
   [
@@ -418,7 +418,7 @@ const beyond: readonly Entry[] = [
     failing,
     noRun,
     "over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting",
-    "more than any node has fails, and what others hold is queued and said so",
+    "a run larger than every node fails, and one that waits for others is queued with the reason",
     "respond-async answers at once with the run as it stands",
     "an Idempotency-Key makes a repeat return the same run, and another body with it is 409",
     "a repeat under an Idempotency-Key gives its run also when the project was deleted or hidden meanwhile",
@@ -440,13 +440,13 @@ const beyond: readonly Entry[] = [
   ["WebSocket `ControlURL`", "a start is answered when the run is ready, with the URL that answers"],
   [
     "GET `/capacity`",
-    "capacity tells what nodes have and have free",
-    "more than any node has fails, and what others hold is queued and said so",
+    "capacity reports the total and free resources of nodes",
+    "a run larger than every node fails, and one that waits for others is queued with the reason",
   ],
-  ["POST `/preview`", "a preview tells what would become of a start, refuses what a start refuses, and starts nothing"],
+  ["POST `/preview`", "a preview shows the outcome of a start, refuses like a start, and starts nothing"],
   [
     "`kill -9` and any restart",
-    "after a restart the lists are what the engine really holds",
+    "after a restart the lists match the runs in the engine",
     "acknowledged changes survive kill -9 completely",
   ],
   [
@@ -462,7 +462,7 @@ const beyond: readonly Entry[] = [
     "a stream ends when the person is disabled, the token revoked or expired, the session over",
     "two processes on one PostgreSQL tell their readers of each other's changes, in one order, and cut off whom the other disables",
     "a gap that is too old to replay sends `reset`, whose id is where the stream continues",
-    "a reader who goes on after its last event loses none and gets none twice, in the order of commits, however often the process is killed",
+    "a reader that resumes after its last event gets every event once in commit order, despite kills of the process",
     "nobody receives an event that no scenario expects",
   ],
   [
@@ -475,9 +475,9 @@ const beyond: readonly Entry[] = [
   ["POST `/image/restore", soft, softToo],
   [
     "GET `/image/check",
-    "a check tells what the engine has without fetching it, a pull fetches it",
+    "a check reports whether the engine has an image, and a pull fetches it",
     "a pull publishes its progress and its result, and the audit names the person",
-    "check and pull are for who may see and use the image",
+    "check requires the right to see an image, and pull the right to use it",
   ],
   [
     "POST `/project/copy",
@@ -487,10 +487,10 @@ const beyond: readonly Entry[] = [
   [
     "GET `/open?",
     "open gives the same answer for any ID that the caller may not open",
-    "a browser at / comes to the web UI, and without a session to the sign-in page",
+    "`/` redirects a browser to the web UI, or without a session to the sign-in page",
   ],
   ["POST `/files-token`", "a person has a home from the moment they exist, and files-token opens the files address only"],
-  ["GET `/healthz`", "healthz and readyz tell liveness and each part"],
+  ["GET `/healthz`", "healthz reports liveness, and readyz each part"],
   [
     "GET `/metrics`",
     "metrics are OpenMetrics text from loopback or for administrators, without what people wrote",
@@ -501,7 +501,7 @@ const beyond: readonly Entry[] = [
     "the description is OpenAPI 3.1 made from the contract",
     "the docs are a page that needs nothing from elsewhere, and names every path",
   ],
-  ["GET `/ui/`", "a browser at / comes to the web UI, and without a session to the sign-in page"],
+  ["GET `/ui/`", "`/` redirects a browser to the web UI, or without a session to the sign-in page"],
   ["List filters, beyond", "lists take ID many times, names, Type, q and sort", soft],
   ["The files address answers failures", "an unknown method is refused with the list of known ones"],
   [
@@ -521,7 +521,7 @@ const beyond: readonly Entry[] = [
     wrongSetting,
   ],
   ["An unknown `QUAYSIDE_*`", wrongSetting, injected],
-  ["`npx quayside serve`", "a server that is told to end finishes what is under way and exits with 0"],
+  ["`npx quayside serve`", "a server that gets SIGTERM finishes active requests and exits with 0"],
 ]
 
 export const conformance: Readonly<Record<Document, readonly Entry[]>> = { "http-api": httpApi, README: readme, beyond }

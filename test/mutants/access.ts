@@ -7,7 +7,7 @@ export const access = [
     ["src/access/policy/policy.test.ts"],
     [
       ["a token for one run opens every run", "(resource && resource.id !== run)", "false"],
-      ["what is hidden answers as forbidden", 'return "hidden"', 'return "forbidden"'],
+      ["hidden objects return 403 instead of 404", 'return "hidden"', 'return "forbidden"'],
       ["a token's scopes do not count", "const scoped = run !== undefined || actor.scopes.includes(right.scope)", "const scoped = true"],
     ],
   ),
@@ -16,7 +16,7 @@ export const access = [
     ["test/conformance/expectations.test.ts"],
     [
       [
-        "an operation that nobody said who may use",
+        "an operation without a rule for its callers",
         "  whoami: {\n",
         '  whoElse: { method: "GET", path: "/whoelse", tag: "People and credentials", summary: "", query: none, answer: { one: whoami }, permission: "self:read" },\n  whoami: {\n',
       ],

@@ -58,7 +58,7 @@ export const api = [
   ]),
   ...faults("src/access/policy/authorize.ts", writing, [
     [
-      "what is hidden is forbidden, which tells that it is there",
+      "hidden objects return 403, which reveals that they exist",
       'const verdict = resource === undefined ? "hidden" :',
       'const verdict = resource === undefined ? "forbidden" :',
     ],
@@ -159,7 +159,7 @@ export const api = [
     ["test/api/proxies.test.ts"],
     [
       [
-        "what was forwarded from elsewhere counts as this machine",
+        "a forwarded request counts as a loopback caller",
         "isLoopbackAddress(peer) && (forwarded === undefined || (clientAddress !== peer && isLoopbackAddress(clientAddress)))",
         "isLoopbackAddress(peer)",
       ],

@@ -144,7 +144,7 @@ export const confinement = [
       ["a network's range is reused at once", "this.#cooling.set(network.number, this.#clock.now() + subnetCooldownMs)", ""],
       ["everybody is on one network", "each.user === user && each.group", "each.group"],
       [
-        "what was unused for long is never given away again",
+        "identifiers that are unused for long are never reused",
         "this.#cooling.get(number) ?? 0) > this.#clock.now()",
         "this.#cooling.get(number) ?? 0) > 0",
       ],

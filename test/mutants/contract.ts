@@ -17,7 +17,11 @@ export const contracts = [
       "if (!field || !Object.hasOwn(object",
     ],
     ["inherited members of a body count", "!Object.hasOwn(object, name)) continue", "!(name in object)) continue"],
-    ["POST goes without what is needed", 'if (field.write === "required") throw new Failure', "if (false) throw new Failure"],
+    [
+      "POST accepts a body without its required fields",
+      'if (field.write === "required") throw new Failure',
+      "if (false) throw new Failure",
+    ],
   ]),
   ...faults("src/contract/fields/field.ts", contract, [
     ["an error text repeats all that came", "return shown.length > 60 ?", "return shown.length > 60_000 ?"],
@@ -27,7 +31,7 @@ export const contracts = [
     ["control characters are stored", "if (at < 0) return\n", "if (at < 0 || at > 0) return\n"],
     ["a text may be a character too long", "if (length > max) throw invalid", "if (length > max + 1) throw invalid"],
     ["a length is counted in UTF-16 units", "for (const _ of value) length += 1", "length = value.length"],
-    ["what is needed may be blank", 'if (filled && value.trim() === "") throw', "if (false) throw"],
+    ["required fields may be blank", 'if (filled && value.trim() === "") throw', "if (false) throw"],
   ]),
   ...faults("src/contract/fields/scalars.ts", writing, [
     [
@@ -49,7 +53,7 @@ export const contracts = [
     [
       ["an unknown parameter is passed over", "if (!param) throw unknownParamError(name, Object.keys(params))", "if (!param) continue"],
       ["the last of two parameters counts", "else if (name in result) throw", "else if (name in params && false) throw"],
-      ["no name is near enough to be told", "let least = Math.max(2, Math.floor(word.length / 3)) + 1", "let least = 0"],
+      ["no similar name is suggested", "let least = Math.max(2, Math.floor(word.length / 3)) + 1", "let least = 0"],
       ["page 0 is a page", "value >= 1 && value < limit", "value >= 0 && value < limit"],
       ["a page may be beyond 2^31", "value >= 1 && value < limit", "value >= 1"],
       ["IsPublish takes any number", 'if (text !== "0" && text !== "1") throw', "if (!/^.$/.test(text)) throw"],

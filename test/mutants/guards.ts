@@ -38,7 +38,7 @@ export const guards = [
     [["strangers slow a name's own devices", "delayMs: isKnown ? 0 : this.#delay(name)", "delayMs: this.#delay(name)"]],
   ),
   ...faults("src/api/operation.ts", proofs, [
-    ["nobody is told beforehand what they could never do", "if (caller) checkAttainable(caller, endpoint.permission as Action)\n", ""],
+    ["a preview omits refusals", "if (caller) checkAttainable(caller, endpoint.permission as Action)\n", ""],
   ]),
   ...faults(
     "src/api/operation.ts",
@@ -148,7 +148,7 @@ export const guards = [
     [["who is deleted leaves groups unnoticed", "    await removeFromAllGroups(services, tx, { actor: context.actor, userId: id })\n", ""]],
   ),
   ...faults("src/api/operation.ts", refusals, [
-    ["refusals of who is known are nobody's", "  requestContext.userName = caller?.userName ?? anonymous\n", ""],
+    ["refusals of a known person have no actor", "  requestContext.userName = caller?.userName ?? anonymous\n", ""],
   ]),
   ...faults("src/access/credentials/authenticator.ts", refusals, [
     ["a run's token at the file server is nobody's", ", { userName: caller.userName })", ")"],
@@ -173,7 +173,7 @@ export const guards = [
   ...faults("src/files/methods/handler.ts", refusals, [
     ["refusals of the file server are not counted", "      recordRefusal(context, incoming, { asker, error })\n", ""],
     ["requests for hidden files are not counted", "if (isHidden || status === 401", "if (status === 401"],
-    ["who is refused files is nobody", "  asker.userName = found.userName\n", ""],
+    ["a refusal at the files address has no actor", "  asker.userName = found.userName\n", ""],
   ]),
   ...faults(
     "src/main/addresses.ts",
@@ -199,7 +199,7 @@ export const guards = [
     ["refusals of files count one each", "{ code, count })", "{ code })"],
   ]),
   ...faults("src/main/run-directory.ts", refusals, [
-    ["whoever is refused a run is nobody", "(visitor && (await identity", "(visitor === null && (await identity"],
+    ["a refusal at the gateway has no actor", "(visitor && (await identity", "(visitor === null && (await identity"],
   ]),
   ...faults(
     "src/files/process/authority-proxy.ts",
@@ -259,7 +259,7 @@ export const guards = [
     ["test/access/pages.test.ts"],
     [
       ["the home page is shown to everybody", '  if (!(await sessionCaller(services, request))) return redirect("/ui/sign-in")\n', ""],
-      ["a page that nobody said who may see", "  ...openIdPages,\n", '  ...openIdPages,\n  "/ui/else": home,\n'],
+      ["a page without a rule for its visitors", "  ...openIdPages,\n", '  ...openIdPages,\n  "/ui/else": home,\n'],
     ],
   ),
   ...faults(

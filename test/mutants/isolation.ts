@@ -263,7 +263,7 @@ export const isolation = [
   ...faults("src/projects/plan/home-mount.ts", home, [
     ["anybody's code runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
     ["a stranger's image holds somebody's home", '?? refusalBecauseOf(reads, starter, "image", image)', "?? undefined"],
-    ["nobody is told why their home is not there", "if (refusal === undefined || project", "if (refusal !== undefined || project"],
+    ["no warning explains why the home is not mounted", "if (refusal === undefined || project", "if (refusal !== undefined || project"],
   ]),
   ...faults("src/projects/trust.ts", home, [
     ["trust survives any change", "return { writtenBy: caller.userId, isTrusted: false }", "return { writtenBy: caller.userId }"],
@@ -279,11 +279,7 @@ export const isolation = [
     [
       ["trust survives publication", "return caller.isAdmin ? {} : { isTrusted: false }", "return {}"],
       ["a trusted project stays so when its image changes", "  if (requester.caller.isAdmin) return\n", "  if (imageId > 0) return\n"],
-      [
-        "nobody is told that a trust has ended",
-        "if (!was.isTrusted || now.isTrusted) return",
-        "if (was.isTrusted || now.isTrusted) return",
-      ],
+      ["no event reports the end of trust", "if (!was.isTrusted || now.isTrusted) return", "if (was.isTrusted || now.isTrusted) return"],
     ],
   ),
   ...faults(
@@ -296,8 +292,8 @@ export const isolation = [
     "src/engine/image-policy.ts",
     ["test/api/images.test.ts"],
     [
-      ["anybody uses what was built on the machine", "if (!policy.allowLocal) throw builtHere(reference)\n    return", "return"],
-      ["what credentials fetched starts for everybody", "if (!policy.verifyAccess) return\n", "return\n"],
+      ["anybody can use locally built images", "if (!policy.allowLocal) throw builtHere(reference)\n    return", "return"],
+      ["images pulled with credentials start for everybody", "if (!policy.verifyAccess) return\n", "return\n"],
     ],
   ),
   ...faults(

@@ -58,7 +58,11 @@ export const rights = [
       '    ...shared,\n    change: write("owner", "administrator"),',
       "    ...shared,",
     ],
-    ["administrators read what everybody's runs print", 'logs: read("owner", "write"),', 'logs: read("owner", "write", "administrator"),'],
+    [
+      "administrators read the output of everybody's runs",
+      'logs: read("owner", "write"),',
+      'logs: read("owner", "write", "administrator"),',
+    ],
     [
       "administrators open everybody's runs",
       'open: write("owner", "write", "use"),',
@@ -128,7 +132,7 @@ export const rights = [
   ]),
   ...faults("src/access/credentials/load-caller.ts", identity, [
     ["a disabled person signs in", "!user || !isActiveUser(user) || !pass", "!user || !pass"],
-    ["the old password goes on", " || !passwordIsCurrent(credentialId, user)) return", ") return"],
+    ["the old password still works", " || !passwordIsCurrent(credentialId, user)) return", ") return"],
     ["a token never ends", "(row.expiresAt !== null && row.expiresAt <= now)", "false"],
     ["a session never ends", "row?.userId === userId && row.expiresAt > now ?", "row?.userId === userId ?"],
     ["a token for files never ends", "    if (!(Number(expires) > now)) return undefined\n", ""],
@@ -151,7 +155,7 @@ export const rights = [
     ],
   ),
   ...faults("src/access/credentials/sessions.ts", identity, [
-    ["the session that the browser came with goes on", "if (previous !== undefined) await end(tx, previous)\n", ""],
+    ["the browser's previous session stays valid", "if (previous !== undefined) await end(tx, previous)\n", ""],
     ["a person disabled meanwhile gets a session", "if (!(await loadCaller(", "if (false && !(await loadCaller("],
     [
       "a session that was ended is remembered",
@@ -199,7 +203,7 @@ export const rights = [
   ...faults("src/access/passwords/password-checker.ts", identity, [
     ["guesses that come at once all count as one", "begin: () => attempt.assertAllowed(),", "begin: () => {},"],
     [
-      "who does not exist is told so without a hash",
+      "an unknown user name is rejected without a hash",
       "const right = await this.#hasher.verify(",
       "const right = user?.passwordHash != null && await this.#hasher.verify(",
     ],
