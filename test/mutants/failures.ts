@@ -15,7 +15,7 @@ export const failures = [
   ),
   ...faults(
     "src/files/storage/ledger.ts",
-    ["src/files/storage/storage.test.ts"],
+    ["src/files/storage/storage.integration.test.ts"],
     [
       ["uploads are not limited", "if (quota.maxBytes !== null && used + bytes > quota.maxBytes)", "if (false)"],
       ["uploads at the same time are not counted together", "entry.written + entry.reserved)", "entry.written)"],
@@ -26,7 +26,7 @@ export const failures = [
   ),
   ...faults(
     "src/files/storage/scan.ts",
-    ["src/files/storage/storage.test.ts"],
+    ["src/files/storage/storage.integration.test.ts"],
     [
       ["files of other people count for the directory's owner", 'if (mark?.kind !== "excluded") yield*', "yield*"],
       ["deeply nested files are not counted", "yield* deep.steps()", ""],
@@ -35,7 +35,7 @@ export const failures = [
   ),
   ...faults(
     "src/files/storage/counter-thread.ts",
-    ["src/files/storage/storage.test.ts"],
+    ["src/files/storage/storage.integration.test.ts"],
     [["a large count keeps small ones waiting", "const maxRunning = 32", "const maxRunning = 1"]],
   ),
   ...faults(
@@ -82,7 +82,7 @@ export const failures = [
   ),
   ...faults(
     "src/files/staging/staging-area.ts",
-    ["src/files/staging/staging-area.test.ts", "src/files/staging/file-systems.test.ts"],
+    ["src/files/staging/staging-area.integration.test.ts", "src/files/staging/file-systems.test.ts"],
     [["what a killed worker left stays", "(hasProcessEnded(name) || age > abandonedMs)", "(age > abandonedMs)"]],
   ),
   ...faults(
@@ -109,7 +109,7 @@ export const failures = [
   ),
   ...faults(
     "src/engine/docker/mounts/mount-pins.ts",
-    ["src/engine/docker/mounts/mount-pins.test.ts"],
+    ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
       ["the server does not come up on a full disk", "if (isFull(cause)) return void", "if (false) return void"],
       ["a start that the disk has no room for has no reason", "throw isFull(error) ?", "throw false ?"],
@@ -117,7 +117,7 @@ export const failures = [
   ),
   ...faults(
     "src/files/staging/staging-area.ts",
-    ["src/files/staging/staging-area.test.ts"],
+    ["src/files/staging/staging-area.integration.test.ts"],
     [
       [
         "what a program kept changing stays when it is gone",

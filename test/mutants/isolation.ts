@@ -6,7 +6,7 @@ const home = ["test/api/home.test.ts"]
 export const isolation = [
   ...faults(
     "src/kit/directory.ts",
-    ["src/engine/docker/mounts/mount-pins.test.ts"],
+    ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
       [
         "a link to a directory is followed",
@@ -17,7 +17,7 @@ export const isolation = [
   ),
   ...faults(
     "src/engine/docker/mounts/mount-table.ts",
-    ["src/engine/docker/mounts/mount-pins.test.ts"],
+    ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
       ["a read-only pin is writable", 'readOnly ? ",ro" : ""', 'readOnly ? "" : ""'],
       ["set-uid programs and devices work in a pin", "bind,nosuid,nodev,private", "bind,private"],
@@ -26,7 +26,7 @@ export const isolation = [
   ),
   ...faults(
     "src/engine/docker/mounts/mount-pins.ts",
-    ["src/engine/docker/mounts/mount-pins.test.ts"],
+    ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
       ["others may look into the staging folder", "(mode & 0o077) !== 0", "(mode & 0o000) !== 0"],
       ["pins stay mounted", "await unmount(this.#shell, binds)", "await unmount(this.#shell, [])"],
@@ -34,7 +34,7 @@ export const isolation = [
   ),
   ...faults(
     "src/engine/docker/mounts/mount-sources.ts",
-    ["src/engine/docker/mounts/mount-pins.test.ts"],
+    ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [["a mount point is made in what may only be read", "outer.readOnly ? parent.descend(names) : parent", "parent"]],
   ),
   ...faults(
@@ -147,7 +147,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/staging/staging-area.ts",
-    ["src/files/staging/staging-area.test.ts"],
+    ["src/files/staging/staging-area.integration.test.ts"],
     [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) restoreReplaced(root, left, entry)", ""]],
   ),
   ...faults(
@@ -157,7 +157,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/tree/copy-entry.ts",
-    ["src/files/tree/swapped-names-in-trees.test.ts", "src/files/tree/swapped-at-worst-moment.test.ts"],
+    ["src/files/tree/swapped-names-in-trees.integration.test.ts", "src/files/tree/swapped-at-worst-moment.test.ts"],
     [
       [
         "a copy of code, or a release, follows a directory that became a link",
@@ -190,12 +190,12 @@ export const isolation = [
   ),
   ...faults(
     "src/files/tree/copy-entry.ts",
-    ["src/files/tree/unusual-entries.test.ts"],
+    ["src/files/tree/unusual-entries.integration.test.ts"],
     [["a copy goes down for ever", "depth > maxLevels", "depth > 100 * maxLevels"]],
   ),
   ...faults(
     "src/files/tree/remove-tree.ts",
-    ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.test.ts"],
+    ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.integration.test.ts"],
     [
       [
         "a recursive removal changes a directory behind a link",
@@ -218,12 +218,12 @@ export const isolation = [
   ),
   ...faults(
     "src/files/tree/copy-totals.ts",
-    ["src/files/tree/unusual-entries.test.ts"],
+    ["src/files/tree/unusual-entries.integration.test.ts"],
     [["holes count as if they were data", "Math.min(size, blocks * 512)", "size"]],
   ),
   ...faults(
     "src/files/tree/copy-file.ts",
-    ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.test.ts"],
+    ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.integration.test.ts"],
     [
       [
         "a copy of code follows a file that became a link",

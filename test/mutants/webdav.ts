@@ -2,7 +2,7 @@
 
 import { faults } from "./mutant.ts"
 
-const amplification = ["src/files/requests/amplification.test.ts"]
+const amplification = ["src/files/requests/amplification.integration.test.ts"]
 const budget = ["src/files/properties/property-budget.test.ts"]
 
 /** Bounds of what a request at the files address costs, and what its answers tell. */
