@@ -43,9 +43,7 @@ const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunction
   longFunctions: {
     "src/access": 8,
     "src/contract": 1,
-    "src/events": 1,
     "src/main": 1,
-    "src/runs": 2,
     "test/attacks": 4,
     "test/e2e": 1,
   },

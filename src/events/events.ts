@@ -102,18 +102,45 @@ export interface EventsOptions {
   maxAuditDays?: number
 }
 
+interface EventsContext {
+  store: Store
+  logger: Logger
+  journal: JournalWriter
+  onResourceChange(resource: Resource): void
+  audit(tx: Change, actor: Actor, what: { action: string; resource: Resource | null }): Promise<void>
+}
+
 export function openEvents({ store, clock = systemClock, logger, onResourceChange = () => {}, maxAuditDays = 0 }: EventsOptions): Events {
   const journal = new JournalWriter(new JournalPruner(store, logger))
   const refusals = new RefusalCounter({ store, clock, logger })
   const auditPruner = maxAuditDays > 0 ? new AuditPruner({ store, maxDays: maxAuditDays, clock, logger }) : undefined
   auditPruner?.start()
-  const telling = new Set<number>()
-  const tell = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
-  const audit = (tx: Change, actor: Actor, what: { action: string; resource: Resource | null }) => {
+  const audit: EventsContext["audit"] = (tx, actor, what) => {
     auditPruner?.countRow(actor.userName)
     return tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })
   }
-  const events: Events = {
+  const ctx: EventsContext = { store, logger, journal, onResourceChange, audit }
+  return {
+    ...resourceEvents(ctx),
+    ...accessEvents(ctx),
+    ...runEvents(ctx),
+    ...imageEvents(ctx),
+    requestRefused({ userName: actor, address, requestId }, action, { code, count = 1 }) {
+      logger.info({ event: "refused", action, code, actor, address, requestId, ...(count === 1 ? {} : { count }) }, "refused")
+      refusals.count({ actor, action, address, requestId }, count)
+    },
+    onJournalWrite: (listener) => journal.onWrite(listener),
+    async [Symbol.asyncDispose]() {
+      await auditPruner?.[Symbol.asyncDispose]()
+      await refusals[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type ResourceEvents = Pick<Events, "changed" | "granted" | "visibilityChanged" | "everythingChanged">
+
+function resourceEvents({ journal, logger, audit, onResourceChange }: EventsContext): ResourceEvents {
+  const events: ResourceEvents = {
     async changed(tx, actor, { verb, resource, was, now, people }) {
       const event = `${resource.type}.${verb}`
       const sight = { ...(was && !isSame(was, now) ? { was } : {}), ...(people ? { people } : {}) }
@@ -144,6 +171,12 @@ export function openEvents({ store, clock = systemClock, logger, onResourceChang
     async everythingChanged(tx, people) {
       for (const id of people) await journal.add(tx, { event: "reset", data: {}, resource: { type: "user", id }, sight: { to: [id] } })
     },
+  }
+  return events
+}
+
+function accessEvents({ journal, logger, audit }: EventsContext): Pick<Events, "trustRevoked" | "sessionChanged"> {
+  return {
     async trustRevoked(tx, { resource, people, text }) {
       const data = { ID: resource.id, IsTrusted: false, Warning: text }
       await journal.add(tx, { event: `${resource.type}.updated`, data, resource, sight: { to: people } })
@@ -154,6 +187,19 @@ export function openEvents({ store, clock = systemClock, logger, onResourceChang
       await audit(tx, actor, { action, resource: null })
       tx.afterCommit(() => logger.info({ event: action, actor: actor.userName, requestId: actor.requestId }, "session"))
     },
+  }
+}
+
+function runEvents({
+  store,
+  journal,
+  logger,
+  audit,
+}: EventsContext): Pick<Events, "runRequested" | "runStateChanged" | "runProgress" | "runWarning"> {
+  /** Runs whose progress is being written. */
+  const publishing = new Set<number>()
+  const publish = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
+  return {
     runRequested: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, resource: { type: "run", id: run.id } }),
     async runStateChanged(tx, run, before) {
       if (!before) await journal.add(tx, ofRun(run, "created", {}))
@@ -163,37 +209,34 @@ export function openEvents({ store, clock = systemClock, logger, onResourceChang
     },
     runProgress(run, Progress) {
       // When the database is slower than the engine, intermediate progress is skipped.
-      if (telling.has(run.id)) return
-      telling.add(run.id)
-      tell(ofRun(run, "progress", { Progress }))
+      if (publishing.has(run.id)) return
+      publishing.add(run.id)
+      publish(ofRun(run, "progress", { Progress }))
         .catch((err) => logger.warn({ err, id: run.id }, "a run's progress was not published"))
-        .finally(() => telling.delete(run.id))
+        .finally(() => publishing.delete(run.id))
     },
     runWarning(run, text) {
       logger.warn({ event: "run.warning", id: run.id, text }, "run")
-      tell(ofRun(run, "warning", { Warning: text })).catch((err) => logger.warn({ err, id: run.id }, "a run's warning was not published"))
+      publish(ofRun(run, "warning", { Warning: text })).catch((err) =>
+        logger.warn({ err, id: run.id }, "a run's warning was not published"),
+      )
     },
+  }
+}
+
+function imageEvents({ journal, logger, audit }: EventsContext): Pick<Events, "imagePullRequested" | "imagePullProgress"> {
+  return {
     async imagePullRequested(tx, actor, { id }) {
       await audit(tx, actor, { action: "image.pull", resource: { type: "image", id } })
       tx.afterCommit(() => logger.info({ event: "image.pull", id, actor: actor.userName, requestId: actor.requestId }, "image"))
     },
     imagePullProgress: (tx, { id }, what) =>
       journal.add(tx, { event: "image.progress", data: { ID: id, ...what }, resource: { type: "image", id } }),
-    requestRefused({ userName: actor, address, requestId }, action, { code, count = 1 }) {
-      logger.info({ event: "refused", action, code, actor, address, requestId, ...(count === 1 ? {} : { count }) }, "refused")
-      refusals.count({ actor, action, address, requestId }, count)
-    },
-    onJournalWrite: (listener) => journal.onWrite(listener),
-    async [Symbol.asyncDispose]() {
-      await auditPruner?.[Symbol.asyncDispose]()
-      await refusals[Symbol.asyncDispose]()
-    },
   }
-  return events
 }
 
-function ofRun({ id, projectId }: RunRow, verb: string, told: Readonly<Record<string, unknown>>): JournalEntry {
-  return { event: `run.${verb}`, data: { ID: id, ProjectID: projectId, ...told }, resource: { type: "run", id } }
+function ofRun({ id, projectId }: RunRow, verb: string, data: Readonly<Record<string, unknown>>): JournalEntry {
+  return { event: `run.${verb}`, data: { ID: id, ProjectID: projectId, ...data }, resource: { type: "run", id } }
 }
 
 /** Resources of the rights are plain data, made by one function each: equal ones read the same. */

@@ -42,8 +42,8 @@ export interface FilesOptions {
   connections?: Partial<ConnectionSettings>
   /** How people's files are counted. `reserveBytes` undefined: by the size of the disk. */
   storage?: Partial<StorageSettings>
-  /** Default `worker`. */
-  process?: "worker" | "in-process"
+  /** Where requests are served: in a worker process of their own (default), or in this process. */
+  runIn?: "worker" | "in-process"
 }
 
 export interface Files extends AsyncDisposable {
@@ -64,7 +64,7 @@ export async function startFiles(options: FilesOptions): Promise<Files> {
   let sockets: BoundSocket[] = []
   try {
     sockets = await bindAll(options.listen)
-    return await (options.process === "in-process" ? startInProcess : startWorker)(options, root, sockets)
+    return await (options.runIn === "in-process" ? startInProcess : startWorker)(options, root, sockets)
   } catch (error) {
     for (const socket of sockets) socket[Symbol.dispose]()
     root[Symbol.dispose]()

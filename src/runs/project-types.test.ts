@@ -28,14 +28,14 @@ function runOf(fields: Partial<RunRow["spec"]>): RunRow {
 
 for (const type of projectTypes) {
   test(`a run of type ${type} becomes ready and is reached with the headers that its program needs`, async () => {
-    await using world = await RunsFixture.open()
-    await using runs = await world.runs()
-    const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { plan: { type } }))).id)
+    await using fixture = await RunsFixture.open()
+    await using runs = await fixture.runs()
+    const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { plan: { type } }))).id)
     assert.equal(run.state, "ready")
     const target = runs.target(run.id)
     assert.equal(target?.prefix, projectTypeRules[type].prefix)
     assert.equal(target?.landing, projectTypeRules[type].landing)
-    assert.equal(world.fake.containers.get(run.key)?.spec.port, projectTypeRules[type].port)
+    assert.equal(fixture.fake.containers.get(run.key)?.spec.port, projectTypeRules[type].port)
   })
 }
 

@@ -171,9 +171,10 @@ export const guards = [
     ["refusals of the gateway are not counted", "if (error instanceof Failure && isAboutRights(error)) audit", "if (error === null) note"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
-    ["refusals of the file server are not counted", "      recordRefusal(context, incoming, { asker, error })\n", ""],
+    ["refusals of the file server are not counted", "      recordRefusal(context, incoming, { caller, error })\n", ""],
     ["requests for hidden files are not counted", "if (isHidden || status === 401", "if (status === 401"],
-    ["a refusal at the files address has no actor", "  asker.userName = found.userName\n", ""],
+    ["a refusal at the files address has no actor", "  caller.userName = found.userName
+", ""],
   ]),
   ...faults(
     "src/main/addresses.ts",

@@ -91,7 +91,7 @@ async function prepare(): Promise<void> {
  * All that an answer tells, but for what is another each time, and how often the authority was
  * asked.
  */
-function told({ status, headers, text }: Answer, path: string): string {
+function comparable({ status, headers, text }: Answer, path: string): string {
   const { date: _date, etag: _etag, "last-modified": _modified, "lock-token": _token, ...rest } = headers
   const said = text.replaceAll(path, "PATH").replace(/urn:uuid:[0-9a-f-]+/g, "TOKEN")
   const words = said.replace(/<D:(getetag|getlastmodified|creationdate)>[^<]*/g, "")
@@ -107,7 +107,7 @@ for (const [method, how] of Object.entries(methods)) {
         const headers = { ...how.headers, ...condition(path) }
         const at = how.at ?? "/users/ann/own.txt"
         const answer = await world.ask(method, at, { headers, ...(how.body ? { body: how.body } : {}) })
-        answers.push(told(answer, path))
+        answers.push(comparable(answer, path))
         const lock = answer.headers["lock-token"]
         if (lock) await world.ask("UNLOCK", at, { headers: { "lock-token": lock } })
       }
@@ -121,7 +121,7 @@ for (const [method, how] of Object.entries(methods)) {
       for (const path of hiddenAndNever) {
         await prepare()
         const headers = { ...how.headers, ...condition() }
-        answers.push(told(await world.ask(method, path, { headers, ...(how.body ? { body: how.body } : {}) }), path))
+        answers.push(comparable(await world.ask(method, path, { headers, ...(how.body ? { body: how.body } : {}) }), path))
       }
       assert.equal(answers[0], answers[1], what)
       assert.match(answers[0] ?? "", /"status":404/, what)
@@ -136,7 +136,7 @@ for (const method of ["COPY", "MOVE"]) {
       for (const path of hiddenAndNever) {
         await prepare()
         const headers = { destination: path, ...condition(path) }
-        answers.push(told(await world.ask(method, "/users/ann/own.txt", { headers }), path))
+        answers.push(comparable(await world.ask(method, "/users/ann/own.txt", { headers }), path))
       }
       assert.equal(answers[0], answers[1], what)
     }

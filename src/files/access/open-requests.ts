@@ -34,11 +34,11 @@ export class OpenRequests implements Disposable {
   }
 
   /**
-   * Registers a request until the result is disposed of. `told` receives the failure that closed
+   * Registers a request until the result is disposed of. `onRefused` receives the failure that closed
    * it.
    */
-  add(request: OpenRequest, told: (refusal: Failure) => void): Disposable {
-    this.#open.set(request, told)
+  add(request: OpenRequest, onRefused: (refusal: Failure) => void): Disposable {
+    this.#open.set(request, onRefused)
     return { [Symbol.dispose]: () => this.#open.delete(request) }
   }
 

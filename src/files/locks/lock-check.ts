@@ -12,7 +12,7 @@ export interface PlannedChange {
   /** The entry is created or removed, which also changes its parent. */
   changesParent: boolean
   /** Everything below it changes, too. */
-  deep: boolean
+  isDeep: boolean
 }
 
 /**
@@ -29,12 +29,12 @@ export function checkLocks(request: DavRequest, changes: readonly PlannedChange[
   for (const change of changes) checkChange(request, change, submitted)
 }
 
-function checkChange(request: DavRequest, { names, changesParent, deep }: PlannedChange, submitted: ReadonlySet<string>): void {
+function checkChange(request: DavRequest, { names, changesParent, isDeep }: PlannedChange, submitted: ReadonlySet<string>): void {
   const { locks } = request.context
   const path = joinPath(names)
   assertSubmitted(request, locks.locksBinding(path), submitted)
   if (changesParent && names.length > 0) assertSubmitted(request, locks.locksAt(joinPath(names.slice(0, -1))), submitted)
-  if (!deep) return
+  if (!isDeep) return
   for (const lock of locks.locksBelow(path)) assertSubmitted(request, [lock], submitted)
 }
 

@@ -7,7 +7,7 @@ import { type LockRequest, LockTable } from "./lock-table.ts"
 const most = bounds.files.locks.value
 
 function wanted(userId: number, i: number, timeoutMs = 60_000): LockRequest {
-  return { path: `/users/${userId}/${i}`, deep: false, exclusive: true, userId, owner: "", timeoutMs }
+  return { path: `/users/${userId}/${i}`, isDeep: false, exclusive: true, userId, owner: "", timeoutMs }
 }
 
 function take(locks: LockTable, userId: number, count: number): void {
@@ -15,21 +15,21 @@ function take(locks: LockTable, userId: number, count: number): void {
 }
 
 /** The least time of several tries for two hundred locks, acquired and released. */
-function leastMs(locks: LockTable, deep = false): number {
+function leastMs(locks: LockTable, isDeep = false): number {
   const times = Array.from({ length: 8 }, () => {
     const begin = performance.now()
-    for (let i = 0; i < 200; i += 1) locks.release(locks.acquire({ ...wanted(0, i), deep }))
+    for (let i = 0; i < 200; i += 1) locks.release(locks.acquire({ ...wanted(0, i), isDeep }))
     return performance.now() - begin
   })
   return Math.min(...times)
 }
 
-for (const deep of [false, true]) {
-  test(`a ${deep ? "deep" : "shallow"} lock costs its person the same, however many all others hold`, () => {
+for (const isDeep of [false, true]) {
+  test(`a ${isDeep ? "deep" : "shallow"} lock costs its person the same, however many all others hold`, () => {
     const locks = new LockTable()
-    const alone = leastMs(locks, deep)
+    const alone = leastMs(locks, isDeep)
     for (let userId = 1; userId <= 5; userId += 1) take(locks, userId, most)
-    const beside = leastMs(locks, deep)
+    const beside = leastMs(locks, isDeep)
     assert.ok(beside < 5 * alone + 5, `${alone} ms alone, ${beside} ms beside the others' locks`)
   })
 }
@@ -53,7 +53,7 @@ test("a person's locks are counted: what was given back, forgotten or has ended 
 
 test("locks above and below a path are found, and released ones leave nothing", () => {
   const locks = new LockTable()
-  const at = (path: string, deep: boolean) => locks.acquire({ path, deep, exclusive: false, userId: 1, owner: "", timeoutMs: 60_000 })
+  const at = (path: string, isDeep: boolean) => locks.acquire({ path, isDeep, exclusive: false, userId: 1, owner: "", timeoutMs: 60_000 })
   const [root, home, file] = [at("/", true), at("/users/ann", false), at("/users/ann/a/b", true)]
   assert.deepEqual(locks.locksBinding("/users/ann/a/b/c"), [file, root])
   assert.deepEqual(locks.locksBinding("/users/ann"), [home, root])

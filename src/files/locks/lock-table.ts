@@ -9,7 +9,7 @@ export interface Lock {
   /** Absolute below the root, not encoded. */
   path: string
   /** Whether it binds everything below, too. */
-  deep: boolean
+  isDeep: boolean
   exclusive: boolean
   userId: number
   /** The `owner` element that the client sent, as XML; may be empty. */
@@ -33,7 +33,7 @@ export class LockTable {
 
   /** Locks that bind this path: on it, or deep ones above it. */
   locksBinding(path: string): Lock[] {
-    return this.#byPath.upwards(path).filter((lock) => lock.deep || lock.path === path)
+    return this.#byPath.upwards(path).filter((lock) => lock.isDeep || lock.path === path)
   }
 
   /** Locks that begin at this path, of any depth. */
@@ -49,7 +49,7 @@ export class LockTable {
   /** Refuses with 423 while another lock is in the way. */
   acquire(wanted: LockRequest): Lock {
     const here = this.locksBinding(wanted.path)
-    const rivals = [...here, ...(wanted.deep ? this.locksBelow(wanted.path) : [])]
+    const rivals = [...here, ...(wanted.isDeep ? this.locksBelow(wanted.path) : [])]
     const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
     if (rival) throw lockedRefusal(rival, "no-conflicting-lock")
     if (here.length >= maxSharedLocks) throw new Failure("too_many_requests", `At most ${maxSharedLocks} locks bind one file or directory`)

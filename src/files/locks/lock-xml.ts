@@ -16,7 +16,7 @@ function activeLock(lock: Lock, path: string): string {
   return (
     "<D:activelock><D:locktype><D:write/></D:locktype>" +
     `<D:lockscope><D:${lock.exclusive ? "exclusive" : "shared"}/></D:lockscope>` +
-    `<D:depth>${lock.deep ? "infinity" : "0"}</D:depth>${lock.path === path ? lock.owner : ""}<D:timeout>Second-${seconds}</D:timeout>` +
+    `<D:depth>${lock.isDeep ? "infinity" : "0"}</D:depth>${lock.path === path ? lock.owner : ""}<D:timeout>Second-${seconds}</D:timeout>` +
     `<D:locktoken><D:href>${lock.token}</D:href></D:locktoken>` +
     `<D:lockroot><D:href>${hrefOf({ path: lock.path, isDirectory: false })}</D:href></D:lockroot></D:activelock>`
   )

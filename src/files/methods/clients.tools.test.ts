@@ -15,7 +15,7 @@ const missing = (program: string) => !has(program) && `${program} is not install
 let world: TestFilesServer
 let home: string
 before(async () => {
-  world = await TestFilesServer.start({ process: "worker" })
+  world = await TestFilesServer.start({ runIn: "worker" })
   home = join(world.folder, "client")
   mkdirSync(home)
 })

@@ -81,8 +81,8 @@ function checkedEndpoints(transfer: Transfer): Endpoints {
   checkWritePreconditions(request.headers, validatorsOf(source.stats))
   const target = stack.use(locateNewEntry(request.context.root, transfer.target.names))
   if (target.stats && !transfer.mayOverwrite) throw new Failure("stale", "The destination exists, and Overwrite is F")
-  const changes: PlannedChange[] = [{ names: transfer.target.names, changesParent: !target.stats, deep: true }]
-  if (transfer.isMove) changes.push({ names: request.names, changesParent: true, deep: true })
+  const changes: PlannedChange[] = [{ names: transfer.target.names, changesParent: !target.stats, isDeep: true }]
+  if (transfer.isMove) changes.push({ names: request.names, changesParent: true, isDeep: true })
   checkLocks(request, changes)
   const held = stack.move()
   return { source, target, [Symbol.dispose]: () => held.dispose() }

@@ -22,7 +22,7 @@ function removeNow(request: DavRequest, account: string | undefined): Promise<vo
   using location = locateExistingEntry(request.context.root, request.names)
   if (request.address.hasTrailingSlash && !location.stats.isDirectory()) throw notFound()
   checkWritePreconditions(request.headers, validatorsOf(location.stats))
-  checkLocks(request, [{ names: request.names, changesParent: true, deep: true }])
+  checkLocks(request, [{ names: request.names, changesParent: true, isDeep: true }])
   const removed = staging.discard(location.parent, location.name)
   storage.recordRemoval(account, location.stats.isDirectory() ? undefined : storage.sizeOf(location.stats))
   locks.releaseTree(request.path)

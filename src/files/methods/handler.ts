@@ -51,7 +51,7 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
   const { context } = settings
   const proxies = new TrustedProxies(settings.trustedProxies)
   return async (incoming, response, sendContinue) => {
-    const asker: Caller = { address: proxies.clientAddress(incoming), userName: undefined }
+    const caller: Caller = { address: proxies.clientAddress(incoming), userName: undefined }
     try {
       checkHost(incoming, context.allowedHosts)
       checkSingle(incoming)
@@ -60,21 +60,21 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
       const method = methodOf(incoming)
       checkOrigin(incoming, settings.allowedOrigin)
       const address = parseFileAddress(incoming.url ?? "")
-      const person = await authenticate(context, incoming, asker)
+      const person = await authenticate(context, incoming, caller)
       if (!assignConnection(incoming.socket, person.userId)) throw tooManyConnections()
       using _turn = context.requestLimiter.acquire(person.userId)
       const revalidate = async () => {
-        await authenticate(context, incoming, asker)
+        await authenticate(context, incoming, caller)
         request.readableIfPaths = await findReadableIfPaths(request)
       }
       const request: DavRequest = new DavRequest({ context, incoming, response, address, person, revalidate, sendContinue })
-      const cut = (refusal: Failure) => recordRefusal(context, incoming, { asker, error: refusal })
+      const cut = (refusal: Failure) => recordRefusal(context, incoming, { caller, error: refusal })
       using _open = context.openRequests.add(request, cut)
       if (incoming.headers.if !== undefined) request.readableIfPaths = await findReadableIfPaths(request)
       await method(request)
     } catch (error) {
-      recordRefusal(context, incoming, { asker, error })
-      await answerFailure(response, error, { report: context.reportError, isProved: asker.userName !== undefined })
+      recordRefusal(context, incoming, { caller, error })
+      await answerFailure(response, error, { report: context.reportError, isProved: caller.userName !== undefined })
     }
   }
 }
@@ -89,13 +89,13 @@ interface Caller {
 function recordRefusal(
   { recordRefusals }: FilesContext,
   { method }: IncomingMessage,
-  { asker, error }: { asker: Caller; error: unknown },
+  { caller, error }: { caller: Caller; error: unknown },
 ): void {
   if (!(error instanceof Failure)) return
   const { status, code } = error
   const isHidden = error instanceof DavFailure && error.isHidden
   if (isHidden || status === 401 || status === 403 || status === 429)
-    recordRefusals({ ...asker, isWrite: !isReadMethod(method), code: isHidden ? "hidden" : code, count: 1 })
+    recordRefusals({ ...caller, isWrite: !isReadMethod(method), code: isHidden ? "hidden" : code, count: 1 })
 }
 
 function methodOf({ method }: IncomingMessage): (request: DavRequest) => Promise<void> {
@@ -106,9 +106,9 @@ function methodOf({ method }: IncomingMessage): (request: DavRequest) => Promise
   })
 }
 
-async function authenticate(context: FilesContext, incoming: IncomingMessage, asker: Caller): Promise<Person> {
-  const found = await context.rights.identify(incoming.headers.authorization, asker.address)
-  asker.userName = found.userName
+async function authenticate(context: FilesContext, incoming: IncomingMessage, caller: Caller): Promise<Person> {
+  const found = await context.rights.identify(incoming.headers.authorization, caller.address)
+  caller.userName = found.userName
   if (found.ok) {
     if (found.readOnly && !isReadMethod(incoming.method)) throw forbidden("This token may only read")
     return { userId: found.userId, readOnly: found.readOnly ?? false }

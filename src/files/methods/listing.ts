@@ -21,7 +21,7 @@ const batchSize = 500
 
 interface Walk {
   request: DavRequest
-  deep: boolean
+  isDeep: boolean
   visit: ListingVisitor
   slice: Yielder
 }
@@ -40,7 +40,7 @@ export async function visitListing(
     await visit({ path: "/", name: "", stats: context.root.stat(), isDirectory: true })
     if (depth !== "0")
       await children(
-        { request, deep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) },
+        { request, isDeep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) },
         context.root,
         {
           names,
@@ -55,7 +55,7 @@ export async function visitListing(
   await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
   if (depth === "0" || !isDirectory) return
   using folder = location.parent.openDirectory(location.name)
-  await children({ request, deep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) }, folder, {
+  await children({ request, isDeep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) }, folder, {
     names,
     level,
   })
@@ -108,7 +108,7 @@ async function child(
   const waiting =
     walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory }) ?? walk.slice.pause()
   if (waiting) await waiting
-  if (!walk.deep || !isDirectory) return
+  if (!walk.isDeep || !isDirectory) return
   if (at.names.length >= maxLevels) throw tooDeep()
   await below(walk, folder, at)
 }

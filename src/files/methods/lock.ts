@@ -59,7 +59,7 @@ function readLock(request: DavRequest, body: Buffer): LockRequest {
   const text = owner ? serializeXml(owner) : ""
   if (text.length > maxOwnerCharacters)
     throw new Failure("too_large", `A lock's owner element has at most ${maxOwnerCharacters} characters`)
-  return { path: request.path, deep: isDeep(request), exclusive, userId, owner: text, timeoutMs: timeoutOf(request) }
+  return { path: request.path, isDeep: isDeep(request), exclusive, userId, owner: text, timeoutMs: timeoutOf(request) }
 }
 
 function isDeep(request: DavRequest): boolean {
@@ -91,7 +91,7 @@ async function makeIfMissing(request: DavRequest): Promise<boolean> {
   }
   const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
   using room = await request.context.storage.reserve(account, location.parent, { bytes })
-  checkLocks(request, [{ names: request.names, changesParent: true, deep: false }])
+  checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
   room.commit(bytes)
   closeSync(location.parent.open(location.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
   return true

@@ -18,7 +18,7 @@ function workerMemory(): number {
 
 test("a directory of a million entries is listed and deleted without holding it in memory, or anybody else up", async () => {
   await using world = await TestFilesServer.start({
-    process: "worker",
+    runIn: "worker",
     prepare: (root) => {
       execFileSync("mount", ["-t", "tmpfs", "-o", `size=4g,nr_inodes=0,uid=${owner.uid},gid=${owner.gid}`, "tmpfs", root])
       return () => void execFileSync("umount", ["-l", root])

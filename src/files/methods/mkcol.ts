@@ -18,7 +18,7 @@ export async function mkcol(request: DavRequest): Promise<void> {
   await request.assertReplaceable()
   const bytes = request.context.storage.maxSizeOf({ entries: 1, bytes: 0 })
   using room = await request.context.storage.reserve(await request.storageAccount(), location.parent, { bytes })
-  checkLocks(request, [{ names: request.names, changesParent: true, deep: false }])
+  checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
   location.parent.makeDirectory(location.name)
   room.commit(bytes)
   answerEmpty(request.response, 201)

@@ -27,7 +27,7 @@ import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/fil
 
 let world: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start({ process: "worker" })
+  world = await TestFilesServer.start({ runIn: "worker" })
   world.makeDirectory("data/shared")
   for (const name of ["ann", "bob"]) world.authority.add(name, { "/data/shared": "write" })
 })

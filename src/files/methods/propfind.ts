@@ -23,9 +23,9 @@ export async function propfind(request: DavRequest): Promise<void> {
   const propfind = parsePropfind(await readXml(request))
   if (depth !== "0") await request.context.scheduler.waitForSlot(request.person.userId)
   const render = createResponseRenderer(propfind, request.context)
-  const mostEntries = depth === "infinity" ? request.context.limits.maxDeepEntries : Number.POSITIVE_INFINITY
+  const maxEntries = depth === "infinity" ? request.context.limits.maxDeepEntries : Number.POSITIVE_INFINITY
   if (depth === "infinity") {
-    const count = counter(mostEntries)
+    const count = counter(maxEntries)
     await visitListing(request, { depth, level, visit: (resource) => count(render.response(resource)) })
   }
   const body = new BufferedResponse(request.response, {
@@ -33,7 +33,7 @@ export async function propfind(request: DavRequest): Promise<void> {
     headers: { ...guardHeaders, "Cache-Control": "no-store", "Content-Type": "application/xml; charset=utf-8" },
   })
   await body.write(`<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:"${render.namespaces}>\n`)
-  const count = counter(mostEntries)
+  const count = counter(maxEntries)
   await visitListing(request, {
     depth,
     level,
@@ -48,13 +48,13 @@ export async function propfind(request: DavRequest): Promise<void> {
 }
 
 /** Refuses an answer that becomes too large for its number of entries. */
-function counter(mostEntries: number): (text: string) => undefined {
+function counter(maxEntries: number): (text: string) => undefined {
   let entries = 0
   let bytes = 0
   return (text) => {
     entries += 1
     bytes += text.length
-    if (entries > mostEntries) throw tooDeep()
+    if (entries > maxEntries) throw tooDeep()
     if (bytes > listingBytes.value + entries * listingBytesPerEntry.value) throw tooLarge()
   }
 }

@@ -67,7 +67,7 @@ function checkTarget(request: DavRequest): boolean {
   if (request.names.length === 0) return true
   using location = locateExistingEntry(request.context.root, request.names)
   checkWritePreconditions(request.headers, validatorsOf(location.stats))
-  checkLocks(request, [{ names: request.names, changesParent: false, deep: false }])
+  checkLocks(request, [{ names: request.names, changesParent: false, isDeep: false }])
   return location.stats.isDirectory()
 }
 

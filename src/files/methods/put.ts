@@ -20,8 +20,8 @@ export async function put(request: DavRequest): Promise<void> {
   await request.assertReplaceable()
   checkForm(request)
   const account = await request.storageAccount()
-  using begun = await startUpload(request, account)
-  const { file, room } = begun
+  using upload = await startUpload(request, account)
+  const { file, room } = upload
   request.sendContinue()
   const target = { path: `/proc/self/fd/${file.fd}` }
   await receiveBody(request.incoming, file.fd, lengthOf(request) === undefined ? (bytes) => room.extend(bytes, target) : undefined)
@@ -30,7 +30,7 @@ export async function put(request: DavRequest): Promise<void> {
   await file.flush()
   await request.revalidate()
   await request.assertReplaceable()
-  finish(request, begun, modified)
+  finish(request, upload, modified)
 }
 
 /** Undefined when the length is unknown before the end. */
@@ -97,7 +97,7 @@ function checkedLocation(request: DavRequest): EntryLocation {
     if (location.stats?.isDirectory())
       throw new Failure("method_not_allowed", "A directory has this name", { headers: allowHeaderFor("directory") })
     checkWritePreconditions(request.headers, location.stats && validatorsOf(location.stats))
-    checkLocks(request, [{ names: request.names, changesParent: !location.stats, deep: false }])
+    checkLocks(request, [{ names: request.names, changesParent: !location.stats, isDeep: false }])
     return location
   } catch (error) {
     location[Symbol.dispose]()

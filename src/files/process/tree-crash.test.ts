@@ -17,7 +17,7 @@ const failures: object[] = []
 const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void failures.push(fields), child: () => logger }
 // A world for each test: a worker that dies often is started again later each time.
 beforeEach(async () => {
-  world = await TestFilesServer.start({ process: "worker", logger })
+  world = await TestFilesServer.start({ runIn: "worker", logger })
   tree = world.files.tree
   writeSource("one")
 })

@@ -13,7 +13,7 @@ function bodyOf(number: number, length: number): string {
 const lengths = [500, 300_000, 500, 100_000, 500, 20_000, 500, 2_000_000]
 
 test("when the worker is killed in the middle of many uploads, every acknowledged one is there, and each file is whole", async () => {
-  await using world = await TestFilesServer.start({ process: "worker" })
+  await using world = await TestFilesServer.start({ runIn: "worker" })
   const sent = lengths.map(() => 0)
   const acknowledged = lengths.map(() => 0)
   let stopped = false

@@ -21,7 +21,7 @@ const logger = {
 before(async () => {
   // What the worker must not keep: a server started by hand has its administrator's groups.
   if (asRoot) process.setgroups?.([4, 24])
-  world = await TestFilesServer.start({ process: "worker", logger, listen: { host: "localhost", port: 0 } })
+  world = await TestFilesServer.start({ runIn: "worker", logger, listen: { host: "localhost", port: 0 } })
 })
 after(() => world[Symbol.asyncDispose]())
 
@@ -114,7 +114,7 @@ test("the worker has nothing of the main process's environment", () => {
 test("the worker works below a directory that it could not enter", {
   skip: !asRoot && "a directory that its own user cannot enter keeps this process out, too",
 }, async () => {
-  await using hidden = await TestFilesServer.start({ process: "worker" })
+  await using hidden = await TestFilesServer.start({ runIn: "worker" })
   execFileSync("chmod", ["0700", hidden.folder])
   assert.equal((await hidden.ask("PUT", "/users/ann/f", { body: "x" })).status, 201)
   assert.equal((await hidden.ask("GET", "/users/ann/f")).text, "x")
@@ -205,7 +205,7 @@ test("an address in use is reported at once, by name", async () => {
   const { port } = taken.address() as { port: number }
   for (const where of ["worker", "in-process"] as const) {
     await assert.rejects(
-      TestFilesServer.start({ process: where, listen: { host: "localhost", port } }),
+      TestFilesServer.start({ runIn: where, listen: { host: "localhost", port } }),
       (error: NodeJS.ErrnoException) => error.code === "EADDRINUSE" && error.message.includes(String(port)),
     )
   }
@@ -213,11 +213,11 @@ test("an address in use is reported at once, by name", async () => {
 })
 
 test("a worker that cannot work says why, and is not started again and again", { skip: !asRoot && "only root is refused" }, async () => {
-  await assert.rejects(TestFilesServer.start({ process: "worker", owner: { uid: 0, gid: 0 } }), /does not work as root/)
+  await assert.rejects(TestFilesServer.start({ runIn: "worker", owner: { uid: 0, gid: 0 } }), /does not work as root/)
 })
 
 test("the server waits for its requests before it stops", async () => {
-  const stopped = await TestFilesServer.start({ process: "worker" })
+  const stopped = await TestFilesServer.start({ runIn: "worker" })
   const upload = await stopped.raw()
   upload.write(
     `PUT /users/ann/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n`,
@@ -233,7 +233,7 @@ test("the server waits for its requests before it stops", async () => {
 })
 
 test("refusals are handed over gathered, and those of the last moment when the worker stops", async () => {
-  const other = await TestFilesServer.start({ process: "worker" })
+  const other = await TestFilesServer.start({ runIn: "worker" })
   const { told } = other.authority
   try {
     for (let i = 0; i < 40; i += 1) {

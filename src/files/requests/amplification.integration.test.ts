@@ -155,7 +155,7 @@ function makeMany(world: TestFilesServer, count: number): void {
 }
 
 test("a listing of 10,000 entries with all names that a request may have is bounded, and the worker's memory flat", async () => {
-  await using world = await TestFilesServer.start({ process: "worker" })
+  await using world = await TestFilesServer.start({ runIn: "worker" })
   makeMany(world, 10_000)
   await world.ask("PUT", "/users/bob/small", { user: "bob", body: "x" })
   const before = workerMemory()

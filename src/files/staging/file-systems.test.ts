@@ -37,7 +37,7 @@ function useUp(root: string): void {
 }
 
 test("a full disk refuses an upload and keeps the old file until there is room", { skip }, async () => {
-  await using world = await TestFilesServer.start({ process: "worker", prepare: (root) => mount(root, "3m") })
+  await using world = await TestFilesServer.start({ runIn: "worker", prepare: (root) => mount(root, "3m") })
   assert.equal((await world.ask("PUT", "/users/ann/f", { body: "old" })).status, 201)
   for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
     const refused = await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(4_000_000), headers })
@@ -64,7 +64,7 @@ test("a file server comes up on a full disk, serves what is there and lets peopl
   }
   // Nothing is kept free: what is tried is the very last room.
   const storage = { reserveBytes: 0, minFreeInodes: 0 }
-  await using world = await TestFilesServer.start({ process: "worker", prepare, storage })
+  await using world = await TestFilesServer.start({ runIn: "worker", prepare, storage })
   assert.equal((await world.ask("GET", "/users/ann/f")).text, "f")
   assert.equal((await world.ask("PROPFIND", "/users/ann", { headers: { depth: "1" } })).status, 207)
   assert.equal((await world.ask("PUT", "/users/ann/new", { body: "new" })).status, 507)
@@ -77,7 +77,7 @@ test("a file server comes up on a full disk, serves what is there and lets peopl
 
 test("a directory on another file system works like any other", { skip }, async () => {
   await using stack = new AsyncDisposableStack()
-  const world = stack.use(await TestFilesServer.start({ process: "worker" }))
+  const world = stack.use(await TestFilesServer.start({ runIn: "worker" }))
   world.makeDirectory("users/ann/disk")
   const unmount = mount(world.at("disk"), "20m")
   stack.defer(unmount)
@@ -103,7 +103,7 @@ test("a directory on another file system works like any other", { skip }, async 
 
 test("a killed worker's leftovers on another file system are swept", { skip }, async () => {
   await using stack = new AsyncDisposableStack()
-  const world = stack.use(await TestFilesServer.start({ process: "worker" }))
+  const world = stack.use(await TestFilesServer.start({ runIn: "worker" }))
   const unmount = mount(world.at("disk"), "20m")
   stack.defer(unmount)
   writeFileSync(world.at("disk/kept"), "")

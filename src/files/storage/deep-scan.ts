@@ -13,13 +13,13 @@ interface Level {
 
 /**
  * Scans everything below a directory, however deep: each `next()` of `steps` opens one directory or
- * passes one entry to `take`. Only one directory is open at a time, and the way back is `..`. So a
+ * passes one entry to `onEntry`. Only one directory is open at a time, and the way back is `..`. So a
  * directory costs the same at any depth, and a pending one needs only its name. If `..` leads
  * elsewhere, because a program moved the directory, the scan returns from the base.
  */
 export class DeepScan {
   readonly #base: DirectoryHandle
-  readonly #take: (stats: Stats) => void
+  readonly #onEntry: (stats: Stats) => void
   readonly #maxPending: number
   readonly #levels: Level[] = []
   #folder: DirectoryHandle
@@ -27,10 +27,10 @@ export class DeepScan {
   /** False when more directories were pending, or nested, than allowed. */
   isComplete = true
 
-  constructor(base: DirectoryHandle, options: { take(stats: Stats): void; mostWaiting: number }) {
+  constructor(base: DirectoryHandle, options: { onEntry(stats: Stats): void; maxPending: number }) {
     this.#base = base
-    this.#take = options.take
-    this.#maxPending = options.mostWaiting
+    this.#onEntry = options.onEntry
+    this.#maxPending = options.maxPending
     this.#folder = base.duplicate()
   }
 
@@ -74,7 +74,7 @@ export class DeepScan {
   #look(level: Level, name: Buffer): void {
     const stats = attempted(() => this.#folder.lstat(name))
     if (!stats) return
-    this.#take(stats)
+    this.#onEntry(stats)
     if (!stats.isDirectory()) return
     if (this.#waiting + this.#levels.length >= this.#maxPending) {
       this.isComplete = false

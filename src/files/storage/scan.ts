@@ -18,7 +18,7 @@ interface Mark {
   below: Map<string, Mark>
 }
 
-interface Step {
+interface ScanPosition {
   root: string
   /** Names below the root. */
   names: readonly EntryName[]
@@ -61,28 +61,28 @@ export class StorageScan {
     }
   }
 
-  *#open(step: Step): Generator<void> {
+  *#open(position: ScanPosition): Generator<void> {
     let directory: DirectoryHandle
     try {
-      directory = this.#root.openDescendant(step.root.split("/").filter((name) => name !== ""))
+      directory = this.#root.openDescendant(position.root.split("/").filter((name) => name !== ""))
     } catch {
       // Gone, or no directory by now.
       return
     }
     using held = directory
-    this.#add(step, held.stat())
-    yield* this.#walk(held, step, 0)
+    this.#add(position, held.stat())
+    yield* this.#walk(held, position, 0)
   }
 
-  *#walk(directory: DirectoryHandle, step: Step, level: number): Generator<void> {
+  *#walk(directory: DirectoryHandle, position: ScanPosition, level: number): Generator<void> {
     const entries = opened(directory)
     if (!entries) return
     try {
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
         yield
-        const mark = step.mark?.below.get(entry.name.toString())
-        const next = { ...step, names: [...step.names, entry.name], mark }
-        if (mark?.kind === "subArea") next.area = `${step.root}/${next.names.join("/")}`
+        const mark = position.mark?.below.get(entry.name.toString())
+        const next = { ...position, names: [...position.names, entry.name], mark }
+        if (mark?.kind === "subArea") next.area = `${position.root}/${next.names.join("/")}`
         if (mark?.kind !== "excluded") yield* this.#entry(directory, next, level)
       }
     } finally {
@@ -90,11 +90,11 @@ export class StorageScan {
     }
   }
 
-  *#entry(directory: DirectoryHandle, step: Step, level: number): Generator<void> {
-    const name = step.names.at(-1) as EntryName
+  *#entry(directory: DirectoryHandle, position: ScanPosition, level: number): Generator<void> {
+    const name = position.names.at(-1) as EntryName
     const stats = look(directory, name)
     if (!stats) return
-    this.#add(step, stats)
+    this.#add(position, stats)
     if (!stats.isDirectory()) return
     let below: DirectoryHandle
     try {
@@ -103,25 +103,25 @@ export class StorageScan {
       return
     }
     using held = below
-    yield* level + 1 < maxOpenLevels || step.mark?.below.size ? this.#walk(held, step, level + 1) : this.#deep(held, step)
+    yield* level + 1 < maxOpenLevels || position.mark?.below.size ? this.#walk(held, position, level + 1) : this.#deep(held, position)
   }
 
-  *#deep(directory: DirectoryHandle, step: Step): Generator<void> {
-    const deep = new DeepScan(directory, { take: (stats) => this.#add(step, stats), mostWaiting: maxPending })
+  *#deep(directory: DirectoryHandle, position: ScanPosition): Generator<void> {
+    const deep = new DeepScan(directory, { onEntry: (stats) => this.#add(position, stats), maxPending })
     yield* deep.steps()
     this.isComplete &&= deep.isComplete
   }
 
-  #add(step: Step, stats: Stats): void {
+  #add(position: ScanPosition, stats: Stats): void {
     const bytes = this.#taken(stats)
     this.bytes += bytes
     this.entries += 1
-    const area = this.#areaOf(step)
+    const area = this.#areaOf(position)
     this.#areas.set(area, (this.#areas.get(area) ?? 0) + bytes)
   }
 
   /** Projects of a home are areas of their own as well, since runs have them mounted apart. */
-  #areaOf({ root, names, area: around }: Step): string {
+  #areaOf({ root, names, area: around }: ScanPosition): string {
     const [first, project] = names
     const isProject = project !== undefined && first?.toString() === "projects" && /^\/users\/[^/]+$/.test(root)
     const own = isProject ? `${root}/projects/${project.toString()}` : root

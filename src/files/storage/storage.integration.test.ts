@@ -166,7 +166,7 @@ test("members of a group together get no more than its `TotalLimits`", async () 
 })
 
 test("an upload that does not fit has its owner counted anew: what a program deleted makes room", async () => {
-  await using other = await TestFilesServer.start({ storage: { recountAfterMs: 0 }, process: "worker" })
+  await using other = await TestFilesServer.start({ storage: { recountAfterMs: 0 }, runIn: "worker" })
   other.authority.quotas.set("ann", { maxBytes: mib, counted: { ann: 50 * mib } })
   assert.equal((await other.ask("PUT", "/users/ann/file", { body: Buffer.alloc(500 * kib) })).status, 201)
   writeFileSync(other.at("by-a-program"), Buffer.alloc(900 * kib))

@@ -21,7 +21,7 @@ import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/fil
 let world: TestFilesServer
 let tree: FileTree
 before(async () => {
-  world = await TestFilesServer.start({ process: "worker" })
+  world = await TestFilesServer.start({ runIn: "worker" })
   tree = world.files.tree
 })
 after(() => world[Symbol.asyncDispose]())

@@ -224,8 +224,8 @@ function throwRefusal(path: string, error: unknown): never {
   if (error instanceof CopyLimitError) throw new Failure("conflict", `${path} cannot be copied: ${error.message}`)
   if (code === "ENAMETOOLONG") throw invalid(`A name in ${path} has more than 255 bytes`)
   if (isAbsence(error)) throw new Failure("conflict", `${path} cannot be used: something in it is not a directory, or vanished`)
-  const told = fileFailure(error)
-  if (told) throw new Failure(told.code, `${path}: ${told.message}`, { status: told.status })
+  const failure = fileFailure(error)
+  if (failure) throw new Failure(failure.code, `${path}: ${failure.message}`, { status: failure.status })
   throw error
 }
 

@@ -45,7 +45,7 @@ const gigantic = 2 ** 40
 const long = "n".repeat(255)
 let world: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start({ process: "worker" })
+  world = await TestFilesServer.start({ runIn: "worker" })
 })
 after(() => world[Symbol.asyncDispose]())
 const linked = () => join(world.folder, "outside/linked")

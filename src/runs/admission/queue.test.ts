@@ -5,10 +5,10 @@ import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
 const setLimits = (store: Store, id: number, limits: Limits) => store.change((tx) => tx.users.update(id, { limits }))
 
-async function projectsOf(world: RunsFixture, count: number): Promise<number[]> {
-  const template = await world.store.projects.get(world.projectId)
+async function projectsOf(fixture: RunsFixture, count: number): Promise<number[]> {
+  const template = await fixture.store.projects.get(fixture.projectId)
   assert.ok(template)
-  return world.store.change(async (tx) => {
+  return fixture.store.change(async (tx) => {
     const ids: number[] = []
     for (let n = 0; n < count; n += 1) ids.push((await tx.projects.insert(template)).id)
     return ids
@@ -16,11 +16,11 @@ async function projectsOf(world: RunsFixture, count: number): Promise<number[]> 
 }
 
 test("a start beyond `MaxQueued` fails with `quota_exceeded`, unless it need not wait", async () => {
-  await using world = await RunsFixture.open({ cpus: 1 })
-  const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
-  await setLimits(world.store, world.users[0] as number, { MaxQueued: 1 })
-  await using runs = await world.runs()
-  const start = (projectId: number, person = 0) => runs.start({ ...world.request("fake/http", { person }), projectId })
+  await using fixture = await RunsFixture.open({ cpus: 1 })
+  const [a, b, c] = (await projectsOf(fixture, 3)) as [number, number, number]
+  await setLimits(fixture.store, fixture.users[0] as number, { MaxQueued: 1 })
+  await using runs = await fixture.runs()
+  const start = (projectId: number, person = 0) => runs.start({ ...fixture.request("fake/http", { person }), projectId })
   const first = await start(a)
   assert.notEqual(first.state, "failed")
   assert.equal((await start(b)).state, "queued")
@@ -31,14 +31,14 @@ test("a start beyond `MaxQueued` fails with `quota_exceeded`, unless it need not
 })
 
 test("a group's `TotalLimits` limit the queued runs of all its members together", async () => {
-  await using world = await RunsFixture.open({ cpus: 1 })
-  const [a] = (await projectsOf(world, 1)) as [number]
-  await world.store.change(async (tx) => {
+  await using fixture = await RunsFixture.open({ cpus: 1 })
+  const [a] = (await projectsOf(fixture, 1)) as [number]
+  await fixture.store.change(async (tx) => {
     const lab = await tx.groups.insert({ groupName: "lab", comment: "", limits: {}, totalLimits: { MaxQueued: 1 } })
-    await tx.groups.setMembers(lab.id, world.users.slice(0, 2))
+    await tx.groups.setMembers(lab.id, fixture.users.slice(0, 2))
   })
-  await using runs = await world.runs()
-  const start = (person: number, projectId = world.projectId) => runs.start({ ...world.request("fake/http", { person }), projectId })
+  await using runs = await fixture.runs()
+  const start = (person: number, projectId = fixture.projectId) => runs.start({ ...fixture.request("fake/http", { person }), projectId })
   await start(2)
   assert.equal((await start(0)).state, "queued")
   assert.match((await start(1)).reason?.msg ?? "", /all members of lab together is 1 queued runs/)
@@ -46,10 +46,10 @@ test("a group's `TotalLimits` limit the queued runs of all its members together"
 })
 
 test("a preview returns the queue position that the start then has", async () => {
-  await using world = await RunsFixture.open({ cpus: 1 })
-  const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
-  await using runs = await world.runs()
-  const request = (person: number, projectId: number) => ({ ...world.request("fake/http", { person }), projectId })
+  await using fixture = await RunsFixture.open({ cpus: 1 })
+  const [a, b, c] = (await projectsOf(fixture, 3)) as [number, number, number]
+  await using runs = await fixture.runs()
+  const request = (person: number, projectId: number) => ({ ...fixture.request("fake/http", { person }), projectId })
   for (const projectId of [a, b, c]) await runs.start(request(0, projectId))
   for (const [person, projectId, position] of [
     [1, a, 1],
@@ -63,17 +63,17 @@ test("a preview returns the queue position that the start then has", async () =>
 })
 
 test("smaller runs do not overtake the largest run of the person who is next", async () => {
-  await using world = await RunsFixture.open({ cpus: 4 })
-  const [a, b, c] = (await projectsOf(world, 3)) as [number, number, number]
-  await using runs = await world.runs()
+  await using fixture = await RunsFixture.open({ cpus: 4 })
+  const [a, b, c] = (await projectsOf(fixture, 3)) as [number, number, number]
+  await using runs = await fixture.runs()
   const start = (person: number, projectId: number, cpus: number) =>
-    runs.start({ ...world.request("fake/http", { person, cpus }), projectId })
+    runs.start({ ...fixture.request("fake/http", { person, cpus }), projectId })
   const holder = await start(0, a, 2)
   const large = await start(1, a, 4)
   const small = await start(0, b, 1)
   const other = await start(2, c, 1)
   assert.deepEqual([large.state, small.state, other.state], ["queued", "queued", "queued"])
   await runs.stop(holder.id, { by: "stopped_by_user" })
-  await eventually("the large run left the queue", async () => (await world.row(large.id)).state !== "queued")
-  assert.deepEqual([(await world.row(small.id)).state, (await world.row(other.id)).state], ["queued", "queued"])
+  await eventually("the large run left the queue", async () => (await fixture.row(large.id)).state !== "queued")
+  assert.deepEqual([(await fixture.row(small.id)).state, (await fixture.row(other.id)).state], ["queued", "queued"])
 })

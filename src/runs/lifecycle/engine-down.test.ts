@@ -4,133 +4,133 @@ import type { Failure } from "#contract"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
 test("a start without a reachable engine fails with `engine_unreachable`", async () => {
-  await using world = await RunsFixture.open()
-  world.fake.reachable = false
-  await using runs = await world.runs()
-  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  await using fixture = await RunsFixture.open()
+  fixture.fake.reachable = false
+  await using runs = await fixture.runs()
+  const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
   assert.deepEqual([run.state, run.reason?.code], ["failed", "engine_unreachable"])
-  world.fake.reachable = true
-  const ready = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  fixture.fake.reachable = true
+  const ready = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
   assert.equal(ready.state, "ready")
-  world.fake.reachable = false
-  const again = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { person: 1 }))).id)
+  fixture.fake.reachable = false
+  const again = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { person: 1 }))).id)
   assert.deepEqual([again.state, again.reason?.code], ["failed", "engine_unreachable"])
 })
 
 test("an unreachable engine ends no run", async () => {
-  await using world = await RunsFixture.open()
-  const { engine, observations } = await world.observedEngine()
-  await using runs = await world.runs({ engine })
-  const { id } = await runs.start(world.request("fake/http"))
+  await using fixture = await RunsFixture.open()
+  const { engine, observations } = await fixture.observedEngine()
+  await using runs = await fixture.runs({ engine })
+  const { id } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
   const address = runs.target(id)?.address
-  world.fake.reachable = false
+  fixture.fake.reachable = false
   await observations(3)
-  assert.equal((await world.row(id)).state, "ready")
+  assert.equal((await fixture.row(id)).state, "ready")
   assert.deepEqual(runs.target(id)?.address, address)
-  world.fake.reachable = true
+  fixture.fake.reachable = true
   await observations(2)
-  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
+  assert.deepEqual(fixture.statesOf(id), ["pulling", "creating", "starting", "ready"])
 })
 
 test("a stop without a reachable engine reports it, stays `stopping`, and is completed later", async () => {
-  await using world = await RunsFixture.open()
-  await using runs = await world.runs()
-  const { id, key } = await runs.start(world.request("fake/http"))
+  await using fixture = await RunsFixture.open()
+  await using runs = await fixture.runs()
+  const { id, key } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
-  world.fake.reachable = false
+  fixture.fake.reachable = false
   const refused = (error: Failure) => error.code === "engine_unreachable" && error.status === 503
   await assert.rejects(runs.stop(id, { by: "stopped_by_user" }), refused)
   await assert.rejects(runs.stop(id, { by: "stopped_by_admin" }), refused)
-  assert.equal((await world.row(id)).state, "stopping")
-  assert.deepEqual(world.containerKeys(), [key])
-  world.fake.reachable = true
-  await eventually("it is over", async () => (await world.row(id)).state === "ended")
-  assert.deepEqual(world.containerKeys(), [])
-  assert.equal((await world.row(id)).reason?.code, "stopped_by_user")
+  assert.equal((await fixture.row(id)).state, "stopping")
+  assert.deepEqual(fixture.containerKeys(), [key])
+  fixture.fake.reachable = true
+  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  assert.deepEqual(fixture.containerKeys(), [])
+  assert.equal((await fixture.row(id)).reason?.code, "stopped_by_user")
 })
 
 test("a container that does not stop is reported and retried", async () => {
-  await using world = await RunsFixture.open({ settings: { graceMs: 50, timeoutsMs: { stopping: 50 } } })
-  await using runs = await world.runs()
-  const { id, key } = await runs.start(world.request("fake/stuck-stop"))
+  await using fixture = await RunsFixture.open({ settings: { graceMs: 50, timeoutsMs: { stopping: 50 } } })
+  await using runs = await fixture.runs()
+  const { id, key } = await runs.start(fixture.request("fake/stuck-stop"))
   await runs.waitUntilSettled(id)
   await assert.rejects(
     runs.stop(id, { by: "stopped_by_user" }),
     (error: Failure) => error.code === "timeout_stopping" && error.status === 503,
   )
-  assert.equal((await world.row(id)).state, "stopping")
-  const container = world.fake.containers.get(key)
+  assert.equal((await fixture.row(id)).state, "stopping")
+  const container = fixture.fake.containers.get(key)
   if (container) container.spec = { ...container.spec, image: "fake/http" }
-  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
 })
 
 test("a queued run can be stopped without a reachable engine, and the queue waits until the engine is back", async () => {
-  await using world = await RunsFixture.open({ cpus: 1 })
-  await using runs = await world.runs()
-  const first = await runs.start(world.request("fake/http"))
+  await using fixture = await RunsFixture.open({ cpus: 1 })
+  await using runs = await fixture.runs()
+  const first = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(first.id)
   const [second, third] = [
-    await runs.start(world.request("fake/http", { person: 1 })),
-    await runs.start(world.request("fake/http", { person: 2 })),
+    await runs.start(fixture.request("fake/http", { person: 1 })),
+    await runs.start(fixture.request("fake/http", { person: 2 })),
   ]
-  world.fake.reachable = false
+  fixture.fake.reachable = false
   const stopped = await runs.stop(second.id, { by: "stopped_by_user" })
   assert.deepEqual([stopped?.state, stopped?.reason?.code], ["ended", "stopped_by_user"])
   await assert.rejects(runs.stop(first.id, { by: "stopped_by_user" }))
-  assert.equal((await world.row(third.id)).state, "queued")
-  world.fake.reachable = true
+  assert.equal((await fixture.row(third.id)).state, "queued")
+  fixture.fake.reachable = true
   assert.equal((await runs.waitUntilSettled(third.id)).state, "ready")
 })
 
 test("runs that were starting when engine and process went down are resumed when the engine is back", async () => {
-  await using world = await RunsFixture.open()
-  const first = await world.runs()
-  const { id } = await first.start(world.request("fake/slow:400"))
-  await eventually("it is starting", async () => (await world.row(id)).state === "starting")
+  await using fixture = await RunsFixture.open()
+  const first = await fixture.runs()
+  const { id } = await first.start(fixture.request("fake/slow:400"))
+  await eventually("it is starting", async () => (await fixture.row(id)).state === "starting")
   await first.close()
-  world.fake.reachable = false
-  const { engine, observations } = await world.observedEngine()
-  await using second = await world.runs({ engine })
+  fixture.fake.reachable = false
+  const { engine, observations } = await fixture.observedEngine()
+  await using second = await fixture.runs({ engine })
   await observations(3)
-  assert.equal((await world.row(id)).state, "starting")
-  world.fake.reachable = true
+  assert.equal((await fixture.row(id)).state, "starting")
+  fixture.fake.reachable = true
   assert.equal((await second.waitUntilSettled(id)).state, "ready")
 })
 
 test("a start waits for an engine that becomes unreachable while the program gets ready", async () => {
-  await using world = await RunsFixture.open()
-  const { engine, observations } = await world.observedEngine()
-  await using runs = await world.runs({ engine })
-  const { id, key } = await runs.start(world.request("fake/slow:500"))
-  await eventually("it is starting", async () => (await world.row(id)).state === "starting")
-  world.fake.reachable = false
-  await eventually("the program listens", () => world.fake.portOf(key) !== undefined)
+  await using fixture = await RunsFixture.open()
+  const { engine, observations } = await fixture.observedEngine()
+  await using runs = await fixture.runs({ engine })
+  const { id, key } = await runs.start(fixture.request("fake/slow:500"))
+  await eventually("it is starting", async () => (await fixture.row(id)).state === "starting")
+  fixture.fake.reachable = false
+  await eventually("the program listens", () => fixture.fake.portOf(key) !== undefined)
   await observations(2)
-  world.fake.reachable = true
+  fixture.fake.reachable = true
   assert.equal((await runs.waitUntilSettled(id)).state, "ready")
-  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
+  assert.deepEqual(fixture.statesOf(id), ["pulling", "creating", "starting", "ready"])
 })
 
 test("a run can be stopped although the engine never returns from its start", async () => {
-  await using world = await RunsFixture.open({ settings: { timeoutsMs: { stopping: 100 } } })
-  const engine = await world.engine()
+  await using fixture = await RunsFixture.open({ settings: { timeoutsMs: { stopping: 100 } } })
+  const engine = await fixture.engine()
   engine.start = () => new Promise(() => {})
-  await using runs = await world.runs({ engine })
-  const { id } = await runs.start(world.request("fake/http"))
+  await using runs = await fixture.runs({ engine })
+  const { id } = await runs.start(fixture.request("fake/http"))
   assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
 })
 
 test("capacity freed without a reachable engine is allocated when the engine is back", async () => {
-  await using world = await RunsFixture.open({ cpus: 1, settings: { timeoutsMs: { pulling: 300 } } })
-  const { engine, observations } = await world.observedEngine()
-  await using runs = await world.runs({ engine })
-  const first = await runs.start(world.request("fake/stuck-pull"))
-  const second = await runs.start(world.request("fake/http", { person: 1 }))
-  world.fake.reachable = false
+  await using fixture = await RunsFixture.open({ cpus: 1, settings: { timeoutsMs: { pulling: 300 } } })
+  const { engine, observations } = await fixture.observedEngine()
+  await using runs = await fixture.runs({ engine })
+  const first = await runs.start(fixture.request("fake/stuck-pull"))
+  const second = await runs.start(fixture.request("fake/http", { person: 1 }))
+  fixture.fake.reachable = false
   assert.equal((await runs.waitUntilSettled(first.id)).reason?.code, "timeout_pulling")
   await observations(3)
-  assert.equal((await world.row(second.id)).state, "queued")
-  world.fake.reachable = true
+  assert.equal((await fixture.row(second.id)).state, "queued")
+  fixture.fake.reachable = true
   assert.equal((await runs.waitUntilSettled(second.id)).state, "ready")
 })

@@ -23,37 +23,37 @@ const unknown = {
 
 test("an orphaned container keeps its devices and is stopped after the grace period", async () => {
   const clock = new SteppedClock()
-  await using world = await RunsFixture.open({ clock, mockGpus: 1, settings: { orphanGraceMs: 60_000, graceMs: 10 } })
-  await world.fake.run(world.fake.add("test", unknown))
-  await using runs = await world.runs()
+  await using fixture = await RunsFixture.open({ clock, mockGpus: 1, settings: { orphanGraceMs: 60_000, graceMs: 10 } })
+  await fixture.fake.run(fixture.fake.add("test", unknown))
+  await using runs = await fixture.runs()
   await eventually("its device is seen to be taken", async () => (await runs.nodeUsage())[0]?.gpus.free === 0)
-  assert.deepEqual(world.containerKeys(), [unknown.key])
-  const waiting = await runs.start(world.request("fake/http", { gpus: 1 }))
+  assert.deepEqual(fixture.containerKeys(), [unknown.key])
+  const waiting = await runs.start(fixture.request("fake/http", { gpus: 1 }))
   assert.equal(waiting.state, "queued")
   clock.advance(60_000)
   assert.equal((await runs.waitUntilSettled(waiting.id)).state, "ready")
-  assert.deepEqual(world.containerKeys(), [waiting.key])
+  assert.deepEqual(fixture.containerKeys(), [waiting.key])
 })
 
 test("a running orphan of a known person and project is adopted with its ID, key and devices", async () => {
-  await using world = await RunsFixture.open({ mockGpus: 1 })
+  await using fixture = await RunsFixture.open({ mockGpus: 1 })
   const known = { ...unknown, user: "person1", cpus: 3, memoryMiB: 96 }
-  await world.fake.run(world.fake.add("test", known))
-  await using runs = await world.runs()
+  await fixture.fake.run(fixture.fake.add("test", known))
+  await using runs = await fixture.runs()
   await eventually("it is ready", () => runs.target(known.run)?.address !== undefined)
-  const run = await world.row(known.run)
+  const run = await fixture.row(known.run)
   assert.deepEqual([run.state, run.key, run.userName, run.projectId], ["ready", known.key, "person1", 1])
   assert.deepEqual([run.cpus, run.memoryMiB, run.gpus, run.gpuDevices, run.spec.port], [3, 96, 1, ["mock-0"], 80])
-  assert.equal((await runs.start(world.request("fake/http", { gpus: 1 }))).state, "queued")
-  assert.ok((await runs.start(world.request("fake/http", { person: 2 }))).id > known.run, "no number is given twice")
+  assert.equal((await runs.start(fixture.request("fake/http", { gpus: 1 }))).state, "queued")
+  assert.ok((await runs.start(fixture.request("fake/http", { person: 2 }))).id > known.run, "no number is given twice")
   await runs.stop(known.run, { by: "stopped_by_user" })
-  assert.ok(!world.containerKeys().includes(known.key))
+  assert.ok(!fixture.containerKeys().includes(known.key))
 })
 
 test("an orphan is adopted later when the engine could not describe it at first", async () => {
-  await using world = await RunsFixture.open()
-  await world.fake.run(world.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
-  const engine = await world.engine()
+  await using fixture = await RunsFixture.open()
+  await fixture.fake.run(fixture.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
+  const engine = await fixture.engine()
   const recall = engine.recoverSpec.bind(engine)
   let asked = 0
   engine.recoverSpec = async (key, signal) => {
@@ -61,50 +61,50 @@ test("an orphan is adopted later when the engine could not describe it at first"
     if (asked === 1) throw new EngineError("engine_unreachable", "The container engine cannot be reached")
     return recall(key, signal)
   }
-  await using runs = await world.runs({ engine })
+  await using runs = await fixture.runs({ engine })
   await eventually("it is taken up", () => runs.row(unknown.run)?.state === "ready")
 })
 
 test("an orphan whose ID, project or device another run holds is not adopted", async () => {
-  await using world = await RunsFixture.open({ mockGpus: 1, settings: { orphanGraceMs: 300, graceMs: 10 } })
-  await using runs = await world.runs()
-  const held = await runs.waitUntilSettled((await runs.start(world.request("fake/http", { gpus: 1 }))).id)
+  await using fixture = await RunsFixture.open({ mockGpus: 1, settings: { orphanGraceMs: 300, graceMs: 10 } })
+  await using runs = await fixture.runs()
+  const held = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { gpus: 1 }))).id)
   const number = { ...unknown, user: "person1", gpus: [], run: held.id }
   const place = { ...unknown, user: "person0", gpus: [], key: "e".repeat(32) }
   const device = { ...unknown, user: "person2", key: "d".repeat(32), run: 77 }
-  for (const spec of [number, place, device]) await world.fake.run(world.fake.add("test", spec))
-  await eventually("all three are stopped", () => world.containerKeys().length === 1)
-  assert.deepEqual(world.containerKeys(), [held.key])
+  for (const spec of [number, place, device]) await fixture.fake.run(fixture.fake.add("test", spec))
+  await eventually("all three are stopped", () => fixture.containerKeys().length === 1)
+  assert.deepEqual(fixture.containerKeys(), [held.key])
   assert.deepEqual(
-    (await world.store.runs.live()).map(({ id }) => id),
+    (await fixture.store.runs.live()).map(({ id }) => id),
     [held.id],
   )
 })
 
 test("containers of another instance are not touched", async () => {
-  await using world = await RunsFixture.open({ settings: { orphanGraceMs: 0 } })
-  await world.fake.run(world.fake.add("somebody else", unknown))
-  const { engine, observations } = await world.observedEngine()
-  await using runs = await world.runs({ engine })
-  await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  await using fixture = await RunsFixture.open({ settings: { orphanGraceMs: 0 } })
+  await fixture.fake.run(fixture.fake.add("somebody else", unknown))
+  const { engine, observations } = await fixture.observedEngine()
+  await using runs = await fixture.runs({ engine })
+  await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
   await observations(3)
-  assert.ok(world.containerKeys().includes(unknown.key))
+  assert.ok(fixture.containerKeys().includes(unknown.key))
 })
 
 test("a container left over from an ended run is stopped", async () => {
-  await using world = await RunsFixture.open()
-  await using runs = await world.runs()
-  const { id, key } = await runs.start(world.request("fake/http"))
+  await using fixture = await RunsFixture.open()
+  await using runs = await fixture.runs()
+  const { id, key } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
   await runs.stop(id, { by: "stopped_by_user" })
-  await world.fake.run(world.fake.add("test", { ...unknown, key, gpus: [] }))
-  await eventually("it is gone", () => world.containerKeys().length === 0)
-  assert.equal((await world.row(id)).state, "ended")
+  await fixture.fake.run(fixture.fake.add("test", { ...unknown, key, gpus: [] }))
+  await eventually("it is gone", () => fixture.containerKeys().length === 0)
+  assert.equal((await fixture.row(id)).state, "ended")
 })
 
 test("an observation from before a run's end is not treated as a leftover", async () => {
-  await using world = await RunsFixture.open()
-  const engine = await world.engine()
+  await using fixture = await RunsFixture.open()
+  const engine = await fixture.engine()
   const [observe, stop] = [engine.observe.bind(engine), engine.stop.bind(engine)]
   const stopped: string[] = []
   engine.stop = (key, options) => {
@@ -121,8 +121,8 @@ test("an observation from before a run's end is not treated as a leftover", asyn
     looks += 1
     return seen
   }
-  await using runs = await world.runs({ engine })
-  const { id, key } = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  await using runs = await fixture.runs({ engine })
+  const { id, key } = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
   const { promise, resolve } = Promise.withResolvers<void>()
   hold = promise
   await eventually("the engine has told", () => held === 1)
@@ -135,18 +135,18 @@ test("an observation from before a run's end is not treated as a leftover", asyn
 })
 
 test("a start whose engine hangs while it creates the container stays `stopping` until the engine answers", async () => {
-  await using world = await RunsFixture.open()
-  const engine = await world.engine()
+  await using fixture = await RunsFixture.open()
+  const engine = await fixture.engine()
   engine.start = async (spec, report) => {
     report({ state: "creating", progress: null })
-    await world.fake.run(world.fake.add("test", spec))
-    world.fake.reachable = false
+    await fixture.fake.run(fixture.fake.add("test", spec))
+    fixture.fake.reachable = false
     throw new EngineError("engine_unreachable", "The container engine cannot be reached")
   }
-  await using runs = await world.runs({ engine })
-  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
+  await using runs = await fixture.runs({ engine })
+  const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
   assert.deepEqual([run.state, run.reason?.code], ["stopping", "engine_unreachable"])
-  world.fake.reachable = true
-  await eventually("it is over", async () => (await world.row(run.id)).state === "failed")
-  assert.deepEqual(world.containerKeys(), [])
+  fixture.fake.reachable = true
+  await eventually("it is over", async () => (await fixture.row(run.id)).state === "failed")
+  assert.deepEqual(fixture.containerKeys(), [])
 })

@@ -22,14 +22,14 @@ const images = [
  * goes, and deaths of Quayside.
  */
 class Day {
-  readonly world: RunsFixture
+  readonly fixture: RunsFixture
   readonly #random: Random
   readonly reasons = new Map<number, Reason>()
   #mortal = new CrashableProcess()
   #runs: Runs | undefined
 
-  constructor(world: RunsFixture, seed: number) {
-    this.world = world
+  constructor(fixture: RunsFixture, seed: number) {
+    this.fixture = fixture
     this.#random = seededRandom(seed)
   }
 
@@ -38,9 +38,9 @@ class Day {
     this.#mortal.kill()
     this.#mortal = new CrashableProcess()
     const settings = { observeEveryMs: 20, graceMs: 20 }
-    this.#runs = await this.world.runs({
-      store: this.#mortal.store(this.world.store),
-      engine: await this.world.engine(this.#mortal.fake(this.world.fake)),
+    this.#runs = await this.fixture.runs({
+      store: this.#mortal.store(this.fixture.store),
+      engine: await this.fixture.engine(this.#mortal.fake(this.fixture.fake)),
       settings,
     })
     return this.#runs
@@ -49,13 +49,13 @@ class Day {
   async step(): Promise<void> {
     const runs = this.#runs ?? (await this.open())
     const dice = this.#random.below(100)
-    const person = this.#random.below(this.world.users.length)
+    const person = this.#random.below(this.fixture.users.length)
     const image = this.#random.pick(images)
-    const key = this.#random.pick(this.world.containerKeys()) ?? ""
-    if (dice < 40) void runs.start(this.world.request(image, { person, gpus: person % 3, cpus: 1 + (person % 2) })).catch(() => {})
+    const key = this.#random.pick(this.fixture.containerKeys()) ?? ""
+    if (dice < 40) void runs.start(this.fixture.request(image, { person, gpus: person % 3, cpus: 1 + (person % 2) })).catch(() => {})
     else if (dice < 60) await this.#stopOne(runs)
-    else if (dice < 68) await this.world.fake.exit(key, 5)
-    else if (dice < 74) await this.world.fake.remove(key)
+    else if (dice < 68) await this.fixture.fake.exit(key, 5)
+    else if (dice < 74) await this.fixture.fake.remove(key)
     else if (dice < 84) this.#breakEngineFor(this.#random.below(60))
     else if (dice < 90) await this.open()
     else await new Promise((resolve) => setTimeout(resolve, this.#random.below(40)))
@@ -64,22 +64,22 @@ class Day {
   }
 
   #breakEngineFor(ms: number): void {
-    this.world.fake.reachable = false
+    this.fixture.fake.reachable = false
     setTimeout(() => {
-      this.world.fake.reachable = true
+      this.fixture.fake.reachable = true
     }, ms)
   }
 
   async #stopOne(runs: Runs): Promise<void> {
-    const live = await this.world.store.runs.live()
+    const live = await this.fixture.store.runs.live()
     const run = this.#random.pick(live)
     if (run) void runs.stop(run.id, { by: "stopped_by_user" }).catch(() => {})
   }
 
   /** What was once told as the cause stays the cause. */
   async #firstReasonsStand(): Promise<void> {
-    for (const { id } of this.world.transitions) {
-      const { reason } = await this.world.row(id)
+    for (const { id } of this.fixture.transitions) {
+      const { reason } = await this.fixture.row(id)
       const first = this.reasons.get(id)
       if (first) assert.deepEqual(reason, first, `the reason of run ${id}`)
       else if (reason) this.reasons.set(id, reason)
@@ -92,28 +92,28 @@ class Day {
 }
 
 /** Whether every live run is up or waits for good cause, and the engine holds nothing else. */
-async function atRest(world: RunsFixture, runs: Runs): Promise<boolean> {
-  const live = await world.store.runs.live()
+async function atRest(fixture: RunsFixture, runs: Runs): Promise<boolean> {
+  const live = await fixture.store.runs.live()
   const up = live.filter(({ state }) => state === "ready")
   const queued = live.filter(({ state }) => state === "queued")
-  const running = up.every(({ id, key }) => world.fake.containers.get(key)?.state === "running" && runs.target(id)?.address)
+  const running = up.every(({ id, key }) => fixture.fake.containers.get(key)?.state === "running" && runs.target(id)?.address)
   return (
     up.length + queued.length === live.length &&
     running &&
-    world.containerKeys().length === up.length &&
+    fixture.containerKeys().length === up.length &&
     (up.length > 0 || queued.length === 0)
   )
 }
 
 for (const seed of [1, 2, 3]) {
   test(`desired and observed state agree soon after random faults stop (seed ${seed})`, async () => {
-    await using world = await RunsFixture.open({ people: 12, cpus: 6, mockGpus: 3 })
-    const day = new Day(world, seed)
+    await using fixture = await RunsFixture.open({ people: 12, cpus: 6, mockGpus: 3 })
+    const day = new Day(fixture, seed)
     for (let n = 0; n < 150; n += 1) await day.step()
     const runs = await day.open()
-    await eventually("everything is at rest", () => atRest(world, runs))
-    for (const { id, from, to } of world.transitions) if (from) assert.ok(canTransition(from, to), `run ${id} went from ${from} to ${to}`)
-    const live = await world.store.runs.live()
+    await eventually("everything is at rest", () => atRest(fixture, runs))
+    for (const { id, from, to } of fixture.transitions) if (from) assert.ok(canTransition(from, to), `run ${id} went from ${from} to ${to}`)
+    const live = await fixture.store.runs.live()
     const devices = live.flatMap(({ gpuDevices }) => gpuDevices)
     assert.equal(new Set(devices).size, devices.length)
     assert.ok(live.every(({ state }) => isLive(state)))

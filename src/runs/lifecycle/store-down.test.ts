@@ -26,25 +26,25 @@ function unreliable(store: Store): Store {
 }
 
 test("a run whose container is gone has no address, although the database rejects its end", async () => {
-  await using world = await RunsFixture.open()
+  await using fixture = await RunsFixture.open()
   let refuses = false
-  const store = new Proxy(world.store, {
+  const store = new Proxy(fixture.store, {
     get(target, name) {
       if (name === "change" && refuses) return () => Promise.reject(new Error("the disk is full"))
       const member: unknown = Reflect.get(target, name, target)
       return typeof member === "function" ? member.bind(target) : member
     },
   })
-  await using runs = await world.runs({ store })
-  const { id, key } = await runs.start(world.request("fake/http"))
+  await using runs = await fixture.runs({ store })
+  const { id, key } = await runs.start(fixture.request("fake/http"))
   assert.equal((await runs.waitUntilSettled(id)).state, "ready")
   assert.ok(runs.target(id)?.address)
   refuses = true
-  await world.fake.exit(key, 1)
+  await fixture.fake.exit(key, 1)
   await eventually("nobody is led there", () => runs.target(id)?.address === undefined)
   assert.equal(runs.target(id)?.state, "ready")
   refuses = false
-  await eventually("it is over", async () => (await world.row(id)).state === "ended")
+  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
 })
 
 /** The same store, whose disk is full while it is told so, for what is urgent as well. */
@@ -66,99 +66,99 @@ function filled(store: Store) {
 }
 
 test("a stop works although the database is full: the caller gets 507, and the end with its requester is written later", async () => {
-  await using world = await RunsFixture.open()
-  const { disk, store } = filled(world.store)
+  await using fixture = await RunsFixture.open()
+  const { disk, store } = filled(fixture.store)
   const asked: unknown[] = []
   const events = {
     requested: async (_: unknown, { actor, verb, run }: { actor: Actor; verb: string; run: RunRow }) =>
       void asked.push([actor, verb, run.id]),
   }
-  await using runs = await world.runs({ store, events })
-  const { id } = await runs.start(world.request("fake/http"))
-  const other = await runs.start(world.request("fake/http", { person: 1 }))
+  await using runs = await fixture.runs({ store, events })
+  const { id } = await runs.start(fixture.request("fake/http"))
+  const other = await runs.start(fixture.request("fake/http", { person: 1 }))
   for (const each of [id, other.id]) await runs.waitUntilSettled(each)
   disk.isFull = true
-  const actor: Actor = { userId: world.users[0] ?? 0, userName: "person0", address: "", requestId: "" } as Actor
+  const actor: Actor = { userId: fixture.users[0] ?? 0, userName: "person0", address: "", requestId: "" } as Actor
   await assert.rejects(runs.stop(id, { by: "stopped_by_user", actor }), (error) => {
     assert.ok(error instanceof Failure && error.code === "storage_full" && /was stopped/.test(error.message), String(error))
     return true
   })
-  assert.deepEqual(world.containerKeys(), [other.key], "the engine holds nothing of it")
-  assert.equal((await world.row(id)).state, "ready")
+  assert.deepEqual(fixture.containerKeys(), [other.key], "the engine holds nothing of it")
+  assert.equal((await fixture.row(id)).state, "ready")
   disk.isFull = false
-  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
-  assert.equal((await world.row(id)).reason?.code, "stopped_by_user")
+  await eventually("its end is written", async () => (await fixture.row(id)).state === "ended")
+  assert.equal((await fixture.row(id)).reason?.code, "stopped_by_user")
   assert.deepEqual(asked, [[actor, "stop", id]])
-  assert.equal((await world.row(other.id)).state, "ready")
+  assert.equal((await fixture.row(other.id)).state, "ready")
 })
 
 test("a run that fills the disk ends although the database is full, and its cause and output are written later", async () => {
   await using logs = await mkdtempDisposable(join(tmpdir(), "quayside-logs-"))
-  await using world = await RunsFixture.open({ settings: { sampleEveryMs: 10, layersEveryMs: 0, logsDir: logs.path } })
-  await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, MaxDisk: 120 } }))
-  const { disk, store } = filled(world.store)
-  await using runs = await world.runs({ store })
-  const { id, key } = await runs.start(world.request("fake/writes:100"))
-  const other = await runs.start(world.request("fake/http", { person: 1 }))
+  await using fixture = await RunsFixture.open({ settings: { sampleEveryMs: 10, layersEveryMs: 0, logsDir: logs.path } })
+  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...noLimits, MaxDisk: 120 } }))
+  const { disk, store } = filled(fixture.store)
+  await using runs = await fixture.runs({ store })
+  const { id, key } = await runs.start(fixture.request("fake/writes:100"))
+  const other = await runs.start(fixture.request("fake/http", { person: 1 }))
   for (const each of [id, other.id]) await runs.waitUntilSettled(each)
-  const container = world.fake.containers.get(key)
+  const container = fixture.fake.containers.get(key)
   assert.ok(container)
   disk.isFull = true
   container.spec = { ...container.spec, image: "fake/writes:200" }
-  await eventually("the engine holds nothing of it", () => !world.containerKeys().includes(key))
-  assert.equal((await world.row(id)).state, "ready")
+  await eventually("the engine holds nothing of it", () => !fixture.containerKeys().includes(key))
+  assert.equal((await fixture.row(id)).state, "ready")
   await eventually("it is seen to be gone", () => runs.target(id)?.address === undefined)
   const { refused } = disk
   await eventually("its end is refused again", () => disk.refused >= refused + 4)
   disk.isFull = false
-  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
-  const ended = await world.row(id)
+  await eventually("its end is written", async () => (await fixture.row(id)).state === "ended")
+  const ended = await fixture.row(id)
   assert.equal(ended.reason?.code, "disk_full")
   assert.match((await Array.fromAsync(runs.logs(ended)))[0]?.text ?? "", /started/)
-  assert.equal((await world.row(other.id)).state, "ready")
+  assert.equal((await fixture.row(other.id)).state, "ready")
 })
 
 test("an exited program's container is removed although the database is full", async () => {
-  await using world = await RunsFixture.open()
-  const { disk, store } = filled(world.store)
-  await using runs = await world.runs({ store })
-  const { id, key } = await runs.start(world.request("fake/http"))
+  await using fixture = await RunsFixture.open()
+  const { disk, store } = filled(fixture.store)
+  await using runs = await fixture.runs({ store })
+  const { id, key } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
   disk.isFull = true
-  await world.fake.exit(key, 3)
-  await eventually("the engine holds nothing of it", () => world.containerKeys().length === 0)
+  await fixture.fake.exit(key, 3)
+  await eventually("the engine holds nothing of it", () => fixture.containerKeys().length === 0)
   disk.isFull = false
-  await eventually("its end is written", async () => (await world.row(id)).state === "ended")
-  const { reason } = await world.row(id)
+  await eventually("its end is written", async () => (await fixture.row(id)).state === "ended")
+  const { reason } = await fixture.row(id)
   assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 3])
 })
 
 test("a stop that database and engine both reject fails with the engine's error and has no later effect", async () => {
-  await using world = await RunsFixture.open()
-  const { disk, store } = filled(world.store)
-  await using runs = await world.runs({ store })
-  const { id, key } = await runs.start(world.request("fake/http"))
+  await using fixture = await RunsFixture.open()
+  const { disk, store } = filled(fixture.store)
+  await using runs = await fixture.runs({ store })
+  const { id, key } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
   disk.isFull = true
-  world.fake.reachable = false
+  fixture.fake.reachable = false
   await assert.rejects(runs.stop(id, { by: "stopped_by_user" }), (error) => error instanceof Failure && error.code === "engine_unreachable")
-  world.fake.reachable = true
+  fixture.fake.reachable = true
   disk.isFull = false
-  assert.equal((await world.row(id)).state, "ready")
-  await world.fake.exit(key, 3)
-  await eventually("it is over", async () => (await world.row(id)).state === "ended")
-  assert.equal((await world.row(id)).reason?.code, "exited")
+  assert.equal((await fixture.row(id)).state, "ready")
+  await fixture.fake.exit(key, 3)
+  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  assert.equal((await fixture.row(id)).reason?.code, "exited")
 })
 
 test("a database that rejects some changes delays a run and loses nothing", async () => {
-  await using world = await RunsFixture.open()
-  await using runs = await world.runs({ store: unreliable(world.store) })
-  let started = await runs.start(world.request("fake/http")).catch(() => undefined)
-  while (!started) started = await runs.start(world.request("fake/http")).catch(() => undefined)
+  await using fixture = await RunsFixture.open()
+  await using runs = await fixture.runs({ store: unreliable(fixture.store) })
+  let started = await runs.start(fixture.request("fake/http")).catch(() => undefined)
+  while (!started) started = await runs.start(fixture.request("fake/http")).catch(() => undefined)
   const { id } = started
   assert.equal((await runs.waitUntilSettled(id)).state, "ready")
-  assert.deepEqual(world.statesOf(id), ["pulling", "creating", "starting", "ready"])
-  while ((await world.row(id)).state === "ready") await runs.stop(id, { by: "stopped_by_user" }).catch(() => {})
-  await eventually("it is over", async () => (await world.row(id)).state === "ended")
-  assert.deepEqual(world.containerKeys(), [])
+  assert.deepEqual(fixture.statesOf(id), ["pulling", "creating", "starting", "ready"])
+  while ((await fixture.row(id)).state === "ready") await runs.stop(id, { by: "stopped_by_user" }).catch(() => {})
+  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  assert.deepEqual(fixture.containerKeys(), [])
 })

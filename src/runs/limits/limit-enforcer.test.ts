@@ -8,15 +8,15 @@ import { SteppedClock } from "../testing/stepped-clock.ts"
 
 const minute = 60_000
 
-/** A world whose hours are told to pass, with the warnings that were given. */
+/** A fixture whose hours are told to pass, with the warnings that were given. */
 async function scene(limits: Partial<Limits>, layersEveryMs = 0) {
   const clock = new SteppedClock()
-  const world = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs } })
+  const fixture = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs } })
   const warnings: string[] = []
-  const open = () => world.runs({ events: { warning: (_, text) => void warnings.push(text) } })
-  await world.store.change((tx) => tx.users.update(world.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
+  const open = () => fixture.runs({ events: { warning: (_, text) => void warnings.push(text) } })
+  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
   return {
-    world,
+    fixture,
     clock,
     warnings,
     open,
@@ -26,9 +26,9 @@ async function scene(limits: Partial<Limits>, layersEveryMs = 0) {
       await runs.usageSamples(id)
       clock.advance(ms)
       const looks = async () => (await runs.usageSamples(id)).filter(({ time }) => time === clock.now()).length
-      await eventually("it was looked at", async () => (await looks()) >= 3 || (await world.row(id)).state !== "ready")
+      await eventually("it was looked at", async () => (await looks()) >= 3 || (await fixture.row(id)).state !== "ready")
     },
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
   }
 }
 
@@ -38,29 +38,29 @@ async function ready(runs: Runs, request: Parameters<Runs["start"]>[0]): Promise
   return run
 }
 
-const over = (world: RunsFixture, id: number) => eventually("it is over", async () => (await world.row(id)).state === "ended")
+const over = (fixture: RunsFixture, id: number) => eventually("it is over", async () => (await fixture.row(id)).state === "ended")
 
 test("an unused run gets a warning and ends no sooner than the warning says", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   await using runs = await it.open()
-  const { id } = await ready(runs, it.world.request("fake/http"))
+  const { id } = await ready(runs, it.fixture.request("fake/http"))
   await it.pass(runs, id, 14 * minute)
   assert.deepEqual(it.warnings, [])
   await it.pass(runs, id, 4 * minute)
   assert.equal(it.warnings.length, 1)
   assert.match(it.warnings[0] ?? "", /stopped at 2026-01-01T00:23:00/)
   await it.pass(runs, id, 4 * minute)
-  assert.equal((await it.world.row(id)).state, "ready", "two minutes late, but the warning gave five")
+  assert.equal((await it.fixture.row(id)).state, "ready", "two minutes late, but the warning gave five")
   it.clock.advance(minute)
-  await over(it.world, id)
-  assert.equal((await it.world.row(id)).reason?.code, "idle")
-  assert.deepEqual(it.world.containerKeys(), [])
+  await over(it.fixture, id)
+  assert.equal((await it.fixture.row(id)).reason?.code, "idle")
+  assert.deepEqual(it.fixture.containerKeys(), [])
 })
 
 test("activity and a keep request restart a run's idle time", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   await using runs = await it.open()
-  const { id } = await ready(runs, it.world.request("fake/http"))
+  const { id } = await ready(runs, it.fixture.request("fake/http"))
   await it.pass(runs, id, 16 * minute)
   assert.equal(it.warnings.length, 1)
   runs.markActive(id)
@@ -75,88 +75,88 @@ test("activity and a keep request restart a run's idle time", async () => {
 test("a run that uses a processor or has a busy kernel is not idle", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   await using runs = await it.open()
-  const working = [it.world.request("fake/busy"), it.world.request("fake/computing", { person: 1, plan: { type: "jupyterlab" } })]
-  await it.world.store.change((tx) => tx.users.update(it.world.users[1] ?? 0, { limits: { ...noLimits, IdleMinutes: 20 } }))
+  const working = [it.fixture.request("fake/busy"), it.fixture.request("fake/computing", { person: 1, plan: { type: "jupyterlab" } })]
+  await it.fixture.store.change((tx) => tx.users.update(it.fixture.users[1] ?? 0, { limits: { ...noLimits, IdleMinutes: 20 } }))
   for (const request of working) {
     const { id } = await ready(runs, request)
     for (let quarter = 0; quarter < 8; quarter += 1) await it.pass(runs, id, 17 * minute)
-    assert.equal((await it.world.row(id)).state, "ready")
+    assert.equal((await it.fixture.row(id)).state, "ready")
   }
   assert.deepEqual(it.warnings, [])
 })
 
 test("a run is not idle when the engine cannot measure its activity", async () => {
   await using it = await scene({ IdleMinutes: 20 })
-  const engine = await it.world.engine()
+  const engine = await it.fixture.engine()
   const stats = engine.stats.bind(engine)
   engine.stats = async (signal) => (await stats(signal)).map((each) => ({ ...each, cpuSeconds: null }))
-  await using runs = await it.world.runs({ engine })
-  const { id } = await ready(runs, it.world.request("fake/http"))
+  await using runs = await it.fixture.runs({ engine })
+  const { id } = await ready(runs, it.fixture.request("fake/http"))
   for (let hour = 0; hour < 3; hour += 1) await it.pass(runs, id, 60 * minute)
-  assert.equal((await it.world.row(id)).state, "ready")
+  assert.equal((await it.fixture.row(id)).state, "ready")
 })
 
 test("time without a watching process ends no run before a warning", async () => {
   await using it = await scene({ IdleMinutes: 20 })
   const first = await it.open()
-  const { id } = await ready(first, it.world.request("fake/http"))
+  const { id } = await ready(first, it.fixture.request("fake/http"))
   await first.close()
   it.clock.advance(600 * minute)
   await using second = await it.open()
   await it.pass(second, id, minute)
-  assert.equal((await it.world.row(id)).state, "ready")
+  assert.equal((await it.fixture.row(id)).state, "ready")
   assert.equal(it.warnings.length, 1)
   await it.pass(second, id, 5 * minute)
-  await over(it.world, id)
+  await over(it.fixture, id)
 })
 
 test("a run ends at its maximum time, which is known from the start and survives a restart", async () => {
   await using it = await scene({ MaxRunHours: 2 })
   const first = await it.open()
-  const { id, startTime, expiresAt } = await ready(first, it.world.request("fake/busy"))
+  const { id, startTime, expiresAt } = await ready(first, it.fixture.request("fake/busy"))
   assert.equal(expiresAt, (startTime ?? 0) + 120 * minute)
   await it.pass(first, id, 90 * minute)
   await first.close()
   await using second = await it.open()
   await it.pass(second, id, 26 * minute)
   assert.match(it.warnings.join(), /longest allowed time at 2026-01-01T02:00:00/)
-  assert.equal((await it.world.row(id)).state, "ready")
+  assert.equal((await it.fixture.row(id)).state, "ready")
   it.clock.advance(4 * minute)
-  await over(it.world, id)
-  assert.equal((await it.world.row(id)).reason?.code, "max_time")
+  await over(it.fixture, id)
+  assert.equal((await it.fixture.row(id)).reason?.code, "max_time")
 })
 
 test("the run that wrote most gets a warning near a disk limit and ends beyond it", async () => {
   await using it = await scene({ MaxDisk: 120 })
   await using runs = await it.open()
-  const { id } = await ready(runs, it.world.request("fake/writes:100"))
+  const { id } = await ready(runs, it.fixture.request("fake/writes:100"))
   await it.pass(runs, id, minute)
   assert.match(it.warnings.join(), /100 MiB were written.*of 120 MiB/)
   assert.equal((await runs.usageSamples(id)).at(-1)?.disk, 100 * 2 ** 20)
-  const other = await ready(runs, it.world.request("fake/writes:60", { person: 1 }))
-  await it.world.store.change(async (tx) => {
+  const other = await ready(runs, it.fixture.request("fake/writes:60", { person: 1 }))
+  await it.fixture.store.change(async (tx) => {
     const group = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 159 } })
-    await tx.groups.setMembers(group.id, it.world.users.slice(0, 2))
+    await tx.groups.setMembers(group.id, it.fixture.users.slice(0, 2))
   })
-  await over(it.world, id)
-  const { reason } = await it.world.row(id)
+  await over(it.fixture, id)
+  const { reason } = await it.fixture.row(id)
   assert.equal(reason?.code, "disk_full")
   assert.match(reason?.msg ?? "", /160 MiB were written.*of 159 MiB/)
   await it.pass(runs, other.id, minute)
-  assert.equal((await it.world.row(other.id)).state, "ready")
+  assert.equal((await it.fixture.row(other.id)).state, "ready")
 })
 
 test("the engine enforces the lowest disk limit of the start, and a run that only this limit fills gets a warning", async () => {
   await using it = await scene({ MaxDisk: 120 })
-  const { store, users, fake } = it.world
+  const { store, users, fake } = it.fixture
   const group = await store.change(async (tx) => {
     const made = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 90 } })
     await tx.groups.setMembers(made.id, users.slice(0, 2))
     return made
   })
   await using runs = await it.open()
-  const { id, key } = await ready(runs, it.world.request("fake/writes:80"))
-  const other = await ready(runs, it.world.request("fake/http", { person: 2 }))
+  const { id, key } = await ready(runs, it.fixture.request("fake/writes:80"))
+  const other = await ready(runs, it.fixture.request("fake/http", { person: 2 }))
   assert.deepEqual(
     [key, other.key].map((each) => fake.containers.get(each)?.spec.diskMiB),
     [90, undefined],
@@ -169,36 +169,36 @@ test("the engine enforces the lowest disk limit of the start, and a run that onl
   const told = it.warnings.filter((text) => text.includes("when it was started"))
   assert.equal(told.length, 1)
   assert.match(told[0] ?? "", /wrote 100 MiB .* more than the 90 MiB that were allowed/)
-  assert.equal((await it.world.row(id)).state, "ready")
+  assert.equal((await it.fixture.row(id)).state, "ready")
 })
 
 test("a filling disk triggers a measurement at once, and an already full disk triggers none", async () => {
   const gib = 2 ** 30
   await using it = await scene({ MaxDisk: 120 }, 60 * minute)
-  it.world.fake.freeDisk = 50 * gib
-  const engine = await it.world.engine()
+  it.fixture.fake.freeDisk = 50 * gib
+  const engine = await it.fixture.engine()
   const layers = engine.writableLayers.bind(engine)
   let looks = 0
   engine.writableLayers = (signal) => {
     looks += 1
     return layers(signal)
   }
-  await using runs = await it.world.runs({ engine })
-  const { id, key } = await ready(runs, it.world.request("fake/writes:100"))
+  await using runs = await it.fixture.runs({ engine })
+  const { id, key } = await ready(runs, it.fixture.request("fake/writes:100"))
   await it.pass(runs, id, minute)
   assert.equal(looks, 1)
-  const container = it.world.fake.containers.get(key)
+  const container = it.fixture.fake.containers.get(key)
   if (container) container.spec = { ...container.spec, image: "fake/writes:200" }
   for (const free of [49.5, 60, 59.5, null, 59.5]) {
-    it.world.fake.freeDisk = free && free * gib
+    it.fixture.fake.freeDisk = free && free * gib
     await it.pass(runs, id, minute)
   }
   assert.equal(looks, 1, "a gibibyte less is free than there was since, and no sooner")
-  assert.equal((await it.world.row(id)).state, "ready")
-  it.world.fake.freeDisk = 59 * gib
-  await over(it.world, id)
-  assert.equal((await it.world.row(id)).reason?.code, "disk_full")
-  const other = await ready(runs, it.world.request("fake/http"))
+  assert.equal((await it.fixture.row(id)).state, "ready")
+  it.fixture.fake.freeDisk = 59 * gib
+  await over(it.fixture, id)
+  assert.equal((await it.fixture.row(id)).reason?.code, "disk_full")
+  const other = await ready(runs, it.fixture.request("fake/http"))
   await it.pass(runs, other.id, minute)
   assert.equal(looks, 2)
 })
@@ -206,7 +206,7 @@ test("a filling disk triggers a measurement at once, and an already full disk tr
 test("a run's usage is a series of samples that is deleted with the run", async () => {
   await using it = await scene({})
   await using runs = await it.open()
-  const { id } = await ready(runs, it.world.request("fake/busy", { cpus: 2, memoryMiB: 64 }))
+  const { id } = await ready(runs, it.fixture.request("fake/busy", { cpus: 2, memoryMiB: 64 }))
   await it.pass(runs, id, minute)
   await it.pass(runs, id, minute)
   const known = (await runs.usageSamples(id)).filter(({ cpus }) => cpus !== null)

@@ -18,21 +18,21 @@ async function texts(lines: AsyncIterable<LogLine>): Promise<string[]> {
 
 test("output is readable while a run is live and, complete, after its end and in the next process", async () => {
   await using directory = await temporary()
-  await using world = await RunsFixture.open()
+  await using fixture = await RunsFixture.open()
   const settings = { logsDir: join(directory.path, "logs") }
-  const first = await world.runs({ settings })
-  const { id, key } = await first.start(world.request("fake/http"))
+  const first = await fixture.runs({ settings })
+  const { id, key } = await first.start(fixture.request("fake/http"))
   const run = await first.waitUntilSettled(id)
-  const container = world.fake.containers.get(key)
+  const container = fixture.fake.containers.get(key)
   assert.ok(container)
-  world.fake.log(container, "stdout", "one")
+  fixture.fake.log(container, "stdout", "one")
   assert.deepEqual((await texts(first.logs(run))).at(-1), "one")
-  world.fake.log(container, "stderr", "two")
+  fixture.fake.log(container, "stderr", "two")
   await first.stop(id, { by: "stopped_by_user" })
-  const ended = await world.row(id)
+  const ended = await fixture.row(id)
   assert.deepEqual(await texts(first.logs(ended, { tail: 2 })), ["one", "two"])
   await first.close()
-  await using second = await world.runs({ settings })
+  await using second = await fixture.runs({ settings })
   assert.deepEqual(await texts(second.logs(ended, { tail: 1, follow: true })), ["two"])
   assert.deepEqual(await texts(second.logs(ended, { since: Date.now() + 1_000 })), [])
   assert.equal((await stat(settings.logsDir)).mode & 0o777, 0o700)
@@ -43,48 +43,48 @@ test("output is readable while a run is live and, complete, after its end and in
 
 test("a run that never had a container has no output", async () => {
   await using directory = await temporary()
-  await using world = await RunsFixture.open()
-  await using runs = await world.runs({ settings: { logsDir: directory.path } })
-  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/missing"))).id)
+  await using fixture = await RunsFixture.open()
+  await using runs = await fixture.runs({ settings: { logsDir: directory.path } })
+  const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/missing"))).id)
   assert.deepEqual(await texts(runs.logs(run)), [])
   assert.deepEqual(await readdir(directory.path), [])
 })
 
 test("a run ends although its output cannot be stored", async () => {
   await using directory = await temporary()
-  await using world = await RunsFixture.open()
+  await using fixture = await RunsFixture.open()
   await writeFile(join(directory.path, "file"), "")
-  await using runs = await world.runs({ settings: { logsDir: join(directory.path, "file", "below") } })
-  const { id } = await runs.start(world.request("fake/http"))
+  await using runs = await fixture.runs({ settings: { logsDir: join(directory.path, "file", "below") } })
+  const { id } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
   assert.equal((await runs.stop(id, { by: "stopped_by_user" }))?.state, "ended")
 })
 
 test("reading a live run's output without a reachable engine fails with status 503", async () => {
-  await using world = await RunsFixture.open()
-  await using runs = await world.runs()
-  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
-  world.fake.reachable = false
+  await using fixture = await RunsFixture.open()
+  await using runs = await fixture.runs()
+  const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
+  fixture.fake.reachable = false
   await assert.rejects(texts(runs.logs(run)), (error: Failure) => error.code === "engine_unreachable" && error.status === 503)
 })
 
 test("output older than the setting is removed, and nothing else", async () => {
   await using directory = await temporary()
-  await using world = await RunsFixture.open()
+  await using fixture = await RunsFixture.open()
   const [old, young] = [`${"a".repeat(32)}.jsonl`, `${"b".repeat(32)}.jsonl`]
   for (const name of [old, young, "note.txt"]) await writeFile(join(directory.path, name), "")
   const longAgo = Date.now() / 1_000 - 3 * 24 * 3_600
   for (const name of [old, "note.txt"]) await utimes(join(directory.path, name), longAgo, longAgo)
-  await using _runs = await world.runs({ settings: { logsDir: directory.path, maxLogDays: 2 } })
+  await using _runs = await fixture.runs({ settings: { logsDir: directory.path, maxLogDays: 2 } })
   await eventually("the old one is gone", async () => (await readdir(directory.path)).length === 2)
   assert.deepEqual((await readdir(directory.path)).sort(), [young, "note.txt"])
 })
 
 test("a person's oldest output is removed beyond the maximum per person", async () => {
   await using directory = await temporary()
-  await using world = await RunsFixture.open()
-  await using runs = await world.runs({ settings: { logsDir: directory.path } })
-  const own = join(directory.path, `person-${world.users[0]}`)
+  await using fixture = await RunsFixture.open()
+  await using runs = await fixture.runs({ settings: { logsDir: directory.path } })
+  const own = join(directory.path, `person-${fixture.users[0]}`)
   await mkdir(own)
   const names = Array.from({ length: 70 }, (_, i) => `${i.toString(16).padStart(32, "0")}.jsonl`)
   for (const [i, name] of names.entries()) {
@@ -92,10 +92,10 @@ test("a person's oldest output is removed beyond the maximum per person", async 
     await truncate(join(own, name), 4 * 2 ** 20)
     await utimes(join(own, name), Date.now() / 1_000 - 1_000 + i, Date.now() / 1_000 - 1_000 + i)
   }
-  const run = await runs.waitUntilSettled((await runs.start(world.request("fake/http"))).id)
-  const container = world.fake.containers.get(run.key)
+  const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
+  const container = fixture.fake.containers.get(run.key)
   assert.ok(container)
-  world.fake.log(container, "stdout", "text")
+  fixture.fake.log(container, "stdout", "text")
   await runs.stop(run.id, { by: "stopped_by_user" })
   await eventually("it is kept", async () => (await readdir(own)).includes(`${run.key}.jsonl`))
   await eventually("the oldest are gone", async () => (await readdir(own)).length === 64)

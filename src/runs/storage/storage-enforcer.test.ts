@@ -29,33 +29,33 @@ function fakeStorage() {
   return { stored, disk, counts, meter }
 }
 
-/** A world in which the test says what lies on the disk. */
+/** A fixture in which the test says what lies on the disk. */
 async function withMeter(maxStorage: number | null = null) {
   const clock = new SteppedClock()
-  const world = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people: 3 })
-  await world.store.change(async (tx) => {
-    for (const id of world.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
+  const fixture = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people: 3 })
+  await fixture.store.change(async (tx) => {
+    for (const id of fixture.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
   })
   const { stored, disk, counts, meter } = fakeStorage()
   const warnings: [number, string][] = []
-  const runs = await world.runs({
-    storage: { quotas: new StorageQuotas(world.store, defaultLimits), meter },
+  const runs = await fixture.runs({
+    storage: { quotas: new StorageQuotas(fixture.store, defaultLimits), meter },
     events: { warning: ({ id }, text) => void warnings.push([id, text]) },
   })
   const start = async (person: number, { readOnly = false, image = "fake/http", source = `/users/person${person}` } = {}) => {
     const mounts = [{ source, target: "/home", readOnly }]
-    const run = await runs.waitUntilSettled((await runs.start(world.request(image, { person, plan: { mounts } }))).id)
+    const run = await runs.waitUntilSettled((await runs.start(fixture.request(image, { person, plan: { mounts } }))).id)
     assert.equal(run.state, "ready", JSON.stringify(run.reason))
     return run.id
   }
   return {
-    ...{ world, runs, disk, warnings, start, clock },
+    ...{ fixture, runs, disk, warnings, start, clock },
     store: (person: number, amount: number, below = "") => stored.set(`/users/person${person}${below}`, amount * mib),
     /** A dataset of this person in their home, which counts for them. */
     datasetOf: (person: number) => {
       const accessInfo = `/users/person${person}/data`
       const fields = { type: "dir" as const, name: "data", comment: "", doc: "", accessInfo, isPublished: false }
-      return world.store.change((tx) => tx.data.insert({ ...fields, userId: world.users[person] ?? 0 }))
+      return fixture.store.change((tx) => tx.data.insert({ ...fields, userId: fixture.users[person] ?? 0 }))
     },
     /**
      * Passes time until each of these people was counted twice more: the first count may have been
@@ -70,12 +70,12 @@ async function withMeter(maxStorage: number | null = null) {
       }
     },
     stateOf: async (id: number) => {
-      const { state, reason } = await world.row(id)
+      const { state, reason } = await fixture.row(id)
       return [state, reason?.code]
     },
     async [Symbol.asyncDispose]() {
       await (runs as Runs).close()
-      await world[Symbol.asyncDispose]()
+      await fixture[Symbol.asyncDispose]()
     },
   }
 }
@@ -98,7 +98,7 @@ test("a run that grows its owner's files beyond `MaxStorage` gets warnings at 80
   it.store(0, 120)
   it.clock.advance(minute)
   await eventually("it is over", async () => (await it.stateOf(id))[0] === "ended")
-  const { reason } = await it.world.row(id)
+  const { reason } = await it.fixture.row(id)
   assert.equal(reason?.code, "disk_full")
   assert.match(reason?.msg ?? "", /person0 may store 100 MiB and 120 MiB are stored; this run's directories grew by 25 MiB/)
   assert.deepEqual(await it.stateOf(other), ["ready", undefined])
@@ -131,7 +131,7 @@ test("a nearly full disk ends the run that grew most, and no other", async () =>
   it.clock.advance(minute)
   await eventually("it is over", async () => (await it.stateOf(ids[1] as number))[1] === "disk_full")
   assert.match(
-    (await it.world.row(ids[1] as number)).reason?.msg ?? "",
+    (await it.fixture.row(ids[1] as number)).reason?.msg ?? "",
     /^32 MiB of the disk are free, and 64 MiB are kept free; this run's/,
   )
   await it.counted(0, 2)
@@ -162,11 +162,11 @@ test("a nearly full disk ends the run whose own file system grew most, when it i
   const [writer, other] = [await it.start(0, { image: "fake/writes:300" }), await it.start(1)]
   await it.counted(0, 1)
   it.store(1, 30)
-  it.world.fake.freeDisk = 32 * mib
+  it.fixture.fake.freeDisk = 32 * mib
   Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
   it.clock.advance(minute)
   await eventually("it is over", async () => (await it.stateOf(writer))[1] === "disk_full")
-  assert.match((await it.world.row(writer)).reason?.msg ?? "", /this run's file system grew most, by 300 MiB/)
+  assert.match((await it.fixture.row(writer)).reason?.msg ?? "", /this run's file system grew most, by 300 MiB/)
   await it.counted(1)
   assert.deepEqual(await it.stateOf(other), ["ready", undefined])
 })

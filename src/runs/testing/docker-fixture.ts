@@ -22,12 +22,12 @@ export class DockerFixture implements AsyncDisposable {
   }
 
   static async open(): Promise<DockerFixture> {
-    const world = new DockerFixture(await mkdtemp(join(tmpdir(), "quayside-runs-docker-")))
+    const fixture = new DockerFixture(await mkdtemp(join(tmpdir(), "quayside-runs-docker-")))
     for (const name of ["code", "home"]) {
-      await mkdir(join(world.#folder, "files", name), { recursive: true })
-      await chown(join(world.#folder, "files", name), uid, uid)
+      await mkdir(join(fixture.#folder, "files", name), { recursive: true })
+      await chown(join(fixture.#folder, "files", name), uid, uid)
     }
-    return world
+    return fixture
   }
 
   get logsDir(): string {

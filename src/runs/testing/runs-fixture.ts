@@ -66,12 +66,12 @@ export class RunsFixture implements AsyncDisposable {
     const directory = await mkdtemp(join(tmpdir(), "quayside-runs-"))
     const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
     const fake = await openFakeDaemon({ clock: options.clock ?? systemClock })
-    const world = new RunsFixture(store, fake, options)
-    world.#held.defer(() => rm(directory, { recursive: true }))
-    world.#held.use(store)
-    world.#held.use(fake)
-    await world.#populate(options.people ?? 3)
-    return world
+    const fixture = new RunsFixture(store, fake, options)
+    fixture.#held.defer(() => rm(directory, { recursive: true }))
+    fixture.#held.use(store)
+    fixture.#held.use(fake)
+    await fixture.#populate(options.people ?? 3)
+    return fixture
   }
 
   async #populate(people: number): Promise<void> {
