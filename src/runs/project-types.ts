@@ -1,56 +1,55 @@
 import type { ProjectType } from "#contract"
 
-/** How a program shows that it is ready. */
+/** How Quayside detects that a program is ready. */
 export type Readiness =
   /**
-   * An answer to GET `path` (relative to the program's base) with a status that `accepts` names:
-   * exactly 200, or anything below 500.
+   * A response to GET `path` (relative to the program's base) with a status that `accepts` permits:
+   * exactly 200, or any below 500.
    */
   | { kind: "http"; path: string; accepts: "200" | "below 500" }
   /** A WebSocket at `path` whose first message begins with `banner`. */
   | { kind: "websocket"; path: string; banner: string }
 
-/** What follows from a project's type where image and project do not say otherwise. */
+/** Defaults of a project type, which image and project can override. */
 export interface ProjectTypeRule {
   /** The TCP port inside the container. */
   port: number
   /**
-   * Null: the image's own. `{port}` and `{baseUrl}` are filled in. The program starts in the code
-   * directory.
+   * Null: the image's own command. `{port}` and `{baseUrl}` are replaced. The program starts in the
+   * code directory.
    */
   command: readonly string[] | null
-  /** `{port}` and `{baseUrl}` are filled in; the image's settings win. */
+  /** `{port}` and `{baseUrl}` are replaced; the image's settings override these. */
   env: Readonly<Record<string, string>>
   /**
-   * The variable by which the program takes the run's own token; nothing else can set it. Null: it
-   * takes none.
+   * The environment variable with the run's own token; no other setting can override it. Null: the
+   * program has no token.
    */
   tokenVariable: string | null
-  /** The header with which the token is sent to the program; `{secret}` is filled in. */
+  /** The header that carries the token to the program; `{secret}` is replaced. */
   upstreamHeaders: Readonly<Record<string, string>>
   /**
-   * `keep`: the program is told that it lives below `/run/<ID>/`. `strip`: it believes that it
-   * lives at `/`.
+   * `keep`: the program's base path is `/run/<ID>/`. `strip`: its base path is `/`.
    */
   prefix: "keep" | "strip"
-  /** Where a browser goes first, relative to the program's base. */
+  /** The first page for a browser, relative to the program's base. */
   landing: string
   readiness: Readiness
   /**
-   * Where the program lists its kernels as Jupyter does, relative to its base: one that is busy
-   * computes. Null: it does not tell.
+   * The path of a list of kernels in Jupyter's format, relative to the program's base. A busy
+   * kernel counts as activity. Null: the program has no such list.
    */
   kernelsPath: string | null
   /**
-   * Whether the program may write to its root file system, as images made for anything else than
-   * Quayside often do.
+   * Whether the program may write to its root file system. Images that were not made for Quayside
+   * often do.
    */
   writableRoot: boolean
 }
 
 /**
- * The options that Jupyter's server has under one name since 2021 and Notebook 6 under another;
- * each passes over the other's.
+ * Options whose names differ between Jupyter Server (since 2021) and Notebook 6. Each program
+ * ignores the other's names.
  */
 function jupyterOptions(...servers: ("ServerApp" | "NotebookApp")[]): string[] {
   const common = ["--ip=0.0.0.0", "--port={port}", "--no-browser"]
@@ -63,8 +62,8 @@ function jupyterOptions(...servers: ("ServerApp" | "NotebookApp")[]): string[] {
 }
 
 /**
- * With a token Jupyter asks browsers for no `_xsrf` cookie, and neighbours get 403. Its runtime
- * files stay out of a home that two runs may share.
+ * With a token Jupyter requires no `_xsrf` cookie from browsers, and other containers get 403. Its
+ * runtime files are outside the home, which two runs may share.
  */
 const jupyter = {
   port: 8888,
@@ -77,7 +76,7 @@ const jupyter = {
   writableRoot: false,
 } as const satisfies Partial<ProjectTypeRule>
 
-/** Starts whichever of the two the image has; its arguments are the server's. */
+/** Starts the one of the two that the image has; the arguments are those of the server. */
 const anyJupyter = [
   "sh",
   "-c",

@@ -14,7 +14,7 @@ const propfind = (path: string, depth = "1", user = "ann") => world.ask("PROPFIN
 const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, href]) => href)
 const methods = ["OPTIONS", "GET", "HEAD", "PUT", "DELETE", "MKCOL", "PROPFIND", "PROPPATCH", "COPY", "MOVE", "LOCK", "UNLOCK"]
 
-test("every method returns 404 for what the caller may not see", async () => {
+test("every method returns 404 for an entry that the caller may not see", async () => {
   await world.ask("PUT", "/users/bob/secret", { body: "x", user: "bob" })
   for (const path of ["/users/bob", "/users/bob/", "/users/bob/secret", "/users/bob/missing", "/users/nobody/x", "/elsewhere"]) {
     for (const method of methods) {
@@ -30,7 +30,7 @@ test("every method returns 404 for what the caller may not see", async () => {
   assert.equal(readFileSync(join(world.root, "users/bob/secret"), "utf8"), "x")
 })
 
-test("a parent directory lists only the way to what the caller may see", async () => {
+test("a parent directory lists only the path to entries that the caller may see", async () => {
   assert.deepEqual(hrefs((await propfind("/", "infinity", "bob")).text).slice(0, 3), ["/", "/users/", "/users/bob/"])
   assert.equal((await world.ask("PUT", "/users/x", { body: "x" })).status, 404)
   assert.equal((await world.ask("DELETE", "/users")).status, 403)

@@ -34,8 +34,8 @@ export class OpenRequests implements Disposable {
   }
 
   /**
-   * Registers a request until the result is disposed of. `onRefused` receives the failure that closed
-   * it.
+   * Registers a request until the result is disposed of. `onRefused` receives the failure that
+   * closed it.
    */
   add(request: OpenRequest, onRefused: (refusal: Failure) => void): Disposable {
     this.#open.set(request, onRefused)

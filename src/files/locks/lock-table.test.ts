@@ -34,7 +34,7 @@ for (const isDeep of [false, true]) {
   })
 }
 
-test("a person's locks are counted: what was given back, forgotten or has ended makes room", async () => {
+test("released and expired locks no longer count towards a person's limit", async () => {
   const locks = new LockTable()
   take(locks, 1, most - 1)
   const short = locks.acquire(wanted(1, most, 20))

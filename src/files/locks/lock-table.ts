@@ -8,11 +8,11 @@ export interface Lock {
   token: string
   /** Absolute below the root, not encoded. */
   path: string
-  /** Whether it binds everything below, too. */
+  /** Whether the lock also binds everything below the path. */
   isDeep: boolean
   exclusive: boolean
   userId: number
-  /** The `owner` element that the client sent, as XML; may be empty. */
+  /** The `owner` element from the client's request, as XML; may be empty. */
   owner: string
   timeoutMs: number
   /** On the clock of `performance.now()`. */
@@ -25,13 +25,13 @@ const maxPerPerson = bounds.files.locks.value
 const maxSharedLocks = bounds.files.sharedLocks.value
 export const maxLockMs = bounds.files.lockMs.value
 
-/** The write locks of WebDAV. They bind WebDAV clients only, and are gone with the process. */
+/** WebDAV write locks. They bind WebDAV clients only, and end with the process. */
 export class LockTable {
   readonly #byPath = new LockTree<Lock>()
-  /** By person, including some expired ones: acquiring a lock costs nothing for those of others. */
+  /** By person, some of them expired: other people's locks do not slow `acquire`. */
   readonly #byPerson = new Map<number, Set<Lock>>()
 
-  /** Locks that bind this path: on it, or deep ones above it. */
+  /** Locks that bind this path: those on it, and deep ones above it. */
   locksBinding(path: string): Lock[] {
     return this.#byPath.upwards(path).filter((lock) => lock.isDeep || lock.path === path)
   }
@@ -46,7 +46,7 @@ export class LockTable {
     return this.#byPath.below(path)
   }
 
-  /** Refuses with 423 while another lock is in the way. */
+  /** Throws `locked` (423) when another lock conflicts. */
   acquire(wanted: LockRequest): Lock {
     const here = this.locksBinding(wanted.path)
     const rivals = [...here, ...(wanted.isDeep ? this.locksBelow(wanted.path) : [])]
@@ -76,7 +76,7 @@ export class LockTable {
     for (const lock of [...this.locksAt(path), ...this.locksBelow(path)]) this.release(lock)
   }
 
-  /** A person's locks, without those that have ended. */
+  /** A person's locks; releases the expired ones first. */
   #ownOf(userId: number): Set<Lock> {
     const own = this.#byPerson.get(userId) ?? new Set()
     const now = performance.now()

@@ -16,14 +16,14 @@ interface Transfer {
   request: DavRequest
   target: FileAddress
   mayOverwrite: boolean
-  /** Of a directory only itself. */
+  /** Whether a directory is copied without its contents. */
   isShallow: boolean
   isMove: boolean
-  /** The persons whose quota the source and the target count for; undefined: none. */
+  /** The accounts whose quotas count the source and the target; undefined: none. */
   accounts: { source: string | undefined; target: string | undefined }
 }
 
-/** Creates a copy in one step. */
+/** Copies an entry; the copy appears as a whole. */
 export async function copy(request: DavRequest): Promise<void> {
   await request.assertReadable()
   const transfer = await readTransfer(request, false)
@@ -72,7 +72,7 @@ interface Endpoints extends Disposable {
   target: EntryLocation
 }
 
-/** Both endpoints as they are now, all conditions checked. */
+/** Opens both endpoints and checks all preconditions and locks. */
 function checkedEndpoints(transfer: Transfer): Endpoints {
   const { request } = transfer
   using stack = new DisposableStack()
@@ -103,7 +103,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   finish(transfer, endpoints.target)
 }
 
-/** Reserves space for the copy. A move within one person's quota needs only the disk's. */
+/** Reserves space for the copy. A move within one quota needs only space on the disk. */
 async function reserve(transfer: Transfer): Promise<Reservation> {
   const { accounts, request, isMove } = transfer
   const { storage } = request.context
@@ -147,7 +147,7 @@ async function copyToStaging(transfer: Transfer, room: Reservation): Promise<Sta
   return staged
 }
 
-/** False where source and destination are on different file systems. */
+/** False if source and destination are on different file systems. */
 function tryRename(transfer: Transfer): boolean {
   using endpoints = checkedEndpoints(transfer)
   const { source, target } = endpoints
@@ -160,8 +160,8 @@ function tryRename(transfer: Transfer): boolean {
 }
 
 /**
- * A file replaces a file in one step. A directory is moved away first, within the same turn of the
- * event loop.
+ * A rename replaces a file with a file. An old directory is first moved to the trash, in the same
+ * turn of the event loop.
  */
 function replace({ request, target }: Transfer, endpoints: Endpoints, from: Entry): void {
   const { staging, locks, deadProperties } = request.context

@@ -37,7 +37,7 @@ const shared = (...names: string[]) => join(world.root, "data/shared", ...names)
 const move = async (from: string, destination: string) => (await world.ask("MOVE", from, { headers: { destination } })).status
 const inode = (path: string) => statSync(path).ino
 
-test("other runs reach neither what moves out of a shared directory nor what moves into it", async () => {
+test("other runs reach neither an entry that moves out of a shared directory nor one that moves into it", async () => {
   const places = { [shared("kept")]: "/data/shared", [world.at("kept")]: "/users/ann" }
   for (const [kept, from] of Object.entries(places)) {
     const to = from === "/users/ann" ? "/data/shared" : "/users/ann"

@@ -2,21 +2,20 @@ import { readFileSync } from "node:fs"
 import type { FileOwner } from "./messages.ts"
 
 /**
- * The first user ID of a range that no account or container manager hands out (see systemd's
- * `UIDS-GIDS`), and one for user namespaces, which map 65,536 of them.
+ * `first` begins a range that no account or container manager assigns (see systemd's
+ * `UIDS-GIDS`). `inNamespace` is for user namespaces, which map 65,536 user IDs.
  */
 const spareUids = { first: 1_900_000_000, inNamespace: 65_530 }
 
 /**
- * Gives up root for good: no groups, no capabilities, the owner's uid for all work on files. Does
- * nothing when this process is not root. Returns the protections that this machine does not have,
- * in words for the log.
+ * Drops root for good: no groups, no capabilities, and the owner's uid for all file operations.
+ * Does nothing when this process is not root. Returns the protections that this machine lacks, as
+ * texts for the log.
  *
- * The kernel lets a process signal another one if its uid is the other's real or saved one. These
- * two become a uid that nobody has; only the effective one, which files are opened with, is the
- * owner's. The process changes its uids itself rather than being started with others: it loads its
- * code as root, and it stays undumpable, so that nobody of the same uid can trace it or read its
- * memory, in which people's passwords pass by.
+ * The kernel lets a process signal another one if its uid is the other's real or saved uid. These
+ * two become a uid that nobody uses. Only the effective uid, which opens files, is the owner's.
+ * The process loads its code as root and changes its uids itself, so it stays undumpable. Then no
+ * process of the same uid can trace it or read passwords from its memory.
  */
 export async function dropPrivileges(owner: FileOwner | undefined): Promise<string[]> {
   process.umask(0o022)
@@ -30,8 +29,8 @@ export async function dropPrivileges(owner: FileOwner | undefined): Promise<stri
 }
 
 /**
- * Node sets all three uids or the effective one alone, so the C library is called. False where it
- * cannot be.
+ * Node sets either all three uids or only the effective one, so this calls the C library. False if
+ * that is impossible.
  */
 async function setUids(uid: number): Promise<boolean> {
   try {

@@ -75,7 +75,7 @@ test("a copy during which the worker is killed is made by the next one, and noth
   await eventually("what was left is swept", () => world.unfinished().length === 0)
 })
 
-test("a copy over which three workers ended is refused, leaves what was there, and the next one is made", async () => {
+test("a copy during which three workers die is rejected and leaves the old files, and the next copy succeeds", async () => {
   const refusal = await disturbed(async () => {
     writeSource("one")
     await tree.copyTree("/users/ann/source", "/users/ann/copied")
@@ -111,7 +111,7 @@ test("a cancelled copy ends and leaves nothing", async () => {
   await assert.rejects(tree.copyTree("/users/ann/source", "/users/ann/unwanted", { signal }), /gone away/)
 })
 
-test("whichever moment the worker is killed at, what a copy replaces is the old one or the new one, and whole", async () => {
+test("a worker that is killed at any moment of a copy leaves the whole old directory or the whole new one", async () => {
   writeSource("old")
   await tree.copyTree("/users/ann/source", "/users/ann/replaced")
   for (let round = 0; round < 4; round += 1) {

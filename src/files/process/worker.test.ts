@@ -76,7 +76,7 @@ test("a process of the runs' uid on the host can neither signal the worker nor r
   assert.equal(workerThere(), pid)
 })
 
-test("without setpriv and setresuid the privileges are given up all the same, and the log says what is missing", rootOnly, () => {
+test("the worker drops its privileges without setpriv and setresuid, and logs the missing protections", rootOnly, () => {
   const script = `
     const { dropPrivileges } = await import(${JSON.stringify(join(import.meta.dirname, "drop-privileges.ts"))})
     console.log(JSON.stringify([await dropPrivileges(${JSON.stringify(owner)}), process.getuid(), process.geteuid()]))`

@@ -8,17 +8,17 @@ import { ignoreErrors } from "../tree/remove-tree.ts"
 import { type PropertyChange, PropertyTable, quotaOwner } from "./property-table.ts"
 
 const fileName = "properties.jsonl"
-/** A longer log is written anew when less than half of it still counts. */
+/** A longer log is rewritten when less than half of its lines are still valid. */
 const compactionBytes = 2 ** 20
 const readChunkBytes = 2 ** 20
-/** So many lines are written at once when the log is written anew. */
+/** Lines per write when the log is rewritten. */
 const linesPerWrite = 1_000
 
 /**
- * Properties that clients stored with PROPPATCH, by path. They live in memory from their first use
- * on, and in a log of changes in the hidden place, of which a process that is killed leaves at most
- * a last line cut short. Each owner's tree has a budget; what removes properties works at its end,
- * and on a full disk. What a container renames loses its properties.
+ * Properties that clients stored with PROPPATCH, by path. They are loaded into memory on first use.
+ * Changes are appended to a log in the reserved directory; a killed process truncates at most its
+ * last line. Each owner's tree has a budget. Removals work with a full budget and on a full disk.
+ * An entry that a container renames loses its properties.
  */
 export class DeadProperties implements Disposable {
   readonly #root: DirectoryHandle
@@ -26,9 +26,9 @@ export class DeadProperties implements Disposable {
   #fd: number | undefined
   #loaded = false
   #bytes = 0
-  /** The log lacks what memory has: it is written anew before anything is added. */
+  /** The log lacks changes that memory has, so it is rewritten before the next append. */
   #isBehind = false
-  /** How long the log was when it was last written anew. */
+  /** Length of the log after the last rewrite. */
   #compacted = 0
 
   constructor(root: DirectoryHandle) {
@@ -56,14 +56,14 @@ export class DeadProperties implements Disposable {
     if (this.#has(path)) this.#applyEvenIfFull([{ forget: path }])
   }
 
-  /** If the new place's owner has no room for them, they are gone. */
+  /** Properties that do not fit in the new owner's budget are lost. */
   move(path: string, to: string): void {
     if (!(this.#has(path) || this.#has(to))) return
     const fits = this.#table.hasRoomAt(path, to, { deep: true, moves: true })
     this.#applyEvenIfFull(fits ? [{ forget: to }, { move: path, to }] : [{ forget: to }, { forget: path }])
   }
 
-  /** If the disk, or the new place's owner, has no room for them, the copy has none. */
+  /** If the disk is full or the properties exceed the new owner's budget, the copy has none. */
   copy(path: string, to: string, deep: boolean): void {
     if (!(this.#has(path) || this.#has(to))) return
     const forgets: PropertyChange[] = [{ forget: to }]
@@ -137,7 +137,7 @@ export class DeadProperties implements Disposable {
     for (const entry of entries) this.#table.apply(entry)
   }
 
-  /** Puts a log in place that holds what still counts and nothing else. */
+  /** Replaces the log with one that contains only the valid entries. */
   #compact(): void {
     let length = 0
     using hidden = this.#root.openDirectory(reservedDirectory)
@@ -185,7 +185,7 @@ export class DeadProperties implements Disposable {
   }
 }
 
-/** All of it or nothing: the kernel writes what fits. */
+/** Writes all or nothing; the kernel alone would write the part that fits. */
 function append(fd: number, text: string): void {
   const { size } = fstatSync(fd)
   try {
@@ -196,7 +196,7 @@ function append(fd: number, text: string): void {
   }
 }
 
-/** A line that a crash cut short ends where the next entries begin. */
+/** Ends a line that a crash truncated, so that new entries begin on their own line. */
 function textOf(entries: readonly PropertyChange[]): string {
   return `\n${entries.map((entry) => JSON.stringify(entry)).join("\n")}\n`
 }
@@ -209,7 +209,7 @@ function parse(line: string): PropertyChange | undefined {
   }
 }
 
-/** More than one file or directory may have. */
+/** The properties exceed the limit of one file or directory. */
 export function entryQuotaExceeded(): Failure {
   const { value } = bounds.files.entryProperties
   return new DavFailure("storage_full", `One file or directory may have properties of ${value} characters together; remove some`, {

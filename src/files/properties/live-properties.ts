@@ -6,7 +6,7 @@ import { mediaTypeOf } from "../methods/media-types.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { davNamespace, emptyElementXml, escapeXml } from "../xml/xml.ts"
 
-/** An entry as its properties are made from. */
+/** The facts about an entry that its live properties show. */
 export interface DavResource {
   /** Absolute below the root, not encoded. */
   path: string
@@ -20,13 +20,13 @@ export interface PropertyName {
   name: string
 }
 
-/** A property that the server itself keeps; none can be changed by PROPPATCH. */
+/** A property that the server computes; PROPPATCH cannot change it. */
 export interface LiveProperty extends PropertyName {
-  /** The element; undefined where this kind of entry has no such property. */
+  /** The element; undefined if this kind of entry lacks the property. */
   render(resource: DavResource): string | undefined
   /** The element without a value. */
   emptyXml: string
-  /** Whether `allprop` answers it. */
+  /** Whether `allprop` includes it. */
   isInAllprop: boolean
 }
 
@@ -34,7 +34,7 @@ export type LiveProperties = ReadonlyMap<string, LiveProperty>
 
 export const propertyKey = ({ ns, name }: PropertyName): string => `${ns} ${name}`
 
-/** RFC 4918's, and the quota of RFC 4331. */
+/** Properties of RFC 4918, and the quota properties of RFC 4331. */
 export function createLiveProperties(root: DirectoryHandle, locks: LockTable): LiveProperties {
   const all = [
     common("resourcetype", (one) => (one.isDirectory ? "<D:resourcetype><D:collection/></D:resourcetype>" : "<D:resourcetype/>")),
@@ -62,7 +62,7 @@ function ofFiles(name: string, render: Render): LiveProperty {
   return common(name, (one) => (one.isDirectory ? undefined : render(one)))
 }
 
-/** Not answered unless asked for by name. */
+/** Returned only when a request names them. */
 function ofDirectories(name: string, render: Render): LiveProperty {
   return { ...common(name, (one) => (one.isDirectory ? render(one) : undefined)), isInAllprop: false }
 }

@@ -88,7 +88,7 @@ test("at the end of the budget properties are removed, replaced by shorter ones,
   refused()
 })
 
-test("what is copied or moved counts where it comes to lie, and has no properties where there is no room", () => {
+test("copied and moved properties count for the new owner, and are lost if they exceed the budget", () => {
   using it = open()
   const count = fill(it.properties, "/users/ann/d")
   it.properties.copy("/users/ann/d/0", "/users/ann/copy", true)

@@ -1,7 +1,7 @@
 import { bounds } from "#contract"
 import { escapeXml } from "../xml/xml.ts"
 
-/** One change, a line of the log. */
+/** One change; a line of the log. */
 export type PropertyChange =
   | { set: string; key: string; value: string }
   | { unset: string; key: string }
@@ -9,7 +9,7 @@ export type PropertyChange =
   | { move: string; to: string }
   | { copy: string; to: string; deep: boolean }
 
-/** The use of one owner's budget. */
+/** How much of one owner's budget is used. */
 interface Usage {
   bytes: number
   count: number
@@ -19,12 +19,12 @@ interface Usage {
 const maxBytes = bounds.files.storedPropertyBytes.value
 const maxCount = bounds.files.storedProperties.value
 const maxEntryCharacters = bounds.files.entryProperties.value
-/** Approximate memory of a property beside its texts. */
+/** Approximate memory of a property in addition to its texts. */
 const overhead = 64
 
 /**
- * The tree that a path counts for: a person's home, any other directory at the top as a whole. Each
- * has a budget of its own, so that nobody can use up another one's.
+ * The tree whose budget a path uses: a person's home, or any other directory at the top. Separate
+ * budgets ensure that nobody uses up another person's.
  */
 export function quotaOwner(path: string): string {
   const [, first = "", second = ""] = path.split("/", 3)
@@ -32,8 +32,8 @@ export function quotaOwner(path: string): string {
 }
 
 /**
- * Stored properties by path, and what each owner's take. Only a change that makes an owner's more
- * can be refused.
+ * Stored properties by path, and the space that each owner's properties use. Only a change that
+ * increases an owner's use can be rejected.
  */
 export class PropertyTable {
   readonly #byPath = new Map<string, Map<string, string>>()
@@ -48,7 +48,7 @@ export class PropertyTable {
   }
 
   /**
-   * Whether the budget of that path's owner has room for these values in place of the present ones.
+   * Whether the path's owner has room in the budget to replace the present values with these.
    */
   hasRoomFor(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
     const stored = this.#byPath.get(path)
@@ -62,8 +62,8 @@ export class PropertyTable {
   }
 
   /**
-   * Whether one entry may have these values in place of the present ones: an answer holds all that
-   * it has at once. Less than before always fits.
+   * Whether one entry may replace its present values with these: a response contains all of them
+   * at once. A smaller set always fits.
    */
   fitsEntryLimit(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
     const before = this.#byPath.get(path) ?? new Map<string, string>()
@@ -77,8 +77,8 @@ export class PropertyTable {
   }
 
   /**
-   * Whether another owner's budget has room for what is stored on a path and below. Within one tree
-   * a move needs none.
+   * Whether the new owner's budget has room for the properties of a path and everything below it.
+   * A move within one tree needs no room.
    */
   hasRoomAt(from: string, to: string, options: { deep: boolean; moves: boolean }): boolean {
     if (options.moves && quotaOwner(from) === quotaOwner(to)) return true
@@ -151,8 +151,8 @@ export class PropertyTable {
   }
 
   /**
-   * The path and those below it that have properties. Only its owner's are looked through, unless
-   * it holds several owners' trees.
+   * The path and the paths below it that have properties. Searches only the owner's tree, unless
+   * the path contains the trees of several owners.
    */
   #within(path: string): string[] {
     const holdsOwners = path === "/" || path === "/users"
@@ -163,7 +163,7 @@ export class PropertyTable {
 
 const isWithin = (one: string, path: string): boolean => one === path || one.startsWith(path === "/" ? "/" : `${path}/`)
 
-/** Approximate length of a response with all of them. Values are stored as they are written. */
+/** Approximate length of a response with all properties. Values are stored as XML. */
 function answeredLength(stored: ReadonlyMap<string, string>): number {
   let length = 0
   for (const [key, value] of stored) length += escapeXml(key).length + value.length + overhead

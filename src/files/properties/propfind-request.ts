@@ -3,17 +3,17 @@ import { invalid } from "../failures.ts"
 import { childElements, davNamespace, findChild, isDavElement, parseXml, type XmlElement } from "../xml/xml.ts"
 import { type PropertyName, propertyKey } from "./live-properties.ts"
 
-/** The properties that a PROPFIND asks for. */
+/** The properties that a PROPFIND requests. */
 export interface PropfindRequest {
   /**
-   * `all`: the common properties and the ones of `names`; `names`: only which there are; `some`:
-   * exactly those of `names`.
+   * `all`: the common properties and those in `names`; `names`: only the names of properties;
+   * `some`: exactly those in `names`.
    */
   kind: "all" | "names" | "some"
   names: PropertyName[]
 }
 
-/** An empty body asks for all. */
+/** An empty body requests all properties. */
 export function parsePropfind(body: Buffer): PropfindRequest {
   if (body.length === 0) return { kind: "all", names: [] }
   const root = parseXml(body)
@@ -29,8 +29,8 @@ export function parsePropfind(body: Buffer): PropfindRequest {
 const { propertyNames, propertyNameCharacters } = bounds.files
 
 /**
- * Each once. An answer repeats them for every entry, so few and short ones are enough to make it
- * large.
+ * Removes duplicates. A response repeats the names for every entry, so even a few short ones can
+ * make it large.
  */
 function namesIn(parent: XmlElement): PropertyName[] {
   const names = new Map(childElements(parent).map(({ ns, name }) => [propertyKey({ ns, name }), { ns, name }]))

@@ -5,14 +5,14 @@ import { type DavResource, type LiveProperty, type PropertyName, propertyKey } f
 import type { PropfindRequest } from "./propfind-request.ts"
 
 export interface ResponseRenderer {
-  /** Declarations for the answer's outermost element. */
+  /** Namespace declarations for the outermost element of the response. */
   namespaces: string
   response(resource: DavResource): string
 }
 
 /**
- * Makes the function that writes one `response` element; what does not depend on the entry is
- * worked out once.
+ * Creates the function that writes one `response` element. The parts that are the same for all
+ * entries are computed once.
  */
 export function createResponseRenderer(propfind: PropfindRequest, context: FilesContext): ResponseRenderer {
   const live = liveOnes(propfind, context)
@@ -34,7 +34,7 @@ export function createResponseRenderer(propfind: PropfindRequest, context: Files
   return { namespaces, response }
 }
 
-/** The namespaces that a caller names are declared once for the answer, and not with each entry. */
+/** Declares the caller's namespaces once for the response, not once for each entry. */
 function prefixesOf(propfind: PropfindRequest, { liveProperties }: FilesContext): ReadonlyMap<string, string> {
   const unknown = propfind.kind === "some" ? propfind.names.filter((name) => !liveProperties.has(propertyKey(name))) : []
   const namespaces = new Set(unknown.map(({ ns }) => ns).filter((ns) => ns !== "" && ns !== davNamespace))
@@ -52,7 +52,7 @@ function liveOnes(propfind: PropfindRequest, { liveProperties }: FilesContext): 
   return [...liveProperties.values()].filter((property) => property.isInAllprop || named.includes(property))
 }
 
-/** Properties that clients stored. Where there are none at all, nothing is looked up. */
+/** Properties that clients stored. Skips the lookup if the table is empty. */
 function deadRenderer(
   propfind: PropfindRequest,
   { liveProperties, deadProperties }: FilesContext,
@@ -95,7 +95,7 @@ function responseElement(href: string, { found, absent }: Parts): string {
   return `${text}</D:response>\n`
 }
 
-/** As `hrefOf` of addresses; the directory above is encoded once for all entries of a listing. */
+/** Like `hrefOf` of addresses, but encodes the parent once for all entries of a listing. */
 function hrefs(): (resource: DavResource) => string {
   let above: string | undefined
   let encoded = ""

@@ -85,7 +85,7 @@ function usingAll(count: number): string {
   return `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop${declared}>${properties}</D:prop></D:set></D:propertyupdate>`
 }
 
-test("a short PROPPATCH stores at most what one entry may have", async () => {
+test("a short PROPPATCH stores at most the properties that one entry may have", async () => {
   await using world = await TestFilesServer.start()
   await world.ask("PUT", "/users/ann/f", { body: "x" })
   const patch = async (body: string) => (await world.ask("PROPPATCH", "/users/ann/f", { body })).status

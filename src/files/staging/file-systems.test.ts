@@ -53,7 +53,7 @@ test("a full disk refuses an upload and keeps the old file until there is room",
   assert.equal((await world.ask("PUT", "/users/ann/f", { body: Buffer.alloc(2_000_000) })).status, 204)
 })
 
-test("a file server comes up on a full disk, serves what is there and lets people make room, then takes uploads", { skip }, async () => {
+test("a file server starts on a full disk, serves and deletes files, and accepts uploads once there is room", { skip }, async () => {
   const prepare = (root: string) => {
     const undo = mount(root, "3m,nr_inodes=64")
     for (const path of ["users/ann", "users/bob", ".quayside/work"]) mkdirSync(join(root, path), { recursive: true })

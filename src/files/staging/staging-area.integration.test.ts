@@ -45,7 +45,7 @@ test("a dead process's leftovers are swept, whatever they contain", async () => 
   assert.equal(existsSync(join(path, "outside/kept")), true)
 })
 
-test("what a dead process had moved away to put something in its place comes back, unless something is there", async () => {
+test("the sweep restores an entry that a dead process moved away for a replacement, unless its name is in use", async () => {
   await using place = new StagingArea(root, report)
   const dead = deadId()
   for (const [n, name] of ["gone", "there"].entries()) {
@@ -62,7 +62,7 @@ test("what a dead process had moved away to put something in its place comes bac
   assert.equal(existsSync(work(dead)), false)
 })
 
-test("what replaces something takes its place and nothing else, and what cannot leaves it there", async () => {
+test("a replacement replaces exactly one entry, and a failed one leaves it in place", async () => {
   await using place = new StagingArea(root, report)
   mkdirSync(join(path, "fresh/new"), { recursive: true })
   mkdirSync(join(path, "taken/old"), { recursive: true })
@@ -86,7 +86,7 @@ test("a tree that programs keep filling is removed soon after they end", async (
   await eventually("all of it is gone", () => readdirSync(work(readdirSync(work())[0] ?? "")).length === 0)
 })
 
-test("what another machine's process holds is kept until its heartbeat stopped long ago", async () => {
+test("the sweep leaves another machine's entries until its heartbeat is long overdue", async () => {
   await using place = new StagingArea(root, report)
   mkdirSync(work("0123456789ab-1-1-00"), { recursive: true })
   await place.sweep(root)

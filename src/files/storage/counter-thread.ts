@@ -6,9 +6,9 @@ import { StorageScan } from "./scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
 /*
- * The thread that counts what people store. It shares the worker's rights and descriptors, and
- * takes the processor only when nothing else wants it. Counts take turns, so a person with millions
- * of files keeps nobody waiting.
+ * The thread that counts stored files. It shares the worker's rights and descriptors, and runs at
+ * the lowest priority. Counts alternate in short slices, so a person with millions of files delays
+ * nobody else.
  */
 
 export interface CountRequest {
@@ -26,7 +26,7 @@ export interface CounterData {
 
 const sliceMs = 5
 const lowestPriority = 19
-/** Counts under way at once: each holds some descriptors. */
+/** Concurrent counts; each needs several open descriptors. */
 const maxRunning = 32
 
 interface Running {
@@ -44,7 +44,7 @@ const running: Running[] = []
 const waiting: CountRequest[] = []
 let isWorking = false
 
-// Of this thread alone, as Linux has it.
+// Linux applies this to the calling thread only.
 setPriority(lowestPriority)
 
 port.on("message", (request: CountRequest) => {
@@ -77,7 +77,7 @@ function nextOne(): Running | undefined {
   return running.shift()
 }
 
-/** True when all is counted. */
+/** True when the count is complete. */
 function runSlice(one: Running): boolean {
   const began = performance.now()
   const until = began + sliceMs

@@ -1,20 +1,20 @@
 import type { Stats } from "node:fs"
 import { DirectoryHandle, type EntryName } from "../tree/directory-handle.ts"
 
-/** A directory on the way to the one that is looked at. */
+/** A directory on the path to the one that is being scanned. */
 interface Level {
   name: string
-  /** Which one it is, to be known again on the way back. */
+  /** Identify the directory on the way back. */
   dev: number
   ino: number
-  /** Directories in it that are still to be looked at. */
+  /** Directories in it that are not scanned yet. */
   left: string[]
 }
 
 /**
  * Scans everything below a directory, however deep: each `next()` of `steps` opens one directory or
- * passes one entry to `onEntry`. Only one directory is open at a time, and the way back is `..`. So a
- * directory costs the same at any depth, and a pending one needs only its name. If `..` leads
+ * passes one entry to `onEntry`. Only one directory is open at a time, and the way back is `..`. So
+ * a directory costs the same at any depth, and a pending one needs only its name. If `..` leads
  * elsewhere, because a program moved the directory, the scan returns from the base.
  */
 export class DeepScan {
@@ -92,7 +92,7 @@ export class DeepScan {
     if (!isBack) yield* this.#goAgain()
   }
 
-  /** From the base down to the deepest directory of the way that is still where it was. */
+  /** Walks from the base down to the deepest directory of the path that was not moved. */
   *#goAgain(): Generator<void> {
     if (!this.#go(() => this.#base.duplicate())) return this.#lose(0)
     for (let depth = 1; depth < this.#levels.length; depth += 1) {
@@ -114,7 +114,7 @@ export class DeepScan {
     return stats.dev === dev && stats.ino === ino
   }
 
-  /** Holds another directory; false when it cannot be opened. */
+  /** Replaces the open directory; false when the next one cannot be opened. */
   #go(open: () => DirectoryHandle): boolean {
     const next = attempted(open)
     if (!next) return false
@@ -124,7 +124,7 @@ export class DeepScan {
   }
 }
 
-/** Names wait as Latin-1, which takes less room than bytes. */
+/** Pending names are stored as Latin-1, which needs less memory than bytes. */
 const bytesOf = (name: string): EntryName => Buffer.from(name, "latin1")
 
 function attempted<T>(what: () => T): T | undefined {

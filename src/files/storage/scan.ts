@@ -3,16 +3,16 @@ import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import { DeepScan } from "./deep-scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
-/** Levels that are open at once. */
+/** Levels that are open at the same time. */
 const maxOpenLevels = 16
-/** Directories deeper than that that wait to be opened. */
+/** Directories below these levels that are still to be opened. */
 const maxPending = 100_000
-/** Areas of one person that are told apart. */
+/** Areas of one person that are counted separately. */
 const maxAreas = 10_000
 
 type ScanSettings = Pick<StorageSettings, "minEntryBytes" | "maxHardLinks">
 
-/** Directories that count for somebody else or are areas of their own, as a tree of names. */
+/** Directories of another account, and areas of their own, as a tree of names. */
 interface Mark {
   kind: "excluded" | "subArea" | undefined
   below: Map<string, Mark>
@@ -22,15 +22,16 @@ interface ScanPosition {
   root: string
   /** Names below the root. */
   names: readonly EntryName[]
-  /** The root, or the sub-area around. */
+  /** The root, or the innermost sub-area that contains the entry. */
   area: string
   mark: Mark | undefined
 }
 
 /**
- * Counts what somebody stores, a directory's entry at a time: each `next()` of `steps` looks at
- * one. By descriptor and without following links, so names that a container swaps lead nowhere
- * else. A file counts the blocks that it takes, holes nothing; one with several names counts once.
+ * Counts what one account stores: each `next()` of `steps` looks at one entry. The scan opens
+ * directories by descriptor and follows no links, so a name that a container swaps leads nowhere
+ * else. A file counts its allocated blocks, so holes count nothing. A file with several names
+ * counts once.
  */
 export class StorageScan {
   bytes = 0
@@ -66,7 +67,7 @@ export class StorageScan {
     try {
       directory = this.#root.openDescendant(position.root.split("/").filter((name) => name !== ""))
     } catch {
-      // Gone, or no directory by now.
+      // Deleted, or replaced by a file.
       return
     }
     using held = directory
@@ -120,7 +121,7 @@ export class StorageScan {
     this.#areas.set(area, (this.#areas.get(area) ?? 0) + bytes)
   }
 
-  /** Projects of a home are areas of their own as well, since runs have them mounted apart. */
+  /** Each project of a home is its own area, since runs mount projects separately. */
   #areaOf({ root, names, area: around }: ScanPosition): string {
     const [first, project] = names
     const isProject = project !== undefined && first?.toString() === "projects" && /^\/users\/[^/]+$/.test(root)
@@ -134,7 +135,7 @@ export class StorageScan {
     if (stats.nlink <= 1 || stats.isDirectory()) return bytes
     const id = `${stats.dev}:${stats.ino}`
     if (this.#seen.has(id)) return 0
-    // Beyond what can be remembered the names of a file share it.
+    // When the set is full, the size is divided among the file's names.
     if (this.#seen.size >= this.#settings.maxHardLinks) return bytes / stats.nlink
     this.#seen.add(id)
     return bytes

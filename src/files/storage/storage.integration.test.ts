@@ -126,7 +126,7 @@ test("of several saves of one file at a time only one takes no room", async () =
   connection.socket.destroy()
 })
 
-test("empty files count: whoever is at `MaxStorage` makes no more of them", async () => {
+test("empty files count, so `PUT` of one returns 507 at `MaxStorage`", async () => {
   limit(16 * kib)
   const answers: number[] = []
   for (let i = 0; i < 20; i += 1) answers.push((await ask("PUT", `empty${i}`, { body: "" })).status)
@@ -134,7 +134,7 @@ test("empty files count: whoever is at `MaxStorage` makes no more of them", asyn
   assert.equal((await ask("PUT", "empty0", { body: "" })).status, 204, "a save that takes no more room")
 })
 
-test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, and what makes room works", async () => {
+test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, and requests that free space succeed", async () => {
   limit(mib)
   assert.equal((await ask("PUT", "file", { body: Buffer.alloc(600 * kib) })).status, 201)
   const to = (target: string) => ({ headers: { destination: `http://127.0.0.1/users/${name}/${target}` } })
@@ -165,7 +165,7 @@ test("members of a group together get no more than its `TotalLimits`", async () 
   assert.match(refusal(await put(second)), /^The members of lab may store 2 MiB together and store 1.5 MiB; this has 1.5 MiB/)
 })
 
-test("an upload that does not fit has its owner counted anew: what a program deleted makes room", async () => {
+test("an upload that does not fit recounts its owner's files and finds space that a program freed", async () => {
   await using other = await TestFilesServer.start({ storage: { recountAfterMs: 0 }, runIn: "worker" })
   other.authority.quotas.set("ann", { maxBytes: mib, counted: { ann: 50 * mib } })
   assert.equal((await other.ask("PUT", "/users/ann/file", { body: Buffer.alloc(500 * kib) })).status, 201)
@@ -175,7 +175,7 @@ test("an upload that does not fit has its owner counted anew: what a program del
   assert.match(refusal(await other.ask("PUT", "/users/ann/third", { body: Buffer.alloc(500 * kib) })), /stores 1\.9 MiB/)
 })
 
-test("a count takes hard links once, holes as nothing, no links, and what is somebody else's not at all", async () => {
+test("a count includes hard links once, and no holes, symbolic links or other people's files", async () => {
   const home = join(world.root, "users", name)
   mkdirSync(join(home, "a/b"), { recursive: true })
   mkdirSync(join(home, "projects/7/code"), { recursive: true })

@@ -114,7 +114,7 @@ test("a copy beyond its limits leaves the target unchanged", async () => {
   assert.deepEqual(leftovers(), [])
 })
 
-test("what stands there stays when nothing is to be replaced, and of many copies at once one is put there", async () => {
+test("a copy without `replace` leaves an existing directory, and one of many concurrent copies succeeds", async () => {
   await tree.ensureDirectory("/users/ann/begun/kept")
   assert.equal(await tree.copyTree("/users/ann/code", "/users/ann/begun", { replace: false }), undefined)
   assert.deepEqual(readdirSync(at("users/ann/begun")), ["kept"])

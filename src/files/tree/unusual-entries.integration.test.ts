@@ -175,7 +175,7 @@ for (const kind of kinds) {
   }
   const options = { skip: kind.skip ?? false }
 
-  test(`${kind.name}: listed as what it is`, options, async () => {
+  test(`${kind.name}: is listed with its own type`, options, async () => {
     make("listed")
     const answer = await world.ask("PROPFIND", `${path}/listed`, { headers: { depth: "1" } })
     const hrefs = [...answer.text.matchAll(/<D:href>([^<]*)</g)].map(([, href = ""]) => href.slice(`${path}/listed/`.length))

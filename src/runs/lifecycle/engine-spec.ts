@@ -3,30 +3,30 @@ import type { Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
 import { type ProjectTypeRule, ruleOfType } from "../project-types.ts"
 
-/** The port that the run's program listens on inside its container. */
+/** The port on which the run's program listens inside its container. */
 export function portOf({ spec }: RunRow): number {
   return spec.port ?? ruleOfType(spec.type).port
 }
 
-/** The path that the run's program believes to live below, with a slash at both ends. */
+/** The program's base path, with a slash at both ends. */
 export function basePath(run: RunRow): string {
   return ruleOfType(run.spec.type).prefix === "keep" ? `/run/${run.id}/` : "/"
 }
 
-/** What the program is sent with every request. */
+/** Headers that every request to the program carries. */
 export function upstreamHeaders({ spec }: RunRow): Record<string, string> {
   const headers = Object.entries(ruleOfType(spec.type).upstreamHeaders)
   return Object.fromEntries(headers.map(([name, value]) => [name, value.replace("{secret}", () => spec.secret)]))
 }
 
-/** What the engine is to mount. */
+/** The mounts of the container. */
 export function engineMountsOf({ mounts }: RunPlan): Mount[] {
   return mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly }))
 }
 
 /**
- * What the engine is asked for: all defaults of the type filled in. The terms of the image, and the
- * bound of disk, are as they stand when it is asked.
+ * The request to the engine, with all defaults of the project type. Image policy and disk limit are
+ * those at the time of the request.
  */
 export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
   const { spec: plan } = run
@@ -54,8 +54,8 @@ export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMi
 }
 
 /**
- * The image's settings win over the type's and over HOME; nothing wins over the token, since the
- * gateway sends it.
+ * The image's settings override the type's and HOME. Nothing overrides the token, since the gateway
+ * sends it.
  */
 function environment(run: RunRow, rule: ProjectTypeRule, placeholders: { port: string; baseUrl: string }): Record<string, string> {
   const { home, env, secret } = run.spec

@@ -4,39 +4,37 @@ import type { RunsContext } from "../context.ts"
 import type { ActivityTracker } from "./activity-tracker.ts"
 
 /**
- * What a run used at one time; null is what is not known. Amounts of memory, disk and traffic are
- * bytes.
+ * A run's resource usage at one time; null means unknown. Memory, disk and traffic are in bytes.
  */
 export interface UsageSample {
   /** Milliseconds since the epoch. */
   time: number
-  /** How many processors were busy for it on average since the sample before. */
+  /** Average number of busy processors since the previous sample. */
   cpus: number | null
   memory: number | null
   memoryLimit: number
   gpuMemory: number | null
   /** From 0 to 1. */
   gpuBusy: number | null
-  /** Since the start. */
+  /** Since the run started. */
   networkIn: number | null
   networkOut: number | null
   /**
-   * In its own file system, directories that are mounted not counted; looked at more rarely than
-   * the rest.
+   * In the writable layer, without mounted directories; sampled more rarely than the rest.
    */
   disk: number | null
 }
 
 /**
- * A run that uses more than this computes, or moves data, and is not idle: what programs do that
- * wait for somebody stays well below it.
+ * A run above one of these thresholds computes or moves data, so it is not idle. Waiting programs
+ * stay well below them.
  */
 export const activityThresholds = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 10 * 1024 } as const
 
-/** So many times the pause between two samples a known use of processors tells of the present. */
+/** Sample intervals after which a known processor usage is outdated. */
 const knownFor = 3
 
-/** What runs use, looked at every few seconds and kept in memory for as long as they are live. */
+/** Samples the usage of live runs every few seconds and stores it in memory until they end. */
 export class UsageMonitor {
   readonly #ctx: RunsContext
   readonly #activity: ActivityTracker
@@ -47,8 +45,7 @@ export class UsageMonitor {
   #updatingLayers: Promise<void> | undefined
   #layersAt = Number.NEGATIVE_INFINITY
   /**
-   * The most bytes of disk that were free since the layers were looked at; 0 while that is not
-   * known.
+   * The most free bytes of disk since the last measurement of the layers; 0 while unknown.
    */
   #maxFreeBytes = 0
 
@@ -57,35 +54,35 @@ export class UsageMonitor {
     this.#activity = activity
   }
 
-  /** Oldest first; empty for a run that is over or was never looked at. */
+  /** Oldest first; empty for a run that has ended or has no sample yet. */
   samplesOf(id: number): readonly UsageSample[] {
     return (this.#ctx.runCache.row(id) && this.#series.get(id)) ?? []
   }
 
-  /** What the run wrote to its own file system, when that was last looked at. */
+  /** Size of the run's writable layer at the last measurement. */
   layerOf(run: RunRow): WritableLayer | undefined {
     return this.#layers.get(run.key)
   }
 
-  /** Whether the use of processors was known lately, so that its absence means something. */
+  /** Whether a recent sample contains the processor usage. */
   isCpuUseKnown(id: number): boolean {
     const since = this.#ctx.clock.now() - knownFor * this.#ctx.settings.sampleEveryMs
     return this.samplesOf(id).some(({ time, cpus }) => cpus !== null && time >= since)
   }
 
-  /** Resolves when no look at what runs wrote is under way. */
+  /** Resolves when no measurement of layers is in progress. */
   async layersUpdated(): Promise<void> {
     await this.#updatingLayers
   }
 
-  /** As `series`, of a run that was not looked at yet after a look. */
+  /** Like `series`, but takes a first sample of a run that has none. */
   async loadSamplesOf(id: number): Promise<readonly UsageSample[]> {
     const isNew = this.samplesOf(id).length === 0 && this.#ctx.runCache.row(id)?.state === "ready"
     if (isNew) await this.takeSamples()
     return this.samplesOf(id)
   }
 
-  /** Takes one sample of every run. What works counts as used. */
+  /** Takes one sample of every run. A run that works counts as used. */
   takeSamples(): Promise<void> {
     this.#sampling ??= this.#takeSamples().finally(() => {
       this.#sampling = undefined
@@ -110,8 +107,8 @@ export class UsageMonitor {
   }
 
   /**
-   * Counting files costs and may take long, so this is done rarely, or when the disk fills, and no
-   * sample waits for it. Never rejects.
+   * Measures the layers. Counting files may take long, so this happens rarely or when the disk
+   * fills, and no sample waits for it. Never rejects.
    */
   async #updateLayers(): Promise<void> {
     const { clock, closed, engine, logger, settings } = this.#ctx
@@ -119,7 +116,7 @@ export class UsageMonitor {
       const free = await engine.freeDisk(closed)
       const isFilling = free !== null && this.#maxFreeBytes - free >= settings.layersAfterBytes
       if (!isFilling && clock.now() - this.#layersAt < settings.layersEveryMs) {
-        // Measured from the highest: what is taken after something was freed counts in full.
+        // The highest value is the base, so space that is freed and used again counts in full.
         this.#maxFreeBytes = Math.max(this.#maxFreeBytes, free ?? 0)
         return
       }
@@ -155,7 +152,7 @@ export class UsageMonitor {
 
 function rate(before: number | null | undefined, now: number | null, seconds: number | undefined): number | null {
   if (before == null || now === null || seconds === undefined) return null
-  // A counter that went back began anew: the container was restarted.
+  // A lower counter means that the container restarted.
   return now < before ? null : (now - before) / seconds
 }
 

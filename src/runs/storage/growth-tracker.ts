@@ -1,16 +1,16 @@
 import { dirname } from "node:path/posix"
 
-/** How long growth is remembered while nothing is wrong. */
+/** How long growth counts while the person is within the limits. */
 const memoryMs = 60_000
 
 type Areas = ReadonlyMap<string, number>
 
 interface Series {
   last: Areas
-  /** From some minute ago, or the last time that somebody was held to account. */
+  /** A count about one minute old, or the one after the last action of the enforcer. */
   lately: Areas
   latelyAt: number
-  /** From the last time within the limits; undefined: not known, so the lowest since. */
+  /** The last count within the limits; if that is unknown (undefined), the lowest since. */
   within: Areas
   boundaries: ReadonlySet<string>
 }
@@ -19,11 +19,11 @@ interface Series {
 export interface GrownArea {
   area: string
   bytes: number
-  /** Where areas of this person and of others begin: what lies below one is no part of the area. */
+  /** Roots of other areas; an area does not contain the directories below these. */
   boundaries: ReadonlySet<string>
 }
 
-/** By how much people's directories grew between counts. */
+/** Tracks how much people's directories grew between counts. */
 export class GrowthTracker {
   readonly #series = new Map<string, Series>()
 
@@ -37,13 +37,13 @@ export class GrowthTracker {
       known.latelyAt = now
     }
     known.lately = splitAs(last, known.lately)
-    // Who deletes may not write it all again while they are beyond.
+    // Deleting files does not permit the same growth again while the person exceeds a limit.
     known.within = new Map([...splitAs(last, known.within)].map(([area, bytes]) => [area, Math.min(bytes, last.get(area) ?? 0)]))
     known.last = last
     known.boundaries = boundaries
   }
 
-  /** From now on only later growth counts: the last count is within the limits, or dealt with. */
+  /** Counts only later growth: the last count is within the limits, or the enforcer has acted. */
   resetOverLimit(name: string): void {
     const series = this.#series.get(name)
     if (series) series.within = series.last
@@ -55,7 +55,7 @@ export class GrowthTracker {
     return series ? difference(series, series.within) : []
   }
 
-  /** Growth of all people's directories in the last minute or so. */
+  /** Growth of all people's directories during about the last minute. */
   recentGrowth(): GrownArea[] {
     return [...this.#series.values()].flatMap((series) => difference(series, series.lately))
   }
@@ -71,9 +71,9 @@ function difference({ last, boundaries }: Series, before: Areas): GrownArea[] {
 }
 
 /**
- * An earlier count, split into the areas of a later one. A directory that becomes an area, or stops
- * being one, moves its bytes from or to the area around it: neither has grown by that. An area with
- * none around it begins with what lies there.
+ * Splits an earlier count into the areas of a later one. When a directory becomes an area or stops
+ * being one, its bytes move from or to the surrounding area, and neither has grown. A new area
+ * without a surrounding one begins with its present size.
  */
 function splitAs(later: Areas, earlier: Areas): Areas {
   const split = new Map<string, number>()
@@ -92,7 +92,7 @@ function splitAs(later: Areas, earlier: Areas): Areas {
   return split
 }
 
-/** The innermost of the areas that a directory lies in. */
+/** The innermost area that contains a directory. */
 export function areaAround(directory: string, areas: { has(area: string): boolean }): string | undefined {
   for (let path = directory; path !== "/"; ) {
     path = dirname(path)

@@ -4,7 +4,7 @@ import type { RunsContext } from "../context.ts"
 import type { UsageMonitor } from "../limits/usage-monitor.ts"
 import type { DiskSpace } from "./storage-meter.ts"
 
-/** By how much runs' own file systems grew, where these lie on the disk of people's files. */
+/** Growth of the runs' writable layers, if these are on the same disk as people's files. */
 export class LayerGrowth {
   readonly #ctx: RunsContext
   readonly #usage: Pick<UsageMonitor, "layerOf">
@@ -16,7 +16,7 @@ export class LayerGrowth {
     this.#usage = usage
   }
 
-  /** What counts as grown from now on is what is written from now on; nothing is asked for it. */
+  /** Counts only later growth. Sends nothing to the engine. */
   resetBaseline(rows: readonly RunRow[]): void {
     const live = new Set(rows.map(({ key }) => key))
     for (const key of this.#before.keys()) if (!live.has(key)) this.#before.delete(key)
@@ -24,7 +24,7 @@ export class LayerGrowth {
     this.#now = new Map()
   }
 
-  /** Has the engine count; of another disk, or where it cannot, nothing. */
+  /** Measures through the engine; returns nothing for another disk or after an error. */
   async measureGrowth({ freeBytes, totalBytes }: DiskSpace): Promise<(run: RunRow) => number> {
     const { closed, engine, logger } = this.#ctx
     const free = await engine.freeDisk(closed)
@@ -32,7 +32,7 @@ export class LayerGrowth {
     try {
       this.#now = await engine.writableLayers(closed)
     } catch (err) {
-      if (!closed.aborted) logger.warn({ err }, "runs' own file systems were not measured")
+      if (!closed.aborted) logger.warn({ err }, "measuring the runs' writable layers failed")
     }
     return ({ key }) => Math.max(0, (this.#now.get(key)?.bytes ?? 0) - (this.#before.get(key) ?? 0))
   }

@@ -11,17 +11,15 @@ import type { StorageQuotas } from "./storage-quotas.ts"
 
 const { countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = bounds.storage
 const mib = 2 ** 20
-/** Parts of a limit at which somebody is warned. */
+/** Fractions of a limit at which the runs get a warning. */
 const warnings = [warnPercents.value / 100, 0.9]
 /**
- * A count that takes long is not done all the time: it may take this part of it, and more while the
- * disk fills.
+ * The maximum fraction of time for one person's counts; a filling disk permits more.
  */
 const calmShare = 20
 const quickShare = 4
 /**
- * Who is beyond a limit may write so much more before a run is ended: a log, a history, what
- * deleting takes.
+ * Growth beyond a limit that ends no run yet: logs, histories, and the files that deleting needs.
  */
 const toleratedBytes = mib
 
@@ -32,9 +30,9 @@ interface Writer {
 }
 
 /**
- * Holds people to what they may store, and keeps room on the disk of people's files: has counted
- * what those store whose runs may write, warns, and ends the run that grows what is beyond a limit,
- * or grew most when the disk is nearly full.
+ * Enforces storage limits and reserves space on the disk of people's files. It counts the files of
+ * people whose runs may write, and sends warnings. Beyond a limit it ends the run that grows. When
+ * the disk is nearly full, it ends the run that grew most.
  */
 export class StorageEnforcer {
   readonly #ctx: RunsContext
@@ -42,9 +40,9 @@ export class StorageEnforcer {
   readonly #meter: StorageMeter
   readonly #growth = new GrowthTracker()
   readonly #layers: LayerGrowth
-  /** The highest warning that each run got. */
+  /** The highest fraction for which each run got a warning. */
   readonly #warned = new Map<number, number>()
-  /** The most that was free since everybody was counted. */
+  /** The most free space since everybody was counted. */
   #mostFree = 0
   readonly #counting = new Map<string, Promise<void>>()
 
@@ -55,18 +53,20 @@ export class StorageEnforcer {
     this.#meter = parts.meter
   }
 
-  /** Looks again and again until Quayside closes. */
+  /** Repeats `check` until Quayside closes. */
   async run(): Promise<void> {
     const { clock, closed, logger, settings } = this.#ctx
     while (!closed.aborted) {
       await clock.sleep(settings.diskSpaceEveryMs, closed).catch(() => {})
       if (closed.aborted) break
-      await this.check().catch((err: unknown) => closed.aborted || logger.warn({ err }, "the free disk of people's files was not checked"))
+      await this.check().catch(
+        (err: unknown) => closed.aborted || logger.warn({ err }, "checking the free space for people's files failed"),
+      )
     }
     await Promise.all(this.#counting.values())
   }
 
-  /** Looks once, and has counted whom it is time for. */
+  /** Checks the disk once and starts the counts that are due. */
   async check(): Promise<void> {
     const room = await this.#meter.diskSpace()
     const isHurried = this.#isHurried(room)
@@ -76,7 +76,7 @@ export class StorageEnforcer {
     for (const name of await this.#ownersOf(writers)) if (this.#isDue(name, isHurried)) names.add(name)
     const counts = [...names].map((name) => this.#count(name))
     if (!room.isLow) return this.#layers.resetBaseline(this.#ctx.runCache.rows())
-    // One that takes long decides nothing here.
+    // This check does not wait for long counts.
     await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
     await this.#makeRoom()
   }
@@ -108,13 +108,13 @@ export class StorageEnforcer {
     return this.#ctx.clock.now() - last.at >= (isHurried ? quick : calm)
   }
 
-  /** One at a time for each person. Never rejects. */
+  /** Runs one count at a time for each person. Never rejects. */
   #count(name: string): Promise<void> {
     const known = this.#counting.get(name)
     if (known) return known
     const { closed, logger } = this.#ctx
     const counting = this.#countNow(name)
-      .catch((err: unknown) => void (closed.aborted || logger.warn({ err, userName: name }, "a person's stored files were not counted")))
+      .catch((err: unknown) => void (closed.aborted || logger.warn({ err, userName: name }, "counting a person's stored files failed")))
       .finally(() => this.#counting.delete(name))
     this.#counting.set(name, counting)
     return counting
@@ -157,7 +157,7 @@ export class StorageEnforcer {
     )
   }
 
-  /** Who is beyond a limit without storing more may go on: somebody has to be able to delete. */
+  /** A run that does not grow continues beyond a limit, so that people can delete files. */
   async #endGrower(name: string, writers: readonly Writer[], why: string): Promise<void> {
     const grown = this.#growth.growthOverLimit(name)
     const found = mostGrown(writers, grown)
@@ -166,7 +166,7 @@ export class StorageEnforcer {
     this.#growth.resetOverLimit(name)
   }
 
-  /** Ends the one run that grew most; nobody while nothing grows. */
+  /** Ends the run that grew most; none if nothing grew. */
   async #makeRoom(): Promise<void> {
     const room = await this.#meter.diskSpace()
     if (!room.isLow) return
@@ -191,7 +191,7 @@ export class StorageEnforcer {
   }
 
   async #end(run: RunRow, msg: string): Promise<void> {
-    this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "a run ends for what it stores")
+    this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "ending a run because of its storage")
     await stopWithReason(this.#ctx, run, reasonFor("disk_full", msg))
   }
 }
@@ -215,8 +215,8 @@ function boundsOf(name: string, { maxBytes, groups, counted }: StorageQuota): Bo
 }
 
 /**
- * The run whose directories grew most; of several that share them the one that names them most
- * closely, then the youngest.
+ * The run whose directories grew most. If several runs share them, the run with the most specific
+ * mount, then the youngest.
  */
 function mostGrown(writers: readonly Writer[], grown: readonly GrownArea[]): { run: RunRow; bytes: number } | undefined {
   const reached = grown.filter((each) => writers.some((writer) => canWrite(writer, each)))

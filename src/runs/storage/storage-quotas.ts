@@ -5,13 +5,13 @@ import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter
 
 const mib = 2 ** 20
 const pageSize = 1_000
-/** How long it is used again where somebody's files lie. */
+/** How long an account's list of roots is cached. */
 const accountMaxAgeMs = 30_000
 const allSeeing: Viewer = { userId: 0, groupIds: [], everything: true }
 
 type Readable = Pick<Store, "users" | "groups" | "data" | "projects">
 
-/** What each person may store and what the last counts found, for whoever asks in this process. */
+/** Storage limits and the latest counts of all people, for the main process. */
 export class StorageQuotas {
   readonly #store: Readable
   readonly #defaults: EffectiveLimits
@@ -19,15 +19,14 @@ export class StorageQuotas {
   readonly #uncounted = new Set<string>()
   readonly #accounts = new Map<string, { account: StorageAccount; until: number }>()
 
-  /** `defaults`: the limits of whoever has none of their own, nor by a group. */
+  /** `defaults` apply to people without a limit of their own or of a group. */
   constructor(store: Readable, defaults: EffectiveLimits) {
     this.#store = store
     this.#defaults = defaults
   }
 
   /**
-   * Null: there is no such person, or not any more. Who was never counted is noted for the next
-   * round of counts.
+   * Null: the person does not exist. A person without a count is added to the next round of counts.
    */
   async quotaOf(userName: string): Promise<StorageQuota | null> {
     const user = await this.#store.users.byName(userName)
@@ -45,7 +44,7 @@ export class StorageQuotas {
     return { account: await this.#accountOf(user), maxBytes: own === null ? null : own * mib, groups, counted }
   }
 
-  /** The person for whom counts what lies at this path below the files root; undefined: nobody. */
+  /** The person whose quota counts this path below the files root; undefined: nobody. */
   async ownerOf(path: string): Promise<string | undefined> {
     const around = (await this.#store.data.overlapping(path)).filter(({ accessInfo }) => isWithin(path, accessInfo))
     return innermost(around)?.userName ?? /^\/users\/([^/]+)/.exec(path)?.[1]
@@ -60,7 +59,7 @@ export class StorageQuotas {
     this.#counts.set(userName, { ...count, at })
   }
 
-  /** Who has to be counted and never was. */
+  /** People who need their first count. */
   drainUncounted(): string[] {
     const names = [...this.#uncounted]
     this.#uncounted.clear()
@@ -68,8 +67,8 @@ export class StorageQuotas {
   }
 
   /**
-   * Home, datasets, and the released code of projects. Datasets of other people below them count
-   * for those; own datasets below them are areas of their own.
+   * Home, datasets, and the released code of projects. Other people's datasets below them count for
+   * their owners; the person's own datasets below them are separate areas.
    */
   async #accountOf(user: UserRow): Promise<StorageAccount> {
     const known = this.#accounts.get(user.userName)
@@ -94,7 +93,7 @@ export class StorageQuotas {
   }
 }
 
-/** Whether a directory is counted with another one. */
+/** Whether a count of one directory includes another one. */
 function isCovered(root: string, { own, excluded }: { own: readonly string[]; excluded: readonly string[] }): boolean {
   const above = own.filter((other) => other !== root && isWithin(root, other)).sort((a, b) => b.length - a.length)[0]
   return above !== undefined && !excluded.some((path) => isWithin(root, path) && isWithin(path, above))

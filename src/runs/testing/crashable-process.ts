@@ -4,11 +4,11 @@ import type { Change, Store } from "#store"
 const never = new Promise<never>(() => {})
 
 /**
- * A process that can die between any two things it does to the outside: from then on whatever it
- * asks of store or engine never happens and never answers, as after `kill -9`.
+ * A process that can crash between any two external operations. After the crash its calls to store
+ * and engine have no effect and never settle, as after `kill -9`.
  */
 export class CrashableProcess {
-  /** How many things it has done. */
+  /** Number of operations so far. */
   steps = 0
   readonly #diesAt: number
   readonly death = Promise.withResolvers<void>()
@@ -27,7 +27,7 @@ export class CrashableProcess {
     this.death.resolve()
   }
 
-  /** Whether it lives on after one step more. */
+  /** Whether the process survives one more step. */
   #step(): boolean {
     if (!this.isDead) this.steps += 1
     if (this.isDead) this.death.resolve()
@@ -35,8 +35,8 @@ export class CrashableProcess {
   }
 
   /**
-   * Before and after, the process may die; what was asked for before its death happens all the
-   * same.
+   * The process may crash before and after the operation. An operation that began before the crash
+   * still completes.
    */
   async #does<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#step()) return never
@@ -60,7 +60,7 @@ export class CrashableProcess {
     return wrapMethods(real, (name, method) => (name === "change" ? (change as Method) : method), { runs })
   }
 
-  /** What is done after COMMIT is not done by a process that died with it. */
+  /** A process that crashes at COMMIT does not call its after-commit callbacks. */
   #tx(real: Change): Change {
     return wrapMethods(real, (name, method) => {
       if (name !== "afterCommit") return method
