@@ -73,7 +73,7 @@ test("an account belongs to the provider's subject, whatever its claims become",
   await provider.tell("s-3", { preferred_username: "bea" })
   const other = await signIn("s-3")
   assert.equal(other.status, 403)
-  assert.match(other.text, /user name bea is somebody else/)
+  assert.match(other.text, /user name bea belongs to another account/)
   assert.equal((await whoami(other.browser)).ok, false)
 })
 
@@ -101,10 +101,10 @@ test("without settings nobody gets an account, and none is taken over", async ()
   })
   await plain.admin.createUser({ body: { UserName: "emil" } })
   for (const [name, reason] of [
-    ["emil", /is somebody else/],
-    ["admin", /is somebody else/],
+    ["emil", /belongs to another account/],
+    ["admin", /belongs to another account/],
     ["new", /no account with the user name new/],
-    ["a..b", /must give a user name of 1 to 64/],
+    ["a..b", /must send a user name of 1 to 64/],
   ] as const) {
     await own.tell(name, { preferred_username: name })
     const browser = new Browser()
@@ -248,7 +248,7 @@ test("while the provider is down the page says so, and passwords work", async ()
     const answer = await browser.ask(callback)
     assert.equal(answer.status, 503)
     assert.ok(Number(answer.headers.get("retry-after")) > 0)
-    assert.match(await answer.text(), /cannot be reached.*passwords work/)
+    assert.match(await answer.text(), /cannot be reached.*signing in with a password still works/)
     const body = { UserName: "cleo", Password: "cleo-password" }
     assert.equal((await sendRequest(baseUrl, "POST", "/session", { body })).status, 200)
   } finally {
