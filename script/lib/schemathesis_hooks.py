@@ -7,16 +7,16 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 # What fits every schema may still be refused for what no schema can say: what it refers to, and what its members or parameters say together.
 BEYOND_SCHEMAS = re.compile(
-    r"who does not exist$|which does not exist or may not be used$|^There is no person called|^UserName must name a person |^GroupName must be a group that"
+    r"^Members must name people who exist; got |which does not exist or may not be used$|^There is no person called|^UserName must name a person |^GroupName must be a group that"
     r"|^ID, or other fields that pick exactly one|^Either ID or ProjectID is needed|^(Image|Project) or (Image|Project)ID is needed"
     r"|^Image and ImageID name two images|^Project and ProjectID|^TrainData names the dataset|must be another place than|mounted at places of their own"
-    r"|^(Memory|GpuMemory|Limits|TotalLimits) must be at most [0-9]+, in (bytes|MiB|GiB); got |^One of ImageID, DataID, ProjectID and RunID is needed|^Either UserName or GroupName is needed|^(Until|ExpiresAt) must be a time in the future|names nothing: one of|^TotalLimits must be amounts|^This .* belongs to .*, who may do everything with it|^A time in the future is wanted|^(UserName|GroupName) never changes$|^ID or (User|Group)Name is needed$"
+    r"|^(Memory|GpuMemory|Limits|TotalLimits) must be at most [0-9]+, in (bytes|MiB|GiB); got |^Exactly one of ImageID, DataID, ProjectID and RunID is needed|^Either UserName or GroupName is needed|^(Until|ExpiresAt) must be a time in the future|names nothing: one of|^TotalLimits must be amounts|^This .* belongs to .*, who may do everything with it|^A time in the future is wanted|^(UserName|GroupName) never changes$|^ID or (User|Group)Name is needed$"
     r"|may not start this project$|^CurrentPassword is needed|^q may hold |^The words of q may have |^Image must be one that may be fetched|^ID is needed: it names "
     r"|^Memory must be 0 for the default, or at least "
     # Formats that no regular expression of a readable length holds.
     r"|^(AccessInfo|UserPath|CodePath|ModelPath|TrainData.*) must be a(nother)? (path|place|directory|well-formed)|must be an image reference like"
     r"|^Env must be |^Command must be |must be well-formed text without NUL$"
-    r"|^A (user name|password) |or \[\"run:<ID>\"\]|must be a text that is not empty|must be at most [0-9,]+ bytes in UTF-8"
+    r"|^A user name must be |^The password must |or \[\"run:<ID>\"\]|must be a text that is not empty|must be at most [0-9,]+ bytes in UTF-8"
     # Their patterns are in the description; some of what is sent does not keep to patterns of headers.
     r"|^(If-Match|Idempotency-Key|Last-Event-ID) must be "
 )

@@ -173,8 +173,7 @@ export const guards = [
   ...faults("src/files/methods/handler.ts", refusals, [
     ["refusals of the file server are not counted", "      recordRefusal(context, incoming, { caller, error })\n", ""],
     ["requests for hidden files are not counted", "if (isHidden || status === 401", "if (status === 401"],
-    ["a refusal at the files address has no actor", "  caller.userName = found.userName
-", ""],
+    ["a refusal at the files address has no actor", "  caller.userName = found.userName\n", ""],
   ]),
   ...faults(
     "src/main/addresses.ts",
