@@ -107,7 +107,7 @@ export const uniqueName = (word: string) => {
 
 export const inGroup = (things: ExpectedEvent[]) => idOf(things, "group")
 export const setMembers = (Members: string[], tells: Step["tells"]): Step => ({
-  says: `its setMembers are ${Members.join(", ") || "nobody"}`,
+  says: `its members are ${Members.join(", ") || "nobody"}`,
   async does(server, things) {
     await as(server, "boss").updateGroup({ body: { ID: inGroup(things), Members } })
     return undefined

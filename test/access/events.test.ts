@@ -30,7 +30,7 @@ await people.ann.client.startRun({ body: { ProjectID: fetching } })
 await people.ann.client.stopRun({ query: { ProjectID: fetching } })
 for (const name of ["ann", "boss"]) await readers.get(name)?.until(`project.created ${fetching}`)
 
-/** An event as the eventScenarios speak of it; what else it tells is there for all to see. */
+/** An event as the scenarios name it; its other data are visible to everybody. */
 function spoken({ event, data }: ServerEvent): string {
   const { ID: _own, ProjectID, State, Reason, ...more } = data as ServerEvent["data"] & { Reason?: { code: string; msg: string } | null }
   const [type, verb] = event.split(".")
@@ -88,9 +88,9 @@ await settled()
  * All of these at the same time, one step after the other: between two steps everybody is told all
  * of the first.
  */
-async function tell(eventScenarios: readonly EventScenario[]): Promise<Told[]> {
-  const tales = eventScenarios.map((story): Told => ({ story, things: [], wrong: [] }))
-  const most = Math.max(...eventScenarios.map(({ steps }) => steps.length))
+async function runScenarios(scenarios: readonly EventScenario[]): Promise<Told[]> {
+  const tales = scenarios.map((story): Told => ({ story, things: [], wrong: [] }))
+  const most = Math.max(...scenarios.map(({ steps }) => steps.length))
   for (let i = 0; i < most; i += 1) {
     const under = tales.filter(({ story }) => story.steps[i])
     await Promise.all(
@@ -106,8 +106,8 @@ async function tell(eventScenarios: readonly EventScenario[]): Promise<Told[]> {
   return tales
 }
 
-const told = await tell(eventScenarios)
-for (const story of isolatedEventScenarios) told.push(...(await tell([story])))
+const told = await runScenarios(eventScenarios)
+for (const story of isolatedEventScenarios) told.push(...(await runScenarios([story])))
 
 for (const { story, wrong } of told) {
   test(`of ${story.says} everybody is told what they may see, and nothing else`, () => assert.deepEqual(wrong, []))

@@ -221,7 +221,7 @@ test("no read by the project's or the image's owner reveals a hidden run", async
     const { status } = await sendRequest(baseUrl, "GET", `/running_project?ProjectID=${usable.ID}&UserName=bob&State=ready&${field}`, {
       as: ann.authorization,
     })
-    assert.equal(status, 404, `${field} is not summarize by asking for it`)
+    assert.equal(status, 404, `${field} cannot be learned by asking for it`)
   }
   await bob.client.stopRun({ query: { ID: run.ID } })
 })

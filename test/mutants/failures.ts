@@ -72,7 +72,7 @@ export const failures = [
   ),
   ...faults(
     "src/files/process/worker-process.ts",
-    ["src/files/process/worker.test.ts"],
+    ["src/files/process/worker.integration.test.ts"],
     [["each request while the database is away is logged as a fault", "if (!(error instanceof Failure)) this.#options", "this.#options"]],
   ),
   ...faults(

@@ -65,7 +65,7 @@ export const guards = [
   ),
   ...faults(
     "src/access/policy/file-access.ts",
-    ["src/access/policy/file-access.test.ts"],
+    ["src/access/policy/file-access.integration.test.ts"],
     [
       ["a hidden dataset costs a question more than none", "around.length > 0 || isTheirs(caller, path) ? around : [undefined]", "around"],
       ["datasets below a directory cost others a question more", " || !isTheirs(question.caller, path)", ""],
@@ -203,7 +203,7 @@ export const guards = [
   ]),
   ...faults(
     "src/files/process/authority-proxy.ts",
-    ["src/files/process/worker.test.ts"],
+    ["src/files/process/worker.integration.test.ts"],
     [["of many refusals one is told", "if (known) known.count += refusal.count", "if (known) known.count = refusal.count"]],
   ),
   ...faults(

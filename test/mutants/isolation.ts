@@ -77,7 +77,7 @@ export const isolation = [
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
-    ["src/files/requests/limits.test.ts", "src/gateway/proxy/bytes.test.ts"],
+    ["src/files/requests/limits.test.ts", "src/gateway/proxy/bytes.integration.test.ts"],
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
   ),
   ...faults(
@@ -115,7 +115,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/tree/directory-handle.ts",
-    ["src/files/tree/swapped-names.test.ts"],
+    ["src/files/tree/swapped-names.integration.test.ts"],
     [
       ["the file server follows a link to a directory", "constants.O_DIRECTORY | constants.O_NOFOLLOW", "constants.O_DIRECTORY"],
       ["the file server follows a link to a file", "constants.O_NOFOLLOW | constants.O_NONBLOCK", "constants.O_NONBLOCK"],
@@ -123,7 +123,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/process/drop-privileges.ts",
-    ["src/files/process/worker.test.ts"],
+    ["src/files/process/worker.integration.test.ts"],
     [
       [
         "the file server keeps the groups of root, and does not notice",
@@ -139,7 +139,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/process/worker-process.ts",
-    ["src/files/process/worker.test.ts"],
+    ["src/files/process/worker.integration.test.ts"],
     [
       ["the file server gets the main process's environment", 'return { LANG: "C.UTF-8"', 'return { ...process.env, LANG: "C.UTF-8"'],
       ["the file server may gain privileges", '[setpriv, "--no-new-privs"]', "[]"],
@@ -185,7 +185,7 @@ export const isolation = [
   ),
   ...faults(
     "src/access/policy/file-access.ts",
-    ["src/access/policy/file-access.test.ts"],
+    ["src/access/policy/file-access.integration.test.ts"],
     [["a stranger's project counts as the home that it lies in", "(?:\\/projects(?:\\/[^/]+)?)?(?=", "(?="]],
   ),
   ...faults(
@@ -207,7 +207,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/methods/put.ts",
-    ["src/files/process/upload-crash.test.ts"],
+    ["src/files/process/upload-crash.integration.test.ts"],
     [
       [
         "an upload is acknowledged before it is in its place",
@@ -234,22 +234,22 @@ export const isolation = [
   ),
   ...faults(
     "src/files/tree/copy-file.ts",
-    ["src/files/tree/file-tree.test.ts"],
+    ["src/files/tree/file-tree.integration.test.ts"],
     [["a copy takes set-uid bits along", "stats.mode & 0o777)", "stats.mode & 0o7777)"]],
   ),
   ...faults(
     "src/files/process/supervisor.ts",
-    ["src/files/process/tree-crash.test.ts"],
+    ["src/files/process/tree-crash.integration.test.ts"],
     [["work is lost with the worker", "attempt >= maxAttempts ||", "attempt >= 1 ||"]],
   ),
   ...faults(
     "src/files/process/worker-process.ts",
-    ["src/files/process/tree-crash.test.ts"],
+    ["src/files/process/tree-crash.integration.test.ts"],
     [["nobody tells the worker that its work is not wanted any more", 'this.send({ type: "cancel", id })', "undefined"]],
   ),
   ...faults(
     "src/files/tree/local-file-tree.ts",
-    ["src/files/tree/file-tree.test.ts"],
+    ["src/files/tree/file-tree.integration.test.ts"],
     [
       ["what stands there is replaced by a second copy", "if (replace) await", "if (replace || operation) await"],
       ["a copy may take for ever", "deadline(maxMs,", "deadline(maxMs + 600_000,"],

@@ -7,7 +7,7 @@ const identity = ["accounts/accounts", "credentials/credentials", "credentials/r
   (name) => `src/access/${name}.integration.test.ts`,
 )
 const throttle = ["src/access/passwords/throttle.test.ts"]
-const paths = ["src/access/policy/file-access.test.ts"]
+const paths = ["src/access/policy/file-access.integration.test.ts"]
 const grants = ["test/api/grants.test.ts"]
 
 /** Every rule of who somebody is and what they may do, taken out one at a time. */

@@ -45,7 +45,11 @@ export const runs = [
       ["the queue of a group has no bound", "limit: MaxQueued,", "limit: null,"],
     ],
   ),
-  ...faults("src/runs/runs.ts", ["src/runs/limits/heavy-user.test.ts"], [["the history is never pruned", " pruneHistory(ctx),", ""]]),
+  ...faults(
+    "src/runs/runs.ts",
+    ["src/runs/limits/heavy-user.integration.test.ts"],
+    [["the history is never pruned", " pruneHistory(ctx),", ""]],
+  ),
   ...faults(
     "src/api/operation.ts",
     ["test/api/limits.test.ts"],

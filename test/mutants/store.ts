@@ -1,6 +1,6 @@
 import { faults } from "./mutant.ts"
 
-const suite = ["src/store/store.test.ts"]
+const suite = ["src/store/store.integration.test.ts"]
 const failures = ["src/store/sqlite/failures.test.ts", "src/store/sqlite/full-disk.integration.test.ts"]
 const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.integration.test.ts"]
 
@@ -8,7 +8,7 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.
 export const store = [
   ...faults(
     "src/store/lists/scan-limiter.ts",
-    ["src/store/sqlite/scanner.test.ts"],
+    ["src/store/sqlite/scanner.integration.test.ts"],
     [["one person's searches take all turns", "return await person.semaphore.run(work)", "return await work()"]],
   ),
   ...faults("src/store/writer.ts", suite, [
@@ -92,7 +92,7 @@ export const store = [
   ),
   ...faults(
     "src/store/lists/pages.ts",
-    ["src/store/sqlite/scanner.test.ts"],
+    ["src/store/sqlite/scanner.integration.test.ts"],
     [["searches in small tables hold everybody up", "> maxComparisonsInline", "> maxRowsInline"]],
   ),
   ...faults("src/store/lists/pages.ts", suite, [
