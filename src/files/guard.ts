@@ -10,11 +10,11 @@ export function checkHost(request: IncomingMessage, hosts: AllowedHosts): void {
 }
 
 /** Headers that decide who asks for what: of two, a proxy in front may have read the other one. */
-const singleHeaders = ["authorization", "host", "destination", "depth", "overwrite", "if-match", "origin"]
+const singleHeaders = ["Authorization", "Host", "Destination", "Depth", "Overwrite", "If-Match", "Origin"]
 
 /** Refuses a header that may stand only once and stands twice. */
 export function checkSingle(request: IncomingMessage): void {
-  const repeated = singleHeaders.find((name) => countHeader(request, name) > 1)
+  const repeated = singleHeaders.find((name) => countHeader(request, name.toLowerCase()) > 1)
   if (repeated !== undefined) throw invalid(`The header ${repeated} must stand once; it stands twice`)
 }
 

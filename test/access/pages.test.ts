@@ -93,8 +93,8 @@ function resultOf({ status, headers }: HttpAnswer, baseUrl: string): number | st
 }
 
 test("every page for browsers has a row", () => {
-  const source = ["pages.ts", "openid-pages.ts"]
-    .map((name) => readFileSync(new URL(`../../src/api/${name}`, import.meta.url), "utf8"))
+  const source = ["pages.ts", "openid.ts"]
+    .map((name) => readFileSync(new URL(`../../src/api/pages/${name}`, import.meta.url), "utf8"))
     .join()
   const paths = [...source.matchAll(/"(\/[\w/.-]*)": \w/g)].map(([, path]) => path)
   assert.deepEqual([...new Set(paths)].sort(), Object.keys(rows["without one"]).sort())
