@@ -24,31 +24,6 @@ const programs = ["src/files/process/worker.ts"]
 const maxEntries = 25
 const maxFileLines = 400
 const maxFunctionLines = 60
-/**
- * How many breaches of each kind a folder may have until they are mended. The numbers only fall:
- * whoever mends one lowers its folder's number, or removes the line.
- */
-const exceptions: Record<"cycles" | "largeFolders" | "longFiles" | "longFunctions", Record<string, number>> = {
-  cycles: {
-    "src/contract": 1,
-    "src/files": 3,
-  },
-  largeFolders: {
-    "src/files": 1,
-    "src/kit": 1,
-  },
-  longFiles: {
-    "src/gateway": 1,
-  },
-  longFunctions: {
-    "src/access": 8,
-    "src/contract": 1,
-    "src/main": 1,
-    "test/attacks": 4,
-    "test/e2e": 1,
-  },
-}
-
 interface Source {
   path: string
   folder: string
@@ -91,16 +66,6 @@ function reachable(entries: string[]): Source[] {
 /** Fails with every breach at once, one on a line. */
 function none(breaches: string[], rule: string): void {
   assert.equal(breaches.length, 0, `${rule}:\n${breaches.join("\n")}`)
-}
-
-/** Fails when a folder has more breaches than its exception allows, naming all of them. */
-function atMost(kind: keyof typeof exceptions, breaches: { path: string; text: string }[]): void {
-  const folderOf = ({ path }: { path: string }) => path.split("/").slice(0, 2).join("/")
-  const tooMany = [...Map.groupBy(breaches, folderOf)].flatMap(([folder, all]) => {
-    const allowed = exceptions[kind][folder] ?? 0
-    return all.length > allowed ? [`${folder} may have ${allowed}:`, ...all.map(({ text }) => `  ${text}`)] : []
-  })
-  none(tooMany, `Too many ${kind}. Mend one, then lower its folder's number in \`exceptions\` or remove the line`)
 }
 
 /** One line for each place where a pattern stands in a file's code; comment lines do not count. */
@@ -241,9 +206,9 @@ test("files of src import each other without a cycle, types included", () => {
       return name.startsWith(".") ? [relative(root, resolve(root, dirname(path), name))] : []
     })
   const cycles = importCycles(new Map(inSrc.map((source) => [source.path, targets(source)])))
-  atMost(
-    "cycles",
-    cycles.map((files) => ({ path: files[0] ?? "", text: files.join(" <-> ") })),
+  none(
+    cycles.map((files) => files.join(" <-> ")),
+    "Import cycles",
   )
 })
 
@@ -257,9 +222,9 @@ test(`a folder of src has at most ${maxEntries} entries`, () => {
     }
   }
   const large = [...entries].filter(([, names]) => names.size > maxEntries)
-  atMost(
-    "largeFolders",
-    large.map(([path, names]) => ({ path, text: `${path} has ${names.size}` })),
+  none(
+    large.map(([path, names]) => `${path} has ${names.size}`),
+    "Large folders",
   )
 })
 
@@ -267,17 +232,17 @@ test(`a file of src has at most ${maxFileLines} lines, but for tables`, () => {
   const files = inSrc.filter(({ path }) => path !== "src/contract/table.ts")
   const lines = ({ text }: Source) => text.split("\n").length - 1
   const long = files.filter((file) => lines(file) > maxFileLines)
-  atMost(
-    "longFiles",
-    long.map((file) => ({ path: file.path, text: `${file.path} has ${lines(file)}` })),
+  none(
+    long.map((file) => `${file.path} has ${lines(file)}`),
+    "Long files",
   )
 })
 
 test(`a function has at most ${maxFunctionLines} lines`, () => {
   const long = longFunctions(root, maxFunctionLines)
-  atMost(
-    "longFunctions",
-    long.map(({ path, name, lines }) => ({ path, text: `${path} ${name} has ${lines}` })),
+  none(
+    long.map(({ path, name, lines }) => `${path} ${name} has ${lines}`),
+    "Long functions",
   )
 })
 

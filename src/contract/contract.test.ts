@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { failureStatus, reasonSentences, reasonStatus } from "./codes.ts"
+import type { Endpoint } from "./endpoint.ts"
 import { Failure, type FailureBody } from "./failure.ts"
 import { BodyChanges, parseBody, parseNew } from "./fields/body.ts"
 import { boolean, integer, oneOf, timestamp } from "./fields/scalars.ts"
@@ -11,7 +12,7 @@ import { nearestName, parseQuery } from "./query.ts"
 import { operationsByTag } from "./reference.ts"
 import type { failure } from "./resources/installation.ts"
 import { canTransition, isLive, runStateNames, runStates } from "./states.ts"
-import { type Endpoint, endpoints } from "./table.ts"
+import { endpoints } from "./table.ts"
 
 const fields = {
   Name: text({ write: "required", max: 5 }),

@@ -1,5 +1,4 @@
 import type { JsonSchema } from "./fields/field.ts"
-import type { Endpoint } from "./table.ts"
 
 /** A header that some operations read. */
 export interface Header {
@@ -35,8 +34,16 @@ const named = {
 /** The headers that a row of the table names itself. */
 export type OptionalHeader = keyof typeof named
 
+/** A row of the table, as far as its headers follow from it. */
+interface HeaderSource {
+  method: string
+  path: string
+  answer: object
+  headers?: readonly OptionalHeader[]
+}
+
 /** The headers that an operation reads beside those of every request. */
-export function endpointHeaders({ method, path, answer, headers = [] }: Endpoint): Header[] {
+export function endpointHeaders({ method, path, answer, headers = [] }: HeaderSource): Header[] {
   const conditional = (method === "PUT" || method === "DELETE") && path !== "/session"
   return [...headers.map((name) => named[name]), ...(conditional ? [ifMatch] : []), ...("events" in answer ? [lastEventId] : [])]
 }

@@ -1,10 +1,11 @@
+import type { Endpoint } from "./endpoint.ts"
 import type { JsonSchema } from "./fields/field.ts"
 import { refTo, type Structure } from "./fields/structure.ts"
 import { endpointHeaders } from "./headers.ts"
 import { done, failure } from "./resources/installation.ts"
 import { projectFields } from "./resources/project.ts"
 import { structures } from "./structures.ts"
-import { type Endpoint, endpoints } from "./table.ts"
+import { endpoints } from "./table.ts"
 
 /** The schema of a body. Unknown fields are ignored. */
 function bodySchema({ fields, mode, either = [] }: NonNullable<Endpoint["body"]>): JsonSchema {

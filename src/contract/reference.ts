@@ -1,6 +1,7 @@
+import type { Endpoint } from "./endpoint.ts"
 import type { JsonSchema } from "./fields/field.ts"
 import { endpointHeaders } from "./headers.ts"
-import { type Endpoint, endpoints } from "./table.ts"
+import { endpoints } from "./table.ts"
 
 /** A table of the reference: one row for each field or parameter. */
 export interface ReferenceRow {

@@ -1,8 +1,7 @@
 import { bounds } from "./bounds/index.ts"
-import type { BodyShape } from "./fields/body.ts"
+import type { Endpoint } from "./endpoint.ts"
 import type { Fields } from "./fields/field.ts"
 import type { Structure } from "./fields/structure.ts"
-import type { OptionalHeader } from "./headers.ts"
 import {
   allParam,
   choice,
@@ -45,59 +44,13 @@ import { logLine, runStats } from "./resources/run-stats.ts"
 import { runningProject, runningProjectFields } from "./resources/running-project.ts"
 import { projectTypes, runStateNames } from "./states.ts"
 
-export type Method = "GET" | "POST" | "PUT" | "DELETE"
-
-/**
- * One operation of the API: everything that routing, checks, the client and the description need to
- * know about it.
- */
-export interface Endpoint {
-  method: Method
-  path: string
-  tag: "Images" | "Datasets" | "Projects" | "Running projects" | "People and credentials" | "Installation"
-  summary: string
-  /** The query's parameters; any other is rejected. */
-  query: Params
-  /** Headers that change what it does. `If-Match` of PUT and DELETE is implied. */
-  headers?: readonly OptionalHeader[]
-  /**
-   * The body's fields; absent: no body is read. `either`: of each group at least one field is
-   * needed.
-   */
-  body?: BodyShape & { either?: readonly (readonly string[])[] }
-  /**
-   * The answer on success: one structure, a list of it, JSON lines or events of it, text of a media
-   * type, this description, or only that it is done.
-   */
-  answer:
-    | { one: Structure }
-    | { list: Structure }
-    | { oneOrList: Structure }
-    | { done: true }
-    | { description: true }
-    | { text: string }
-    | { lines: Structure }
-    | { events: Structure }
-  /**
-   * The action of the table of rights that the caller needs. `none`: no credential is needed.
-   */
-  permission: string
-  /** Callers on the same machine need no credential. */
-  fromLoopback?: true
-  /** Largest body in bytes. Default 1 MiB. */
-  maxBody?: number
-}
-
 const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishParam, q: wordsParam, Deleted: deletedParam }
 const none = {} as const satisfies Params
 const oneId = { ID: requiredIdParam } as const
 
-function resource<
-  const Q extends Params,
-  const S extends Structure,
-  const F extends Fields,
-  const T extends "image" | "data" | "project",
->(options: {
+type ResourceType = "image" | "data" | "project"
+
+interface ResourceOptions<Q extends Params, S extends Structure, F extends Fields, T extends ResourceType> {
   tag: Endpoint["tag"]
   path: string
   plural: string
@@ -107,10 +60,26 @@ function resource<
   filters: Q
   either?: readonly (readonly string[])[]
   maxBody?: number
-}) {
-  const { tag, path, model, type, fields, either = [], maxBody } = options
-  const noun = type === "data" ? "dataset" : type
-  const one = `${noun === "image" ? "an" : "a"} ${noun}`
+}
+
+const nounOf = (type: ResourceType) => (type === "data" ? "dataset" : type)
+
+function resource<const Q extends Params, const S extends Structure, const F extends Fields, const T extends ResourceType>(
+  options: ResourceOptions<Q, S, F, T>,
+) {
+  return { ...changes(options), ...reads(options) }
+}
+
+function changes<Q extends Params, const S extends Structure, const F extends Fields, const T extends ResourceType>({
+  tag,
+  path,
+  model,
+  type,
+  fields,
+  either = [],
+  maxBody,
+}: ResourceOptions<Q, S, F, T>) {
+  const one = `${type === "image" ? "an" : "a"} ${nounOf(type)}`
   const size = maxBody === undefined ? {} : { maxBody }
   return {
     create: {
@@ -153,12 +122,25 @@ function resource<
       answer: { one: model },
       permission: `${type}:restore`,
     },
+  } as const satisfies Record<string, Endpoint>
+}
+
+function reads<const Q extends Params, const S extends Structure, const F extends Fields, const T extends ResourceType>({
+  tag,
+  path,
+  plural,
+  model,
+  type,
+  fields,
+  filters,
+}: ResourceOptions<Q, S, F, T>) {
+  return {
     list: {
       method: "GET",
-      path: options.plural,
+      path: plural,
       tag,
-      summary: `List ${noun}s that the caller may see, newest first`,
-      query: { ...options.filters, ...paging },
+      summary: `List ${nounOf(type)}s that the caller may see, newest first`,
+      query: { ...filters, ...paging },
       answer: { list: model },
       permission: `${type}:list`,
     },
@@ -166,7 +148,7 @@ function resource<
       method: "GET",
       path,
       tag,
-      summary: `Read one ${noun} by ID, or by other fields when they pick exactly one`,
+      summary: `Read one ${nounOf(type)} by ID, or by other fields when they pick exactly one`,
       query: scalarParams(fields),
       answer: { one: model },
       permission: `${type}:read`,
