@@ -77,7 +77,11 @@ export const isolation = [
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
-    ["src/files/requests/limits.test.ts", "src/gateway/proxy/bytes.integration.test.ts"],
+    [
+      "src/files/requests/limits.test.ts",
+      "src/gateway/proxy/bytes.integration.test.ts",
+      "src/gateway/proxy/broken-exchanges.integration.test.ts",
+    ],
     [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
   ),
   ...faults(

@@ -47,12 +47,12 @@ export const origins = [
   ),
   ...faults(
     "src/gateway/proxy/response-headers.ts",
-    ["src/gateway/proxy/bytes.integration.test.ts"],
+    ["src/gateway/proxy/bytes.integration.test.ts", "src/gateway/proxy/broken-exchanges.integration.test.ts"],
     [["a 204 keeps its length", "status < 200 || status === 204", "status < 200"]],
   ),
   ...faults(
     "src/gateway/upstream/response-head.ts",
-    ["src/gateway/proxy/bytes.integration.test.ts"],
+    ["src/gateway/proxy/bytes.integration.test.ts", "src/gateway/proxy/broken-exchanges.integration.test.ts"],
     [["what follows a 204 is read as the next answer", "keepAlive && !announcesForbiddenBody(head)", "keep"]],
   ),
   ...faults("src/projects/plan/authors.ts", authors, [
