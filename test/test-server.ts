@@ -42,7 +42,7 @@ export async function startTestServer(
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-test-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
-  const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
+  const database = process.env.TEST_POSTGRES ? await newDatabase(process.env.TEST_POSTGRES) : undefined
   const settings = readSettings({
     env: {},
     file: undefined,

@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { startTestServer } from "../test-server.ts"
 
 test("a copied installation manages only its own runs and leaves the original's running", {
-  skip: process.env.WORLD_POSTGRES !== undefined && "copies a file of SQLite's",
+  skip: process.env.TEST_POSTGRES !== undefined && "copies a file of SQLite's",
 }, async () => {
   await using server = await startTestServer()
   const image = await server.admin.createImage({ body: { Name: "web", Image: "fake/http" } })

@@ -68,7 +68,7 @@ function assertReplays(existing: number[], received: ServerEvent[][], written: n
 test("a reader that resumes after its last event gets every event once in commit order, despite kills of the process", {
   timeout: 120_000,
 }, async () => {
-  const database = process.env.WORLD_POSTGRES ? await newDatabase(process.env.WORLD_POSTGRES) : undefined
+  const database = process.env.TEST_POSTGRES ? await newDatabase(process.env.TEST_POSTGRES) : undefined
   await using stack = new AsyncDisposableStack()
   if (database) stack.defer(() => database.drop())
   const server = stack.use(

@@ -8,7 +8,7 @@ import { startServerProcess } from "../server-process.ts"
 import { sendRequest } from "./http-client.ts"
 
 test("a server killed on a full disk restarts there, stops runs and deletes files", {
-  skip: process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere",
+  skip: process.env.TEST_POSTGRES !== undefined && "the database is elsewhere",
 }, async () => {
   await using disk = await smallDisk(96 * 1024, "ext4")
   await using server = await startServerProcess({

@@ -51,7 +51,7 @@ const stateOf = async (baseUrl: string, id: number) => {
 }
 
 test("runs stop on a full disk, and their reported state survives kill -9", {
-  skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
+  skip: skip || (process.env.TEST_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
   await using server = await startServerProcess({
@@ -92,7 +92,7 @@ test("runs stop on a full disk, and their reported state survives kill -9", {
 })
 
 test("a full disk fails writes with 507 storage_full, loses nothing acknowledged and recovers once there is room", {
-  skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
+  skip: skip || (process.env.TEST_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
   await using testServer = await startTestServer({ "data-dir": `${disk.path}/data` })
@@ -134,7 +134,7 @@ test("a full disk fails writes with 507 storage_full, loses nothing acknowledged
 })
 
 test("on a full disk people sign in, and an administrator disables a person, changes limits and deletes", {
-  skip: skip || (process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"),
+  skip: skip || (process.env.TEST_POSTGRES !== undefined && "the database is elsewhere"),
 }, async () => {
   await using disk = await smallDisk(48 * 1024)
   await using testServer = await startTestServer({ "data-dir": `${disk.path}/data` })

@@ -151,7 +151,7 @@ test("a transfer removes the new owner's earlier grant, which does not return wh
 })
 
 test("the next start undoes or completes a move that a crash interrupted", {
-  skip: process.env.WORLD_POSTGRES !== undefined,
+  skip: process.env.TEST_POSTGRES !== undefined,
 }, async () => {
   const [moved, planned, arrived] = [await newData({ Name: "crash" }), await newData({ Name: "plan" }), await newData({ Name: "arrived" })]
   const to = { moved: "/users/bob/datasets/crash", planned: "/users/bob/datasets/plan" }

@@ -173,7 +173,7 @@ test("browsers get failures as pages and programs as JSON, except at operations"
 })
 
 test("no secret is written where it can be read by others", {
-  skip: process.env.WORLD_POSTGRES !== undefined && "a file of SQLite's",
+  skip: process.env.TEST_POSTGRES !== undefined && "a file of SQLite's",
 }, () => {
   const file = readFileSync(join(server.dataDir, "quayside.db")).toString("latin1")
   assert.ok(!file.includes(adminPassword) && !file.includes(ann.password) && !file.includes(ann.authorization.slice("Bearer ".length)))

@@ -9,7 +9,7 @@ import { newDatabase } from "../test-server.ts"
 import { sendRequest } from "./http-client.ts"
 
 /** `src/store/whole.postgres.test.ts` runs this file with a server. SQLite has one process. */
-const postgres = process.env.WORLD_POSTGRES
+const postgres = process.env.TEST_POSTGRES
 const skip = postgres === undefined && "several processes share a database on PostgreSQL alone"
 /** What every process must know of what another one ended. */
 const promisedMs = 5_000

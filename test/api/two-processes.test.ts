@@ -6,7 +6,7 @@ import { recordEvents } from "./event-recorder.ts"
 
 test("two processes on one PostgreSQL tell their readers of each other's changes, in one order, and cut off whom the other disables", {
   // src/store runs this file on a server of its own.
-  skip: process.env.WORLD_POSTGRES ? false : "PostgreSQL is needed",
+  skip: process.env.TEST_POSTGRES ? false : "PostgreSQL is needed",
   timeout: 120_000,
 }, async () => {
   await using one = await startTestServer()

@@ -8,7 +8,7 @@ import { eventually } from "../fixtures/eventually.ts"
 import { type SmallDisk, smallDisk } from "../fixtures/files/small-disk.ts"
 import { adminPassword, type Person, startTestServer, type TestServer } from "../test-server.ts"
 
-const skip = process.env.WORLD_POSTGRES !== undefined && "the database is elsewhere"
+const skip = process.env.TEST_POSTGRES !== undefined && "the database is elsewhere"
 const serve = "httpd -p 8080 -h /tmp; "
 /**
  * Ten megabytes a second into the home, for ever: what a fast program does to a large disk in the

@@ -14,7 +14,7 @@ export function passOnPostgres(folder: string, names?: readonly string[]): void 
   const isWanted = names ? new RegExp(`/(${names.join("|")})\\.test\\.ts$`) : /\/[\w-]+\.test\.ts$/
   const files = globSync(fileURLToPath(new URL(`../../../${folder}/*.test.ts`, import.meta.url))).filter((file) => isWanted.test(file))
   assert.ok(names ? files.length === names.length : files.length > 5)
-  describe(`With PostgreSQL below, what ${folder} asks holds`, { concurrency: 2 }, () => {
+  describe(`With PostgreSQL below, what ${folder} asks holds`, { concurrency: 3 }, () => {
     let server: PostgresServer
     before(async () => {
       server = await postgresServer()
@@ -30,7 +30,7 @@ export function passOnPostgres(folder: string, names?: readonly string[]): void 
 
 /** What fails in a test file, one line each; a file without any test fails, too. */
 async function failuresOf(file: string, url: string): Promise<string> {
-  const env: NodeJS.ProcessEnv = { ...process.env, WORLD_POSTGRES: url }
+  const env: NodeJS.ProcessEnv = { ...process.env, TEST_POSTGRES: url }
   delete env.NODE_TEST_CONTEXT
   const args = ["--test", "--test-timeout=120000", "--test-reporter=tap", file]
   const { isOver, told } = await new Promise<{ isOver: boolean; told: string }>((resolve) => {
