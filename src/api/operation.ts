@@ -1,6 +1,16 @@
 import { createHash } from "node:crypto"
 import { type Action, type Caller, can, forbidden, Refusal, readAuthorizationHeader, scopedRunId } from "#access"
-import { type Body, bounds, type Endpoint, endpoints, Failure, type OperationId, parseQuery, type QueryOf, readBody } from "#contract"
+import {
+  type Body,
+  bounds,
+  type Endpoint,
+  endpoints,
+  Failure,
+  type OperationId,
+  parseQuery,
+  parseRequestBody,
+  type QueryOf,
+} from "#contract"
 import type { Actor } from "#events"
 import { assignConnection, isFromLoopback, tooManyConnections } from "#http"
 import type { Context, Handler, HandlerContext, ServerState, Services } from "./context.ts"
@@ -22,26 +32,36 @@ class OperationContext<Op extends OperationId> implements Omit<HandlerContext, "
   readonly caller: Caller | undefined
   readonly session: string | undefined
   readonly query: QueryOf<Op>
-  readonly body: Body<Op>
   readonly server: ServerState
   status = 200
   headers: string[] | undefined
   readonly #request: RequestContext
   readonly #json: unknown
+  readonly #shape: Endpoint["body"]
+  #body: Body<Op> | undefined
   #signal: AbortSignal | undefined
 
   constructor(
     request: RequestContext,
-    made: Pick<OperationContext<Op>, "services" | "caller" | "session" | "query" | "body" | "server"> & { json: unknown },
+    made: Pick<OperationContext<Op>, "services" | "caller" | "session" | "query" | "server"> & {
+      json: unknown
+      shape: Endpoint["body"]
+    },
   ) {
     this.#request = request
     this.#json = made.json
+    this.#shape = made.shape
     this.services = made.services
     this.caller = made.caller
     this.session = made.session
     this.query = made.query
-    this.body = made.body
     this.server = made.server
+  }
+
+  /** Parsed when read: a used `Idempotency-Key` is found before a malformed body. */
+  get body(): Body<Op> {
+    if (this.#shape) this.#body ??= parseRequestBody(this.#shape, this.#json) as Body<Op>
+    return this.#body as Body<Op>
   }
 
   get actor(): Actor {
@@ -97,10 +117,9 @@ export async function runOperation<Op extends OperationId>(
   if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
   const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller)))
-  const body = (endpoint.body && readBody(endpoint.body, json)) as Body<Op>
   const urgent = isUrgent(operation, { method: endpoint.method, caller })
   const chosen = urgent ? server.urgent : services
-  const call = new OperationContext<Op>(requestContext, { services: chosen, caller, session, query, body, server, json })
+  const call = new OperationContext<Op>(requestContext, { services: chosen, caller, session, query, server, json, shape: endpoint.body })
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
   const result = await handler(call as unknown as Context<Op>)

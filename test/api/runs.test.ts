@@ -235,6 +235,7 @@ test("an Idempotency-Key makes a repeat return the same run, and another body wi
   const [first, repeat] = [await start({ ProjectID: project.ID }, { headers }), await start({ ProjectID: project.ID }, { headers })]
   assert.deepEqual([repeat.status, repeat.body.ID], [200, first.body.ID])
   assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { headers })).body.code, "conflict")
+  assert.equal((await start({ ProjectID: project.ID, Cpus: "many" }, { headers })).body.code, "conflict")
   const { field, msg } = (await start({ ProjectID: project.ID }, { headers: { "idempotency-key": "two words" } })).body
   assert.deepEqual(
     [field, msg],

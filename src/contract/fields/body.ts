@@ -83,6 +83,6 @@ export interface BodyShape {
 export type BodyOf<B extends BodyShape> = B["mode"] extends "create" ? BodyValues<B["fields"]> : BodyChanges<B["fields"]>
 
 /** Parses the JSON of a body by its endpoint. */
-export function readBody<B extends BodyShape>({ fields, mode }: B, json: unknown): BodyOf<B> {
+export function parseRequestBody<B extends BodyShape>({ fields, mode }: B, json: unknown): BodyOf<B> {
   return (mode === "create" ? parseNew(fields, json) : new BodyChanges(fields, json)) as BodyOf<B>
 }
