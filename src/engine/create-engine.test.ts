@@ -6,8 +6,10 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { promisify } from "node:util"
 import { createEngine } from "./create-engine.ts"
+import { kernelNames } from "./docker/network/kernel-names.ts"
 
-test("creating a Docker engine needs no daemon and loads no client", async () => {
+/** Runs code in a new process, after the creation of a Docker `engine` without a daemon. */
+async function withDockerEngine(code: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "quayside-create-"))
   try {
     const options = {
@@ -18,19 +20,30 @@ test("creating a Docker engine needs no daemon and loads no client", async () =>
       uid: 1000,
       socketPath: "/none",
     }
-    const code = `
+    const script = `
       import { createRequire } from "node:module"
       import { createEngine } from ${JSON.stringify(new URL("create-engine.ts", import.meta.url).href)}
-      const loaded = () => Object.keys(createRequire("/").cache).some((path) => path.includes("dockerode"))
       const engine = await createEngine(${JSON.stringify(options)})
-      const before = loaded()
-      const failure = await engine.ping().catch((error) => error.code)
-      console.log(before, failure, loaded())`
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", code])
-    assert.equal(stdout.trim(), "false engine_unreachable true")
+      ${code}`
+    return (await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script])).stdout.trim()
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+test("creating a Docker engine needs no daemon and loads no client", async () => {
+  const printed = await withDockerEngine(`
+    const loaded = () => Object.keys(createRequire("/").cache).some((path) => path.includes("dockerode"))
+    const before = loaded()
+    const failure = await engine.ping().catch((error) => error.code)
+    console.log(before, failure, loaded())`)
+  assert.equal(printed, "false engine_unreachable true")
+})
+
+const skip = process.getuid?.() !== 0 && "only root joins groups"
+test("a Docker engine joins at once the group that the rules of an earlier process admit", { skip }, async () => {
+  const groups = JSON.parse(await withDockerEngine("console.log(JSON.stringify(process.getgroups()))")) as number[]
+  assert.ok(groups.includes(kernelNames("one").gid), groups.join())
 })
 
 test("a Docker engine with root as the runs' user is rejected", async () => {

@@ -354,3 +354,10 @@ export class EngineError extends Error {
     this.detail = options.detail
   }
 }
+
+/** This machine lacks a tool or a right that isolation needs. */
+export class IsolationError extends EngineError {
+  constructor(msg: string, options: { detail?: string; cause?: unknown } = {}) {
+    super("engine_error", msg, options)
+  }
+}

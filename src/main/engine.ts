@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { createEngine, type Engine, EngineError, openFakeDaemon, type RegistryAllowlist } from "#engine"
+import { createEngine, type Engine, EngineError, IsolationError, openFakeDaemon, type RegistryAllowlist } from "#engine"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 import { SettingError } from "./settings/setting.ts"
@@ -89,7 +89,7 @@ async function confine(engine: Engine, logger: Logger): Promise<void> {
 function refuse(error: unknown, logger: Logger): never {
   if (!(error instanceof EngineError)) throw error
   if (error.detail !== undefined) logger.warn({ detail: error.detail }, "the engine refused")
-  const isRight = error.message.startsWith("Isolation needs ")
-  const way = isRight ? ": see to it, or start with QUAYSIDE_ISOLATION=off where one trusted person uses this machine" : ""
-  throw new SettingError(`${error.message}${way}`)
+  const isolated = error instanceof IsolationError
+  const remedy = isolated ? ": provide it, or start with QUAYSIDE_ISOLATION=off if one trusted person uses this machine" : ""
+  throw new SettingError(`${error.message}${remedy}`)
 }

@@ -63,7 +63,9 @@ export async function createDockerEngine(options: DockerOptions): Promise<Engine
   const shell = new Shell()
   const pins = new MountPins(options, shell)
   await pins.prepare()
-  return new DockerEngine(options, { pins, firewall: firewallOf(options, shell), seccomp })
+  const firewall = firewallOf(options, shell)
+  firewall?.joinGroup()
+  return new DockerEngine(options, { pins, firewall, seccomp })
 }
 
 function firewallOf(options: DockerOptions, shell: Shell): Firewall | undefined {

@@ -39,6 +39,14 @@ export class Firewall {
     this.#chains = (["iptables", "ip6tables"] as const).map((family) => new FirewallChains(options.shell, family, this.#names))
   }
 
+  /**
+   * Joins the group that the rules admit. Call it before the first connection to a run: the rules
+   * of an earlier process drop connections of other processes.
+   */
+  joinGroup(): void {
+    this.#joinedGroup()
+  }
+
   /** Sets the rules. Rejects with one sentence if the tools or the right are missing. */
   async prepare(): Promise<void> {
     await this.ensure()
@@ -92,7 +100,6 @@ export class Firewall {
     return [[ipv4, ipv4Rules(this.#names, reach)], ...(hasIpv6 ? [[ipv6, ipv6Rules(this.#names)] as [FirewallChains, string[]]] : [])]
   }
 
-  /** Joins Quayside's group at the first use. */
   #joinedGroup(): number | undefined {
     this.#group ??= { gid: joinGroup(this.#names.gid) }
     return this.#group.gid

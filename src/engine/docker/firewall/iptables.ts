@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine.ts"
+import { IsolationError } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
 
 export type IptablesFamily = "iptables" | "ip6tables"
@@ -60,14 +60,14 @@ export class MangleTable {
 }
 
 /** One error from the failures of all variants. */
-export function firewallError(family: IptablesFamily, failures: readonly ToolError[]): EngineError {
+export function firewallError(family: IptablesFamily, failures: readonly ToolError[]): IsolationError {
   const detail = failures.map(({ message }) => message).join("\n")
   if (failures.every(({ missing }) => missing)) {
-    return new EngineError("engine_error", `Isolation needs ${family}, which is not installed (the package is called iptables)`, { detail })
+    return new IsolationError(`Isolation needs ${family}, which is not installed (the package is called iptables)`, { detail })
   }
   const isPermission = /permission denied|operation not permitted|must be root/i.test(detail)
   const sentence = isPermission
     ? "Isolation needs the right to set firewall rules (CAP_NET_ADMIN)"
     : `Isolation needs firewall rules, which ${family} cannot set on this machine`
-  return new EngineError("engine_error", sentence, { detail })
+  return new IsolationError(sentence, { detail })
 }

@@ -3,7 +3,7 @@ import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises
 import { dirname, join } from "node:path"
 import { reasonSentences } from "#contract"
 import { Directory, type Logger, silentLogger, splitPath } from "#kit"
-import { EngineError, type Mount } from "../../engine.ts"
+import { EngineError, IsolationError, type Mount } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
 import { openMountSources } from "./mount-sources.ts"
 import { bindMounts, unmount } from "./mount-table.ts"
@@ -90,7 +90,7 @@ export class MountPins {
     } catch (cause) {
       if (isFull(cause)) return void this.#log.warn({ err: cause }, "skipped the check that directories can be pinned: the disk is full")
       const detail = cause instanceof EngineError ? cause.detail : undefined
-      throw new EngineError("engine_error", "Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
+      throw new IsolationError("Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
     } finally {
       await this.release(key)
     }
