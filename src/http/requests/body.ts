@@ -22,6 +22,7 @@ export class IncompleteBody extends Failure {
  */
 export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyOptions): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0)
+  if (request.destroyed) throw new IncompleteBody()
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
@@ -33,9 +34,7 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs }
     request.off("data", onData).pause()
     reject(hasTinyChunks(request) ? new Failure("invalid", "The body must come in larger pieces") : tooLarge(maxBytes))
   }
-  const onClose = () => {
-    if (!request.complete) reject(new IncompleteBody())
-  }
+  const onClose = () => reject(new IncompleteBody())
   request.on("data", onData)
   request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
   request.on("error", onClose)

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import type { IncomingMessage } from "node:http"
+import { type AddressInfo, connect } from "node:net"
+import { test } from "node:test"
+import { serverOptions } from "../node/buffered-request.ts"
+import { createServer } from "../node/http.ts"
+import { IncompleteBody, readBody } from "./body.ts"
+
+test("`readBody` rejects when the client left before it was called", { timeout: 20_000 }, async () => {
+  const received = Promise.withResolvers<IncomingMessage>()
+  const server = createServer({ ...serverOptions }, (request) => received.resolve(request))
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1")
+  client.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nab")
+  const request = await received.promise
+  const closed = new Promise((resolve) => request.once("close", resolve))
+  client.destroy()
+  await closed
+  server.close()
+  await assert.rejects(readBody(request, { maxBytes: 100, timeoutMs: 5_000 }), IncompleteBody)
+})
