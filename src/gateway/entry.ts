@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { checkTransferEncoding, countHeader } from "#http"
+import { checkTransferEncoding, countHeader, hasBody } from "#http"
 import type { GatewayContext } from "./context.ts"
 import { handleOriginForm } from "./forms/origin-form.ts"
 import { handlePathForm } from "./forms/path-form.ts"
@@ -12,6 +12,7 @@ export function handleRequest(context: GatewayContext, gatewayRequest: GatewayRe
   try {
     if (gatewayRequest.expects === "unknown")
       throw new Failure("invalid", "The only supported expectation is 100-continue", { status: 417, field: "Expect" })
+    checkHead(gatewayRequest)
     const place = locate(context, gatewayRequest.request)
     const done = place.form === "path" ? handlePathForm(context, gatewayRequest) : handleOriginForm(context, gatewayRequest, place.key)
     done?.catch((error: unknown) => sendFailure(context, gatewayRequest, error))
@@ -21,7 +22,6 @@ export function handleRequest(context: GatewayContext, gatewayRequest: GatewayRe
 }
 
 function locate({ addresses }: GatewayContext, request: IncomingMessage): { form: "origin"; key: string } | { form: "path" } {
-  checkHead(request)
   const place = addresses.parseTarget(request.headers.host ?? "", request.socket.localPort)
   if (place !== undefined) return place
   const wanted = `${addresses.appsUrl.host} or a run's own name below it is wanted`
@@ -33,8 +33,8 @@ function locate({ addresses }: GatewayContext, request: IncomingMessage): { form
 const maxHeaders = bounds.gateway.headers.value
 
 /** Rejects ambiguous requests that Node's parser accepts. */
-function checkHead(request: IncomingMessage): void {
-  const { rawHeaders, url = "", headers } = request
+function checkHead({ request, upgrade }: GatewayRequest): void {
+  const { rawHeaders, url = "" } = request
   if (rawHeaders.length > 2 * maxHeaders) throw new Failure("headers_too_large", `A request may have at most ${maxHeaders} headers`)
   const hosts = countHeader(request, "host")
   if (hosts !== 1) throw new Failure("invalid", `A request must have one Host header; got ${hosts}`, { field: "Host" })
@@ -43,7 +43,5 @@ function checkHead(request: IncomingMessage): void {
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(url))
     throw new Failure("invalid", "The path must start with / and contain only visible ASCII characters")
   checkTransferEncoding(request)
-  if (headers.upgrade !== undefined && headers["content-length"] !== undefined && headers["content-length"] !== "0") {
-    throw new Failure("invalid", "A request that changes the protocol has no body")
-  }
+  if (upgrade !== undefined && hasBody(request)) throw new Failure("invalid", "A request that changes the protocol must have no body")
 }

@@ -185,6 +185,20 @@ test("answers lose what reaches past the program's own origin, and keep the rest
   for (const [name, value] of Object.entries(kept)) assert.equal(headers[name], value, name)
 })
 
+test("headers that a later Connection header of the program names stop at the gateway", async () => {
+  await using made = await entered({ program: answering({ connection: ["close", "x-hop"], "x-hop": "1" }) })
+  assert.equal((await made.ask("/")).headers["x-hop"], undefined)
+})
+
+test("a Host with the scheme's own port is the origin that browsers name without it", async () => {
+  await using made = await entered()
+  for (const port of ["", ":", ":80"]) {
+    const headers = { cookie: made.cookie, origin: `http://${keyA}.localhost` }
+    const { status } = await made.gateway.ask(`${keyA}.localhost${port}`, "/", { method: "POST", headers })
+    assert.equal(status, 200, port)
+  }
+})
+
 test("addresses of the run's own host in Location become relative, others stay", async () => {
   for (const [sent, got] of [
     ["/a?b#c", "/a?b#c"],

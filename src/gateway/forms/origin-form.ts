@@ -1,4 +1,4 @@
-import { isCrossOrigin, isExternalNavigation, isNavigation, isServiceWorkerScript } from "#http"
+import { isCrossOrigin, isExternalNavigation, isNavigation, isServiceWorkerScript, originOfHost } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { RunEntityTags } from "../proxy/entity-tags.ts"
@@ -20,21 +20,14 @@ export function handleOriginForm(context: GatewayContext, gatewayRequest: Gatewa
     throw forbidden("No service worker may be registered at a port: other runs will have the port later. Names with TLS rule that out")
   const path = request.url as string
   if (isGatewayPath(path)) return handleOwnPath(context, gatewayRequest, target)
-  if (isCrossOrigin(request, originSaid(context, gatewayRequest)))
+  // Of the `Host`, not of the apps URL: a browser may reach the gateway through a tunnel.
+  if (isCrossOrigin(request, originOfHost(context.addresses.appsUrl.protocol, request.headers.host ?? "")))
     throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
   checkAddress(path)
   const session = context.sessionsFor(target).find(request.headers.cookie, key)
   const may = session !== undefined && context.connections.canOpen(session.visitor, target)
   if (typeof may !== "boolean") return may.then((yes) => decide(context, gatewayRequest, { target, session: yes ? session : undefined }))
   decide(context, gatewayRequest, { target, session: may ? session : undefined })
-}
-
-/**
- * The origin as the browser sees it: the scheme of the apps URL, and perhaps another port (a
- * tunnel).
- */
-function originSaid({ addresses }: GatewayContext, { request }: GatewayRequest): string {
-  return `${addresses.appsUrl.protocol}//${request.headers.host?.toLowerCase()}`
 }
 
 function decide(

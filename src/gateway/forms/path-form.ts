@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import { declaresOtherOrigin, isBrowserLoad } from "#http"
+import { declaresOtherOrigin, isBrowserLoad, originOfHost } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
@@ -50,8 +50,7 @@ function answerBeside(gatewayRequest: GatewayRequest, url: string): void {
 
 /** Pages in browsers may not send requests here. */
 function checkPlace({ addresses }: GatewayContext, { request }: GatewayRequest): void {
-  const { host = "" } = request.headers
-  const origins = [addresses.appsUrl.origin, `${addresses.appsUrl.protocol}//${host.toLowerCase()}`]
+  const origins = [addresses.appsUrl.origin, originOfHost(addresses.appsUrl.protocol, request.headers.host ?? "")]
   if (declaresOtherOrigin(request, origins)) throw forbidden("A page from elsewhere may not ask anything here")
 }
 

@@ -137,6 +137,22 @@ test("an offer of HTTP/2 is passed over, and other changes of protocol are made 
   socket.destroy()
 })
 
+test("a body that comes with an ignored offer of another protocol reaches the program, and none comes with an accepted one", async () => {
+  await using gateway = await GatewayFixture.open()
+  const bodies = ["Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"]
+  for (const body of bodies) {
+    for (const offer of ["POST h2c", "POST websocket", "GET h2c"]) {
+      const [method, protocol] = offer.split(" ")
+      const request = `${method} /run/1/ HTTP/1.1\r\n${head}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAA\r\n${body}`
+      const { status, body: text } = parse(await gateway.raw(request))
+      assert.equal(status, 200, offer)
+      assert.equal(JSON.parse(text).body, "hello", offer)
+    }
+    const { status } = parse(await gateway.raw(`GET /run/1/ HTTP/1.1\r\n${head}Connection: Upgrade\r\nUpgrade: websocket\r\n${body}`))
+    assert.equal(status, 400)
+  }
+})
+
 test("an offer of another protocol behind a request that is not answered yet is passed over, and both are answered", async () => {
   await using gateway = await GatewayFixture.open()
   const answers = await gateway.raw(

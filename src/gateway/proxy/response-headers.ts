@@ -162,7 +162,9 @@ function pathHere(value: string, host: string): string | undefined {
 
 function namedByConnection(headers: string[], names: string[]): Set<string> | undefined {
   const at = names.indexOf("connection")
-  if (at < 0 || /^(?:keep-alive|close|upgrade)$/i.test(headers[2 * at + 1] as string)) return undefined
+  if (at < 0) return undefined
+  const isOnly = names.indexOf("connection", at + 1) < 0
+  if (isOnly && /^(?:keep-alive|close|upgrade)$/i.test(headers[2 * at + 1] as string)) return undefined
   const named = new Set<string>()
   for (let i = at; i >= 0; i = names.indexOf("connection", i + 1)) {
     for (const name of (headers[2 * i + 1] as string).split(",")) named.add(name.trim().toLowerCase())

@@ -37,7 +37,7 @@ export interface RunSessionOptions {
 export class RunSessions {
   readonly #signer: Signer
   readonly #clock: Clock
-  readonly #names: { run: string; ensureNonce: string }
+  readonly #names: { run: string; nonce: string }
   readonly #attributes: string
   /** Sessions by their cookie's text, in a bounded cache. */
   #young = new Map<string, RunSession>()
@@ -48,7 +48,7 @@ export class RunSessions {
     this.#clock = options.clock
     const prefix = options.secure ? "__Host-Http-" : ""
     const mark = options.port === undefined ? "" : `-${options.port}`
-    this.#names = { run: `${prefix}quayside-run${mark}`, ensureNonce: `${prefix}quayside-nonce${mark}` }
+    this.#names = { run: `${prefix}quayside-run${mark}`, nonce: `${prefix}quayside-nonce${mark}` }
     this.#attributes = `; Path=/; HttpOnly; SameSite=Lax${options.secure ? "; Secure" : ""}`
   }
 
@@ -77,18 +77,18 @@ export class RunSessions {
    * a new one.
    */
   nonce(header: string | undefined): { hash: string; cookie: string } {
-    const known = cookieValues(header, this.#names.ensureNonce).find((value) => /^[A-Za-z0-9_-]{22}$/.test(value))
+    const known = cookieValues(header, this.#names.nonce).find((value) => /^[A-Za-z0-9_-]{22}$/.test(value))
     const nonce = known ?? randomBytes(16).toString("base64url")
-    return { hash: nonceHash(nonce), cookie: `${this.#names.ensureNonce}=${nonce}${this.#attributes}; Max-Age=${nonceSeconds}` }
+    return { hash: nonceHash(nonce), cookie: `${this.#names.nonce}=${nonce}${this.#attributes}; Max-Age=${nonceSeconds}` }
   }
 
   hasNonce(header: string | undefined, hash: string): boolean {
-    return cookieValues(header, this.#names.ensureNonce).some((value) => nonceHash(value) === hash)
+    return cookieValues(header, this.#names.nonce).some((value) => nonceHash(value) === hash)
   }
 
   /** Replaces a used nonce for some seconds. */
   justCreatedCookie(): string {
-    return `${this.#names.ensureNonce}=made.${this.#clock.now()}${this.#attributes}; Max-Age=${justCreatedMs / 1000}`
+    return `${this.#names.nonce}=made.${this.#clock.now()}${this.#attributes}; Max-Age=${justCreatedMs / 1000}`
   }
 
   /**
@@ -96,7 +96,7 @@ export class RunSessions {
    * another redirect cannot help.
    */
   wasJustCreated(header: string | undefined): boolean {
-    return cookieValues(header, this.#names.ensureNonce).some((value) => {
+    return cookieValues(header, this.#names.nonce).some((value) => {
       const [, at] = /^made\.(\d{1,15})$/.exec(value) ?? []
       return at !== undefined && Math.abs(this.#clock.now() - Number(at)) < justCreatedMs
     })

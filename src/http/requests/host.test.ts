@@ -1,11 +1,23 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { AllowedHosts, hostName, isLoopbackName } from "./host.ts"
+import { AllowedHosts, hostName, isLoopbackName, originOfHost } from "./host.ts"
 
 test("a host's name is read without its port, or not at all", () => {
   assert.equal(hostName("Files.Example.com:8082"), "files.example.com")
   assert.equal(hostName("[::1]:80"), "[::1]")
   for (const bad of ["", "a@b", "a:b:c", "[::1", "a]", "a b", "a/b", ":80"]) assert.equal(hostName(bad), "", bad)
+})
+
+test("an origin has neither capitals nor the scheme's own port", () => {
+  for (const [protocol, host, origin] of [
+    ["http:", "A.example:8080", "http://a.example:8080"],
+    ["http:", "a.example:80", "http://a.example"],
+    ["http:", "a.example:", "http://a.example"],
+    ["http:", "[::1]:443", "http://[::1]:443"],
+    ["https:", "[::1]:443", "https://[::1]"],
+    ["https:", "a.example:80", "https://a.example:80"],
+  ] as const)
+    assert.equal(originOfHost(protocol, host), origin)
 })
 
 test("loopback names are localhost and the loopback addresses", () => {

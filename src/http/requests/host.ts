@@ -10,6 +10,16 @@ export function hostName(authority: string): string {
   return match?.[1]?.toLowerCase() ?? ""
 }
 
+/**
+ * The origin of a `Host` header as browsers name it: in lower case, without the scheme's own port.
+ * `protocol` ends in a colon, as in a `URL`.
+ */
+export function originOfHost(protocol: string, host: string): string {
+  const ownPort = protocol === "https:" ? ":443" : ":80"
+  const end = host.endsWith(ownPort) ? -ownPort.length : host.endsWith(":") ? -1 : host.length
+  return `${protocol}//${host.slice(0, end).toLowerCase()}`
+}
+
 /** Whether a host name means this machine, whoever resolves it. */
 export function isLoopbackName(name: string): boolean {
   return name === "localhost" || isLoopbackAddress(name.startsWith("[") ? name.slice(1, -1) : name)
