@@ -89,11 +89,7 @@ export const guards = [
     ["a browser is served at a run's path", "if (isBrowserLoad(request)) {", "if (request.url === undefined) {"],
   ]),
   ...faults("src/gateway/forms/origin-form.ts", gateway, [
-    [
-      "a page from elsewhere acts at a run's origin",
-      "if (isCrossOrigin(request, originSaid(context, gatewayRequest)))",
-      "if (request.url === undefined)",
-    ],
+    ["a page from elsewhere acts at a run's origin", "if (isCrossOrigin(request, ownOrigin))", "if (request.url === undefined)"],
     ["a session outlives the right to open", "session: yes ? session : undefined", "session"],
   ]),
   ...faults("src/gateway/forms/enter.ts", gateway, [

@@ -20,9 +20,9 @@ export function handleOriginForm(context: GatewayContext, gatewayRequest: Gatewa
     throw forbidden("No service worker may be registered at a port: other runs will have the port later. Names with TLS rule that out")
   const path = request.url as string
   if (isGatewayPath(path)) return handleOwnPath(context, gatewayRequest, target)
-  // Of the `Host`, not of the apps URL: a browser may reach the gateway through a tunnel.
-  if (isCrossOrigin(request, originOfHost(context.addresses.appsUrl.protocol, request.headers.host ?? "")))
-    throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
+  // The port of the `Host` counts, not that of the apps URL: there may be a tunnel between.
+  const ownOrigin = originOfHost(context.addresses.appsUrl.protocol, request.headers.host ?? "")
+  if (isCrossOrigin(request, ownOrigin)) throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
   checkAddress(path)
   const session = context.sessionsFor(target).find(request.headers.cookie, key)
   const may = session !== undefined && context.connections.canOpen(session.visitor, target)
