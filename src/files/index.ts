@@ -1,5 +1,5 @@
 export type { Authority, IdentifyResult, PathAccess, RefusalSummary } from "./access/authority.ts"
-export type { ListenAddress } from "./sockets.ts"
+export type { ListenAddress } from "./bound-addresses.ts"
 export { deferredTree, type Files, type FilesOptions, startFiles } from "./start.ts"
 export type { DiskSpace, StorageAccount, StorageCount, StorageQuota, StorageSettings } from "./storage/storage.ts"
 export type { CopyTotals } from "./tree/copy-totals.ts"

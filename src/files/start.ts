@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises"
 import type { Logger } from "#kit"
 import type { Authority } from "./access/authority.ts"
+import { type BoundAddress, bindAll, type ListenAddress } from "./bound-addresses.ts"
 import { WorkerSupervisor } from "./process/supervisor.ts"
 import { unwrapOutcome } from "./process/tree-reply.ts"
 import type { RequestLimits } from "./requests/dav-request.ts"
@@ -11,7 +12,6 @@ import {
   defaultStorageSettings,
   type FileServerSettings,
 } from "./settings.ts"
-import { type BoundSocket, bindAll, type ListenAddress } from "./sockets.ts"
 import { diskSpaceOf } from "./storage/disk-space.ts"
 import type { DiskSpace, StorageSettings } from "./storage/storage.ts"
 import type { DirectoryHandle } from "./tree/directory-handle.ts"
@@ -61,12 +61,12 @@ export interface Files extends AsyncDisposable {
 /** Starts the file server. Rejects when the address is taken or the root cannot be used. */
 export async function startFiles(options: FilesOptions): Promise<Files> {
   const root = openRoot(options.root, options.owner)
-  let sockets: BoundSocket[] = []
+  let addresses: BoundAddress[] = []
   try {
-    sockets = await bindAll(options.listen)
-    return await (options.runIn === "in-process" ? startInProcess : startWorker)(options, root, sockets)
+    addresses = await bindAll(options.listen)
+    return await (options.runIn === "in-process" ? startInProcess : startWorker)(options, root, addresses)
   } catch (error) {
-    for (const socket of sockets) socket[Symbol.dispose]()
+    for (const address of addresses) address[Symbol.dispose]()
     root[Symbol.dispose]()
     throw error
   }
@@ -87,47 +87,47 @@ function diskSpaceReader(root: DirectoryHandle, { storage }: FileServerSettings)
   return async () => diskSpaceOf(await statfs(root.path), storage)
 }
 
-async function startInProcess(options: FilesOptions, root: DirectoryHandle, sockets: readonly BoundSocket[]): Promise<Files> {
+async function startInProcess(options: FilesOptions, root: DirectoryHandle, addresses: readonly BoundAddress[]): Promise<Files> {
   const { authority, logger } = options
   const report = (err: unknown) => logger.error({ err }, "a file request failed")
   // The worker loads it in its own process; the main process needs neither XML nor media types.
-  const { FileServer } = await import("./process/service.ts")
+  const { FileServer } = await import("./process/file-server.ts")
   const settings = settingsOf(options)
-  const service = new FileServer({ root, authority, settings, report })
-  for (const socket of sockets) await service.listen({ _handle: socket.handle })
+  const server = new FileServer({ root, authority, settings, report })
+  await server.listen(addresses.map(({ socket }) => ({ handle: socket })))
   let calls = 0
   const ask: PerformTreeOperation = async (operation, { signal, onProgress = () => {} }) => {
     calls += 1
     const id = calls
-    const onAbort = () => service.treeWorker.cancel(id)
-    const done = service.treeWorker.run({ id, operation, onProgress })
+    const onAbort = () => server.treeWorker.cancel(id)
+    const done = server.treeWorker.run({ id, operation, onProgress })
     signal?.addEventListener("abort", onAbort, { once: true })
     return unwrapOutcome(await done.finally(() => signal?.removeEventListener("abort", onAbort)), signal)
   }
   return {
-    addresses: sockets.map(({ host, port }) => ({ host, port })),
+    addresses: addresses.map(({ host, port }) => ({ host, port })),
     tree: new FileTree(ask),
     diskSpace: diskSpaceReader(root, settings),
-    invalidate: () => service.invalidate(),
+    invalidate: () => server.invalidate(),
     health: async () => ({ ok: true, msg: "The file server runs in this process" }),
-    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
-async function startWorker(options: FilesOptions, root: DirectoryHandle, sockets: readonly BoundSocket[]): Promise<Files> {
+async function startWorker(options: FilesOptions, root: DirectoryHandle, addresses: readonly BoundAddress[]): Promise<Files> {
   const { authority, logger, owner } = options
   const settings = settingsOf(options)
-  const supervisor = new WorkerSupervisor({ root, sockets, authority, settings, owner }, logger)
+  const supervisor = new WorkerSupervisor({ root, addresses, authority, settings, owner }, logger)
   await supervisor.start()
   return {
-    addresses: sockets.map(({ host, port }) => ({ host, port })),
+    addresses: addresses.map(({ host, port }) => ({ host, port })),
     tree: new FileTree((operation, how) => supervisor.perform(operation, how)),
     diskSpace: diskSpaceReader(root, settings),
     invalidate: () => supervisor.invalidate(),
     health: () => supervisor.health(),
     async [Symbol.asyncDispose]() {
       await supervisor[Symbol.asyncDispose]()
-      for (const held of [...sockets, root]) held[Symbol.dispose]()
+      for (const held of [...addresses, root]) held[Symbol.dispose]()
     },
   }
 }

@@ -8,7 +8,7 @@ export {
 } from "./connections/connection-limit.ts"
 export { connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
 export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
-export { HttpServers } from "./connections/http-servers.ts"
+export { HttpServers, type ListenTarget } from "./connections/http-servers.ts"
 export type { ParseErrorOptions } from "./connections/parse-errors.ts"
 export { PendingRequests } from "./connections/pending-requests.ts"
 export { detachConnection, hasPendingRequest } from "./connections/pipelining.ts"

@@ -4,8 +4,8 @@ import { getCompileCacheDir } from "node:module"
 import { dirname, extname, join } from "node:path"
 import { Failure } from "#contract"
 import type { Authority } from "../access/authority.ts"
+import type { BoundAddress } from "../bound-addresses.ts"
 import type { FileServerSettings } from "../settings.ts"
-import type { BoundSocket } from "../sockets.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import type { TreeOperation, TreeOperationOptions } from "../tree/file-tree.ts"
 import { deserializeError, type FileOwner, type MessageToMain, type MessageToWorker, type TreeOutcome } from "./messages.ts"
@@ -15,7 +15,7 @@ const stopMs = 15_000
 
 export interface WorkerProcessOptions {
   root: DirectoryHandle
-  sockets: readonly BoundSocket[]
+  addresses: readonly BoundAddress[]
   authority: Authority
   settings: FileServerSettings
   owner: FileOwner | undefined
@@ -53,10 +53,10 @@ export class WorkerProcess {
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options
-    const { root, sockets, owner, settings } = options
+    const { root, addresses, owner, settings } = options
     const [program, ...words] = [...noNewPrivileges(), process.execPath, ...nodeFlags, workerFile()]
     this.#child = spawn(program, words, {
-      stdio: ["ignore", 2, 2, "ipc", root.fd, ...sockets.map(({ fd }) => fd)],
+      stdio: ["ignore", 2, 2, "ipc", root.fd, ...addresses.map(({ socket }) => socket.fd())],
       env: workerEnvironment(),
       cwd: "/",
     })
@@ -72,7 +72,7 @@ export class WorkerProcess {
     )
     this.ready = Promise.race([ready, this.ended.then((error) => Promise.reject(error))])
     this.ready.catch(() => {})
-    this.send({ type: "start", owner, settings, sockets: sockets.length })
+    this.send({ type: "start", owner, settings, sockets: addresses.length })
   }
 
   #failPending(cause: Error): void {

@@ -2,8 +2,8 @@ import { flushCompileCache } from "node:module"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { AuthorityProxy } from "./authority-proxy.ts"
 import { dropPrivileges } from "./drop-privileges.ts"
+import { FileServer } from "./file-server.ts"
 import { firstSocketDescriptor, type MessageToMain, type MessageToWorker, rootDescriptor, serializeError } from "./messages.ts"
-import { FileServer } from "./service.ts"
 
 /*
  * The worker process. It loads its code and drops its privileges before it opens or accepts
@@ -13,15 +13,15 @@ import { FileServer } from "./service.ts"
 type Start = Extract<MessageToWorker, { type: "start" }>
 
 const authority = new AuthorityProxy((message) => send(message))
-let service: FileServer | undefined
+let server: FileServer | undefined
 
 process.on("message", (message: MessageToWorker) => {
   if (message.type === "start") start(message).catch(fail)
   else if (message.type === "stop") stop().catch(fail)
-  else if (message.type === "invalidate") service?.invalidate()
+  else if (message.type === "invalidate") server?.invalidate()
   else if (message.type === "ping") send({ type: "pong", id: message.id })
   else if (message.type === "tree") runTreeOperation(message).catch(fail)
-  else if (message.type === "cancel") service?.treeWorker.cancel(message.id)
+  else if (message.type === "cancel") server?.treeWorker.cancel(message.id)
   else authority.handleReply(message)
 })
 process.on("disconnect", () => process.exit(0))
@@ -33,19 +33,19 @@ async function start({ owner, settings, sockets }: Start): Promise<void> {
   flushCompileCache()
   const weaknesses = await dropPrivileges(owner)
   const report = (error: unknown) => send({ type: "failure", error: serializeError(error) })
-  service = new FileServer({ root: DirectoryHandle.fromDescriptor(rootDescriptor), authority, settings, report })
-  for (let i = 0; i < sockets; i += 1) await service.listen({ fd: firstSocketDescriptor + i })
+  server = new FileServer({ root: DirectoryHandle.fromDescriptor(rootDescriptor), authority, settings, report })
+  await server.listen(Array.from({ length: sockets }, (_, i) => ({ fd: firstSocketDescriptor + i })))
   send({ type: "ready", weaknesses })
 }
 
 async function runTreeOperation({ id, operation }: Extract<MessageToWorker, { type: "tree" }>): Promise<void> {
-  if (!service) throw new Error("The main process asked before this one was ready")
-  const outcome = await service.treeWorker.run({ id, operation, onProgress: (progress) => send({ type: "treeProgress", id, progress }) })
+  if (!server) throw new Error("The main process asked before this one was ready")
+  const outcome = await server.treeWorker.run({ id, operation, onProgress: (progress) => send({ type: "treeProgress", id, progress }) })
   send({ type: "treeReply", id, outcome })
 }
 
 async function stop(): Promise<void> {
-  await service?.[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
   authority.flushRefusals()
   process.disconnect?.()
 }

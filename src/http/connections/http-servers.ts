@@ -2,6 +2,9 @@ import type { Server } from "node:http"
 import type { AddressInfo, ListenOptions } from "node:net"
 import type { PendingRequests } from "./pending-requests.ts"
 
+/** An address, a bound socket (`handle`), or the descriptor of one. */
+export type ListenTarget = ListenOptions & { fd?: number }
+
 export interface HttpServersOptions {
   createServer: () => Server
   /** The requests that a close waits for. */
@@ -38,7 +41,7 @@ export class HttpServers {
   }
 
   /** Opens all of the addresses or none. */
-  async listen(addresses: readonly ListenOptions[]): Promise<AddressInfo[]> {
+  async listen(addresses: readonly ListenTarget[]): Promise<AddressInfo[]> {
     const opened = await this.#openAll(addresses)
     this.#hosts = [...new Set(addresses.map(({ host }) => host))]
     return opened.map((server) => server.address() as AddressInfo)
@@ -74,7 +77,7 @@ export class HttpServers {
     return { servers, closed: Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))) }
   }
 
-  async #openAll(addresses: readonly ListenOptions[]): Promise<Server[]> {
+  async #openAll(addresses: readonly ListenTarget[]): Promise<Server[]> {
     const opened: Server[] = []
     try {
       for (const address of addresses) opened.push(await this.#open(address))
@@ -86,7 +89,7 @@ export class HttpServers {
     return opened
   }
 
-  #open(address: ListenOptions): Promise<Server> {
+  #open(address: ListenTarget): Promise<Server> {
     const { createServer, onError } = this.#options
     const server = createServer()
     return new Promise((resolve, reject) => {

@@ -1,16 +1,15 @@
-import type { Server } from "node:http"
 import { bounds } from "#contract"
-import { AllowedHosts, ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
+import { AllowedHosts, ConnectionLimit, connectionLimits, HttpServers, type ListenTarget, PendingRequests, TrustedProxies } from "#http"
 import type { Authority } from "../access/authority.ts"
 import { OpenRequests } from "../access/open-requests.ts"
 import { RightsCache } from "../access/rights-cache.ts"
+import { createDavServer } from "../dav-server.ts"
 import { LockTable } from "../locks/lock-table.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { createLiveProperties } from "../properties/live-properties.ts"
 import type { FilesContext } from "../requests/dav-request.ts"
 import { CopyQueue, RequestLimiter } from "../requests/request-limiter.ts"
 import { sharedScheduler } from "../requests/yielder.ts"
-import { createFileServer } from "../server.ts"
 import type { FileServerSettings } from "../settings.ts"
 import { StagingArea } from "../staging/staging-area.ts"
 import { StorageLedger } from "../storage/ledger.ts"
@@ -29,15 +28,11 @@ export class FileServer implements AsyncDisposable {
   /** Runs the main process's operations on the file tree. */
   readonly treeWorker: TreeWorker
   readonly #context: FilesContext
-  readonly #servers: Server[] = []
-  readonly #connections: ConnectionLimit
-  readonly #settings: FileServerSettings
+  readonly #servers: HttpServers
   readonly #sweepers: NodeJS.Timeout[]
 
   constructor(parts: { root: DirectoryHandle; authority: Authority; settings: FileServerSettings; report: (error: unknown) => void }) {
     const { root, authority, settings, report } = parts
-    this.#settings = settings
-    this.#connections = connectionLimit(settings, report)
     const locks = new LockTable()
     this.#context = {
       root,
@@ -56,6 +51,13 @@ export class FileServer implements AsyncDisposable {
       recordRefusals: (refusals) => authority.recordRefusals(refusals),
       limits: settings.limits,
     }
+    const connections = connectionLimit(settings, report)
+    const pending = new PendingRequests()
+    this.#servers = new HttpServers({
+      createServer: () =>
+        createDavServer({ context: this.#context, ...settings, connections, pending, isClosing: () => this.#servers.isClosing }),
+      pending,
+    })
     this.treeWorker = new TreeWorker(new LocalFileTree(root, this.#context.staging, this.#context.storage))
     const sweep = () => this.#sweep()
     this.#sweepers = [setInterval(sweep, sweepEveryMs), ...earlySweepsMs.map((ms) => setTimeout(sweep, ms))]
@@ -63,17 +65,9 @@ export class FileServer implements AsyncDisposable {
     sweep()
   }
 
-  /** Listens on a socket that is bound already. */
-  listen(socket: { fd: number } | { _handle: unknown }): Promise<void> {
-    const server = createFileServer({ context: this.#context, ...this.#settings }, this.#connections)
-    this.#servers.push(server)
-    return new Promise((resolve, reject) => {
-      server.once("error", reject)
-      server.listen(socket, () => {
-        server.off("error", reject)
-        resolve()
-      })
-    })
+  /** Listens on sockets that are bound already. */
+  async listen(sockets: readonly ListenTarget[]): Promise<void> {
+    await this.#servers.listen(sockets)
   }
 
   invalidate(): void {
@@ -86,7 +80,8 @@ export class FileServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const each of this.#sweepers) clearTimeout(each)
-    await Promise.all([this.treeWorker.end(), ...this.#servers.map(closeServer)])
+    const closed = this.#servers.close({ deadlineMs: shutdownMs, stopsListening: "first" })
+    await Promise.all([this.treeWorker.end(), closed])
     this.#context.openRequests[Symbol.dispose]()
     await this.#context.storage[Symbol.asyncDispose]()
     await this.#context.staging[Symbol.asyncDispose]()
@@ -121,17 +116,4 @@ function openStagingArea(root: DirectoryHandle, report: (error: unknown) => void
       `The files root cannot be used by uid ${process.geteuid?.()}: ${why} on its directory .quayside, which must belong to that uid`,
     )
   }
-}
-
-/** A connection is closed as soon as its last answer is out. */
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const idle = setInterval(() => server.closeIdleConnections(), 25)
-    const late = setTimeout(() => server.closeAllConnections(), shutdownMs)
-    server.close(() => {
-      clearInterval(idle)
-      clearTimeout(late)
-      resolve()
-    })
-  })
 }

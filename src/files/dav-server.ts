@@ -1,33 +1,43 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Failure } from "#contract"
-import { type ConnectionLimit, createHttpServer } from "#http"
+import { type ConnectionLimit, createHttpServer, type PendingRequests } from "#http"
 import { createDavHandler, type DavHandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
 import { answerFailure, guardHeaders } from "./respond.ts"
+
+export interface DavServerOptions extends DavHandlerOptions {
+  connections: ConnectionLimit
+  pending: PendingRequests
+  /** While the server closes, each response closes its connection. */
+  isClosing: () => boolean
+}
 
 /**
  * The HTTP server of the files address. A body may take as long as it needs while it makes
  * progress.
  */
-export function createFileServer(settings: DavHandlerOptions, connections: ConnectionLimit): Server {
-  const handle = createDavHandler(settings)
+export function createDavServer(options: DavServerOptions): Server {
+  const { context, connections, pending, isClosing } = options
+  const handle = createDavHandler(options)
   const server = createHttpServer({
     handler: (request, response, expectation) => {
-      if (expectation === "unknown") return void answerFailure(response, unknownExpectation(), { report: settings.context.reportError })
       if (response.destroyed) return
-      const done = busy(request, response)
+      if (isClosing()) response.shouldKeepAlive = false
       // A connection that ends early is noticed where it matters; without listeners its error would
       // end the process.
       request.on("error", () => {})
       response.on("error", () => {})
-      const proceed = expectation === "continue" ? () => response.writeContinue() : () => {}
-      handle(request, response, proceed).then(done, settings.context.reportError)
+      if (expectation === "unknown") return void answerFailure(response, unknownExpectation(), { report: context.reportError })
+      const done = markBusy(request, response)
+      const sendContinue = expectation === "continue" ? () => response.writeContinue() : () => {}
+      handle(request, response, sendContinue).then(done, context.reportError)
     },
     parseErrors: { maxHeadBytes: 16 * 1024, longChunkExtensions: "invalid", methods: methodNames, headers: guardHeaders },
     requestTimeoutMs: 0,
     connections,
+    pending,
   })
-  const busy = watchStalls(server, settings.context.limits.stallMs)
+  const markBusy = closeStalledConnections(server, context.limits.stallMs)
   return server
 }
 
@@ -36,10 +46,11 @@ function unknownExpectation(): Failure {
 }
 
 /**
- * While the server itself works for a request (a long copy, a slow disk) a still connection is no
- * stall.
+ * Closes connections without progress. While the server itself works for a request (a long copy, a
+ * slow disk), an idle connection is no stall. The returned function marks a request as such work
+ * until its result is called.
  */
-function watchStalls(server: Server, stalledMs: number): (request: IncomingMessage, response: ServerResponse) => () => void {
+function closeStalledConnections(server: Server, stalledMs: number): (request: IncomingMessage, response: ServerResponse) => () => void {
   const working = new WeakMap<object, IncomingMessage>()
   server.setTimeout(stalledMs, (socket) => {
     const request = working.get(socket)
