@@ -101,9 +101,9 @@ test("one person has a share of the requests only, and of deep listings a smalle
 })
 
 /** Connections to the server, as the kernel lists them. */
-async function openConnections(): Promise<number> {
+async function openConnections(of = world.port): Promise<number> {
   const { readFile } = await import("node:fs/promises")
-  const port = world.port.toString(16).toUpperCase().padStart(4, "0")
+  const port = of.toString(16).toUpperCase().padStart(4, "0")
   const established = "01"
   const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n").slice(1)
   return lines.filter((line) => {
@@ -145,4 +145,23 @@ test("a body whose chunk extensions are too long is 400", async () => {
   upload.write(head("PUT", "/users/ann/extensions", "Transfer-Encoding: chunked\r\n"))
   upload.write(`1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`)
   assert.match(await upload.end(), /^HTTP\/1\.1 400 .*"code":"invalid"/s)
+})
+
+test("a client that leaves while the authority decides frees its place among the deep listings", async () => {
+  await using server = await TestFilesServer.start()
+  const { access } = server.authority
+  const { promise: decided, resolve: decide } = Promise.withResolvers<void>()
+  let asked = 0
+  server.authority.access = async (...question) => {
+    asked += 1
+    await decided
+    return access.apply(server.authority, question)
+  }
+  const listings = await Promise.all(Array.from({ length: 4 }, () => server.raw()))
+  for (const each of listings) each.write(head("PROPFIND", "/users/ann/", "Depth: infinity\r\nContent-Length: 100\r\n"))
+  await eventually("all listings wait for the authority", () => asked === listings.length)
+  for (const { socket } of listings) socket.destroy()
+  await eventually("the server has noticed", async () => (await openConnections(server.port)) === 0)
+  decide()
+  await eventually("a deep listing is possible again", async () => (await server.ask("PROPFIND", "/users/ann/")).status === 207, 2_000)
 })

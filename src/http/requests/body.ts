@@ -24,6 +24,8 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs }
   if (!hasBody(request)) return Buffer.alloc(0)
   if (request.destroyed) throw new IncompleteBody()
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  // The events of a client that left before this call never come again.
+  if (request.destroyed) throw new IncompleteBody()
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
   const chunks: Buffer[] = []
