@@ -7,7 +7,7 @@ import { deferredTree, type Files, startFiles } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages, type Images } from "#images"
 import { type Clock, type Logger, systemClock } from "#kit"
-import { finishInterruptedMoves, prepareRun, replanRun, startGrantExpiry } from "#projects"
+import { finishInterruptedMoves, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
 import { openRuns, type Runs, StorageQuotas } from "#runs"
 import { openStore, type Store } from "#store"
 import { assignFreePorts, listenHosts, type PublicUrls, resolvePublicUrls, runPortRange } from "./addresses.ts"
@@ -197,6 +197,7 @@ async function finishMoves({ clock, logger, stack }: StartContext, { store, tree
 async function createRuns(context: StartContext, components: Omit<Components, "runs">): Promise<Runs> {
   const { settings, dataDir, clock, logger, stack } = context
   const { store, engine, events, images, tree, starting, quotas } = components
+  const internetGroups = settings.groupInternet.map(({ group }) => group)
   return stack.use(
     await openRuns({
       store,
@@ -206,8 +207,8 @@ async function createRuns(context: StartContext, components: Omit<Components, "r
       events: runEvents(events),
       settings: runSettings(settings, dataDir),
       imagePolicy: createImagePolicy({ store, images, clock }),
-      prepare: prepareRun({ store, tree, events }),
-      replan: replanRun({ clock, internetGroups: settings.groupInternet.map(({ group }) => group) }),
+      prepareDirectories: (run, options) => prepareRunDirectories({ store, tree, events }, run, options),
+      replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),
       storage: { quotas, meter: { diskSpace: async () => (await starting).diskSpace(), count: (account) => tree.countStorage(account) } },
     }),
   )

@@ -25,7 +25,7 @@ export async function ensureDatasetDirectory(tree: Pick<FileTree, "ensureDirecto
 }
 
 /** Makes a new directory in the owner's home, with a suffix if the name is taken. */
-export async function makeDatasetDirectory(tree: Pick<FileTree, "makeNewDirectory">, userName: string, name: string): Promise<string> {
+export async function makeNewDatasetDirectory(tree: Pick<FileTree, "makeNewDirectory">, userName: string, name: string): Promise<string> {
   const base = `/users/${userName}/datasets/${slugify(name, "data")}`
   for (let n = 1; n <= 10_000; n += 1) {
     const path = n === 1 ? base : `${base}-${n}`

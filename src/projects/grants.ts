@@ -8,23 +8,23 @@ type GrantBody = Body<"createGrant">
 export type GrantableType = GrantRow["resourceType"]
 
 /** The field that names a resource of each type, and the word for the type in messages. */
-export const grantables = {
+export const grantableResources = {
   image: { field: "ImageID", label: "image" },
   data: { field: "DataID", label: "dataset" },
   project: { field: "ProjectID", label: "project" },
   run: { field: "RunID", label: "running project" },
 } as const satisfies Record<GrantableType, { field: string; label: string }>
-export const grantableTypes = Object.keys(grantables) as GrantableType[]
+export const grantableTypes = Object.keys(grantableResources) as GrantableType[]
 
 /** The resource that a body names by exactly one of four IDs. An ID of 0 names nothing. */
-export function grantTarget(body: GrantBody): { type: GrantableType; id: number } {
-  const named = grantableTypes.filter((type) => body[grantables[type].field] !== 0)
+export function parseGrantTarget(body: GrantBody): { type: GrantableType; id: number } {
+  const named = grantableTypes.filter((type) => body[grantableResources[type].field] !== 0)
   const [type] = named
   if (!type || named.length > 1) {
-    const field = grantables[named[1] ?? "image"].field
+    const field = grantableResources[named[1] ?? "image"].field
     throw new Failure("invalid", `Exactly one of ImageID, DataID, ProjectID and RunID is needed; got ${named.length}`, { field })
   }
-  return { type, id: body[grantables[type].field] }
+  return { type, id: body[grantableResources[type].field] }
 }
 
 /** The resource of a grant as the policy sees it; undefined if it does not exist. */
@@ -40,14 +40,16 @@ function toResource<Row>(row: Row | undefined, resource: (row: Row) => Resource)
   return row && resource(row)
 }
 
-/**
- * Throws if a body names no grantee, or two, or a time in the past. Returns when the grant expires.
- */
-export function checkGrantForm({ UserName, GroupName, Until }: GrantBody, now: number): number | null {
+/** Throws if a body names neither a person nor a group, or both. */
+export function checkOneGrantee({ UserName, GroupName }: GrantBody): void {
   if ((UserName === "") === (GroupName === ""))
     throw new Failure("invalid", `Either UserName or GroupName is needed; got ${UserName === "" ? "neither" : "both"}`, {
       field: "UserName",
     })
+}
+
+/** The time at which a grant expires; null if it never does. Throws if that time is in the past. */
+export function parseGrantExpiry({ Until }: GrantBody, now: number): number | null {
   const expiresAt = Until === null ? null : Date.parse(Until)
   if (expiresAt !== null && expiresAt <= now)
     throw new Failure("invalid", `Until must be a time in the future, or null; got ${Until}`, { field: "Until" })

@@ -34,7 +34,7 @@ export function changesWhatRuns(was: ImageRow, now: Partial<ImageRow>): boolean 
 /**
  * Throws if a person changes the reference of an administrator's image, for which that one vouches.
  */
-export async function checkReferenceChange(reads: UserReads, caller: Caller, { userId }: Pick<ImageRow, "userId">): Promise<void> {
+export async function checkImageReferenceChange(reads: UserReads, caller: Caller, { userId }: Pick<ImageRow, "userId">): Promise<void> {
   if (caller.isAdmin || !(await isAdmin(reads, userId))) return
   throw new Failure("forbidden", "Only administrators may change which image an administrator's definition names", { field: "Image" })
 }

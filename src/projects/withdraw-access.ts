@@ -12,7 +12,7 @@ interface WithdrawalContext {
  * Stops all runs of a person who was disabled or deleted. The stop requests are stored before this
  * returns; the engine follows.
  */
-export async function stopRunsOf({ store, runs, logger }: WithdrawalContext, userId: number): Promise<void> {
+export async function stopRunsOfUser({ store, runs, logger }: WithdrawalContext, userId: number): Promise<void> {
   const own = (await store.runs.live()).filter((run) => run.userId === userId)
   await Promise.all(
     own.map((run) =>

@@ -25,7 +25,7 @@ export interface RunEvents {
   warning(run: RunRow, text: string): void
 }
 
-/** Options of `prepare`. */
+/** Options of `prepareDirectories`. */
 export interface PrepareOptions {
   report(progress: Progress): void
   /**
@@ -64,7 +64,7 @@ export interface RunsContext {
   /** Plans a queued run again, and checks the plan of a starting one, by what `reads` returns. */
   replan(reads: Reads, run: RunRow): Promise<ReplanResult>
   /** Makes missing mount sources before the engine is called; repeated by each attempt. */
-  prepare(run: RunRow, how: PrepareOptions): Promise<void>
+  prepareDirectories(run: RunRow, options: PrepareOptions): Promise<void>
   /** Schedules an observation of the engine. */
   scheduleObservation(): void
 }

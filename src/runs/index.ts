@@ -1,7 +1,7 @@
 export type { NodeUsage } from "./admission/capacity-cache.ts"
 export type { AdmissionDecision } from "./admission/decision.ts"
 export type { GroupQuota } from "./admission/quotas.ts"
-export { AlreadyRunning, type IdempotencyKey, type StartRequest } from "./admission/requests.ts"
+export { AlreadyRunningError, type IdempotencyKey, type StartRequest } from "./admission/requests.ts"
 export type { ResourceRequest } from "./admission/resource-request.ts"
 export type { Placement } from "./admission/scheduler.ts"
 export type { PrepareOptions, ReplanResult, RunEvents } from "./context.ts"

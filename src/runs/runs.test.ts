@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { get } from "node:http"
 import { test } from "node:test"
 import type { Failure } from "#contract"
-import { AlreadyRunning } from "./index.ts"
+import { AlreadyRunningError } from "./index.ts"
 import { eventually, RunsFixture } from "./testing/runs-fixture.ts"
 
 function statusOf(url: string): Promise<number | undefined> {
@@ -61,7 +61,7 @@ test("a second start of the same person and project is rejected and names the ru
   await using runs = await fixture.runs()
   const first = await runs.start(fixture.request("fake/slow-pull:200"))
   const refused = await runs.start(fixture.request("fake/http")).catch((error: unknown) => error)
-  assert.ok(refused instanceof AlreadyRunning)
+  assert.ok(refused instanceof AlreadyRunningError)
   assert.equal(refused.run.id, first.id)
   assert.deepEqual(refused.extra, { ID: first.id, State: refused.run.state })
   await runs.waitUntilSettled(first.id)

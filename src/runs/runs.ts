@@ -42,7 +42,7 @@ export interface RunsOptions {
    * Makes missing mount sources while the run is `pulling`, at each attempt. An `EngineError`
    * becomes the run's reason. Default: nothing.
    */
-  prepare?: (run: RunRow, how: PrepareOptions) => Promise<void>
+  prepareDirectories?: (run: RunRow, options: PrepareOptions) => Promise<void>
   /**
    * Plans a run by current rights. Called when something changed that a queued run depends on, when
    * it leaves the queue, before it is prepared, and right before its mounts are made. A refusal
@@ -70,7 +70,7 @@ export interface Runs extends AsyncDisposable {
   /**
    * Stores the desired state and starts the run. Resolves with the run as it then is. A start that
    * cannot work is a run in state `failed` with its reason, not an exception. Only a second live
-   * run of the same person and project (`AlreadyRunning`) and an idempotency key with another body
+   * run of the same person and project (`AlreadyRunningError`) and an idempotency key with another body
    * (`conflict`) make no run. A repeated key returns its run as it is now.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunRow>
@@ -83,7 +83,7 @@ export interface Runs extends AsyncDisposable {
 
   /**
    * The outcome of a start at this moment, decided as `start` does, and its queue position if it
-   * has to wait. Stores nothing. Rejects with `AlreadyRunning`.
+   * has to wait. Stores nothing. Rejects with `AlreadyRunningError`.
    */
   preview(request: StartRequest): Promise<AdmissionDecision & { position: number }>
 
@@ -221,7 +221,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     probes: { count: 0, turns: new ProbeLimiter() },
     pendingStops: new Map(),
     imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
-    prepare: options.prepare ?? (async () => {}),
+    prepareDirectories: options.prepareDirectories ?? (async () => {}),
     replan: options.replan ?? (async (_, { spec }) => ({ plan: spec })),
     scheduleObservation: () => supervisor.scheduleObservation(),
   }

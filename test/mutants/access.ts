@@ -102,7 +102,7 @@ export const access = [
     [["a run begins after its person was disabled", "await assertMayStart(tx, request)", ""]],
   ),
   ...faults(
-    "src/projects/revalidate.ts",
+    "src/projects/abort-on-revocation.ts",
     ["test/api/accounts.test.ts"],
     [
       [

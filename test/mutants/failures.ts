@@ -42,7 +42,7 @@ export const failures = [
     "src/runs/storage/storage-enforcer.ts",
     ["src/runs/storage/storage-enforcer.test.ts"],
     [
-      ["a guest's run ends for what the owner's stores", " && areaAround(source, boundaries) === area", ""],
+      ["a guest's run ends for what the owner's stores", " && enclosingArea(source, boundaries) === area", ""],
       ["no run is ended for its storage", "if (!found || found.bytes < toleratedBytes) return", "return"],
       ["a nearly full disk ends nobody's run", "if (!room.isLow) return\n    const stored", "return\n    const stored"],
       [

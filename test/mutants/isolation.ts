@@ -171,7 +171,7 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/projects/transfer-ownership.ts",
+    "src/projects/transfer-dataset.ts",
     ["test/api/hand-over.test.ts"],
     [
       ["a file that is handed over has another name in somebody's home", "await tree.breakHardLinks(to)", "undefined"],

@@ -221,7 +221,7 @@ export const runs = [
   ...faults(
     "src/runs/admission/queue-replanning.ts",
     ["test/api/stale-rights.test.ts"],
-    [["a withdrawal ends no queued run", "await replanRun(ctx, run).catch(", "await Promise.resolve(run).catch("]],
+    [["a withdrawal ends no queued run", "await replanQueuedRun(ctx, run).catch(", "await Promise.resolve(run).catch("]],
   ),
   ...faults(
     "src/engine/docker/observe/container-stats.ts",

@@ -3,7 +3,7 @@ import type { ProjectRow } from "#store"
 import type { ProjectsContext, Requester } from "../context.ts"
 import type { ObjectLimits } from "../object-limits.ts"
 import { writerAfterTransfer } from "../trust.ts"
-import { copyCodeOnce, projectDirectories, releaseDirectory } from "./directories.ts"
+import { copyCodeIfMissing, projectDirectories, releaseDirectory } from "./directories.ts"
 
 interface CopyRequest {
   projectId: number
@@ -38,7 +38,7 @@ export async function copyProject(
     return { from, to }
   })
   const target = projectDirectories(caller.userName, to.id).code
-  await copyCodeOnce(tree, { from: sourceOf(caller.userName, from), to: target }, { account: caller.userName, signal })
+  await copyCodeIfMissing(tree, { from: sourceOf(caller.userName, from), to: target }, { account: caller.userName, signal })
   return store.change(async (tx) => {
     await objectLimits.checkRoom(tx, caller, caller.userId, { isRestored: true })
     const row = (await tx.projects.setDeleted(to.id, false)) ?? to

@@ -2,7 +2,7 @@ import { homePath } from "#access"
 import type { CopyTreeOptions, FileTree } from "#files"
 
 /** The limits of one copy of a project's code. */
-export const maxCode = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
+export const codeLimits = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
 
 /** The directory in a person's home that holds everything of theirs for a project. */
 export function projectDirectory(userName: string, projectId: number): string {
@@ -29,6 +29,6 @@ export type CopyOptions = Pick<CopyTreeOptions, "signal" | "onProgress" | "accou
  * Copies code if there is any. Several processes may do so at once: the first copy stays, and the
  * others are discarded.
  */
-export async function copyCodeOnce(tree: FileTree, { from, to }: { from: string; to: string }, options: CopyOptions): Promise<void> {
-  if (await tree.exists(from)) await tree.copyTree(from, to, { ...maxCode, ...options, replace: false })
+export async function copyCodeIfMissing(tree: FileTree, { from, to }: { from: string; to: string }, options: CopyOptions): Promise<void> {
+  if (await tree.exists(from)) await tree.copyTree(from, to, { ...codeLimits, ...options, replace: false })
 }

@@ -2,7 +2,7 @@ import { type Caller, isAllowed, projectResource } from "#access"
 import type { ProjectRow, Reads } from "#store"
 import type { ProjectsContext, Requester } from "../context.ts"
 import { endProjectTrust } from "../trust.ts"
-import { maxCode, projectDirectories, releaseDirectory } from "./directories.ts"
+import { codeLimits, projectDirectories, releaseDirectory } from "./directories.ts"
 
 /**
  * Whether a change publishes a project, to everybody or to a group, and its caller may release it.
@@ -36,6 +36,6 @@ export async function releaseCode(
     : stored
   const { code } = projectDirectories(project.userName, project.id)
   await tree.ensureDirectory(code)
-  await tree.copyTree(code, releaseDirectory(project.id), { ...maxCode, signal, account: project.userName })
+  await tree.copyTree(code, releaseDirectory(project.id), { ...codeLimits, signal, account: project.userName })
   return project
 }

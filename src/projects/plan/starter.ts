@@ -21,7 +21,7 @@ export async function resolveStarter({ store, clock }: StarterContext, caller: C
 }
 
 /** Throws if the person whom an administrator names could not start the project themselves. */
-export async function checkStarter(reads: Pick<Reads, "grants">, starter: Caller, project: ProjectRow): Promise<void> {
+export async function checkMayStart(reads: Pick<Reads, "grants">, starter: Caller, project: ProjectRow): Promise<void> {
   if ((await decideWithGrants(reads, starter, "project:start", projectResource(project))) === "yes") return
   throw new Failure("invalid", `${starter.userName} may not start this project`, { field: "UserName" })
 }

@@ -4,10 +4,10 @@ import type { Actor } from "#events"
 import type { Change, Reads, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { decideAdmission } from "./decision.ts"
-import { startTimes } from "./queue.ts"
+import { startAndExpiryTimes } from "./queue.ts"
 import type { AdmissionInput, IdempotencyKey, StartRequest } from "./requests.ts"
 
-export interface AdmissionRequest extends AdmissionInput {
+export interface AdmitOptions extends AdmissionInput {
   idempotency: IdempotencyKey | undefined
   actor: Actor | undefined
   /** Called after COMMIT, before the run is published. */
@@ -18,7 +18,7 @@ export interface AdmissionRequest extends AdmissionInput {
  * The transaction of a start. Resolves with the new run, be it admitted, queued or failed, or with
  * the one that the same key made.
  */
-export function admit(ctx: RunsContext, admission: AdmissionRequest): Promise<RunRow> {
+export function admit(ctx: RunsContext, admission: AdmitOptions): Promise<RunRow> {
   return ctx.store.change(async (tx) => {
     const { request, idempotency, actor } = admission
     const known = idempotency && (await findByIdempotencyKey(tx, request.userId, idempotency))
@@ -60,7 +60,7 @@ export async function findByIdempotencyKey(
 
 type NewRun = Parameters<Change["runs"]["insert"]>[0]
 
-async function newRow(ctx: RunsContext, tx: Change, admission: AdmissionRequest): Promise<NewRun> {
+async function newRow(ctx: RunsContext, tx: Change, admission: AdmitOptions): Promise<NewRun> {
   const { request } = admission
   const { demand, refusal: why, placement, limits } = await decideAdmission(ctx, tx, admission)
   const now = ctx.clock.now()
@@ -74,7 +74,7 @@ async function newRow(ctx: RunsContext, tx: Change, admission: AdmissionRequest)
     progress: null,
     spec: request.plan,
     ...demand,
-    ...(placement ? startTimes(limits, now) : { startTime: null, expiresAt: null }),
+    ...(placement ? startAndExpiryTimes(limits, now) : { startTime: null, expiresAt: null }),
     readyTime: null,
     endTime: why ? now : null,
     lastActivity: null,

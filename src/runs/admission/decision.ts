@@ -2,11 +2,11 @@ import type { EffectiveLimits, Reason } from "#contract"
 import { EngineError } from "#engine"
 import type { Holdings, LiveRun, Reads } from "#store"
 import type { RunsContext } from "../context.ts"
-import { reasonFor } from "../lifecycle/reasons.ts"
+import { createReason } from "../lifecycle/reasons.ts"
 import { loadLimits } from "../limits/effective-limits.ts"
 import { fairOrder } from "./fair-order.ts"
 import { type GroupQuota, limitRefusal, queueLimitRefusal } from "./quotas.ts"
-import { type AdmissionInput, AlreadyRunning } from "./requests.ts"
+import { type AdmissionInput, AlreadyRunningError } from "./requests.ts"
 import type { ResourceRequest } from "./resource-request.ts"
 import { fitsNow, type Placement, schedule, unschedulableReason } from "./scheduler.ts"
 
@@ -33,14 +33,14 @@ interface AdmissionState {
 }
 
 /**
- * Decides about starts and previews alike. Rejects with `AlreadyRunning`. It reads the runs that
+ * Decides about starts and previews alike. Rejects with `AlreadyRunningError`. It reads the runs that
  * hold resources and the person's own totals; the queue only while there is room that the start
  * might get. A long queue therefore does not slow down new starts.
  */
 export async function decideAdmission(ctx: RunsContext, reads: Readable, judged: AdmissionInput): Promise<AdmissionDecision> {
   const { request } = judged
   const other = await reads.runs.liveOf(request.userId, request.projectId)
-  if (other) throw new AlreadyRunning(other)
+  if (other) throw new AlreadyRunningError(other)
   const { cpus, memoryMiB, nodes, gpus, gpuMemoryMiB } = request.resources
   const { defaultCpus, defaultMemoryMiB, defaultLimits } = ctx.settings
   const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
@@ -62,9 +62,9 @@ function refusalOf(
   if (request.refusal) return request.refusal
   const quota = limitRefusal(demand, own, { limits, quotas })
   if (quota) return quota
-  if (nodes instanceof EngineError) return reasonFor(nodes.code, nodes.message)
+  if (nodes instanceof EngineError) return createReason(nodes.code, nodes.message)
   if (engine.placement === "engine") return undefined
-  return demand.nodes > 1 ? reasonFor("nodes_unsupported") : unschedulableReason(demand, nodes)
+  return demand.nodes > 1 ? createReason("nodes_unsupported") : unschedulableReason(demand, nodes)
 }
 
 /** The reason why the run may not be queued, either. */

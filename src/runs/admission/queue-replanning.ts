@@ -44,7 +44,7 @@ async function replanOnce(ctx: RunsContext, judged: ReplanState): Promise<void> 
     if (ctx.closed.aborted) return
     // Thousands may wait: yield to other work in between.
     await turn()
-    if (isGap || !judged.ids.has(run.id) || concerns(run)) await replanRun(ctx, run).catch((error: unknown) => failures.push(error))
+    if (isGap || !judged.ids.has(run.id) || concerns(run)) await replanQueuedRun(ctx, run).catch((error: unknown) => failures.push(error))
   }
   // A failed check does not stop the others; all are checked again.
   if (failures.length > 0) throw failures[0]
@@ -66,7 +66,7 @@ function affectedBy(news: readonly JournalRow[]): (run: RunRow) => boolean {
 }
 
 /** Most plans are unchanged, so only changed ones open a transaction. */
-async function replanRun(ctx: RunsContext, run: RunRow): Promise<void> {
+async function replanQueuedRun(ctx: RunsContext, run: RunRow): Promise<void> {
   if (!isChanged(await ctx.replan(ctx.store, run), run)) return
   await ctx.store.change(
     async (tx) => {

@@ -1,7 +1,7 @@
 import type { EffectiveLimits, Reason } from "#contract"
 import type { Change, LiveRun, Reads, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
-import { transitionIn } from "../lifecycle/transitions.ts"
+import { transitionInTransaction } from "../lifecycle/transitions.ts"
 import { loadLimits } from "../limits/effective-limits.ts"
 import type { RunCache } from "../run-cache.ts"
 import type { CapacityCache } from "./capacity-cache.ts"
@@ -33,7 +33,7 @@ export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache,
     const { placements, limits, waiting } = await placing(tx, await tx.runs.admitted(), await tx.runs.queued())
     for (const { id, userId } of waiting) {
       const placement = placements.get(id)
-      if (placement) await dequeue(ctx, tx, { id, fields: { ...placement, ...startTimes(limits.get(userId), ctx.clock.now()) } })
+      if (placement) await dequeue(ctx, tx, { id, fields: { ...placement, ...startAndExpiryTimes(limits.get(userId), ctx.clock.now()) } })
     }
   })
 }
@@ -44,17 +44,17 @@ async function dequeue(ctx: RunsContext, tx: Change, { id, fields }: { id: numbe
   if (!run) return
   const revised = await ctx.replan(tx, run)
   if ("refusal" in revised) await endQueuedRun(ctx, tx, { id, why: revised.refusal })
-  else await transitionIn(ctx, tx, { id, path: ["pulling"], fields: { ...fields, spec: revised.plan } })
+  else await transitionInTransaction(ctx, tx, { id, path: ["pulling"], fields: { ...fields, spec: revised.plan } })
 }
 
 /** Ends a queued run at once, since the engine was never called for it. */
 export async function endQueuedRun(ctx: RunsContext, tx: Change, { id, why }: { id: number; why: Reason }): Promise<RunRow | undefined> {
-  await transitionIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })
-  return transitionIn(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
+  await transitionInTransaction(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })
+  return transitionInTransaction(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
 }
 
 /** The start time, and when the maximum run time will be over. */
-export function startTimes(limits: EffectiveLimits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
+export function startAndExpiryTimes(limits: EffectiveLimits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
   const hours = limits?.MaxRunHours ?? null
   return { startTime, expiresAt: hours === null ? null : startTime + hours * 3_600_000 }
 }

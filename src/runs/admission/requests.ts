@@ -25,7 +25,7 @@ export interface IdempotencyKey {
 }
 
 /** A person has at most one live run of a project. */
-export class AlreadyRunning extends Failure {
+export class AlreadyRunningError extends Failure {
   readonly run: RunRow
 
   constructor(run: RunRow) {

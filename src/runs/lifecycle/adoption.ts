@@ -1,6 +1,6 @@
 import { EngineError, type ObservedRun, type RecoveredSpec } from "#engine"
 import { type Change, DuplicateError, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
-import { startTimes } from "../admission/queue.ts"
+import { startAndExpiryTimes } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
 import { loadLimits } from "../limits/effective-limits.ts"
 import { ruleOfType } from "../project-types.ts"
@@ -38,7 +38,7 @@ async function insertAdopted(ctx: RunsContext, tx: Change, { seen, spec }: Adopt
   const { limits } = await loadLimits(tx, [person.id], ctx.settings.defaultLimits)
   const run = await tx.runs.insertAs(spec.run, {
     ...rowOf({ seen, spec, person, project }),
-    ...startTimes(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
+    ...startAndExpiryTimes(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
   })
   await ctx.events.stateChanged(tx, run, undefined)
   tx.afterCommit(() => {

@@ -4,7 +4,7 @@ import { isStorageFull, type RunRow } from "#store"
 import type { RunsContext, StopRequest } from "../context.ts"
 import { FinalLogs } from "../logs/logs.ts"
 import { withLogTail } from "./reasons.ts"
-import { endStateOf, transition, transitionIn } from "./transitions.ts"
+import { endStateOf, transition, transitionInTransaction } from "./transitions.ts"
 
 /** Ends a run of which the engine has nothing. */
 export async function failRun(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
@@ -33,7 +33,7 @@ async function writeEnd(
   if (!wish) return void (await transition(ctx, run.id, step))
   await ctx.store.change(
     async (tx) => {
-      const moved = await transitionIn(ctx, tx, { id: run.id, ...step })
+      const moved = await transitionInTransaction(ctx, tx, { id: run.id, ...step })
       if (moved && wish.actor) await ctx.events.requested(tx, { actor: wish.actor, verb: "stop", run: moved })
       tx.afterCommit(() => ctx.pendingStops.delete(run.id))
     },

@@ -4,11 +4,11 @@ import { type Address, EngineError, type Mount, type StartResult, type StartStep
 import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
-import { maxDiskMiBOf } from "../limits/effective-limits.ts"
+import { maxDiskMiBPerRun } from "../limits/effective-limits.ts"
 import type { ProbeResult } from "../readiness/probe.ts"
 import { waitUntilReady } from "../readiness/wait-until-ready.ts"
 import { engineMountsOf, engineSpecOf, portOf } from "./engine-spec.ts"
-import { type ContainerFacts, type LaunchState, LaunchStateWriter, launchStates } from "./launch-states.ts"
+import { type ContainerDetails, type LaunchState, LaunchStateWriter, launchStates } from "./launch-states.ts"
 import { ProgressReporter } from "./progress-reporter.ts"
 import { transition } from "./transitions.ts"
 
@@ -77,11 +77,11 @@ export class LaunchAttempt implements Disposable {
   async #startProgram(): Promise<Address> {
     if (this.#state === "pulling") {
       await this.#replan()
-      await this.#untilStuck(this.#prepare())
+      await this.#untilStuck(this.#prepareDirectories())
     }
     const [imagePolicy, diskMiB] = await Promise.all([
       this.#ctx.imagePolicy(this.#run),
-      maxDiskMiBOf(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
+      maxDiskMiBPerRun(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
     ])
     const spec = { ...engineSpecOf(this.#run), imagePolicy, diskMiB }
     const resolveMounts = () => this.#resolveMounts()
@@ -92,7 +92,7 @@ export class LaunchAttempt implements Disposable {
     this.#enterState("starting")
     // The program's own deadline begins now, however long the engine took.
     this.#idleTimeout.start(this.#ctx.settings.timeoutsMs.starting)
-    this.#writer.write("starting", containerFactsOf(started, this.#ctx))
+    this.#writer.write("starting", containerDetailsOf(started, this.#ctx))
     const onProbe = (result: ProbeResult) => {
       this.#lastProbe = result
     }
@@ -106,7 +106,7 @@ export class LaunchAttempt implements Disposable {
   async #replan(): Promise<void> {
     const { id, spec } = this.#run
     const revised = await this.#ctx.replan(this.#ctx.store, this.#run).catch((cause: unknown) => {
-      throw new ReplanUnavailable("The rights of a run could not be read", { cause })
+      throw new ReplanUnavailableError("The rights of a run could not be read", { cause })
     })
     if ("refusal" in revised) throw new EngineError(revised.refusal.code, revised.refusal.msg)
     if (isDeepStrictEqual(revised.plan, spec)) return
@@ -124,9 +124,9 @@ export class LaunchAttempt implements Disposable {
   }
 
   /** Before the engine knows of the run: a failure leaves nothing there. */
-  #prepare(): Promise<void> {
+  #prepareDirectories(): Promise<void> {
     const report = (progress: Progress) => this.#report({ state: "pulling", progress })
-    return this.#ctx.prepare(this.#run, { report, signal: this.#controller.signal })
+    return this.#ctx.prepareDirectories(this.#run, { report, signal: this.#controller.signal })
   }
 
   /**
@@ -180,13 +180,13 @@ export class LaunchAttempt implements Disposable {
 }
 
 /** The database did not answer whether the run is allowed: the start is undone and retried. */
-export class ReplanUnavailable extends Error {}
+export class ReplanUnavailableError extends Error {}
 
 /**
  * With placement by Quayside, nodes and devices are those of admission, whatever the engine calls
  * them.
  */
-function containerFactsOf({ imageDigest, nodeNames, gpuDevices }: StartResult, { engine }: RunsContext): ContainerFacts {
+function containerDetailsOf({ imageDigest, nodeNames, gpuDevices }: StartResult, { engine }: RunsContext): ContainerDetails {
   return engine.placement === "engine" ? { imageDigest, nodeNames, gpuDevices } : { imageDigest }
 }
 

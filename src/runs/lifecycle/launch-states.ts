@@ -8,7 +8,7 @@ export const launchStates = ["pulling", "creating", "starting", "ready"] as cons
 export type LaunchState = Exclude<(typeof launchStates)[number], "ready">
 
 /** What the engine tells of a run that it started. */
-export type ContainerFacts = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
+export type ContainerDetails = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
 
 /**
  * Writes how far a start has come, beside the start itself. While one write is under way the later
@@ -17,7 +17,7 @@ export type ContainerFacts = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | 
 export class LaunchStateWriter {
   readonly #ctx: RunsContext
   readonly #id: number
-  #wanted: { stage: LaunchState; facts: ContainerFacts } | undefined
+  #wanted: { stage: LaunchState; facts: ContainerDetails } | undefined
   #writing: Promise<void> | undefined
 
   constructor(ctx: RunsContext, id: number) {
@@ -25,7 +25,7 @@ export class LaunchStateWriter {
     this.#id = id
   }
 
-  write(stage: LaunchState, facts: ContainerFacts = {}): void {
+  write(stage: LaunchState, facts: ContainerDetails = {}): void {
     this.#wanted = { stage, facts: { ...this.#wanted?.facts, ...facts } }
     this.#writing ??= this.#write()
     this.#writing.catch(() => {})

@@ -6,7 +6,7 @@ const tailBytes = 4_096
 const tailLines = 200
 const tailMs = 2_000
 
-export function reasonFor(code: ReasonCode, msg: string = reasonSentences[code]): Reason {
+export function createReason(code: ReasonCode, msg: string = reasonSentences[code]): Reason {
   return { code, msg }
 }
 
@@ -14,10 +14,10 @@ export function reasonFor(code: ReasonCode, msg: string = reasonSentences[code])
 export function reasonOfError(error: unknown, logger: Logger): Reason {
   if (error instanceof EngineError) {
     if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine rejected a request")
-    return reasonFor(error.code, error.message || reasonSentences[error.code])
+    return createReason(error.code, error.message || reasonSentences[error.code])
   }
   logger.error({ err: error }, "a start failed for an unknown reason")
-  return reasonFor("engine_error")
+  return createReason("engine_error")
 }
 
 /**
@@ -25,9 +25,9 @@ export function reasonOfError(error: unknown, logger: Logger): Reason {
  * of it.
  */
 export function reasonOfExit(seen: ObservedRun | undefined): Reason {
-  if (seen?.state !== "exited") return reasonFor("lost")
+  if (seen?.state !== "exited") return createReason("lost")
   const code = seen.oomKilled ? "oom_killed" : "exited"
-  if (seen.exitCode === null) return reasonFor(code)
+  if (seen.exitCode === null) return createReason(code)
   const msg = code === "exited" ? `The program ended by itself with exit code ${seen.exitCode}` : reasonSentences.oom_killed
   return { code, msg, exitCode: seen.exitCode }
 }

@@ -1,11 +1,11 @@
 import { EngineError, type ObservedRun } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
-import { Signal } from "../signal.ts"
+import { WakeSignal } from "../wake-signal.ts"
 import { failRun, finishStop, stopWithReason } from "./ending.ts"
 import { portOf } from "./engine-spec.ts"
-import { LaunchAttempt, ReplanUnavailable } from "./launch-attempt.ts"
-import { reasonFor, reasonOfError, reasonOfExit } from "./reasons.ts"
+import { LaunchAttempt, ReplanUnavailableError } from "./launch-attempt.ts"
+import { createReason, reasonOfError, reasonOfExit } from "./reasons.ts"
 
 const minRetryMs = 250
 const maxRetryMs = 5_000
@@ -18,7 +18,7 @@ export class RunController {
   readonly id: number
   readonly key: string
   readonly #ctx: RunsContext
-  readonly #signal = new Signal()
+  readonly #signal = new WakeSignal()
   /**
    * Whether an earlier attempt may have called the engine. The engine is then observed first, and
    * awaited while unreachable.
@@ -72,7 +72,7 @@ export class RunController {
       this.#exit ??= { seen }
       // Before the end is written, which may take long: the address may soon be another run's.
       this.#ctx.runCache.setAddress(this.id, undefined)
-      this.#launch?.abort(new ContainerGone())
+      this.#launch?.abort(new ContainerGoneError())
       this.#signal.notify()
     }
   }
@@ -131,7 +131,7 @@ export class RunController {
   async #waitInQueue(run: RunRow): Promise<void> {
     const left = run.createdAt + this.#ctx.settings.timeoutsMs.queued - this.#ctx.clock.now()
     if (left > 0) return this.#signal.wait(this.#ctx.clock, this.#ctx.closed, left)
-    await failRun(this.#ctx, run, reasonFor("timeout_queued"))
+    await failRun(this.#ctx, run, createReason("timeout_queued"))
   }
 
   async #launchRun(run: RunRow, stage: "pulling" | "creating" | "starting"): Promise<void> {
@@ -140,7 +140,7 @@ export class RunController {
     using launch = new LaunchAttempt(this.#ctx, run, stage)
     this.#launch = launch
     const onClose = () => {
-      if (launch.state === "pulling" || launch.isStarted) launch.abort(new ContainerGone())
+      if (launch.state === "pulling" || launch.isStarted) launch.abort(new ContainerGoneError())
     }
     this.#ctx.closed.addEventListener("abort", onClose, { once: true })
     try {
@@ -163,7 +163,7 @@ export class RunController {
 
   async #handleFailure(run: RunRow, launch: LaunchAttempt, failure: unknown): Promise<void> {
     if (this.#ctx.runCache.row(this.id)?.state === "stopping") return
-    if (failure instanceof ReplanUnavailable) throw failure
+    if (failure instanceof ReplanUnavailableError) throw failure
     const unreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
     if (unreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
     const why = this.#exit ? reasonOfExit(this.#exit.seen) : reasonOfError(failure, this.#ctx.logger)
@@ -182,4 +182,4 @@ export class RunController {
 }
 
 /** The container is gone, or Quayside closes: not an error of the engine. */
-class ContainerGone extends Error {}
+class ContainerGoneError extends Error {}

@@ -5,9 +5,9 @@ import type { Change, RunRow } from "#store"
 import { endQueuedRun } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
 import { stopDespiteFullDisk } from "./ending.ts"
-import { reasonFor } from "./reasons.ts"
+import { createReason } from "./reasons.ts"
 import type { Supervisor } from "./supervisor.ts"
-import { type RequestedStopCode, transitionIn } from "./transitions.ts"
+import { type RequestedStopCode, transitionInTransaction } from "./transitions.ts"
 import { waitForRun } from "./wait-for-run.ts"
 
 export interface StopOptions {
@@ -37,8 +37,8 @@ export async function stopRun(
 /** The starter's own sentence is for the starter. */
 function stopReasonOf({ userName }: RunRow, by: RequestedStopCode, actor: Actor | undefined): Reason {
   const other = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
-  if (other) return reasonFor(by, `${actor.userName}, who was given the right to, stopped the run`)
-  return by === "stopped_by_user" && actor ? reasonFor(by, "The person who started the run stopped it") : reasonFor(by)
+  if (other) return createReason(by, `${actor.userName}, who was given the right to, stopped the run`)
+  return by === "stopped_by_user" && actor ? createReason(by, "The person who started the run stopped it") : createReason(by)
 }
 
 async function writeStop(ctx: RunsContext, id: number, { by, actor }: Pick<StopOptions, "by" | "actor">): Promise<RunRow | undefined> {
@@ -48,7 +48,7 @@ async function writeStop(ctx: RunsContext, id: number, { by, actor }: Pick<StopO
     if (actor) await ctx.events.requested(tx, { actor, verb: "stop", run: now })
     const why = stopReasonOf(now, by, actor)
     if (now.state === "queued") return endQueuedRun(ctx, tx, { id, why })
-    return (await transitionIn(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })) ?? now
+    return (await transitionInTransaction(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })) ?? now
   }
   const write = () => ctx.store.change(work, { urgent: true })
   const run = ctx.runCache.row(id)

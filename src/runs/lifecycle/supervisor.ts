@@ -4,7 +4,7 @@ import type { RunRow } from "#store"
 import { CapacityCache } from "../admission/capacity-cache.ts"
 import { startQueuedRuns } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
-import { Signal } from "../signal.ts"
+import { WakeSignal } from "../wake-signal.ts"
 import { adoptContainer } from "./adoption.ts"
 import { RunController } from "./run-controller.ts"
 
@@ -22,7 +22,7 @@ export class Supervisor {
   readonly #newRuns = new Set<number>()
   readonly #orphans = new Map<string, { seen: ObservedRun; since: number }>()
   readonly #removals = new Map<string, Promise<void>>()
-  readonly #signal = new Signal()
+  readonly #signal = new WakeSignal()
   #syncedAt = Number.NEGATIVE_INFINITY
   #reachable = true
   #loops: Promise<unknown> = Promise.resolve()

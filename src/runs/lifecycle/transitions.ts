@@ -25,7 +25,7 @@ export interface Transition {
  * more).
  */
 export function transition(ctx: TransitionContext, id: number, step: Transition): Promise<RunRow | undefined> {
-  return ctx.store.change((tx) => transitionIn(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
+  return ctx.store.change((tx) => transitionInTransaction(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
 }
 
 /** Ends of runs make room on a full disk. */
@@ -33,7 +33,11 @@ function isEnd({ path }: Transition): boolean {
   return path.some((state) => state === "stopping" || !isLive(state))
 }
 
-export async function transitionIn(ctx: TransitionContext, tx: Change, step: Transition & { id: number }): Promise<RunRow | undefined> {
+export async function transitionInTransaction(
+  ctx: TransitionContext,
+  tx: Change,
+  step: Transition & { id: number },
+): Promise<RunRow | undefined> {
   const now = await tx.runs.get(step.id)
   const ahead = now && remainingStates(now.state, step.path)
   if (!now || !ahead) return undefined
@@ -83,6 +87,6 @@ export type RequestedStopCode = (typeof requestedStopCodes)[number]
 
 /** The final state of a `stopping` run once the engine has no container of it. */
 export function endStateOf(run: RunRow): "ended" | "failed" {
-  const pendingStops = run.reason !== null && (requestedStopCodes as readonly string[]).includes(run.reason.code)
-  return pendingStops || run.readyTime !== null ? "ended" : "failed"
+  const isRequested = run.reason !== null && (requestedStopCodes as readonly string[]).includes(run.reason.code)
+  return isRequested || run.readyTime !== null ? "ended" : "failed"
 }

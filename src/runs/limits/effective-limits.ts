@@ -52,7 +52,7 @@ function combineLimits(user: UserRow | undefined, groups: readonly GroupRow[], d
  * MiB that one run of the person may write to its own file system: the lowest limit of the person
  * and their groups. Undefined is unlimited.
  */
-export async function maxDiskMiBOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<number | undefined> {
+export async function maxDiskMiBPerRun(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<number | undefined> {
   const { limits, quotas } = await loadLimits(reads, [userId], defaults)
   const set = [limits.get(userId), ...quotas.map((quota) => quota.limits)].flatMap((bound) => bound?.MaxDisk ?? [])
   return set.length === 0 ? undefined : Math.min(...set)

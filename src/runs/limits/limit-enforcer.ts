@@ -2,7 +2,7 @@ import { bounds, type Limits } from "#contract"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { stopWithReason } from "../lifecycle/ending.ts"
-import { reasonFor } from "../lifecycle/reasons.ts"
+import { createReason } from "../lifecycle/reasons.ts"
 import { isComputing } from "./activity-probe.ts"
 import type { ActivityTracker } from "./activity-tracker.ts"
 import { type LoadedLimits, loadLimits } from "./effective-limits.ts"
@@ -150,7 +150,7 @@ export class LimitEnforcer {
   }
 
   async #stop(run: RunRow, code: "max_time" | "idle" | "disk_full", msg?: string): Promise<boolean> {
-    await stopWithReason(this.#ctx, run, reasonFor(code, msg))
+    await stopWithReason(this.#ctx, run, createReason(code, msg))
     return true
   }
 }

@@ -78,12 +78,12 @@ function difference({ last, boundaries }: Series, before: Areas): GrownArea[] {
 function splitAs(later: Areas, earlier: Areas): Areas {
   const split = new Map<string, number>()
   for (const [area, bytes] of earlier) {
-    const target = later.has(area) ? area : areaAround(area, later)
+    const target = later.has(area) ? area : enclosingArea(area, later)
     if (target !== undefined) split.set(target, (split.get(target) ?? 0) + bytes)
   }
   for (const [area, bytes] of later) {
     if (split.has(area)) continue
-    const around = areaAround(area, split)
+    const around = enclosingArea(area, split)
     const left = around === undefined ? bytes : (split.get(around) ?? 0) - (later.get(around) ?? 0)
     const moved = Math.min(Math.max(left, 0), bytes)
     split.set(area, moved)
@@ -93,7 +93,7 @@ function splitAs(later: Areas, earlier: Areas): Areas {
 }
 
 /** The innermost area that contains a directory. */
-export function areaAround(directory: string, areas: { has(area: string): boolean }): string | undefined {
+export function enclosingArea(directory: string, areas: { has(area: string): boolean }): string | undefined {
   for (let path = directory; path !== "/"; ) {
     path = dirname(path)
     if (areas.has(path)) return path

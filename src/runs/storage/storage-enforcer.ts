@@ -2,9 +2,9 @@ import { bounds } from "#contract"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { stopWithReason } from "../lifecycle/ending.ts"
-import { reasonFor } from "../lifecycle/reasons.ts"
+import { createReason } from "../lifecycle/reasons.ts"
 import type { UsageMonitor } from "../limits/usage-monitor.ts"
-import { areaAround, type GrownArea, GrowthTracker } from "./growth-tracker.ts"
+import { enclosingArea, type GrownArea, GrowthTracker } from "./growth-tracker.ts"
 import { LayerGrowth } from "./layer-growth.ts"
 import type { DiskSpace, StorageCount, StorageMeter, StorageQuota } from "./storage-meter.ts"
 import type { StorageQuotas } from "./storage-quotas.ts"
@@ -192,7 +192,7 @@ export class StorageEnforcer {
 
   async #end(run: RunRow, msg: string): Promise<void> {
     this.#ctx.logger.warn({ run: run.id, userName: run.userName, msg }, "ending a run because of its storage")
-    await stopWithReason(this.#ctx, run, reasonFor("disk_full", msg))
+    await stopWithReason(this.#ctx, run, createReason("disk_full", msg))
   }
 }
 
@@ -237,7 +237,7 @@ function canWrite({ sources }: Writer, area: Area): boolean {
 /** Whether something below the source is part of the area. */
 function leadsTo(source: string, { area, boundaries }: Area): boolean {
   if (isWithin(area, source)) return true
-  return isWithin(source, area) && !boundaries.has(source) && areaAround(source, boundaries) === area
+  return isWithin(source, area) && !boundaries.has(source) && enclosingArea(source, boundaries) === area
 }
 
 function isWithin(path: string, directory: string): boolean {

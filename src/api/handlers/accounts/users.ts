@@ -1,6 +1,6 @@
 import { authorize, can, notFound, Refusal, userResource } from "#access"
 import { Failure, type User } from "#contract"
-import { removeFromAllGroups, stopRunsOf } from "#projects"
+import { removeFromAllGroups, stopRunsOfUser } from "#projects"
 import type { UserRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
@@ -83,7 +83,7 @@ async function updateUser(context: Context<"updateUser">): Promise<Result<"updat
     return changed
   })
   context.server.objectLimits.reset()
-  if (row.isDisabled && !user.isDisabled) await stopRunsOf(services, id)
+  if (row.isDisabled && !user.isDisabled) await stopRunsOfUser(services, id)
   context.setHeader("etag", etagOf(row))
   return toUserResponse(services, row)
 }
@@ -127,7 +127,7 @@ async function deleteUser(context: Context<"deleteUser">): Promise<Result<"delet
       was: userResource(stored as UserRow),
     })
   })
-  await stopRunsOf(services, id)
+  await stopRunsOfUser(services, id)
   return { ok: true }
 }
 

@@ -1,6 +1,6 @@
 import { type Caller, can, dataResource, homePath } from "#access"
 import type { BodyValues, dataFields } from "#contract"
-import { type MovedDataset, resolveOwner, transferOwnership } from "#projects"
+import { type PendingTransfer, resolveOwner, transferDataset } from "#projects"
 import type { DataRow } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
 import { checkMatch } from "../../http/etag.ts"
@@ -19,7 +19,7 @@ async function updateData(context: Context<"updateData">): Promise<Result<"updat
   checkMatch(context.header("if-match"), row)
   const newOwner = await resolveOwner(services.store, caller, given.UserName)
   const transfer = { dataset: row, newOwner, isPublished: given.IsPublished ?? row.isPublished, name: given.Name ?? row.name }
-  return transferOwnership(services, transfer, (moved) => update(withMove(moved), context))
+  return transferDataset(services, transfer, (moved) => update(withMove(moved), context))
 }
 
 /**
@@ -31,7 +31,7 @@ function movesDirectory(caller: Caller, row: DataRow, given: Given): boolean {
   return !given.AccessInfo && !row.accessInfo.startsWith(`${homePath(given.UserName)}/`)
 }
 
-function withMove(moved: MovedDataset): typeof data {
+function withMove(moved: PendingTransfer): typeof data {
   return {
     ...data,
     change: (tx, context, change) => moved.complete(tx, change.row, () => data.change(tx, context, change)),

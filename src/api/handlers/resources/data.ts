@@ -4,7 +4,7 @@ import {
   checkDatasetPath,
   checkSharedDirectory,
   ensureDatasetDirectory,
-  makeDatasetDirectory,
+  makeNewDatasetDirectory,
   resolveNewOwner,
   resolveOwner,
 } from "#projects"
@@ -59,7 +59,7 @@ async function createData(context: Context<"createData">): Promise<Result<"creat
   authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
   const wanted = normalizePath(values.AccessInfo)
   if (wanted !== "") checkDatasetPath(caller, wanted)
-  const accessInfo = wanted === "" ? await makeDatasetDirectory(services.tree, owner.userName, values.Name) : wanted
+  const accessInfo = wanted === "" ? await makeNewDatasetDirectory(services.tree, owner.userName, values.Name) : wanted
   const row = await services.store
     .change(async (tx) => {
       const fields = { ...columnsOf(values), accessInfo, userId: owner.id } as Parameters<typeof tx.data.insert>[0]

@@ -1,14 +1,15 @@
 import { type Action, authorizeWithGrants, decideWithGrants, grantResource, notFound, type Resource, toViewer } from "#access"
 import { Failure, type Grant } from "#contract"
 import {
-  checkGrantForm,
   checkGrantOnSharedDirectory,
+  checkOneGrantee,
   type GrantableType,
-  grantables,
+  grantableResources,
   grantableTypes,
   granteesOf,
-  grantTarget,
   loadGrantTarget,
+  parseGrantExpiry,
+  parseGrantTarget,
   resolveGrantee,
 } from "#projects"
 import type { Change, GrantFilter, GrantRow } from "#store"
@@ -36,9 +37,10 @@ function toGrantResponse(row: GrantRow): Grant {
 async function create(context: Context<"createGrant">): Promise<Result<"createGrant">> {
   const { services } = context
   const { caller, body } = context
-  const { type, id } = grantTarget(body)
-  const expiresAt = checkGrantForm(body, services.clock.now())
-  const { label } = grantables[type]
+  const { type, id } = parseGrantTarget(body)
+  checkOneGrantee(body)
+  const expiresAt = parseGrantExpiry(body, services.clock.now())
+  const { label } = grantableResources[type]
   const row = await services.store.change(async (tx) => {
     const resource = await loadGrantTarget(tx, type, id)
     await authorizeWithGrants(tx, caller, `${type}:grant`, { resource, what: label })
@@ -65,16 +67,16 @@ async function create(context: Context<"createGrant">): Promise<Result<"createGr
  * ID is as in an answer: the grant is not on a resource of that type.
  */
 function toGrantFilter(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] | undefined {
-  const asked = grantableTypes.filter((type) => query[grantables[type].field] !== undefined)
-  const [type, ...others] = asked.filter((type) => query[grantables[type].field] !== 0)
+  const asked = grantableTypes.filter((type) => query[grantableResources[type].field] !== undefined)
+  const [type, ...others] = asked.filter((type) => query[grantableResources[type].field] !== 0)
   if (others.length > 0) return undefined
   if (!type && asked[0]) {
-    const { field } = grantables[asked[0]]
+    const { field } = grantableResources[asked[0]]
     throw new Failure("invalid", `${field}=0 names nothing: one of ImageID, DataID, ProjectID and RunID must be more than 0`, { field })
   }
   const { UserName, GroupName, Access, Until } = query
   return {
-    ...(type === undefined ? {} : { resourceType: type, resourceId: query[grantables[type].field] as number }),
+    ...(type === undefined ? {} : { resourceType: type, resourceId: query[grantableResources[type].field] as number }),
     ...(UserName === undefined ? {} : UserName === "" ? { userId: 0 } : { userName: UserName }),
     ...(GroupName === undefined ? {} : { groupName: GroupName }),
     ...(Access === undefined ? {} : { access: Access }),
@@ -112,7 +114,7 @@ async function remove(context: Context<"deleteGrant">): Promise<Result<"deleteGr
     const grant = await findGrant(tx, context)
     const resource = await loadGrantTarget(tx, grant.resourceType, grant.resourceId)
     if (!resource || (await decideWithGrants(tx, context.caller, `${grant.resourceType}:grant` as Action, resource)) !== "yes")
-      throw new Failure("forbidden", `Only people who may grant this ${grantables[grant.resourceType].label} may revoke its grants`)
+      throw new Failure("forbidden", `Only people who may grant this ${grantableResources[grant.resourceType].label} may revoke its grants`)
     checkMatch(context.header("if-match"), grant)
     await tx.grants.delete(grant.id)
     await checkGrantOnSharedDirectory(tx, grant)

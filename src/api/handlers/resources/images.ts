@@ -3,7 +3,7 @@ import type { BodyValues, Image, imageFields } from "#contract"
 import {
   authorshipAfterChange,
   changesWhatRuns,
-  checkReferenceChange,
+  checkImageReferenceChange,
   checkTrustChange,
   endTrustInProjectsWithImage,
   publishTrustEnd,
@@ -57,7 +57,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
     const fields = fieldsOf(given)
     if (given.Image !== undefined && given.Image !== row.image) {
       checkImageReference(context, given.Image)
-      await checkReferenceChange(tx, caller, row)
+      await checkImageReferenceChange(tx, caller, row)
     }
     const userId = owner?.id ?? row.userId
     return {

@@ -1,7 +1,7 @@
 import { type Action, authorizeWithGrants, projectResource, runResource, toViewer } from "#access"
 import { Failure, type LogLine, type RunningProject, runStateNames } from "#contract"
 import type { LogLine as EngineLogLine } from "#engine"
-import { revalidate } from "#projects"
+import { abortOnRevocation } from "#projects"
 import type { RunRow } from "#store"
 import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
@@ -127,7 +127,7 @@ async function logs(context: Context<"runLogs">): Promise<Result<"runLogs">> {
     const now = await services.store.runs.get(run.id)
     return now && resourceOf(services, now)
   }
-  const signal = follow ? revalidate(services, context, { action: "run:logs", resource }) : context.signal
+  const signal = follow ? abortOnRevocation(services, context, { action: "run:logs", resource }) : context.signal
   const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal }
   return new JsonLines(toLogLines(services.runs.logs(run, options)), { isLive: follow, signal })
 }

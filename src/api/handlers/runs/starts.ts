@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { authorizeWithGrants, type Caller, can, projectResource, runResource } from "#access"
 import { Failure, invalid, isLive, type RunningProject, reasonStatus } from "#contract"
-import { type AuthorizedPlan, checkStarter, planRun, resolveStarter } from "#projects"
-import { AlreadyRunning, type StartRequest } from "#runs"
+import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
+import { AlreadyRunningError, type StartRequest } from "#runs"
 import type { ProjectRow, RunRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
@@ -33,7 +33,7 @@ async function repeat(context: Context<"repeatRun">): Promise<Result<"repeatRun"
   const { store } = services
   const run = await authorizedRun(context, "run:repeat")
   const starter = context.caller
-  if (isLive(run.state)) throw addRunUrl(services, starter, new AlreadyRunning(run))
+  if (isLive(run.state)) throw addRunUrl(services, starter, new AlreadyRunningError(run))
   const found = await store.projects.get(run.projectId)
   await authorizeWithGrants(store, starter, "project:start", { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
@@ -63,7 +63,7 @@ async function startAndRespond(context: StartContext, { warning, ...request }: R
   const { services } = context
   const options = { idempotency: idempotencyOf(context), actor: context.actor }
   const run = await services.runs.start(request, options).catch((error: unknown) => {
-    throw error instanceof AlreadyRunning ? addRunUrl(services, context.caller, error) : error
+    throw error instanceof AlreadyRunningError ? addRunUrl(services, context.caller, error) : error
   })
   if (warning !== undefined) services.events.runWarning(run, warning)
   return respond(context, run)
@@ -87,7 +87,7 @@ async function preview(context: Context<"previewRun">): Promise<Result<"previewR
   const { services } = context
   const request = await toStartRequest(context, "project:preview")
   const { refusal, placement, position } = await services.runs.preview(request).catch((error: unknown) => {
-    throw error instanceof AlreadyRunning ? addRunUrl(services, context.caller, error) : error
+    throw error instanceof AlreadyRunningError ? addRunUrl(services, context.caller, error) : error
   })
   const queued = !refusal && !placement
   return { Admitted: placement !== undefined, Queued: queued, QueuePosition: queued ? position : null, Reason: refusal ?? null }
@@ -105,7 +105,7 @@ async function toStartRequest(context: BodyContext, action: "project:start" | "p
   const found = await store.projects.get(projectId)
   await authorizeWithGrants(store, context.caller, action, { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
-  if (starter !== context.caller) await checkStarter(store, starter, project)
+  if (starter !== context.caller) await checkMayStart(store, starter, project)
   // The plan depends on the person's rights, not on the scopes of this token.
   const whole: Caller = { ...starter, scopes: ["read", "write"] }
   const planned = await planRun(store, { starter: whole, project, internetGroups: settings.internetGroups })
@@ -121,7 +121,7 @@ async function toStartRequest(context: BodyContext, action: "project:start" | "p
 }
 
 /** Adds the address of the run that is already there to the failure. */
-function addRunUrl({ gateway }: Services, caller: Caller, error: AlreadyRunning): Failure {
+function addRunUrl({ gateway }: Services, caller: Caller, error: AlreadyRunningError): Failure {
   const { run } = error
   const url = run.state === "ready" && can(caller, "run:open", runResource(run)) === "yes" ? gateway.runUrl(run.id) : ""
   return new Failure("already_running", error.message, { extra: { ...error.extra, URL: url } })

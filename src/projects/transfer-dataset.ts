@@ -2,7 +2,7 @@ import { Failure } from "#contract"
 import type { FileTree } from "#files"
 import type { DataRow, MoveRow, Reads, RunPlan, Store } from "#store"
 import type { ProjectsContext } from "./context.ts"
-import { makeDatasetDirectory } from "./dataset-directory.ts"
+import { makeNewDatasetDirectory } from "./dataset-directory.ts"
 import type { Owner } from "./references.ts"
 import { checkSharedDirectory } from "./sharing.ts"
 
@@ -16,7 +16,7 @@ interface Transfer {
 }
 
 /** The change of a dataset's row whose directory has moved. */
-export interface MovedDataset {
+export interface PendingTransfer {
   /**
    * Checks the row before and after `change`, and adds the new directory to the changed fields.
    * Throws `conflict` when somebody else changed the row meanwhile.
@@ -35,10 +35,10 @@ export interface MovedDataset {
  * in between leaves the note; the next start then moves the directory back, or breaks its hard
  * links.
  */
-export async function transferOwnership<Result>(
+export async function transferDataset<Result>(
   { store, tree }: Pick<ProjectsContext, "store" | "tree">,
   { dataset, newOwner, isPublished, name }: Transfer,
-  saveRow: (moved: MovedDataset) => Promise<Result>,
+  saveRow: (moved: PendingTransfer) => Promise<Result>,
 ): Promise<Result> {
   await checkNotMounted(store, dataset)
   // Hard links that cannot be broken are refused before anything is changed.
@@ -47,7 +47,7 @@ export async function transferOwnership<Result>(
   const move: MoveRow = {
     dataId: dataset.id,
     from: dataset.accessInfo,
-    to: await makeDatasetDirectory(tree, newOwner.userName, name),
+    to: await makeNewDatasetDirectory(tree, newOwner.userName, name),
   }
   try {
     await store.change(async (tx) => {
@@ -69,7 +69,7 @@ export async function transferOwnership<Result>(
   }
 }
 
-function movedDataset(dataset: DataRow, move: MoveRow): MovedDataset {
+function movedDataset(dataset: DataRow, move: MoveRow): PendingTransfer {
   return {
     async complete(tx, stored, change) {
       checkUnchanged(stored, dataset)

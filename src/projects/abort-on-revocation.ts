@@ -23,7 +23,7 @@ interface Right {
  * The signal for a response that lasts. It is aborted with the request's own signal, and within 5 s
  * after the caller lost their proof or the right, whichever process ended it.
  */
-export function revalidate(
+export function abortOnRevocation(
   context: RevalidationContext,
   { caller, signal }: { caller: Caller; signal: AbortSignal },
   right: Right,

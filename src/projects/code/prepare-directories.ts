@@ -5,31 +5,29 @@ import type { CopyProgress, FileTree } from "#files"
 import type { PrepareOptions } from "#runs"
 import type { RunRow } from "#store"
 import type { ProjectsContext } from "../context.ts"
-import { copyCodeOnce, projectDirectories, projectDirectory, releaseDirectory } from "./directories.ts"
+import { copyCodeIfMissing, projectDirectories, projectDirectory, releaseDirectory } from "./directories.ts"
 
 /**
  * Makes the directories of the person who starts a run, before the engine is called. Directories
  * that exist stay. New code of somebody else's project is a copy of what its owner released.
  */
-export function prepareRun({
-  store,
-  tree,
-  events,
-}: Pick<ProjectsContext, "store" | "tree" | "events">): (run: RunRow, options: PrepareOptions) => Promise<void> {
-  return async (run, { report, signal }) => {
-    const { userId, userName, projectId } = run
-    const own = projectDirectories(userName, projectId)
-    const isOwner = (await store.projects.get(projectId))?.userId === userId
-    const onProgress = (progress: CopyProgress) => report(progressOf(progress))
-    try {
-      if (!isOwner) {
-        await separateUntrustedCode({ tree, events }, run)
-        await copyCodeOnce(tree, { from: releaseDirectory(projectId), to: own.code }, { signal, onProgress, account: userName })
-      }
-      await tree.ensureDirectory(own.code, own.model, own.user)
-    } catch (error) {
-      throw error instanceof Failure ? new EngineError(reasonCodeOf(error), error.message, { cause: error }) : error
+export async function prepareRunDirectories(
+  { store, tree, events }: Pick<ProjectsContext, "store" | "tree" | "events">,
+  run: RunRow,
+  { report, signal }: PrepareOptions,
+): Promise<void> {
+  const { userId, userName, projectId } = run
+  const own = projectDirectories(userName, projectId)
+  const isOwner = (await store.projects.get(projectId))?.userId === userId
+  const onProgress = (progress: CopyProgress) => report(progressOf(progress))
+  try {
+    if (!isOwner) {
+      await separateUntrustedCode({ tree, events }, run)
+      await copyCodeIfMissing(tree, { from: releaseDirectory(projectId), to: own.code }, { signal, onProgress, account: userName })
     }
+    await tree.ensureDirectory(own.code, own.model, own.user)
+  } catch (error) {
+    throw error instanceof Failure ? new EngineError(reasonCodeOf(error), error.message, { cause: error }) : error
   }
 }
 
