@@ -70,8 +70,8 @@ export interface Runs extends AsyncDisposable {
   /**
    * Stores the desired state and starts the run. Resolves with the run as it then is. A start that
    * cannot work is a run in state `failed` with its reason, not an exception. Only a second live
-   * run of the same person and project (`AlreadyRunningError`) and an idempotency key with another body
-   * (`conflict`) make no run. A repeated key returns its run as it is now.
+   * run of the same person and project (`AlreadyRunningError`) and an idempotency key with another
+   * body (`conflict`) make no run. A repeated key returns its run as it is now.
    */
   start(request: StartRequest, options?: StartOptions): Promise<RunRow>
 

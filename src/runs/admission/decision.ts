@@ -33,9 +33,9 @@ interface AdmissionState {
 }
 
 /**
- * Decides about starts and previews alike. Rejects with `AlreadyRunningError`. It reads the runs that
- * hold resources and the person's own totals; the queue only while there is room that the start
- * might get. A long queue therefore does not slow down new starts.
+ * Decides about starts and previews alike. Rejects with `AlreadyRunningError`. It reads the runs
+ * that hold resources and the person's own totals; the queue only while there is room that the
+ * start might get. A long queue therefore does not slow down new starts.
  */
 export async function decideAdmission(ctx: RunsContext, reads: Readable, judged: AdmissionInput): Promise<AdmissionDecision> {
   const { request } = judged
