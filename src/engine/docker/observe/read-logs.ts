@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream"
 import type { LogLine, LogOptions } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { undefinedIfNotFound } from "../client/errors.ts"
+import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
 
 const headerBytes = 8
 
@@ -12,7 +12,8 @@ const headerBytes = 8
 export async function* readLogs(client: DockerClient, container: string, options: LogOptions): AsyncIterable<LogLine> {
   const { tail, since, follow = false, signal } = options
   const stream = await open(client, container, options).catch((error: unknown) => {
-    if (signal?.aborted) return undefined
+    // The daemon returns 409 for a container that is being removed.
+    if (signal?.aborted || httpStatusOf(error) === 409) return undefined
     throw error
   })
   if (!stream) return
