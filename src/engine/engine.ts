@@ -284,7 +284,7 @@ export interface ObservedRun {
 }
 
 /** Rejects an image other than the one that the spec pins. */
-export function checkDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
+export function checkExpectedDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
   if (imageDigest === undefined || imageDigest === found) return
   throw new EngineError(
     "image_unavailable",

@@ -26,7 +26,7 @@ export interface ImagePolicyContext {
 }
 
 /** Rejects with an `EngineError` if the policy forbids the use of a local image. */
-export async function assertUsable(
+export async function assertImageAllowed(
   { reference, registryDigest }: LocalImage,
   policy: ImagePolicy,
   { registries, verifyAccess }: ImagePolicyContext,
@@ -44,7 +44,7 @@ export async function assertUsable(
 }
 
 /** Throws if a pull would replace an image built on this machine. */
-export function assertReplaceable({ reference, registryDigest }: LocalImage, policy: ImagePolicy): void {
+export function assertImageReplaceable({ reference, registryDigest }: LocalImage, policy: ImagePolicy): void {
   if (registryDigest !== undefined) return
   if (!policy.allowLocal) throw builtHere(reference)
   throw new EngineError("image_unavailable", `${formatOciReference(reference)} was built on this machine, so a pull does not replace it`)

@@ -49,7 +49,7 @@ export const confinement = [
     ],
   ),
   ...faults(
-    "src/engine/docker/observe/observer.ts",
+    "src/engine/docker/observe/container-observer.ts",
     ["src/engine/docker/images/account-file-check.docker.test.ts"],
     [["one container that hangs in the daemon hides all", 'if (State === "created") return notStarted\n', ""]],
   ),
@@ -158,7 +158,7 @@ export const confinement = [
     ],
   ]),
   ...faults(
-    "src/engine/docker/containers/program-state.ts",
+    "src/engine/docker/containers/program-start.ts",
     ["src/engine/docker/daemon.docker.test.ts"],
     [["a directory that is not the one that was meant is not noticed", "if (missing && ", "if (missing && pinned.length > 99 && "]],
   ),
@@ -188,7 +188,7 @@ export const confinement = [
       "else if (Math.random() > 1)",
     ],
   ]),
-  ...faults("src/engine/docker/observe/observer.ts", disk, [
+  ...faults("src/engine/docker/observe/container-observer.ts", disk, [
     ["what is written to an image's volumes does not count", "sum + (sizes.get(path) ?? 0)", "sum"],
   ]),
   ...faults("src/engine/docker/containers/container-options.ts", network, [

@@ -154,7 +154,7 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/engine/docker/observe/observer.ts",
+    "src/engine/docker/observe/container-observer.ts",
     ["src/runs/limits/limit-enforcer.docker.test.ts"],
     [["what runs wrote to their own file systems is not seen", "(sizes.get(path) ?? 0), SizeRw)", "(sizes.get(path) ?? 0), 0)"]],
   ),

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { statfs } from "node:fs/promises"
 import type Dockerode from "dockerode"
 import { reasonSentences } from "#contract"
@@ -39,12 +40,12 @@ import { listNvidiaGpus } from "./host/nvidia-gpus.ts"
 import { Shell } from "./host/shell.ts"
 import { ImageStore } from "./images/image-store.ts"
 import { MountPins } from "./mounts/mount-pins.ts"
-import { AddressOwners } from "./network/address-owner.ts"
+import { AddressOwnership } from "./network/address-owner.ts"
 import { findCollidingGroups } from "./network/kernel-names.ts"
 import { UserNetworks } from "./network/user-networks.ts"
 import { Coalescer } from "./observe/coalescer.ts"
+import { ContainerObserver } from "./observe/container-observer.ts"
 import { readContainerStats } from "./observe/container-stats.ts"
-import { Observer } from "./observe/observer.ts"
 import { readLogs } from "./observe/read-logs.ts"
 import { watchEvents } from "./observe/watch-events.ts"
 
@@ -63,20 +64,20 @@ export async function createDockerEngine(options: DockerOptions): Promise<Engine
   const shell = new Shell()
   const pins = new MountPins(options, shell)
   await pins.prepare()
-  const firewall = firewallOf(options, shell)
+  const firewall = createFirewall(options, shell)
   firewall?.joinGroup()
   return new DockerEngine(options, { pins, firewall, seccomp })
 }
 
-function firewallOf(options: DockerOptions, shell: Shell): Firewall | undefined {
+function createFirewall(options: DockerOptions, shell: Shell): Firewall | undefined {
   const { instance, logger, networkPool: pool = defaultPool, internet = true, groupInternet: groups = [], allow = [], deny = [] } = options
-  const wanted = options.firewall ?? options.isolation ?? "on"
+  const mode = options.firewall ?? options.isolation ?? "on"
   const colliding = findCollidingGroups(groups.map(({ group }) => group))
   if (colliding)
     throw new TypeError(
       `The groups ${colliding.join(" and ")} cannot both have an internet setting: their networks would get the same names`,
     )
-  return wanted === "off" ? undefined : new Firewall({ shell, instance, pool, internet, groups, allow, deny, logger })
+  return mode === "off" ? undefined : new Firewall({ shell, instance, pool, internet, groups, allow, deny, logger })
 }
 
 class DockerEngine implements Engine {
@@ -85,13 +86,13 @@ class DockerEngine implements Engine {
   readonly #options: DockerOptions
   readonly #log: Logger
   readonly #client: DockerClient
-  readonly #observer: Observer
+  readonly #observer: ContainerObserver
   readonly #networks: UserNetworks
   readonly #firewall: Firewall | undefined
   readonly #images: ImageStore
   readonly #starter: RunStarter
   readonly #pins: MountPins
-  readonly #addressOwners = new AddressOwners()
+  readonly #addressOwners = new AddressOwnership()
   readonly #lock = new KeyedLock()
   readonly #observation = new Coalescer(() => this.#observe())
   #closing = new AbortController()
@@ -103,7 +104,7 @@ class DockerEngine implements Engine {
     this.#options = options
     this.#log = options.logger ?? silentLogger
     this.#client = new DockerClient(options.socketPath)
-    this.#observer = new Observer(this.#client, options.instance)
+    this.#observer = new ContainerObserver(this.#client, options.instance)
     this.#pins = pins
     this.#firewall = firewall
     const {
@@ -121,7 +122,10 @@ class DockerEngine implements Engine {
   }
 
   async prepare(): Promise<void> {
-    await Promise.all([this.#pins.assertCanMount(), this.#firewall?.prepare()])
+    const key = randomBytes(16).toString("hex")
+    // The lock keeps observations from releasing the pin as a leftover.
+    const canMount = this.#lock.runIfFree(key, () => this.#pins.assertCanMount(key))
+    await Promise.all([canMount, this.#firewall?.prepare()])
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
@@ -146,11 +150,11 @@ class DockerEngine implements Engine {
   }
 
   async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
-    return this.#lock.runAbortable(spec.key, signal, async (both) => {
+    return this.#lock.runAbortable(spec.key, signal, async (combined) => {
       if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonSentences.nodes_unsupported)
       await this.#checkGpus(spec)
-      const imageDigest = await this.#starter.start({ spec, report, resolveMounts }, both)
-      return { imageDigest, nodeNames: [await this.#nodeName(both)], gpuDevices: [...spec.gpus] }
+      const imageDigest = await this.#starter.start({ spec, report, resolveMounts }, combined)
+      return { imageDigest, nodeNames: [await this.#nodeName(combined)], gpuDevices: [...spec.gpus] }
     })
   }
 
@@ -171,10 +175,10 @@ class DockerEngine implements Engine {
     const { signal } = this.#closing
     const repairing = this.#repairFirewall()
     try {
-      const left = await this.#pins.pinnedKeys()
+      const pinned = await this.#pins.pinnedKeys()
       const snapshot = this.#networks.beginSnapshot()
       const runs = await this.#observer.observe(await this.#nodeName(signal), signal)
-      await this.#releaseLeftovers(left, runs)
+      await this.#releaseLeftovers(pinned, runs)
       await this.#networks.removeIdle(this.#observer.networks, snapshot)
       return runs
     } finally {
@@ -198,9 +202,9 @@ class DockerEngine implements Engine {
    * Releases the pins of interrupted starts, of this process or an earlier one. A container in
    * state `created` may be about to start: the next `start` or `stop` of its key handles it.
    */
-  async #releaseLeftovers(left: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
+  async #releaseLeftovers(pinned: readonly string[], runs: readonly ObservedRun[]): Promise<void> {
     const pending = new Set(runs.filter((run) => run.state === "created").map((run) => run.key))
-    for (const key of left) {
+    for (const key of pinned) {
       if (pending.has(key)) continue
       await this.#lock
         .runIfFree(key, () => this.#releaseLeftover(key))

@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "#kit"
 import type { RegistryAllowlist } from "../registry-allowlist.ts"
-import type { GroupInternet } from "./firewall/firewall-rules.ts"
+import type { GroupInternetSetting } from "./firewall/firewall-rules.ts"
 
 export interface DockerOptions {
   /** The Engine API's socket. Default `/var/run/docker.sock`. */
@@ -29,7 +29,7 @@ export interface DockerOptions {
   /** Whether runs reach public addresses. Default true. */
   internet?: boolean
   /** The internet settings of groups, by the name in a spec's `internetOf`. Default none. */
-  groupInternet?: readonly GroupInternet[]
+  groupInternet?: readonly GroupInternetSetting[]
   /** Private networks and addresses that runs may reach. Default none. */
   allow?: readonly string[]
   /** Public networks and addresses that runs may not reach. Default none. */

@@ -7,7 +7,7 @@ import { createLogger } from "#kit"
 import { startDockerEngine, type TestDockerEngine } from "../../../test/fixtures/docker/docker-engine.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError } from "../engine.ts"
-import { containerName, labelsOf } from "./containers/labels.ts"
+import { containerName, runLabels } from "./containers/labels.ts"
 import { Shell } from "./host/shell.ts"
 import { MountPins } from "./mounts/mount-pins.ts"
 
@@ -29,7 +29,7 @@ const pinsOf = (key: string) =>
     never,
   )
 const create = async (spec: ReturnType<typeof sleeper>, instance = rig.instance) => {
-  const labels = Object.entries(labelsOf(spec, instance)).flatMap(([name, value]) => ["--label", `${name}=${value}`])
+  const labels = Object.entries(runLabels(spec, instance)).flatMap(([name, value]) => ["--label", `${name}=${value}`])
   return rig.docker("create", "--name", containerName(spec.key), ...labels, rig.image, "sleep", "1000")
 }
 const assertNothingStaged = async () => {
@@ -42,6 +42,16 @@ describe("pins after a failure", () => {
     await pinsOf("a".repeat(32))
     await mkdir(join(rig.stagingDir, "b".repeat(32)))
     await rig.engine.observe()
+    await assertNothingStaged()
+  })
+
+  test("leaves the check of the right to mount to `prepare`", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const observing = async () => {
+        for (let n = 0; n < 4; n += 1) await rig.engine.observe()
+      }
+      await Promise.all([rig.engine.prepare(), observing()])
+    }
     await assertNothingStaged()
   })
 

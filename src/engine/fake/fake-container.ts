@@ -1,12 +1,12 @@
 import type { LogLine, RunSpec } from "../engine.ts"
 
 /** The stored part of a spec: no credentials. */
-export type FakeSpec = Omit<RunSpec, "imagePolicy">
+export type StoredSpec = Omit<RunSpec, "imagePolicy">
 
 /** A fake container, as stored in the state directory. */
 export interface FakeContainer {
   instance: string
-  spec: FakeSpec
+  spec: StoredSpec
   state: "created" | "running" | "exited"
   exitCode: number | null
   oomKilled: boolean

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { type Clock, systemClock } from "#kit"
 import type { LogLine, RunSpec } from "../engine.ts"
 import { behaviourOf } from "./behaviour.ts"
-import type { FakeContainer, FakeSpec } from "./fake-container.ts"
+import type { FakeContainer, StoredSpec } from "./fake-container.ts"
 import { type FakeProgram, startFakeProgram } from "./fake-program.ts"
 
 const maxLogLines = 1_000
@@ -60,7 +60,7 @@ export class FakeDaemon implements AsyncDisposable {
     this.events.emit("changed")
   }
 
-  add(instance: string, { imagePolicy: _, ...spec }: FakeSpec & Partial<RunSpec>): FakeContainer {
+  add(instance: string, { imagePolicy: _, ...spec }: StoredSpec & Partial<RunSpec>): FakeContainer {
     const container: FakeContainer = {
       instance,
       spec,

@@ -4,7 +4,7 @@ import { reasonSentences } from "#contract"
 import { splitPath } from "#kit"
 import {
   type Address,
-  checkDigest,
+  checkExpectedDigest,
   type Engine,
   EngineError,
   type ImageInfo,
@@ -107,7 +107,7 @@ export class FakeEngine implements Engine {
     const behaviour = behaviourOf(wanted.image)
     this.#checkSpec(wanted)
     await this.#images.ensure(wanted.image, wanted.imagePolicy, { report: (progress) => report({ state: "pulling", progress }), signal })
-    checkDigest(wanted, fakeDigest(wanted.image))
+    checkExpectedDigest(wanted, fakeDigest(wanted.image))
     report({ state: "creating", progress: null })
     const spec = resolveMounts ? { ...wanted, mounts: await resolveMounts() } : wanted
     await this.#checkMounts(spec)

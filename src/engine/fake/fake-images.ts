@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { EngineError, type ImageInfo, type ImagePolicy, type Progress } from "../engine.ts"
-import { assertReplaceable, assertUsable, parseReference } from "../image-policy.ts"
+import { assertImageAllowed, assertImageReplaceable, parseReference } from "../image-policy.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
 import { behaviourOf } from "./behaviour.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
@@ -26,7 +26,7 @@ export class FakeImages {
 
   async find(image: string, policy: ImagePolicy): Promise<ImageInfo | undefined> {
     if (!this.#has(image)) return undefined
-    await assertUsable(toLocalImage(image), policy, {
+    await assertImageAllowed(toLocalImage(image), policy, {
       registries: this.#registries,
       verifyAccess: async () => checkCredentials(behaviourOf(image), policy.credentials),
     })
@@ -38,7 +38,7 @@ export class FakeImages {
   }
 
   async pull(image: string, policy: ImagePolicy, how: FetchOptions): Promise<ImageInfo> {
-    if (this.#has(image)) assertReplaceable(toLocalImage(image), policy)
+    if (this.#has(image)) assertImageReplaceable(toLocalImage(image), policy)
     await this.#fetch(image, policy, how)
     return toImageInfo(image)
   }

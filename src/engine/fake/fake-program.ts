@@ -3,7 +3,7 @@ import type { Socket } from "node:net"
 import { WebSocketServer } from "ws"
 import { http } from "#http"
 import type { Behaviour } from "./behaviour.ts"
-import type { FakeSpec } from "./fake-container.ts"
+import type { StoredSpec } from "./fake-container.ts"
 
 /** A fake run's program, which listens on a loopback port. */
 export interface FakeProgram {
@@ -12,7 +12,7 @@ export interface FakeProgram {
 }
 
 export interface FakeProgramOptions {
-  spec: FakeSpec
+  spec: StoredSpec
   behaviour: Behaviour
   log(stream: "stdout" | "stderr", text: string): void
   exit(code: number): void

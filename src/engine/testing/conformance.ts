@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { type Program, specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../engine.ts"
-import { type EngineUnderTest, fetchFrontPage, findRun, observeUntil, readAll, readToEnd, watchCalls } from "./engine-under-test.ts"
+import { type EngineUnderTest, fetchWhenListening, findRun, observeUntil, readAll, readToEnd, watchChanges } from "./engine-under-test.ts"
 
 /** Tests the contract of `Engine`, the same for every adapter. */
 export function testEngineConformance(name: string, make: () => Promise<EngineUnderTest & AsyncDisposable>): void {
@@ -43,7 +43,7 @@ function startTests(subject: () => EngineUnderTest): void {
       [...new Set(steps.map((step) => step.state))].filter((state) => state !== "pulling"),
       ["creating", "starting"],
     )
-    assert.equal((await fetchFrontPage(engine, spec)).status, 200)
+    assert.equal((await fetchWhenListening(engine, spec)).status, 200)
     await engine.stop(spec.key)
   })
 
@@ -265,7 +265,7 @@ function usageTests(subject: () => EngineUnderTest): void {
   test("calls the watcher after a start and after a stop", async () => {
     const { engine, images } = subject()
     const spec = specOf(images.serves)
-    await using calls = watchCalls(engine)
+    await using calls = watchChanges(engine)
     await calls.next()
     await Promise.all([calls.next(), engine.start(spec, ignore, never)])
     await Promise.all([calls.next(), engine.stop(spec.key)])

@@ -40,7 +40,7 @@ export async function findRun(engine: Engine, key: string): Promise<ObservedRun 
 
 /** Observes after every change until the run fulfils a condition. */
 export async function observeUntil(engine: Engine, key: string, wanted: (run: ObservedRun) => boolean): Promise<ObservedRun> {
-  await using calls = watchCalls(engine)
+  await using calls = watchChanges(engine)
   for (;;) {
     await calls.next()
     const run = await findRun(engine, key)
@@ -49,7 +49,7 @@ export async function observeUntil(engine: Engine, key: string, wanted: (run: Ob
 }
 
 /** Records the calls of a watcher; one `next` covers at least one call. */
-export function watchCalls(engine: Engine): AsyncDisposable & { next(): Promise<void> } {
+export function watchChanges(engine: Engine): AsyncDisposable & { next(): Promise<void> } {
   const controller = new AbortController()
   let called = 0
   let wake = ignore
@@ -70,7 +70,7 @@ export function watchCalls(engine: Engine): AsyncDisposable & { next(): Promise<
 }
 
 /** Fetches the run's first page once its port is open. */
-export async function fetchFrontPage(engine: Engine, spec: RunSpec): Promise<Response> {
+export async function fetchWhenListening(engine: Engine, spec: RunSpec): Promise<Response> {
   for (;;) {
     const address = await engine.address(spec.key, spec.port)
     assert.ok(address, "the run is no longer running")

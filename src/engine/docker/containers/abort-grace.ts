@@ -8,7 +8,7 @@ const afterAbortMs = 10_000
  * abort it waits only a little longer. Then the call is aborted after all: a hung daemon would keep
  * the whole process alive.
  */
-export async function completeCall<T>(
+export async function callWithAbortGrace<T>(
   call: (signal: AbortSignal) => Promise<T>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<T> {

@@ -3,7 +3,7 @@ import { bounds } from "#contract"
 import type { RunSpec } from "../../engine.ts"
 import { isMockGpu } from "../../mock-gpus.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
-import { diskLabel, labelsOf } from "./labels.ts"
+import { diskLimitLabel, runLabels } from "./labels.ts"
 
 const { processes, memoryFiles, logFileMiB, logFiles } = bounds.containers
 
@@ -31,8 +31,8 @@ export interface ContainerOptions {
 /**
  * Options of a container that is inspected but never started: it contains nothing but the image.
  */
-export function probeContainerOptions({ spec, imageId, instance }: Pick<ContainerOptions, "spec" | "imageId" | "instance">) {
-  return { Image: imageId, Cmd: ["-"], Labels: labelsOf(spec, instance), NetworkDisabled: true, HostConfig: { NetworkMode: "none" } }
+export function unstartedContainerOptions({ spec, imageId, instance }: Pick<ContainerOptions, "spec" | "imageId" | "instance">) {
+  return { Image: imageId, Cmd: ["-"], Labels: runLabels(spec, instance), NetworkDisabled: true, HostConfig: { NetworkMode: "none" } }
 }
 
 /**
@@ -49,7 +49,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
     ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
     Env: Object.entries({ HOME: homeDirectory(spec), USER: spec.user, ...spec.env }).map(([name, value]) => `${name}=${value}`),
     ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),
-    Labels: { ...labelsOf(spec, instance), ...(isBound && diskLabel(spec.diskMiB ?? 0)) },
+    Labels: { ...runLabels(spec, instance), ...(isBound && diskLimitLabel(spec.diskMiB ?? 0)) },
     Healthcheck: { Test: ["NONE"] },
     HostConfig: hostConfig(options),
     NetworkingConfig: { EndpointsConfig: { [options.network]: { IPAMConfig: { IPv4Address: options.address } } } },

@@ -27,7 +27,7 @@ export function containerName(key: string): string {
   return `quayside-${key}`
 }
 
-export function labelsOf(spec: RunSpec, instance: string): Record<string, string> {
+export function runLabels(spec: RunSpec, instance: string): Record<string, string> {
   return {
     [labels.instance]: instance,
     [labels.key]: spec.key,
@@ -60,7 +60,7 @@ export function belongsToInstance(instance: string, found: Record<string, string
 }
 
 /** Records the limit on a container's own file system. */
-export function diskLabel(mib: number): Record<string, string> {
+export function diskLimitLabel(mib: number): Record<string, string> {
   return { [labels.disk]: String(mib) }
 }
 

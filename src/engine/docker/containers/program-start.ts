@@ -14,7 +14,7 @@ const timeoutMs = 1_000
  * Resolves with `ended` if the process is not visible, because it ended or because the daemon lives
  * in another PID namespace.
  */
-export async function waitForProgram(
+export async function waitForProgramStart(
   pid: number,
   pinned: readonly PinnedMount[],
   clock: Clock = systemClock,

@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { checkDigest, EngineError, type ResolveMounts, type RunSpec, type StartStep } from "../../engine.ts"
+import { checkExpectedDigest, EngineError, type ResolveMounts, type RunSpec, type StartStep } from "../../engine.ts"
 import type { AbortOption, DockerApi, DockerClient } from "../client/docker-client.ts"
 import {
   isAddressTaken,
@@ -18,13 +18,13 @@ import { AccountFileCheck } from "../images/account-file-check.ts"
 import type { ImageStore } from "../images/image-store.ts"
 import type { MountPins, PinnedMount } from "../mounts/mount-pins.ts"
 import type { AddressLease, UserNetworks } from "../network/user-networks.ts"
+import { callWithAbortGrace } from "./abort-grace.ts"
 import { accountFiles } from "./account-files.ts"
-import { completeCall } from "./complete-call.ts"
-import { type ContainerOptions, containerOptions, homeDirectory, probeContainerOptions } from "./container-options.ts"
+import { type ContainerOptions, containerOptions, homeDirectory, unstartedContainerOptions } from "./container-options.ts"
 import { createContainer } from "./create-container.ts"
 import { DiskLimit } from "./disk-limit.ts"
 import { belongsToInstance, containerName } from "./labels.ts"
-import { checkListingSize } from "./listing-size.ts"
+import { checkListEntrySize } from "./list-entry-size.ts"
 import { maxOpenFiles } from "./max-open-files.ts"
 import { removeContainer } from "./remove-container.ts"
 import { StartCheck } from "./start-check.ts"
@@ -121,10 +121,10 @@ export class RunStarter {
       throw new EngineError("engine_error", "Another installation of Quayside has a container with this run's name")
     }
     if (left?.State.Running) return left.Image
-    checkListingSize(spec, this.#options.instance)
+    checkListEntrySize(spec, this.#options.instance)
     if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
     const imageId = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
-    checkDigest(spec, imageId)
+    checkExpectedDigest(spec, imageId)
     report({ state: "creating", progress: null })
     const diskBytes = await this.#diskLimit.bytesFor(spec, imageId, signal)
     return this.#startWithRetries({ ...request, imageId, diskBytes }, signal)
@@ -204,7 +204,7 @@ export class RunStarter {
    * Uses a container with the run's own name and labels, so that it is recognized after a crash.
    */
   async #checkAccountFiles(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
-    const body = { ...probeContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
+    const body = { ...unstartedContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
     const { id } = await this.#complete((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
     await this.#accountFiles.check(imageId, id, signal)
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
@@ -241,7 +241,7 @@ export class RunStarter {
     { owner, signal }: { owner: string; signal: AbortSignal },
   ): Promise<T> {
     const options = { timeoutMs: 0, kind: "create", owner, queueSignal: signal } as const
-    return completeCall((cut) => this.#client.call(work, { ...options, signal: cut }), { clock: this.#clock, signal })
+    return callWithAbortGrace((cut) => this.#client.call(work, { ...options, signal: cut }), { clock: this.#clock, signal })
   }
 
   /**

@@ -6,7 +6,7 @@ import type { DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
 import { readLogs } from "../observe/read-logs.ts"
-import { waitForProgram } from "./program-state.ts"
+import { waitForProgramStart } from "./program-start.ts"
 
 /**
  * The init's message for a program that is missing or not executable; the exit code alone could be
@@ -44,7 +44,7 @@ export class StartCheck {
   async check(id: string, pinned: readonly PinnedMount[]): Promise<void> {
     const { Running, Pid } = await this.#state(id)
     if (Running && this.#processVisibility === "hidden") return rejectUncheckedMounts(pinned)
-    if (Running && (await waitForProgram(Pid, pinned, this.#clock)) === "running") {
+    if (Running && (await waitForProgramStart(Pid, pinned, this.#clock)) === "running") {
       this.#processVisibility = "visible"
       return
     }

@@ -1,7 +1,7 @@
 import { EngineError } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
 import { chainPrefix, type KernelNames } from "../network/kernel-names.ts"
-import { firewallError, type IptablesFamily, iptablesVariants, MangleTable, ToolError } from "./iptables.ts"
+import { firewallError, IptablesError, type IptablesFamily, iptablesVariants, MangleTable } from "./iptables.ts"
 
 /** The chains of one IP family, and the jumps to them. */
 export class FirewallChains {
@@ -11,7 +11,7 @@ export class FirewallChains {
   /** The table of the first iptables variant that could set the rules. */
   #table: MangleTable | undefined
   /** The last rules that were set, and how the tool prints them if it differs. */
-  #known: { wanted: string; printed: string } | undefined
+  #applied: { wanted: string; printed: string } | undefined
 
   constructor(shell: Shell, family: IptablesFamily, { chains }: KernelNames) {
     this.#shell = shell
@@ -38,14 +38,16 @@ export class FirewallChains {
    * iptables variant in turn.
    */
   async ensure(rules: readonly string[]): Promise<boolean> {
-    const failures: ToolError[] = []
-    for (const table of this.#table ? [this.#table] : iptablesVariants.map((kind) => new MangleTable(this.#shell, this.#family, kind))) {
+    const failures: IptablesError[] = []
+    for (const table of this.#table
+      ? [this.#table]
+      : iptablesVariants.map((variant) => new MangleTable(this.#shell, this.#family, variant))) {
       try {
         const changed = await this.#ensure(table, rules)
         this.#table = table
         return changed
       } catch (error) {
-        if (!(error instanceof ToolError)) throw error
+        if (!(error instanceof IptablesError)) throw error
         failures.push(error)
       }
     }
@@ -58,7 +60,7 @@ export class FirewallChains {
     if (this.#matches(lines, rules)) return false
     await table.apply([...this.#jumps.map(([, chain]) => `:${chain} - [0:0]`), ...rules, ...this.#unhook(lines), ...this.#hook()])
     const after = await table.read()
-    this.#known = { wanted: rules.join("\n"), printed: this.#rulesIn(after).join("\n") }
+    this.#applied = { wanted: rules.join("\n"), printed: this.#rulesIn(after).join("\n") }
     if (!this.#isHooked(after) || this.#rulesIn(after).length !== rules.length) {
       if (triesLeft > 0) return this.#ensure(table, rules, triesLeft - 1)
       throw new EngineError("engine_error", "The firewall rules that confine runs do not stay in place", {
@@ -79,14 +81,14 @@ export class FirewallChains {
 
   async #lines(table: MangleTable): Promise<string[]> {
     return table.read().catch((error) => {
-      throw error instanceof ToolError ? firewallError(this.#family, [error]) : error
+      throw error instanceof IptablesError ? firewallError(this.#family, [error]) : error
     })
   }
 
   #matches(lines: readonly string[], rules: readonly string[]): boolean {
     const printed = this.#rulesIn(lines).join("\n")
     const wanted = rules.join("\n")
-    const same = printed === wanted || (this.#known?.wanted === wanted && this.#known.printed === printed)
+    const same = printed === wanted || (this.#applied?.wanted === wanted && this.#applied.printed === printed)
     return same && this.#isHooked(lines)
   }
 

@@ -5,7 +5,7 @@ import { bridgePrefixOf, type KernelNames } from "../network/kernel-names.ts"
  * What the runs of a group may reach beyond the host: all public addresses, none, or only these
  * networks.
  */
-export interface GroupInternet {
+export interface GroupInternetSetting {
   group: string
   internet: boolean | readonly string[]
 }
@@ -17,7 +17,7 @@ export interface NetworkPolicy {
   /** Whether runs may reach public addresses and resolve names. */
   internet: boolean
   /** Groups with a setting of their own. */
-  groups: readonly GroupInternet[]
+  groups: readonly GroupInternetSetting[]
   /** Private networks that runs may reach. */
   allow: readonly string[]
   /** Public networks that runs may not reach; overrides `allow`. */

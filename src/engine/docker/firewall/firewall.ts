@@ -7,7 +7,7 @@ import { nameServers } from "../network/name-servers.ts"
 import { formatSubnet, parseSubnet } from "../network/subnet-pool.ts"
 import { FirewallChains } from "./firewall-chains.ts"
 import { ipv4Rules, ipv6Rules, type NetworkPolicy } from "./firewall-rules.ts"
-import { joinGroup } from "./join-group.ts"
+import { joinUnixGroup } from "./join-unix-group.ts"
 
 export interface FirewallOptions extends Pick<NetworkPolicy, "pool" | "internet" | "groups" | "allow" | "deny"> {
   shell: Shell
@@ -29,7 +29,7 @@ export class Firewall {
   readonly #names: KernelNames
   readonly #chains: readonly FirewallChains[]
   /** `gid` is undefined if the rules cannot tell this process from others of its user. */
-  #group: { gid: number | undefined } | undefined
+  #membership: { gid: number | undefined } | undefined
   #lastOperation: Promise<unknown> = Promise.resolve()
 
   constructor(options: FirewallOptions) {
@@ -40,17 +40,17 @@ export class Firewall {
   }
 
   /**
-   * Joins the group that the rules admit. Call it before the first connection to a run: the rules
+   * Joins the Unix group that the rules admit. Call it before the first connection to a run: the rules
    * of an earlier process drop connections of other processes.
    */
   joinGroup(): void {
-    this.#joinedGroup()
+    this.#joinedGid()
   }
 
   /** Sets the rules. Rejects with one sentence if the tools or the right are missing. */
   async prepare(): Promise<void> {
     await this.ensure()
-    if (this.#joinedGroup() === undefined)
+    if (this.#joinedGid() === undefined)
       this.#log.warn({}, "every program of root can connect to runs: this system can neither join nor match a group of Quayside's own")
     this.#log.info({ chains: Object.values(this.#names.chains), by: this.#chains[0]?.tool }, "runs are confined by firewall rules")
   }
@@ -59,18 +59,18 @@ export class Firewall {
   ensure(): Promise<boolean> {
     return this.#serialize(async () => {
       const changed = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.ensure(rules)))
-      const mended = await repairBridgeFiltering()
-      return changed.includes(true) || mended
+      const repaired = await repairBridgeFiltering()
+      return changed.includes(true) || repaired
     })
   }
 
   /** Rejects with an `EngineError` if rules are missing or changed; changes nothing. */
   check(): Promise<void> {
     return this.#serialize(async () => {
-      const wrong = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.difference(rules)))
-      if (wrong.some((lines) => lines !== undefined) || (await bridgesBypassFirewall())) {
+      const differences = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.difference(rules)))
+      if (differences.some((lines) => lines !== undefined) || (await bridgesBypassFirewall())) {
         const msg = "The firewall rules that confine runs are missing or were changed; Quayside restores them within seconds"
-        throw new EngineError("engine_error", msg, { detail: wrong.filter((lines) => lines !== undefined).join("\n") })
+        throw new EngineError("engine_error", msg, { detail: differences.filter((lines) => lines !== undefined).join("\n") })
       }
     })
   }
@@ -83,7 +83,7 @@ export class Firewall {
 
   async #wantedRules(): Promise<[FirewallChains, string[]][]> {
     const { allow, deny, groups } = this.#options
-    const reach = {
+    const policy = {
       ...this.#options,
       allow: allow.map(normalizeNetwork),
       deny: deny.map(normalizeNetwork),
@@ -93,16 +93,16 @@ export class Firewall {
       })),
       nameServers: await nameServers(),
       uid: process.getuid?.() ?? 0,
-      gid: this.#joinedGroup(),
+      gid: this.#joinedGid(),
     }
     const hasIpv6 = await stat("/proc/net/if_inet6").catch(() => undefined)
     const [ipv4, ipv6] = this.#chains as [FirewallChains, FirewallChains]
-    return [[ipv4, ipv4Rules(this.#names, reach)], ...(hasIpv6 ? [[ipv6, ipv6Rules(this.#names)] as [FirewallChains, string[]]] : [])]
+    return [[ipv4, ipv4Rules(this.#names, policy)], ...(hasIpv6 ? [[ipv6, ipv6Rules(this.#names)] as [FirewallChains, string[]]] : [])]
   }
 
-  #joinedGroup(): number | undefined {
-    this.#group ??= { gid: joinGroup(this.#names.gid) }
-    return this.#group.gid
+  #joinedGid(): number | undefined {
+    this.#membership ??= { gid: joinUnixGroup(this.#names.gid) }
+    return this.#membership.gid
   }
 
   /** Runs operations one after another: two concurrent repairs would undo each other. */

@@ -8,14 +8,14 @@ import { promisify } from "node:util"
 const run = promisify(execFile)
 const script = join(import.meta.dirname, "testing/isolated-firewall.ts")
 
-for (const kind of ["nft", "legacy"]) {
-  const skip = !existsSync(`/usr/sbin/iptables-${kind}`) && `there is no iptables-${kind} here`
-  test(`on a host of iptables-${kind} the rules are set, recognized, reported missing, repaired and removed`, { skip }, async () => {
-    const { stdout } = await run("unshare", ["--net", "--mount", process.execPath, script, kind])
-    const { version, missing, ...told } = JSON.parse(stdout)
-    assert.match(version, kind === "nft" ? /nf_tables/ : /legacy/)
+for (const variant of ["nft", "legacy"]) {
+  const skip = !existsSync(`/usr/sbin/iptables-${variant}`) && `there is no iptables-${variant} here`
+  test(`on a host of iptables-${variant} the rules are set, recognized, reported missing, repaired and removed`, { skip }, async () => {
+    const { stdout } = await run("unshare", ["--net", "--mount", process.execPath, script, variant])
+    const { version, missing, ...result } = JSON.parse(stdout)
+    assert.match(version, variant === "nft" ? /nf_tables/ : /legacy/)
     assert.match(missing, /firewall rules .* missing/)
-    assert.deepEqual(told, {
+    assert.deepEqual(result, {
       before: { host: true, byQuayside: true, byRoot: true, byOthers: true },
       set: true,
       after: { host: false, byQuayside: true, byRoot: false, byOthers: false },

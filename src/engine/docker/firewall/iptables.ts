@@ -13,14 +13,14 @@ export type IptablesVariant = (typeof iptablesVariants)[number]
 /** A shell's exit code for an unknown program. */
 const notFound = 127
 
-/** A tool reported an error. */
-export class ToolError extends Error {
-  override readonly name = "ToolError"
-  readonly missing: boolean
+/** An iptables tool failed or is missing. */
+export class IptablesError extends Error {
+  override readonly name = "IptablesError"
+  readonly isMissing: boolean
 
-  constructor(message: string, missing: boolean) {
+  constructor(message: string, isMissing: boolean) {
     super(message)
-    this.missing = missing
+    this.isMissing = isMissing
   }
 }
 
@@ -33,9 +33,9 @@ export class MangleTable {
   readonly tool: string
   readonly #shell: Shell
 
-  constructor(shell: Shell, family: IptablesFamily, kind: IptablesVariant) {
+  constructor(shell: Shell, family: IptablesFamily, variant: IptablesVariant) {
     this.#shell = shell
-    this.tool = `${family}${kind}`
+    this.tool = `${family}${variant}`
   }
 
   /**
@@ -51,18 +51,18 @@ export class MangleTable {
     await this.#run([`${this.tool}-restore`, "--noflush", "--wait", "5"], ["*mangle", ...lines, "COMMIT", ""].join("\n"))
   }
 
-  /** Resolves with a program's output; rejects with a `ToolError`. */
+  /** Resolves with a program's output; rejects with a `IptablesError`. */
   async #run(words: readonly string[], input?: string): Promise<string> {
     const { code, output } = await this.#shell.run(words, input)
     if (code === 0) return output
-    throw new ToolError(`${words[0]}: ${output.trim() || `ended with ${code}`}`, code === notFound)
+    throw new IptablesError(`${words[0]}: ${output.trim() || `ended with ${code}`}`, code === notFound)
   }
 }
 
 /** One error from the failures of all variants. */
-export function firewallError(family: IptablesFamily, failures: readonly ToolError[]): IsolationError {
+export function firewallError(family: IptablesFamily, failures: readonly IptablesError[]): IsolationError {
   const detail = failures.map(({ message }) => message).join("\n")
-  if (failures.every(({ missing }) => missing)) {
+  if (failures.every(({ isMissing }) => isMissing)) {
     return new IsolationError(`Isolation needs ${family}, which is not installed (the package is called iptables)`, { detail })
   }
   const isPermission = /permission denied|operation not permitted|must be root/i.test(detail)

@@ -7,7 +7,7 @@ const firstVersion = [5, 4]
  * Adds a group to this process's groups. Undefined if that is not permitted, or if rules could not
  * match it.
  */
-export function joinGroup(gid: number): number | undefined {
+export function joinUnixGroup(gid: number): number | undefined {
   if (!process.setgroups || !process.getgroups || !supportsGroupMatch()) return undefined
   const groups = process.getgroups()
   if (groups.includes(gid)) return gid

@@ -4,7 +4,7 @@ import { EngineError } from "../../engine.ts"
 import { childEnvironment } from "./child-environment.ts"
 
 /** The exit code and the output of a program. */
-export interface ToolResult {
+export interface CommandResult {
   code: number
   /** Standard output and standard error. */
   output: string
@@ -12,7 +12,7 @@ export interface ToolResult {
 
 interface QueuedCommand {
   line: string
-  resolve: (ended: ToolResult) => void
+  resolve: (ended: CommandResult) => void
   reject: (error: Error) => void
 }
 
@@ -43,8 +43,8 @@ export class Shell {
    * Resolves when the program has ended, with code 127 if it does not exist. Rejects with an
    * `EngineError` if the program hangs or the shell is killed.
    */
-  run(words: readonly string[], input = ""): Promise<ToolResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<ToolResult>()
+  run(words: readonly string[], input = ""): Promise<CommandResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
     this.#waiting.push({ line: this.#lineOf(words, input), resolve, reject })
     if (this.#waiting.length === 1) this.#next()
     return promise

@@ -3,7 +3,7 @@ import type Dockerode from "dockerode"
 import { bounds, formatOciReference, type OciReference } from "#contract"
 import { EngineError } from "../../engine.ts"
 import type { AbortOption, DockerApi } from "../client/docker-client.ts"
-import { jsonSize } from "../containers/listing-size.ts"
+import { daemonJsonBytes } from "../containers/list-entry-size.ts"
 
 export type ImageInspection = Dockerode.ImageInspectInfo
 
@@ -39,7 +39,7 @@ export function checkImageConfig({ Config }: Pick<ImageInspection, "Config">): v
   const { ExposedPorts, Volumes } = (Config ?? {}) as { ExposedPorts?: object | null; Volumes?: object | null }
   const ports = Object.keys(ExposedPorts ?? {}).length
   const volumes = Object.keys(Volumes ?? {}).length
-  const bytes = jsonSize(Config ?? {})
+  const bytes = daemonJsonBytes(Config ?? {})
   if (ports > imagePorts.value) throw configError(`it exposes ${ports} ports; the limit is ${imagePorts.value}`)
   if (volumes > imageVolumes.value) throw configError(`it declares ${volumes} volumes; the limit is ${imageVolumes.value}`)
   if (bytes > imageConfigBytes.value)

@@ -1,6 +1,6 @@
 import { formatOciReference, normalizeOciReference, type OciReference } from "#contract"
 import { EngineError, type ImageInfo, type ImagePolicy, type Progress, type StartStep } from "../../engine.ts"
-import { assertImageSize, assertReplaceable, assertUsable, parseReference } from "../../image-policy.ts"
+import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
 import type { DockerApi, DockerClient } from "../client/docker-client.ts"
 import { toPullError, undefinedIfNotFound } from "../client/errors.ts"
@@ -54,7 +54,7 @@ export class ImageStore {
   ): Promise<ImageInfo> {
     const reference = parseReference(image)
     const before = await this.#inspect(reference, how.signal)
-    if (before) assertReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
+    if (before) assertImageReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
     return toImageInfo(await this.#fetch(reference, policy, { ...how, before: before?.Id }))
   }
 
@@ -62,7 +62,7 @@ export class ImageStore {
     const held = await this.#inspect(reference, signal)
     if (!held) return undefined
     const effective = policy.allowLocal || (await this.#provenance.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
-    await assertUsable({ reference, registryDigest: registryDigest(held, reference) }, effective, {
+    await assertImageAllowed({ reference, registryDigest: registryDigest(held, reference) }, effective, {
       registries: this.#registries,
       verifyAccess: (exact) => this.#verifyAccess(exact, policy, signal),
     })

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { reasonSentences } from "#contract"
@@ -74,13 +73,12 @@ export class MountPins {
   }
 
   /**
-   * Pins a directory once and releases it. Rejects with one sentence if this process lacks the
+   * Pins a directory under an unused key and releases it. Rejects with one sentence if this process lacks the
    * right. On a full disk the check is left to the starts: a server that refuses to start there
    * would prevent anybody from freeing space.
    */
-  async assertCanMount(): Promise<void> {
+  async assertCanMount(key: string): Promise<void> {
     if (this.#isolation === "off") return
-    const key = randomBytes(16).toString("hex")
     const folder = this.#folderOf(key)
     const path = join(folder, "0")
     try {
@@ -144,9 +142,9 @@ export class MountPins {
     const names = await readdir(folder).catch(ifMissing)
     if (names === undefined) return
     found?.()
-    const binds = names.filter((name) => /^\d+$/.test(name)).map((name) => join(folder, name))
-    await unmount(this.#shell, binds)
-    for (const path of binds) await rmdir(path)
+    const mounted = names.filter((name) => /^\d+$/.test(name)).map((name) => join(folder, name))
+    await unmount(this.#shell, mounted)
+    for (const path of mounted) await rmdir(path)
     for (const name of names) if (!/^\d+$/.test(name)) await unlink(join(folder, name))
     await rmdir(folder)
   }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { AddressOwners } from "./address-owner.ts"
+import { AddressOwnership } from "./address-owner.ts"
 
 const holder = { id: "c".repeat(64), pid: 7, host: "10.213.0.5" }
 
@@ -30,7 +30,7 @@ async function processes(): Promise<
 test("a container owns its address until its process exits, loses it, or belongs to another container", async () => {
   await using proc = await processes()
   await proc.put(holder.id, "127.0.0.1", holder.host)
-  const isCurrent = new AddressOwners(proc.path).checkFor(holder)
+  const isCurrent = new AddressOwnership(proc.path).checkFor(holder)
   assert.equal(isCurrent(), true)
   const changes = [
     () => proc.end(),
@@ -47,7 +47,7 @@ test("a container owns its address until its process exits, loses it, or belongs
 
 test("an invisible process counts as gone only if another container's process was visible", async () => {
   await using proc = await processes()
-  const holders = new AddressOwners(proc.path)
+  const holders = new AddressOwnership(proc.path)
   const unseen = holders.checkFor(holder)
   assert.equal(unseen(), true)
   await proc.put(holder.id, holder.host)

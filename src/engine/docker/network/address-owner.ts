@@ -12,7 +12,7 @@ export interface AddressOwner {
  * Checks whether containers still have their addresses, by the kernel's data on their processes.
  * The daemon reports an exit later, and may have reused the address by then.
  */
-export class AddressOwners {
+export class AddressOwnership {
   /** False if the daemon lives in another process namespace, as far as is known. */
   #processesVisible = false
   readonly #proc: string

@@ -56,7 +56,7 @@ export interface RunningContainer {
  * `invalidate` must be called. Many uninspected running containers, as after a restart, are
  * inspected a few at a time; the list's facts are available at once.
  */
-export class Observer {
+export class ContainerObserver {
   readonly #client: DockerClient
   readonly #instance: string
   readonly #known = new Map<string, Details>()

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises"
 import type { RunStats } from "../../engine.ts"
 import { isMockGpu } from "../../mock-gpus.ts"
 import { type GpuUsage, readNvidiaUsage } from "../host/nvidia-gpus.ts"
-import type { RunningContainer } from "./observer.ts"
+import type { RunningContainer } from "./container-observer.ts"
 
 /** Where to read the kernel's statistics and the GPUs' load. */
 export interface StatsSources {

@@ -11,14 +11,14 @@ import { Shell } from "../../host/shell.ts"
 import { bridgeName, kernelNames } from "../../network/kernel-names.ts"
 import { Firewall } from "../firewall.ts"
 
-const kind = process.argv[2] ?? ""
-const instance = "alone"
+const variant = process.argv[2] ?? ""
+const instance = "isolated"
 const [gateway, container] = ["10.213.0.1", "10.213.0.2"]
 const bridge = bridgeName(kernelNames(instance), { group: "", number: 0 })
 const sh = (command: string) => execFileSync("sh", ["-c", command], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
 
-const folder = mkdtempSync(join(tmpdir(), "quayside-alone-"))
-choose()
+const folder = mkdtempSync(join(tmpdir(), "quayside-firewall-"))
+selectVariant()
 const inside = spawn("unshare", ["--net", "sleep", "1000"], { stdio: "ignore" })
 try {
   process.stdout.write(`${JSON.stringify(await examine())}\n`)
@@ -31,12 +31,12 @@ try {
 }
 
 /** Selects the host's preferred variant for this process alone. */
-function choose(): void {
+function selectVariant(): void {
   cpSync("/etc/alternatives", folder, { recursive: true, verbatimSymlinks: true })
   for (const name of ["iptables", "ip6tables"]) {
     for (const end of ["", "-save", "-restore"]) {
       unlinkSync(join(folder, `${name}${end}`))
-      symlinkSync(`/usr/sbin/${name}-${kind}${end}`, join(folder, `${name}${end}`))
+      symlinkSync(`/usr/sbin/${name}-${variant}${end}`, join(folder, `${name}${end}`))
     }
   }
   sh(`mount --bind ${folder} /etc/alternatives`)
@@ -57,27 +57,27 @@ async function examine() {
     byRoot: await reaches(0),
     byOthers: await reaches(65_534),
   })
-  const told: Record<string, unknown> = { version: sh("iptables --version").trim(), before: await reached() }
+  const result: Record<string, unknown> = { version: sh("iptables --version").trim(), before: await reached() }
   const firewall = new Firewall({ shell: new Shell(), instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
-  told.set = await firewall.ensure()
-  told.after = await reached()
-  told.setAgain = await firewall.ensure()
+  result.set = await firewall.ensure()
+  result.after = await reached()
+  result.setAgain = await firewall.ensure()
   sh("iptables -t mangle -F INPUT")
-  told.missing = await firewall.check().then(
+  result.missing = await firewall.check().then(
     () => "",
     (error: Error) => error.message,
   )
-  told.repaired = await firewall.ensure()
+  result.repaired = await firewall.ensure()
   await firewall.check()
   await firewall.remove()
-  told.left = sh("iptables-save -t mangle; ip6tables-save -t mangle")
+  result.left = sh("iptables-save -t mangle; ip6tables-save -t mangle")
     .split("\n")
     .filter((line) => line.includes("QUAYSIDE"))
   const ended = once(listener, "exit")
   listener.kill()
   await ended
   server.close()
-  return told
+  return result
 }
 
 async function connectBridge(): Promise<void> {
