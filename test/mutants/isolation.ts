@@ -29,7 +29,7 @@ export const isolation = [
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
       ["others may look into the staging folder", "(mode & 0o077) !== 0", "(mode & 0o000) !== 0"],
-      ["pins stay mounted", "await unmount(this.#shell, binds)", "await unmount(this.#shell, [])"],
+      ["pins stay mounted", "await unmount(this.#shell, mounted)", "await unmount(this.#shell, [])"],
     ],
   ),
   ...faults(

@@ -40,8 +40,8 @@ export class Firewall {
   }
 
   /**
-   * Joins the Unix group that the rules admit. Call it before the first connection to a run: the rules
-   * of an earlier process drop connections of other processes.
+   * Joins the Unix group that the rules admit. Call it before the first connection to a run: the
+   * rules of an earlier process drop connections of other processes.
    */
   joinGroup(): void {
     this.#joinedGid()

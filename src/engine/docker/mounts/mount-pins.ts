@@ -73,9 +73,9 @@ export class MountPins {
   }
 
   /**
-   * Pins a directory under an unused key and releases it. Rejects with one sentence if this process lacks the
-   * right. On a full disk the check is left to the starts: a server that refuses to start there
-   * would prevent anybody from freeing space.
+   * Pins a directory under an unused key and releases it. Rejects with one sentence if this process
+   * lacks the right. On a full disk the check is left to the starts: a server that refuses to start
+   * there would prevent anybody from freeing space.
    */
   async assertCanMount(key: string): Promise<void> {
     if (this.#isolation === "off") return
