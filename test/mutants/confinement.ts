@@ -71,11 +71,7 @@ export const confinement = [
     ["a server that may not confine runs starts", "await engine.prepare().catch(", "await Promise.resolve().catch("],
   ]),
   ...faults("src/engine/docker/docker-engine.ts", rights, [
-    [
-      "a server that may not mount starts",
-      "await Promise.all([this.#pins.assertCanMount(), this.#firewall?.prepare()])",
-      "await this.#firewall?.prepare()",
-    ],
+    ["a server that may not mount starts", "() => this.#pins.assertCanMount(key))", "async () => {})"],
   ]),
   ...faults("src/gateway/upstream/connection.ts", stale, [
     ["the current owner of a run's address is treated as the run", "if (address.isCurrent?.() === false)", "if (false)"],
