@@ -149,7 +149,7 @@ export const failures = [
     "src/engine/docker/docker-engine.ts",
     ["src/engine/docker/recovery.docker.test.ts"],
     [
-      ["mounts of a killed start remain", "await this.#releaseLeftovers(left, runs)", ""],
+      ["mounts of a killed start remain", "await this.#releaseLeftovers(pinned, runs)", ""],
       ["recovery removes mounts that a start still needs", "if (pending.has(key)) continue\n", ""],
     ],
   ),
