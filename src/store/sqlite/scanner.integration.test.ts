@@ -96,3 +96,15 @@ test("A scanner gives the rows and the errors that the database gives, and start
   await scanner[Symbol.asyncDispose]()
   await refused
 })
+
+test("a scan that arrives while an idle thread is ending is answered by another thread", async (t) => {
+  await using database = await sqliteDatabase()
+  await using store = await database.open()
+  const ann = await addUser(store, "ann")
+  t.mock.timers.enable({ apis: ["setTimeout"] })
+  await using scanner = new ScanSession(database.url.slice("sqlite:".length), new QueryCompiler("sqlite"))
+  const find = () => scanner.first(query("userByName"), { name: "ann" })
+  assert.equal((await find())?.[0], ann.id)
+  t.mock.timers.tick(30_000)
+  assert.equal((await find())?.[0], ann.id)
+})

@@ -80,8 +80,15 @@ export class ScanSession implements Session, AsyncDisposable {
     else waiting?.reject(failureOf(Object.assign(new Error(answer.error.message), { errcode: answer.error.errcode })))
     if (this.#waiting.size > 0) return
     this.#worker?.unref()
-    this.#timer = setTimeout(() => void this[Symbol.asyncDispose](), idleMs)
+    this.#timer = setTimeout(() => this.#endIdleWorker(), idleMs)
     this.#timer.unref()
+  }
+
+  /** A query that comes before the thread has ended starts another one. */
+  #endIdleWorker(): void {
+    const worker = this.#worker
+    this.#worker = undefined
+    void worker?.terminate()
   }
 
   #fail(worker: Worker, error: unknown): void {
