@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
-import { openStore } from "#store"
+import { type Change, openStore, type Store } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { AuditPruner } from "./audit-pruner.ts"
 import { openEvents } from "./events.ts"
@@ -74,6 +74,25 @@ test("rows beyond an actor's maximum are removed, and no other actor's", async (
   await fixture.write("between", 0)
   await fixture.clock.advance(50)
   await eventually("the newest are left", async () => (await fixture.left()) === 21)
+})
+
+test("refusals count towards an actor's maximum of rows", async () => {
+  await using fixture = await openFixture(0)
+  const pruned: string[] = []
+  const watch = (tx: Change) =>
+    new Proxy(tx, {
+      get: (_, name) => (name === "pruneAuditOf" ? (actor: string) => void pruned.push(actor) : Reflect.get(tx, name).bind(tx)),
+    })
+  const change: Store["change"] = (work) => fixture.store.change((tx) => work(watch(tx)))
+  const store = Object.create(fixture.store, { change: { value: change } }) as Store
+  await using events = openEvents({ store, clock: fixture.clock, logger: silentLogger, maxAuditDays: 400 })
+  const refuse = (userName: string, action: string) =>
+    events.requestRefused({ userName, address: "", requestId: "" }, action, { code: "forbidden" })
+  for (let n = 0; n < 500; n += 1) refuse("ann", `action${n}`)
+  refuse("bob", "action")
+  await fixture.clock.advance(600_000)
+  await eventually("the rows are pruned", () => pruned.length > 0)
+  assert.deepEqual(pruned, ["ann"])
 })
 
 test("the audit is never pruned when no number of days is configured", async () => {

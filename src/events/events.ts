@@ -112,9 +112,9 @@ interface EventsContext {
 
 export function openEvents({ store, clock = systemClock, logger, onResourceChange = () => {}, maxAuditDays = 0 }: EventsOptions): Events {
   const journal = new JournalWriter(new JournalPruner(store, logger))
-  const refusals = new RefusalCounter({ store, clock, logger })
   const auditPruner = maxAuditDays > 0 ? new AuditPruner({ store, maxDays: maxAuditDays, clock, logger }) : undefined
   auditPruner?.start()
+  const refusals = new RefusalCounter({ store, clock, logger, onRow: (actor) => auditPruner?.countRow(actor) })
   const audit: EventsContext["audit"] = (tx, actor, what) => {
     auditPruner?.countRow(actor.userName)
     return tx.audit({ actor: actor.userName, ...what, outcome: "done", address: actor.address, requestId: actor.requestId })

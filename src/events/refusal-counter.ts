@@ -7,15 +7,21 @@ const maxCounts = 1_000
 
 type Counted = AuditEntry & { at: number; count: number }
 
+export interface RefusalCounterOptions {
+  store: Pick<Store, "change">
+  clock: Clock
+  logger: Logger
+  /** Called for each row that is about to be written. */
+  onRow?: (actor: string) => void
+}
+
 /**
  * Counts refusals by actor, action and minute, and writes each count once, when its minute is over
  * or the service stops: a flood of them is one row a minute, and no row is changed. What a process
  * counted and did not write dies with it.
  */
 export class RefusalCounter implements AsyncDisposable {
-  readonly #store: Store
-  readonly #clock: Clock
-  readonly #logger: Logger
+  readonly #options: RefusalCounterOptions
   readonly #closed = new AbortController()
   #counts = new Map<string, Counted>()
   /** The end of the minute that is counted; undefined while there is nothing to count. */
@@ -23,24 +29,23 @@ export class RefusalCounter implements AsyncDisposable {
   /** Settled when all that was to be written is. */
   #written: Promise<void> = Promise.resolve()
 
-  constructor({ store, clock, logger }: { store: Store; clock: Clock; logger: Logger }) {
-    this.#store = store
-    this.#clock = clock
-    this.#logger = logger
+  constructor(options: RefusalCounterOptions) {
+    this.#options = options
   }
 
   count(refusal: Pick<AuditEntry, "actor" | "action" | "address" | "requestId">, count: number): void {
     const key = `${refusal.actor} ${refusal.action}`
     const known = this.#counts.get(key)
     if (known) known.count += count
-    else this.#counts.set(key, { ...refusal, resource: null, outcome: "refused", at: this.#clock.now(), count })
+    else this.#counts.set(key, { ...refusal, resource: null, outcome: "refused", at: this.#options.clock.now(), count })
     if (this.#counts.size > maxCounts) this.#write()
     this.#minute ??= this.#untilOver()
   }
 
   async #untilOver(): Promise<void> {
-    const left = minuteMs - (this.#clock.now() % minuteMs)
-    await this.#clock.sleep(left, this.#closed.signal).catch(() => {})
+    const { clock } = this.#options
+    const left = minuteMs - (clock.now() % minuteMs)
+    await clock.sleep(left, this.#closed.signal).catch(() => {})
     this.#minute = undefined
     this.#write()
   }
@@ -50,11 +55,14 @@ export class RefusalCounter implements AsyncDisposable {
     const counts = [...this.#counts.values()]
     this.#counts = new Map()
     if (counts.length === 0) return
-    const written = this.#store.change(async (tx) => {
-      for (const entry of counts) await tx.audit(entry)
-    })
-    const told = written.catch((err) => this.#logger.error({ err, refusals: counts }, "refusals were not written to the audit"))
-    this.#written = Promise.all([this.#written, told]).then(() => {})
+    const { store, logger, onRow } = this.#options
+    for (const { actor } of counts) onRow?.(actor)
+    const written = store
+      .change(async (tx) => {
+        for (const entry of counts) await tx.audit(entry)
+      })
+      .catch((err) => logger.error({ err, refusals: counts }, "refusals were not written to the audit"))
+    this.#written = Promise.all([this.#written, written]).then(() => {})
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
