@@ -4,8 +4,8 @@ import type { Generated } from "kysely"
 export type Codec = "plain" | "flag" | "json"
 
 export interface ColumnOptions {
-  /** The field of the API's resource that has this value. */
-  wire?: string
+  /** The name of the API's field that has this value. */
+  apiName?: string
   /**
    * Which statements have the value as an argument: inserts and updates, inserts only, or none. The
    * database or the query itself makes the value in the last case. Default `always`.
@@ -38,45 +38,53 @@ export interface Column<Name extends string = string, Field = unknown, Stored = 
   readonly storedType?: Stored
 }
 
-type Options<O extends ColumnOptions = ColumnOptions> = O
+type None = Record<never, never>
 
-export function text<const N extends string>(name: N): Column<N, string, string>
-export function text<const N extends string, O extends ColumnOptions>(name: N, options: O): Column<N, string, string> & O
-export function text<const N extends string>(name: N, options: Options = {}): Column<N, string, string> {
-  return { name, codec: "plain", ...options }
+/** The options remain in the type: the names of the API's fields are read from it. */
+function column<Name extends string, Field, Stored, O extends object>(
+  base: Column<Name, Field, Stored>,
+  options: O | undefined,
+): Column<Name, Field, Stored> & O {
+  return { ...base, ...options } as Column<Name, Field, Stored> & O
+}
+
+export function text<const N extends string, const O extends ColumnOptions = None>(name: N, options?: O) {
+  return column<N, string, string, O>({ name, codec: "plain" }, options)
 }
 
 /** A text with few values. */
-export function oneOf<T extends string>(): <const N extends string>(name: N, options?: Options) => Column<N, T, string> {
-  return (name, options = {}) => ({ name, codec: "plain", ...options })
+export function oneOf<T extends string>() {
+  return <const N extends string, const O extends ColumnOptions = None>(name: N, options?: O) =>
+    column<N, T, string, O>({ name, codec: "plain" }, options)
 }
 
-export function nullableText<const N extends string>(name: N, options: Options = {}): Column<N, string | null, string | null> {
-  return { name, codec: "plain", ...options }
+export function nullableText<const N extends string, const O extends ColumnOptions = None>(name: N, options?: O) {
+  return column<N, string | null, string | null, O>({ name, codec: "plain" }, options)
 }
 
 /** An amount, an ID, or a time in milliseconds since the epoch. */
-export function integer<const N extends string>(name: N, options: Options = {}): Column<N, number, number> {
-  return { name, codec: "plain", ...options }
+export function integer<const N extends string, const O extends ColumnOptions = None>(name: N, options?: O) {
+  return column<N, number, number, O>({ name, codec: "plain" }, options)
 }
 
-export function nullableInteger<const N extends string>(name: N, options: Options = {}): Column<N, number | null, number | null> {
-  return { name, codec: "plain", ...options }
+export function nullableInteger<const N extends string, const O extends ColumnOptions = None>(name: N, options?: O) {
+  return column<N, number | null, number | null, O>({ name, codec: "plain" }, options)
 }
 
 /** An ID that the database draws. */
-export function generatedId(options: Options = {}): Column<"id", number, Generated<number>> {
-  return { name: "id", codec: "plain", written: "never", ...options }
+export function generatedId<const O extends ColumnOptions = None>(options?: O) {
+  return column<"id", number, Generated<number>, O>({ name: "id", codec: "plain", written: "never" }, options)
 }
 
 /** Stored as 0 or 1. */
-export function flag<const N extends string>(name: N, options: Options = {}): Column<N, boolean, number> {
-  return { name, codec: "flag", ...options }
+export function flag<const N extends string, const O extends ColumnOptions = None>(name: N, options?: O) {
+  return column<N, boolean, number, O>({ name, codec: "flag" }, options)
 }
 
 /** A list or an object, stored as JSON. Filters cannot compare with it. */
-export function json<T>(): <const N extends string>(name: N, options?: Options) => Column<N, T, null extends T ? string | null : string> {
-  return (name, options = {}) => ({ name, codec: "json", ...options })
+export function json<T>() {
+  return <const N extends string, const O extends ColumnOptions = None>(name: N, options?: O) =>
+    column<N, T, null extends T ? string | null : string, O>({ name, codec: "json" }, options)
 }
 
 type NameColumn = "user_name" | "group_name"
@@ -84,11 +92,14 @@ type NameColumn = "user_name" | "group_name"
 /**
  * The name of the person or group whose ID the row has. It never changes, so the row has a copy.
  */
-export function copiedName<const N extends NameColumn>(name: N, options: Options = {}): Column<N, string, string> {
-  return { name, codec: "plain", written: "never", isCopied: true, ...options }
+export function copiedName<const N extends NameColumn, const O extends ColumnOptions = None>(name: N, options?: O) {
+  return column<N, string, string, O & { readonly isCopied: true }>(
+    { name, codec: "plain", written: "never" },
+    { ...(options as O), isCopied: true },
+  )
 }
 
 /** The same without a copy: each read looks the name up. */
-export function joinedName<const N extends NameColumn>(name: N, options: Options = {}): Column<N, string, never> {
-  return { name, codec: "plain", written: "never", isJoined: true, ...options }
+export function joinedName<const N extends NameColumn, const O extends ColumnOptions = None>(name: N, options?: O) {
+  return column<N, string, never, O>({ name, codec: "plain", written: "never", isJoined: true }, options)
 }

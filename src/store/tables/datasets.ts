@@ -10,15 +10,15 @@ export const datasets = describeTable({
   resourceType: "data",
   fields: {
     ...stamps,
-    type: oneOf<"dir">()("type", { wire: "Type" }),
-    name: text("name", { wire: "Name", foldedIn: "name_fold" }),
-    comment: text("comment", { wire: "Comment", countsBytes: true }),
-    doc: text("doc", { wire: "Doc", maxListedBytes: 8_192, isOmittedInParts: true }),
+    type: oneOf<"dir">()("type", { apiName: "Type" }),
+    name: text("name", { apiName: "Name", foldedIn: "name_fold" }),
+    comment: text("comment", { apiName: "Comment", countsBytes: true }),
+    doc: text("doc", { apiName: "Doc", maxListedBytes: 8_192, isOmittedInParts: true }),
     userId: integer("user_id"),
-    userName: copiedName("user_name", { wire: "UserName" }),
+    userName: copiedName("user_name", { apiName: "UserName" }),
     /** The directory below the files root. */
-    accessInfo: text("access_info", { wire: "AccessInfo", maxListedBytes: 4_096 }),
-    isPublished: flag("is_published", { wire: "IsPublished" }),
+    accessInfo: text("access_info", { apiName: "AccessInfo", maxListedBytes: 4_096 }),
+    isPublished: flag("is_published", { apiName: "IsPublished" }),
   },
   derived: {
     ...foldedNames((row: { name: string; comment: string }) => row),

@@ -9,8 +9,8 @@ export const groups = describeTable({
   name: "groups",
   fields: {
     ...stamps,
-    groupName: text("group_name", { wire: "GroupName", written: "once" }),
-    comment: text("comment", { wire: "Comment" }),
+    groupName: text("group_name", { apiName: "GroupName", written: "once" }),
+    comment: text("comment", { apiName: "Comment" }),
     /** Of each member. */
     limits: json<Limits>()("limits"),
     /** Of all members together. */

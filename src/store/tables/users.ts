@@ -9,13 +9,13 @@ export const users = describeTable({
   name: "users",
   fields: {
     ...stamps,
-    userName: text("user_name", { wire: "UserName", written: "once" }),
+    userName: text("user_name", { apiName: "UserName", written: "once" }),
     /** PHC string; null: no password, the person signs in elsewhere. */
     passwordHash: nullableText("password_hash", { isSecret: true }),
-    email: text("email", { wire: "Email" }),
-    comment: text("comment", { wire: "Comment" }),
-    isAdmin: flag("is_admin", { wire: "IsAdmin" }),
-    isDisabled: flag("is_disabled", { wire: "IsDisabled" }),
+    email: text("email", { apiName: "Email" }),
+    comment: text("comment", { apiName: "Comment" }),
+    isAdmin: flag("is_admin", { apiName: "IsAdmin" }),
+    isDisabled: flag("is_disabled", { apiName: "IsDisabled" }),
     limits: json<Limits>()("limits"),
   },
   derived: foldedNames((row: { userName: string; comment: string }) => ({ name: row.userName, comment: row.comment })),

@@ -1,7 +1,7 @@
 import { authorize, groupResource } from "#access"
 import { Failure, type Group, type Limits } from "#contract"
 import { memberIdsOf, publishGroupChange } from "#projects"
-import type { GroupRow, Reads } from "#store"
+import { changesFromBody, fieldsFromBody, type GroupRow, type Reads, tables } from "#store"
 import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
@@ -44,8 +44,7 @@ async function createGroup(context: Context<"createGroup">): Promise<Result<"cre
       })
     }
     const made = await tx.groups.insert({
-      groupName: values.GroupName,
-      comment: values.Comment,
+      ...fieldsFromBody(tables.groups, values),
       ...toLimitColumns(services, values),
     })
     const members = await resolveMembers(tx, values.Members)
@@ -93,7 +92,10 @@ async function updateGroup(context: Context<"updateGroup">): Promise<Result<"upd
     const before = await memberIdsOf(tx, id)
     const after = given.Members === undefined ? before : await resolveMembers(tx, given.Members)
     if (given.Members !== undefined) await tx.groups.setMembers(id, after)
-    const changed = await tx.groups.update(id, omitUndefined({ comment: given.Comment, ...toLimitColumns(services, given) }))
+    const changed = await tx.groups.update(
+      id,
+      omitUndefined({ ...changesFromBody(tables.groups, given), ...toLimitColumns(services, given) }),
+    )
     await publishGroupChange(services, tx, context, { verb: "updated", row: group, before, after })
     return changed as GroupRow
   })

@@ -1,7 +1,7 @@
 import { authorize, can, notFound, Refusal, userResource } from "#access"
 import { Failure, type User } from "#contract"
 import { removeFromAllGroups, stopRunsOfUser } from "#projects"
-import type { UserRow } from "#store"
+import { changesFromBody, fieldsFromBody, tables, type UserRow } from "#store"
 import type { Context, Handlers, Result, Services } from "../../context.ts"
 import { checkMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
@@ -29,12 +29,8 @@ async function createUser(context: Context<"createUser">): Promise<Result<"creat
   const passwordHash = values.Password === "" ? null : await services.identity.hashPassword(values.Password)
   const row = await services.store.change(async (tx) => {
     const made = await services.identity.accounts.create(tx, {
-      userName: values.UserName,
+      ...fieldsFromBody(tables.users, values),
       passwordHash,
-      email: values.Email,
-      comment: values.Comment,
-      isAdmin: values.IsAdmin,
-      isDisabled: values.IsDisabled,
       limits: toStoredLimits(values.Limits, services.settings.memoryUnit, "Limits"),
     })
     await services.tree.ensureDirectory(`/users/${made.userName}`)
@@ -61,10 +57,7 @@ async function updateUser(context: Context<"updateUser">): Promise<Result<"updat
   if (given.UserName !== undefined && given.UserName !== user.userName)
     throw new Failure("invalid", "UserName never changes", { field: "UserName" })
   const fields = omitUndefined({
-    email: given.Email,
-    comment: given.Comment,
-    isAdmin: given.IsAdmin,
-    isDisabled: given.IsDisabled,
+    ...changesFromBody(tables.users, given),
     limits: given.Limits && toStoredLimits(given.Limits, services.settings.memoryUnit, "Limits"),
   })
   const isAllowed = can(caller, "user:administer", userResource(user)) === "yes"
@@ -95,7 +88,7 @@ async function checkOwnChange(
   const { user, fields, password, current } = asked
   for (const [name, value] of Object.entries(fields)) {
     if (JSON.stringify(value) !== JSON.stringify(user[name as keyof UserRow])) {
-      throw new Failure("forbidden", "A person may change their own Password and nothing else of the account", { field: wireName(name) })
+      throw new Failure("forbidden", "A person may change their own Password and nothing else of the account", { field: apiNameOf(name) })
     }
   }
   if (!password) return
@@ -108,8 +101,8 @@ async function checkOwnChange(
     })
 }
 
-function wireName(column: string): string {
-  return column.slice(0, 1).toUpperCase() + column.slice(1)
+function apiNameOf(field: string): string {
+  return field.slice(0, 1).toUpperCase() + field.slice(1)
 }
 
 async function deleteUser(context: Context<"deleteUser">): Promise<Result<"deleteUser">> {

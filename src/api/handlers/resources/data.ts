@@ -8,9 +8,8 @@ import {
   resolveNewOwner,
   resolveOwner,
 } from "#projects"
-import type { DataRow } from "#store"
+import { changesFromBody, type DataRow, fieldsFromBody, tables } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
-import { omitUndefined } from "../../omit-undefined.ts"
 import { toDataResponse, toOutlineResponses } from "../../responses/resources.ts"
 import { list, type ResourceDefinition, readById, remove, respondWithOne, restore } from "./owned-resource.ts"
 
@@ -31,7 +30,7 @@ export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
     const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     if (given.IsPublished !== undefined && given.IsPublished !== row.isPublished)
       await authorizeWithGrants(tx, caller, "data:publish", { resource, what: "dataset" })
-    const next = { ...row, ...omitUndefined(columnsOf(given)), ...(owner ? { userId: owner.id, userName: owner.userName } : {}) }
+    const next = { ...row, ...changesOf(given), ...(owner ? { userId: owner.id, userName: owner.userName } : {}) }
     if (next.accessInfo === "") next.accessInfo = row.accessInfo
     if (next.accessInfo !== row.accessInfo) checkDatasetPath(caller, next.accessInfo)
     await checkSharedDirectory(tx, next)
@@ -42,15 +41,10 @@ export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
   checkRestore: (tx, row) => checkSharedDirectory(tx, row),
 }
 
-function columnsOf(given: Partial<BodyValues<typeof dataFields>>) {
-  return {
-    type: given.Type,
-    name: given.Name,
-    comment: given.Comment,
-    doc: given.Doc,
-    accessInfo: given.AccessInfo === undefined ? undefined : normalizePath(given.AccessInfo),
-    isPublished: given.IsPublished,
-  }
+/** The row's fields that a body changes, with its path in normal form. */
+function changesOf(given: Partial<BodyValues<typeof dataFields>>) {
+  const fields = changesFromBody(tables.datasets, given)
+  return fields.accessInfo === undefined ? fields : { ...fields, accessInfo: normalizePath(fields.accessInfo) }
 }
 
 async function createData(context: Context<"createData">): Promise<Result<"createData">> {
@@ -62,7 +56,7 @@ async function createData(context: Context<"createData">): Promise<Result<"creat
   const accessInfo = wanted === "" ? await makeNewDatasetDirectory(services.tree, owner.userName, values.Name) : wanted
   const row = await services.store
     .change(async (tx) => {
-      const fields = { ...columnsOf(values), accessInfo, userId: owner.id } as Parameters<typeof tx.data.insert>[0]
+      const fields = { ...fieldsFromBody(tables.datasets, values), accessInfo, userId: owner.id }
       await context.server.objectLimits.checkRoom(tx, caller, owner.id)
       await checkSharedDirectory(tx, fields)
       if (wanted !== "") await ensureDatasetDirectory(services.tree, accessInfo)

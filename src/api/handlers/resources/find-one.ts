@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises"
 import { notFound } from "#access"
 import { Failure } from "#contract"
-import type { Page, PageRequest } from "#store"
+import { fieldsByApiName, type Page, type PageRequest } from "#store"
 
 /** How the fields of a structure are found in the store's rows. */
 export type Columns = Readonly<Record<string, { column?: string; toColumn?: (value: unknown) => unknown }>>
@@ -9,6 +9,14 @@ export type Columns = Readonly<Record<string, { column?: string; toColumn?: (val
 const toTime = (value: unknown) => (value === null ? null : Date.parse(value as string))
 
 export const timeColumn = (column: string) => ({ column, toColumn: toTime })
+const timeColumns: Columns = { CreatedAt: timeColumn("createdAt"), UpdatedAt: timeColumn("updatedAt"), DeletedAt: timeColumn("deletedAt") }
+
+/** All fields of a table's resources that the store compares. */
+export function columnsOf(table: Parameters<typeof fieldsByApiName>[0]): Columns {
+  const named = Object.entries(fieldsByApiName(table)).map(([apiName, column]) => [apiName, { column }])
+  return { ...Object.fromEntries(named), ...timeColumns }
+}
+
 /** A time that is compared in the response. */
 export const timeInResponse = { toColumn: toTime }
 

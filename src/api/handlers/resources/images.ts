@@ -1,5 +1,5 @@
 import { authorize, authorizeWithGrants, imageResource, newResource } from "#access"
-import type { BodyValues, Image, imageFields } from "#contract"
+import type { Image, imageFields } from "#contract"
 import {
   authorshipAfterChange,
   changesWhatRuns,
@@ -12,11 +12,10 @@ import {
   trustAfterPublication,
   writerAfterTransfer,
 } from "#projects"
-import type { ImageRow } from "#store"
+import { changesFromBody, fieldsFromBody, type ImageRow, tables } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
-import { omitUndefined } from "../../omit-undefined.ts"
 import { toImageResponse, toOutlineResponses } from "../../responses/resources.ts"
-import { timeColumn } from "./find-one.ts"
+import { columnsOf } from "./find-one.ts"
 import { checkImageReference } from "./image-checks.ts"
 import { list, type ResourceDefinition, read, remove, respondWithOne, restore, update } from "./owned-resource.ts"
 
@@ -25,22 +24,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   label: "image",
   published: "isPublished",
   name: "name",
-  columns: {
-    ID: { column: "id" },
-    CreatedAt: timeColumn("createdAt"),
-    UpdatedAt: timeColumn("updatedAt"),
-    DeletedAt: timeColumn("deletedAt"),
-    Name: { column: "name" },
-    Image: { column: "image" },
-    Comment: { column: "comment" },
-    Command: { column: "command" },
-    Env: { column: "env" },
-    Port: { column: "port" },
-    UserName: { column: "userName" },
-    IsPublished: { column: "isPublished" },
-    IsTrusted: { column: "isTrusted" },
-    Doc: { column: "doc" },
-  },
+  columns: columnsOf(tables.images),
   reads: (reads) => reads.images,
   writes: (tx) => tx.images,
   resource: (row) => imageResource(row),
@@ -54,7 +38,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
     const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
     if (publishes) await authorizeWithGrants(tx, caller, "image:publish", { resource, what: "image" })
-    const fields = fieldsOf(given)
+    const fields = changesFromBody(tables.images, given)
     if (given.Image !== undefined && given.Image !== row.image) {
       checkImageReference(context, given.Image)
       await checkImageReferenceChange(tx, caller, row)
@@ -74,21 +58,6 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   },
 }
 
-function fieldsOf(given: Partial<BodyValues<typeof imageFields>>) {
-  const fields = {
-    name: given.Name,
-    image: given.Image,
-    comment: given.Comment,
-    command: given.Command,
-    env: given.Env,
-    port: given.Port,
-    isPublished: given.IsPublished,
-    isTrusted: given.IsTrusted,
-    doc: given.Doc,
-  }
-  return omitUndefined(fields)
-}
-
 async function createImage(context: Context<"createImage">): Promise<Result<"createImage">> {
   const { services, body: values } = context
   checkTrustChange(context.caller, values.IsTrusted, false)
@@ -98,7 +67,7 @@ async function createImage(context: Context<"createImage">): Promise<Result<"cre
     authorize(context.caller, "image:create", { resource: newResource("image", owner.id), what: "image" })
     await context.server.objectLimits.checkRoom(tx, context.caller, owner.id)
     const made = await tx.images.insert({
-      ...(fieldsOf(values) as Required<ReturnType<typeof fieldsOf>>),
+      ...fieldsFromBody(tables.images, values),
       userId: owner.id,
       writtenBy: context.caller.userId,
     })

@@ -1,5 +1,5 @@
 import { authorize, authorizeWithGrants, newResource, projectResource } from "#access"
-import type { BodyValues, Project, projectFields } from "#contract"
+import type { Project, projectFields } from "#contract"
 import {
   authorshipAfterChange,
   checkDatasetLinks,
@@ -14,11 +14,10 @@ import {
   updateDatasetLinks,
   writerAfterTransfer,
 } from "#projects"
-import type { ProjectRow } from "#store"
+import { changesFromBody, fieldsFromBody, type ProjectRow, tables, valuesByApiName } from "#store"
 import type { Context, Handlers, Result } from "../../context.ts"
-import { omitUndefined } from "../../omit-undefined.ts"
 import { toProjectOutlines, toProjectResponses } from "../../responses/resources.ts"
-import { timeColumn } from "./find-one.ts"
+import { columnsOf } from "./find-one.ts"
 import { list, type ResourceDefinition, read, remove, respondWithOne, restore } from "./owned-resource.ts"
 
 export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFields> = {
@@ -26,30 +25,13 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
   label: "project",
   published: "isPublic",
   name: "projectName",
-  columns: {
-    ID: { column: "id" },
-    CreatedAt: timeColumn("createdAt"),
-    UpdatedAt: timeColumn("updatedAt"),
-    DeletedAt: timeColumn("deletedAt"),
-    ProjectName: { column: "projectName" },
-    UserName: { column: "userName" },
-    GroupName: { column: "groupName" },
-    Type: { column: "type" },
-    Comment: { column: "comment" },
-    Doc: { column: "doc" },
-    IsPublic: { column: "isPublic" },
-    IsTrusted: { column: "isTrusted" },
-    ImageID: { column: "imageId" },
-    UserPath: { column: "userPath" },
-    CodePath: { column: "codePath" },
-    ModelPath: { column: "modelPath" },
-  },
+  columns: columnsOf(tables.projects),
   reads: (reads) => reads.projects,
   writes: (tx) => tx.projects,
   resource: (row) => projectResource(row),
   toResponses: ({ services, caller }, rows) => toProjectResponses(services.store, caller, rows),
   toOutlines: ({ services, caller }, found) => toProjectOutlines(services.store, caller, found),
-  stored: textsOf,
+  stored: (row) => valuesByApiName(tables.projects, row),
   async change(tx, { services, caller }, { row, given }) {
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
@@ -60,7 +42,7 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
     const group = regroups ? await resolveGroup(tx, caller, given.GroupName as string) : undefined
     const imageId = await resolveImage(tx, caller, { given, stored: row.imageId })
     const fields = {
-      ...omitUndefined(columnsOf(given)),
+      ...changesFromBody(tables.projects, given),
       ...(owner ? { userId: owner.id } : {}),
       ...(group ? { groupId: group.id } : {}),
       imageId,
@@ -81,26 +63,6 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
     publishTrustEnd(context.services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
 }
 
-type Given = Partial<BodyValues<typeof projectFields>>
-
-function textsOf({ projectName, comment, doc, userPath, codePath, modelPath }: ProjectRow) {
-  return { ProjectName: projectName, Comment: comment, Doc: doc, UserPath: userPath, CodePath: codePath, ModelPath: modelPath }
-}
-
-function columnsOf(given: Given) {
-  return {
-    projectName: given.ProjectName,
-    type: given.Type,
-    comment: given.Comment,
-    doc: given.Doc,
-    isPublic: given.IsPublic,
-    isTrusted: given.IsTrusted,
-    userPath: given.UserPath,
-    codePath: given.CodePath,
-    modelPath: given.ModelPath,
-  }
-}
-
 async function createProject(context: Context<"createProject">): Promise<Result<"createProject">> {
   const { services, caller, body: values } = context
   checkTrustChange(caller, values.IsTrusted, false)
@@ -109,9 +71,8 @@ async function createProject(context: Context<"createProject">): Promise<Result<
     authorize(caller, "project:create", { resource: newResource("project", owner.id), what: "project" })
     const group = await resolveGroup(tx, caller, values.GroupName)
     const imageId = await resolveImage(tx, caller, { given: values, stored: undefined })
-    const fields = { ...columnsOf(values), userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId } as Parameters<
-      typeof tx.projects.insert
-    >[0]
+    const given = fieldsFromBody(tables.projects, values)
+    const fields = { ...given, userId: owner.id, groupId: group.id, imageId, writtenBy: caller.userId }
     await context.server.objectLimits.checkRoom(tx, caller, owner.id)
     const links = await checkDatasetLinks(tx, caller, { project: fields, stored: [], wanted: values.TrainData })
     const made = await tx.projects.insert(fields)

@@ -1,0 +1,56 @@
+import type { Fields, RowOf } from "./row-mapper.ts"
+import { stamps } from "./stamps.ts"
+
+interface FieldsOfTable<F extends Fields> {
+  readonly fields: F
+}
+
+type ApiNameOf<C> = C extends { readonly apiName: infer Name extends string } ? Name : never
+
+/** Fields that a body may set: those with an API name that the store does not set itself. */
+type BodyField<F> = {
+  [K in keyof F]: K extends keyof typeof stamps
+    ? never
+    : F[K] extends { readonly isCopied: true }
+      ? never
+      : [ApiNameOf<F[K]>] extends [never]
+        ? never
+        : K
+}[keyof F]
+
+/** What a body gives of a table's fields, by their API names. */
+export type BodyFieldsOf<F extends Fields> = { [K in BodyField<F> as ApiNameOf<F[K]>]: RowOf<F>[K] }
+
+/** The fields of a new row that a complete body gives. */
+export function fieldsFromBody<F extends Fields>(table: FieldsOfTable<F>, body: BodyFieldsOf<F>): Pick<RowOf<F>, BodyField<F>> {
+  return givenFields(table.fields, body) as Pick<RowOf<F>, BodyField<F>>
+}
+
+/** The fields of a row that a body changes. */
+export function changesFromBody<F extends Fields>(
+  table: FieldsOfTable<F>,
+  body: Partial<BodyFieldsOf<F>>,
+): Partial<Pick<RowOf<F>, BodyField<F>>> {
+  return givenFields(table.fields, body) as Partial<Pick<RowOf<F>, BodyField<F>>>
+}
+
+function givenFields(fields: Fields, body: Readonly<Record<string, unknown>>): object {
+  const given: Record<string, unknown> = {}
+  for (const [field, { apiName, isCopied }] of Object.entries(fields)) {
+    if (apiName === undefined || isCopied || Object.hasOwn(stamps, field)) continue
+    if (body[apiName] !== undefined) given[field] = body[apiName]
+  }
+  return given
+}
+
+/** The field of a row for each API name. */
+export function fieldsByApiName({ fields }: FieldsOfTable<Fields>): Readonly<Record<string, string>> {
+  const named: Record<string, string> = {}
+  for (const [field, { apiName }] of Object.entries(fields)) if (apiName !== undefined) named[apiName] = field
+  return named
+}
+
+/** The stored values of a row by their API names. */
+export function valuesByApiName<F extends Fields>(table: FieldsOfTable<F>, row: RowOf<F>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fieldsByApiName(table)).map(([apiName, field]) => [apiName, row[field]]))
+}
