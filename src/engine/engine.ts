@@ -16,7 +16,7 @@ export interface Engine extends AsyncDisposable {
 
   /**
    * Checks that runs can be confined on this machine; rejects with one sentence when they cannot. A
-   * start checks this too; `prepare` tells the administrator early.
+   * start checks this too; `prepare` reports it before the first start.
    */
   prepare(): Promise<void>
 
@@ -24,8 +24,8 @@ export interface Engine extends AsyncDisposable {
   ping(signal?: AbortSignal): Promise<void>
 
   /**
-   * Like `ping`, and also rejects with an `EngineError` that names each missing part of what
-   * isolates runs. `check` repairs nothing: `observe` does.
+   * Like `ping`, and also rejects with an `EngineError` that names each missing part of the
+   * isolation. `check` repairs nothing: `observe` does.
    */
   check(signal?: AbortSignal): Promise<void>
 
@@ -63,7 +63,7 @@ export interface Engine extends AsyncDisposable {
   start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult>
 
   /**
-   * Every run of this instance that the engine holds, running or not. Rejects with
+   * Every run of this instance that has a container, running or not. Rejects with
    * `engine_unreachable` rather than return an incomplete list.
    */
   observe(signal?: AbortSignal): Promise<ObservedRun[]>
@@ -78,7 +78,7 @@ export interface Engine extends AsyncDisposable {
   /**
    * Asks the program to end, waits `graceMs`, kills it, and removes the container. The default of
    * `graceMs` is 10,000; engines may round up to whole seconds; 0 kills at once. Resolves when the
-   * engine holds nothing of the key, even if it never did.
+   * engine has no container of the key, even if it never had one.
    */
   stop(key: string, options?: { graceMs?: number; signal?: AbortSignal }): Promise<void>
 
@@ -109,11 +109,11 @@ export interface Engine extends AsyncDisposable {
 
   /**
    * Recovers the spec of a run from its container, for a database that lost it. `env` also contains
-   * the image's own variables. Undefined if the engine holds nothing of the key.
+   * the image's own variables. Undefined if the engine has no container of the key.
    */
   recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined>
 
-  /** Where this process reaches a port of a running run; undefined if the run does not run. */
+  /** The address of a port, as reachable from this process; undefined if the run does not run. */
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
 }
 
@@ -180,7 +180,8 @@ export interface RunSpec {
 }
 
 /**
- * Who may use an image, and how. The engine itself knows allowed registries and the maximum size.
+ * The conditions for the use of an image. Allowed registries and the maximum size are options of
+ * the engine.
  */
 export interface ImagePolicy {
   /** Sent to the registry; absent: anonymous. Never logged, stored or part of a message. */
@@ -230,7 +231,7 @@ export interface ImageInfo {
  */
 export type RecoveredSpec = Omit<RunSpec, "imagePolicy" | "diskMiB">
 
-/** The size of what a run wrote to its own file system. */
+/** The size of a run's writes to its own file system. */
 export interface WritableLayer {
   bytes: number
   /** The `diskMiB` that the engine enforces; null if it enforces none. */
@@ -283,7 +284,7 @@ export interface ObservedRun {
   gpuDevices: string[]
 }
 
-/** Rejects an image other than the one that the spec pins. */
+/** Rejects an image whose digest is not the spec's `imageDigest`. */
 export function checkExpectedDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
   if (imageDigest === undefined || imageDigest === found) return
   throw new EngineError(

@@ -142,12 +142,12 @@ export const confinement = [
     "src/engine/docker/network/user-networks.ts",
     ["src/engine/docker/network/user-networks.docker.test.ts"],
     [
-      ["a network's range is reused at once", "this.#cooling.set(network.number, this.#clock.now() + subnetCooldownMs)", ""],
+      ["a network's range is reused at once", "this.#coolingSubnets.set(network.number, this.#clock.now() + subnetCooldownMs)", ""],
       ["everybody is on one network", "each.user === user && each.group", "each.group"],
       [
         "identifiers that are unused for long are never reused",
-        "this.#cooling.get(number) ?? 0) > this.#clock.now()",
-        "this.#cooling.get(number) ?? 0) > 0",
+        "this.#coolingSubnets.get(number) ?? 0) > this.#clock.now()",
+        "this.#coolingSubnets.get(number) ?? 0) > 0",
       ],
     ],
   ),

@@ -22,8 +22,8 @@ after(async () => {
 })
 const sleeper = () => specOf({ image: rig.image, command: ["sh", "-c", "echo one; exec sleep 1000"] })
 
-describe("the Docker engine on a daemon that is killed", () => {
-  test("reports a stopped daemon and leaves nothing in the staging folder", async () => {
+describe("a daemon that is killed", () => {
+  test("every call rejects while the daemon is stopped, and the staging folder is empty", async () => {
     await daemon.kill("SIGKILL")
     await assert.rejects(rig.engine.ping(), unreachable)
     await assert.rejects(rig.engine.observe(), unreachable)
@@ -37,7 +37,7 @@ describe("the Docker engine on a daemon that is killed", () => {
     await rig.engine.ping()
   })
 
-  test("observes the same runs after the daemon was killed, and notifies its watcher", async () => {
+  test("the same runs are observed after the daemon was killed, and the watcher is called", async () => {
     const spec = sleeper()
     await rig.engine.start(spec, ignore, never)
     const before = await rig.engine.observe()
@@ -63,7 +63,7 @@ describe("the Docker engine on a daemon that is killed", () => {
     assert.deepEqual(await rig.engine.observe(), [])
   })
 
-  test("completes a start during which the daemon was killed", async () => {
+  test("a second start completes one during which the daemon was killed", async () => {
     const spec = sleeper()
     const killed = rig.engine.start(spec, (step) => step.state === "starting" && void daemon.kill("SIGKILL"), never)
     await assert.rejects(killed, unreachable)
@@ -78,8 +78,8 @@ describe("the Docker engine on a daemon that is killed", () => {
   })
 })
 
-describe("the Docker engine on a daemon that hangs or has a full disk", () => {
-  test("reports a hung daemon as unreachable, and still honours an abort", { timeout: 60_000 }, async () => {
+describe("a daemon that hangs or has a full disk", () => {
+  test("calls to a hung daemon reject as unreachable, or with the reason of their abort", { timeout: 60_000 }, async () => {
     await daemon.kill("SIGSTOP")
     const controller = new AbortController()
     const observing = rig.engine.observe(controller.signal)
@@ -91,7 +91,7 @@ describe("the Docker engine on a daemon that hangs or has a full disk", () => {
     await rig.engine.ping()
   })
 
-  test("reports a full disk, and starts when there is room again", async () => {
+  test("a start fails with disk_full, and succeeds when there is room again", async () => {
     const spec = sleeper()
     await daemon.fill()
     await assert.rejects(rig.engine.start(spec, ignore, never), { code: "disk_full" })

@@ -38,14 +38,14 @@ const assertNothingStaged = async () => {
 }
 
 describe("pins after a failure", () => {
-  test("releases the pins of a killed start", async () => {
+  test("an observation releases the pins of a killed start", async () => {
     await pinsOf("a".repeat(32))
     await mkdir(join(rig.stagingDir, "b".repeat(32)))
     await rig.engine.observe()
     await assertNothingStaged()
   })
 
-  test("leaves the check of the right to mount to `prepare`", async () => {
+  test("observations do not disturb the check of the right to mount", async () => {
     for (let round = 0; round < 20; round += 1) {
       const observing = async () => {
         for (let n = 0; n < 4; n += 1) await rig.engine.observe()
@@ -55,7 +55,7 @@ describe("pins after a failure", () => {
     await assertNothingStaged()
   })
 
-  test("releases leftover pins once under concurrent observations, and never those of a start in progress", async () => {
+  test("concurrent observations release leftover pins once, and never those of a start in progress", async () => {
     const faults: string[] = []
     await using engine = await rig.open({ stagingDir: rig.stagingDir, logger: createLogger("error", (line) => void faults.push(line)) })
     for (let round = 0; round < 3; round += 1) {
@@ -72,7 +72,7 @@ describe("pins after a failure", () => {
     assert.deepEqual(faults, [])
   })
 
-  test("keeps the pins of a created container until it is started or stopped", async () => {
+  test("the pins of a created container remain until it is started or stopped", async () => {
     const [started, stopped] = [sleeper(), sleeper()]
     for (const spec of [started, stopped]) {
       await create(spec)
@@ -95,8 +95,8 @@ describe("pins after a failure", () => {
   })
 })
 
-describe("the Docker engine with other engines and users of the daemon", () => {
-  test("neither replaces nor stops another instance's container of the same name", async () => {
+describe("other engines and users of the daemon", () => {
+  test("another instance's container of the same name is neither replaced nor stopped", async () => {
     const spec = sleeper()
     const id = await create(spec, "somebody-else")
     await assert.rejects(rig.engine.start(spec, ignore, never), { code: "engine_error" })
@@ -105,7 +105,7 @@ describe("the Docker engine with other engines and users of the daemon", () => {
     await rig.docker("rm", id)
   })
 
-  test("creates a removed network again", async () => {
+  test("a start creates a removed network again", async () => {
     const spec = sleeper()
     await rig.engine.start(spec, ignore, never)
     await rig.engine.stop(spec.key, { graceMs: 0 })
@@ -114,7 +114,7 @@ describe("the Docker engine with other engines and users of the daemon", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("starts many runs at once with two engines of one instance", async () => {
+  test("two engines of one instance start many runs at once", async () => {
     for (const network of await rig.networks()) await rig.docker("network", "rm", network)
     await using other = await rig.open()
     const specs = Array.from({ length: 6 }, sleeper)
@@ -124,7 +124,7 @@ describe("the Docker engine with other engines and users of the daemon", () => {
     assert.equal((await rig.engine.observe()).length, 0)
   })
 
-  test("ends the logs of a removed run and no longer observes it", async () => {
+  test("the logs of a removed run end, and it is no longer observed", async () => {
     const spec = sleeper()
     await rig.engine.start(spec, ignore, never)
     const logs = Array.fromAsync(rig.engine.logs(spec.key, { follow: true }))
@@ -136,7 +136,7 @@ describe("the Docker engine with other engines and users of the daemon", () => {
 })
 
 describe("an aborted start", () => {
-  test("leaves nothing when a start is aborted at any point", async () => {
+  test("a start that is aborted at any point leaves nothing", async () => {
     const outcomes = { aborted: 0, started: 0 }
     for (let n = 0; n < 24; n += 1) {
       const spec = sleeper()
@@ -160,7 +160,7 @@ describe("an aborted start", () => {
     assert.ok(outcomes.aborted > 0, JSON.stringify(outcomes))
   })
 
-  test("leaves nothing when a run is stopped during its start", async () => {
+  test("a start that is stopped leaves nothing", async () => {
     for (let n = 0; n < 10; n += 1) {
       const spec = sleeper()
       const start = rig.engine.start(spec, ignore, never).catch((error: unknown) => error)

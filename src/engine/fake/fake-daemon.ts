@@ -14,12 +14,8 @@ const maxLogLines = 1_000
  * objects that use it, so a test can end a server and start another one on the same daemon.
  */
 export class FakeDaemon implements AsyncDisposable {
-  /**
-   * While false every call of an engine on this daemon fails with `engine_unreachable`; the
-   * programs continue.
-   */
   #reachable = true
-  /** The value that engines on this daemon return. */
+  /** The result of `freeDisk` of the engines on this daemon. */
   freeDisk: number | null = null
   readonly containers = new Map<string, FakeContainer>()
   readonly images = new Set<string>()
@@ -52,6 +48,10 @@ export class FakeDaemon implements AsyncDisposable {
     return daemon
   }
 
+  /**
+   * While false every call of an engine on this daemon fails with `engine_unreachable`; the
+   * programs continue.
+   */
   get reachable(): boolean {
     return this.#reachable
   }

@@ -34,7 +34,7 @@ export class CallQueue {
     signal?.throwIfAborted()
     if (this.#hasRoom(owner)) this.#begin(owner)
     else await this.#wait(owner, signal)
-    return { [Symbol.dispose]: () => this.#leave(owner) }
+    return { [Symbol.dispose]: () => this.#end(owner) }
   }
 
   /** Rejects all waiting calls. Running calls continue. */
@@ -75,10 +75,10 @@ export class CallQueue {
     if (owner !== "") this.#running.set(owner, (this.#running.get(owner) ?? 0) + 1)
   }
 
-  #leave(owner: string): void {
+  #end(owner: string): void {
     this.#count -= 1
-    const left = (this.#running.get(owner) ?? 0) - 1
-    if (left > 0) this.#running.set(owner, left)
+    const remaining = (this.#running.get(owner) ?? 0) - 1
+    if (remaining > 0) this.#running.set(owner, remaining)
     else this.#running.delete(owner)
     for (const next of this.#waiting) {
       if (!this.#hasRoom(next.owner)) continue
@@ -102,8 +102,8 @@ export class CallQueues {
     }
   }
 
-  async acquire(name: CallKind, owner: string | undefined, signal: AbortSignal | undefined): Promise<Disposable | undefined> {
-    return name === "unlimited" ? undefined : this.#queues[name].acquire(owner, signal)
+  async acquire(kind: CallKind, owner: string | undefined, signal: AbortSignal | undefined): Promise<Disposable | undefined> {
+    return kind === "unlimited" ? undefined : this.#queues[kind].acquire(owner, signal)
   }
 
   rejectWaiting(reason: unknown): void {

@@ -1,7 +1,7 @@
 import type { Clock } from "#kit"
 
 /** How long an aborted start waits for a call that the daemon has begun. */
-const afterAbortMs = 10_000
+const graceMs = 10_000
 
 /**
  * Waits for a call that must not be aborted, since an unknown container could remain; after an
@@ -18,7 +18,7 @@ export async function callWithAbortGrace<T>(
   called.catch(() => {})
   const done = new AbortController()
   const timeout = aborted(signal, done.signal).then(async () => {
-    await clock.sleep(afterAbortMs, done.signal)
+    await clock.sleep(graceMs, done.signal)
     controller.abort(signal.reason)
     throw signal.reason
   })

@@ -12,8 +12,8 @@ before(async () => {
 })
 after(() => rig[Symbol.asyncDispose]())
 
-describe("the rights of a program in a run's container", () => {
-  test("runs as the runs' user, with a name and a writable home", async () => {
+describe("rights in a run's container", () => {
+  test("a program runs as the runs' user, with a name and a writable home", async () => {
     const said = await rig.output(
       "id -u; id -g; whoami; echo $HOME $USER; cd && touch x && pwd && stat -c %a:%u .; touch /tmp/x && echo written",
       {},
@@ -21,11 +21,11 @@ describe("the rights of a program in a run's container", () => {
     assert.deepEqual(said.split("\n"), ["1000", "1000", "ann", "/home/ann ann", "/home/ann", "700:1000", "written"])
   })
 
-  test("can execute files in its home", async () => {
+  test("a program can execute files in its home", async () => {
     assert.equal(await rig.output("cd; cp /bin/busybox echo && ./echo well", {}), "well")
   })
 
-  test("has its home at the given path, in a mount if there is one", async () => {
+  test("a program's home is at the given path, in a mount if there is one", async () => {
     const source = await rig.directory("users/ann")
     assert.equal(
       await rig.output("cd; pwd; touch kept", { env: { HOME: "/work" }, mounts: [{ source, target: "/work", readOnly: false }] }),
@@ -35,22 +35,22 @@ describe("the rights of a program in a run's container", () => {
     assert.equal(await rig.output("cd; pwd; touch gone", { env: { HOME: "/somewhere/else" } }), "/somewhere/else")
   })
 
-  test("has no capabilities, gains no privileges, and is confined by seccomp", async () => {
+  test("a program has no capabilities, gains no privileges, and is confined by seccomp", async () => {
     const status = await rig.output("cat /proc/self/status", {})
     for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]) assert.match(status, new RegExp(`${set}:\\s0+$`, "m"))
     assert.match(status, /NoNewPrivs:\s1/)
     assert.match(status, /Seccomp:\s2/)
   })
 
-  test("cannot write to its root unless the type allows it", async () => {
+  test("a program cannot write to its root file system without `writableRoot`", async () => {
     assert.match(await rig.output("touch /www/x || echo refused", {}), /refused/)
     assert.match(await rig.output("mount | head -1", { writableRoot: true }), /\(rw,/)
     assert.match(await rig.output("mount | head -1", {}), /\(ro,/)
   })
 })
 
-describe("the limits of a program in a run's container", () => {
-  test("has limits on memory, processes, processor time and shared memory, and no swap", async () => {
+describe("limits of a run's container", () => {
+  test("a container has limits on memory, processes, processor time and shared memory, and no swap", async () => {
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], cpus: 3, memoryMiB: 128 })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
     const { HostConfig } = JSON.parse(await rig.docker("inspect", "--format", "{{json .}}", `quayside-${spec.key}`))
@@ -64,7 +64,7 @@ describe("the limits of a program in a run's container", () => {
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("sees its limits in the kernel's files", async () => {
+  test("a program sees its limits in the kernel's files", async () => {
     const one = (...files: string[]) => `cat ${files.map((file) => `/sys/fs/cgroup/${file}`).join(" ")} 2>/dev/null`
     const script = [
       "cat /proc/self/limits",
@@ -85,7 +85,7 @@ describe("the limits of a program in a run's container", () => {
     assert.match(said, /^cpu 200000( 100000)?$/m)
   })
 
-  test("starts with the daemon's own limit on open files if the daemon may not raise it", async () => {
+  test("a run starts with the daemon's own limit on open files if the daemon may not raise it", async () => {
     await using engine = await rig.open({ openFiles: 2 ** 30 - 1 })
     const spec = specOf({ image: rig.image, command: ["sh", "-c", "ulimit -n; sleep 1000"] })
     await engine.start(spec, () => {}, new AbortController().signal)
@@ -94,8 +94,8 @@ describe("the limits of a program in a run's container", () => {
   })
 })
 
-describe("the mounts of a program in a run's container", () => {
-  test("writes to writable mounts and only reads read-only ones", async () => {
+describe("mounts in a run's container", () => {
+  test("a program writes to writable mounts and only reads read-only ones", async () => {
     const data = await rig.directory("data")
     await writeFile(join(rig.filesRoot, data, "file"), "content")
     const mounts = [
@@ -114,7 +114,7 @@ describe("the mounts of a program in a run's container", () => {
     assert.equal((await stat(join(rig.filesRoot, data, "x"))).uid, 1000)
   })
 
-  test("sees one mount inside another, whose mount point belongs to the runs' user", async () => {
+  test("a mount point inside another mount belongs to the runs' user", async () => {
     const [code, data] = [await rig.directory("code"), await rig.directory("inner")]
     await writeFile(join(rig.filesRoot, data, "file"), "content")
     const mounts = [
@@ -125,7 +125,7 @@ describe("the mounts of a program in a run's container", () => {
     assert.equal((await stat(join(rig.filesRoot, code, "in"))).uid, 1000)
   })
 
-  test("finds its mounts below links of the image and names with spaces", async () => {
+  test("targets below the image's links and with spaces in their names are mounted", async () => {
     const image = `quayside-test/links:${rig.instance}`
     const id = await rig.docker("run", "--detach", rig.image, "sh", "-c", "mkdir -p /opt/real && ln -s /opt/real /linked")
     await rig.docker("wait", id)
@@ -139,8 +139,8 @@ describe("the mounts of a program in a run's container", () => {
   })
 })
 
-describe("the mounts of a run on the host", () => {
-  test("are its directories themselves when isolation is off", async () => {
+describe("mounts on the host", () => {
+  test("a container mounts the source paths themselves when isolation is off", async () => {
     await using engine = await rig.open({ isolation: "off" })
     const source = await rig.directory("data")
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
@@ -160,7 +160,7 @@ describe("the mounts of a run on the host", () => {
     await engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("include none of Quayside's while the program runs", async () => {
+  test("the host has no pins of a running program", async () => {
     const source = await rig.directory("data")
     const spec = specOf({ image: rig.image, command: ["sleep", "1000"], mounts: [{ source, target: "/data", readOnly: true }] })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
@@ -170,8 +170,8 @@ describe("the mounts of a run on the host", () => {
   })
 })
 
-describe("the network, output and exit of a program in a run's container", () => {
-  test("cannot reach another run on its network, while Quayside reaches both", async () => {
+describe("network, output and exit of a run's container", () => {
+  test("a run cannot reach another one on its network, while Quayside reaches both", async () => {
     const spec = specOf({ image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"] })
     await rig.engine.start(spec, () => {}, new AbortController().signal)
     const address = await rig.engine.address(spec.key, 8080)
@@ -180,18 +180,18 @@ describe("the network, output and exit of a program in a run's container", () =>
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 
-  test("has lines over 16 KiB split, on both streams", async () => {
+  test("lines over 16 KiB are split, on both streams", async () => {
     const said = await rig.output("head -c 40000 /dev/zero | tr '\\0' x; echo; echo to stderr >&2", {})
     const pieces = said.split("\n").filter((line) => line.startsWith("x"))
     assert.equal(pieces.join("").length, 40_000)
     assert.match(said, /to stderr/)
   })
 
-  test("is not reported as a missing command when it exits with 127 itself", async () => {
+  test("a program that exits with 127 is not reported as a missing command", async () => {
     assert.equal(await rig.output("echo here; exit 127", {}), "here")
   })
 
-  test("is distinguished from a command that is not executable", async () => {
+  test("a file that is not executable fails with command_not_found", async () => {
     const spec = specOf({ image: rig.image, command: ["/www/index.html"] })
     const start = rig.engine.start(spec, () => {}, new AbortController().signal)
     await assert.rejects(start, (error) => error instanceof EngineError && error.code === "command_not_found")

@@ -17,15 +17,15 @@ const writing = (count: number) => `dd if=/dev/zero of=/room/x bs=1048576 count=
 const bytesIn = (output: string) => Number(/(\d+) bytes are there/.exec(output)?.[1])
 
 /**
- * An engine on its own daemon, whose data lie on such a file system, with images in which a program
- * can write to `/room`, and with the engine's log.
+ * An engine on a private daemon with this file system, with the engine's log, and with images whose
+ * programs can write to `/room`.
  */
 async function openOn(disk: "xfs" | "btrfs") {
   const daemon: PrivateDaemon = await privateDaemon({ disk, dataMiB: 1_024 })
   await daemon.start()
-  const told: string[] = []
-  const tell = (_: object, text: string) => void told.push(text)
-  const logger = { ...silentLogger, info: tell, warn: tell }
+  const logged: string[] = []
+  const log = (_: object, text: string) => void logged.push(text)
+  const logger = { ...silentLogger, info: log, warn: log }
   const rig: TestDockerEngine = await startDockerEngine({ socketPath: daemon.socketPath, logger })
   const imageOf = async (name: string, script: string, ...changes: string[]) => {
     const image = `quayside-test/${name}:latest`
@@ -37,7 +37,7 @@ async function openOn(disk: "xfs" | "btrfs") {
   }
   return {
     rig,
-    told,
+    logged,
     imageOf,
     room: { image: await imageOf("room", "true"), writableRoot: true },
     async [Symbol.asyncDispose]() {
@@ -47,32 +47,32 @@ async function openOn(disk: "xfs" | "btrfs") {
   }
 }
 
-describe("the Docker engine on a daemon that can limit a container's file system", () => {
+describe("a daemon that can limit a container's file system", () => {
   let it: Awaited<ReturnType<typeof openOn>>
   before(async () => {
     it = await openOn("btrfs")
   })
   after(() => it[Symbol.asyncDispose]())
 
-  test("lets a program write up to its limit, and rejects writes well beyond", async () => {
+  test("a program can write up to its limit, and writes well beyond fail", async () => {
     assert.equal(bytesIn(await it.rig.output(writing(60), { ...it.room, diskMiB: 60 })), 60 * mib)
     const small = "i=0; while [ $i -lt 8000 ]; do echo 0123456789 > /room/$i || break; i=$((i + 1)); done; echo $i files"
     assert.equal(await it.rig.output(small, { ...it.room, diskMiB: 1 }), "8000 files")
     const beyond = await it.rig.output(writing(300), { ...it.room, diskMiB: 60 })
     assert.match(beyond, /Disk quota exceeded|No space left on device/)
     assert.ok(bytesIn(beyond) >= 60 * mib && bytesIn(beyond) < 120 * mib, beyond)
-    assert.equal(bytesIn(await it.rig.output(writing(300), it.room)), 300 * mib, "without a limit there is no bound")
-    assert.deepEqual(it.told, [])
+    assert.equal(bytesIn(await it.rig.output(writing(300), it.room)), 300 * mib, "a run without `diskMiB` has no limit")
+    assert.deepEqual(it.logged, [])
   })
 
-  test("leaves a small limit entirely to the program, however large the image is", async () => {
+  test("a small limit is left entirely to the program, however large the image is", async () => {
     const image = await it.imageOf("large", "dd if=/dev/urandom of=/filling bs=1048576 count=100")
     const output = await it.rig.output(writing(10), { ...it.room, image, diskMiB: 10 })
     assert.equal(bytesIn(output), 10 * mib, output)
-    assert.deepEqual(it.told, [])
+    assert.deepEqual(it.logged, [])
   })
 
-  test("reports the limit and the bytes written, including the image's volumes, which are removed with the container", async () => {
+  test("`writableLayers` has the limit and the bytes written, image volumes included, which a stop removes", async () => {
     const image = await it.imageOf("volume", "true", "--change", "VOLUME /room")
     const script = "dd if=/dev/zero of=/room/x bs=1048576 count=20; echo written; exec sleep 1000"
     const spec = specOf({ image, command: ["sh", "-c", script], diskMiB: 30 })
@@ -98,9 +98,9 @@ test("a run starts without a disk limit, logged once, when the daemon's file sys
   for (let round = 0; round < 2; round += 1) {
     assert.equal(bytesIn(await it.rig.output(writing(150), { ...it.room, diskMiB: 20 })), 150 * mib)
   }
-  assert.deepEqual(it.told, ["Docker cannot limit what a run writes to its own file system here: MaxDisk is only monitored"])
+  assert.deepEqual(it.logged, ["Docker cannot limit what a run writes to its own file system here: MaxDisk is only monitored"])
   const free = (await it.rig.engine.freeDisk()) ?? 0
-  assert.ok(free > 150 * mib && free < 1_024 * mib, "of the disk that the daemon's data lie on")
+  assert.ok(free > 150 * mib && free < 1_024 * mib, "not of the disk with the daemon's data")
   const spec = specOf({ ...it.room, command: ["sh", "-c", `${writing(100)}; sync; echo written; exec sleep 1000`], diskMiB: 20 })
   await it.rig.engine.start(spec, ignore, never)
   for await (const { text } of it.rig.engine.logs(spec.key, { follow: true })) if (text === "written") break

@@ -116,13 +116,13 @@ export class RunStarter {
   /** Resolves with the image's digest. */
   async start(request: StartRequest, signal: AbortSignal): Promise<string> {
     const { spec, report } = request
-    const left = await this.#inspect(containerName(spec.key), signal)
-    if (left && !belongsToInstance(this.#options.instance, left.Config.Labels)) {
+    const existing = await this.#inspect(containerName(spec.key), signal)
+    if (existing && !belongsToInstance(this.#options.instance, existing.Config.Labels)) {
       throw new EngineError("engine_error", "Another installation of Quayside has a container with this run's name")
     }
-    if (left?.State.Running) return left.Image
+    if (existing?.State.Running) return existing.Image
     checkListEntrySize(spec, this.#options.instance)
-    if (left) await removeContainer(this.#client, left.Id, { graceMs: 0, running: false })
+    if (existing) await removeContainer(this.#client, existing.Id, { graceMs: 0, running: false })
     const imageId = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
     checkExpectedDigest(spec, imageId)
     report({ state: "creating", progress: null })
@@ -143,8 +143,8 @@ export class RunStarter {
         if (!(error instanceof RetryStart)) throw error
         if (error.when === "later") transientLeft -= 1
         if (triesLeft === 0 || transientLeft < 0) throw error.cause
-        const n = momentaryRefusals.value - transientLeft
-        if (error.when === "later") await this.#clock.sleep(firstPauseMs * 2 ** (n - 1), signal)
+        const retries = momentaryRefusals.value - transientLeft
+        if (error.when === "later") await this.#clock.sleep(firstPauseMs * 2 ** (retries - 1), signal)
       }
     }
   }
@@ -241,7 +241,7 @@ export class RunStarter {
     { owner, signal }: { owner: string; signal: AbortSignal },
   ): Promise<T> {
     const options = { timeoutMs: 0, kind: "create", owner, queueSignal: signal } as const
-    return callWithAbortGrace((cut) => this.#client.call(work, { ...options, signal: cut }), { clock: this.#clock, signal })
+    return callWithAbortGrace((delayed) => this.#client.call(work, { ...options, signal: delayed }), { clock: this.#clock, signal })
   }
 
   /**

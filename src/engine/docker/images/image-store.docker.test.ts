@@ -7,22 +7,22 @@ import type { Engine, ImagePolicy } from "../../engine.ts"
 import { RegistryAllowlist } from "../../registry-allowlist.ts"
 
 const credentials = { username: "robot", password: "robot-password" }
-const stranger: ImagePolicy = { verifyAccess: false, allowLocal: false }
+const anyone: ImagePolicy = { verifyAccess: false, allowLocal: false }
 const never = new AbortController().signal
 
 /** The registry's images contain no program, so a successful pull ends with `command_not_found`. */
 let rig: TestDockerEngine
 let registry: Registry
-let closed: Registry
+let privateRegistry: Registry
 before(async () => {
-  ;[rig, registry, closed] = await Promise.all([startDockerEngine(), startRegistry(), startRegistry({ isPrivate: true })])
+  ;[rig, registry, privateRegistry] = await Promise.all([startDockerEngine(), startRegistry(), startRegistry({ isPrivate: true })])
 })
 after(async () => {
-  for (const { host } of [registry, closed]) {
+  for (const { host } of [registry, privateRegistry]) {
     const images = await rig.docker("images", "--quiet", "--filter", `reference=${host}/*/*`)
     for (const image of new Set(images.split("\n"))) if (image !== "") await rig.docker("rmi", "--force", image)
   }
-  await closed[Symbol.asyncDispose]()
+  await privateRegistry[Symbol.asyncDispose]()
   await registry[Symbol.asyncDispose]()
   await rig[Symbol.asyncDispose]()
 })
@@ -34,9 +34,9 @@ const pull = (image: string, policy: ImagePolicy, engine: Engine = rig.engine) =
   engine.pull(image, { policy, report: () => {}, signal: never })
 const tagged = () => rig.docker("images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${registry.host}/*/*`)
 
-describe("the source of an image", () => {
-  test("of a registry with credentials starts only for people who have them", async () => {
-    const image = `${closed.host}/good/one`
+describe("the origin of a local image", () => {
+  test("an image of a private registry starts only for people with its credentials", async () => {
+    const image = `${privateRegistry.host}/good/one`
     await assert.rejects(start(image, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
     await assert.rejects(start(image, { credentials, verifyAccess: true, allowLocal: false }), { code: "command_not_found" })
     await assert.rejects(start(image, { verifyAccess: true, allowLocal: true }), { code: "image_pull_denied" })
@@ -52,18 +52,18 @@ describe("the source of an image", () => {
     await assert.rejects(start(image, { credentials, verifyAccess: true, allowLocal: false }), { code: "command_not_found" })
   })
 
-  test("that lost its tag at the registry is still verified by its digest", async () => {
+  test("an image whose tag moved at the registry is verified by its digest", async () => {
     const image = named("good/moved")
-    await pull(image, stranger)
+    await pull(image, anyone)
     registry.renew("good/moved")
     await assert.rejects(start(image, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
-    await assert.rejects(start(image, stranger), { code: "command_not_found" })
+    await assert.rejects(start(image, anyone), { code: "command_not_found" })
   })
 
-  test("built on this machine cannot be used by name or by ID, and is never replaced", async () => {
+  test("an image built on this machine cannot be used by name or by ID, and is never replaced", async () => {
     const id = await rig.docker("image", "inspect", "--format", "{{.Id}}", rig.image)
-    await assert.rejects(start(rig.image, stranger), { code: "image_unavailable", message: /only if an administrator registered it/ })
-    await assert.rejects(rig.engine.image(rig.image, stranger), { code: "image_unavailable" })
+    await assert.rejects(start(rig.image, anyone), { code: "image_unavailable", message: /only if an administrator registered it/ })
+    await assert.rejects(rig.engine.image(rig.image, anyone), { code: "image_unavailable" })
     for (const each of [id, id.slice(0, 20), id.slice("sha256:".length, 20)])
       await assert.rejects(start(each, { verifyAccess: false, allowLocal: true }), { code: "image_pull_denied" }, each)
     assert.equal((await rig.engine.image(rig.image, { verifyAccess: false, allowLocal: true }))?.digest, id)
@@ -73,18 +73,18 @@ describe("the source of an image", () => {
     })
   })
 
-  test("of a registry, tagged here under another name, does not count as that registry's", async () => {
-    await pull(named("good/source"), stranger)
+  test("an image tagged with another registry name does not count as an image of that name", async () => {
+    await pull(named("good/source"), anyone)
     const other = named("good/renamed")
     await rig.docker("tag", named("good/source"), other)
-    await assert.rejects(start(other, stranger), { code: "image_unavailable" })
+    await assert.rejects(start(other, anyone), { code: "image_unavailable" })
   })
 })
 
 describe("the size of an image", () => {
-  test("over the maximum size is rejected during the pull, and nothing of it remains", async () => {
+  test("an image over the maximum size is rejected during the pull, and nothing of it remains", async () => {
     await using engine = await rig.open({ maxImageBytes: 400_000 })
-    await assert.rejects(start(named("slow/large"), stranger, engine), {
+    await assert.rejects(start(named("slow/large"), anyone, engine), {
       code: "image_too_large",
       message: /at least .* more than the limit of/,
     })
@@ -92,22 +92,22 @@ describe("the size of an image", () => {
     assert.doesNotMatch(await tagged(), /slow\/large/)
   })
 
-  test("too large only after unpacking is removed, and its name refers to the previous image", async () => {
+  test("an image that is too large only after unpacking is removed, and its name refers to the previous one", async () => {
     await using engine = await rig.open({ maxImageBytes: 1_000_000 })
-    await assert.rejects(start(named("zeros/bomb"), stranger, engine), { code: "image_too_large" })
+    await assert.rejects(start(named("zeros/bomb"), anyone, engine), { code: "image_too_large" })
     assert.doesNotMatch(await tagged(), /zeros\/bomb/)
-    const before = await pull(named("zeros/other"), stranger)
+    const before = await pull(named("zeros/other"), anyone)
     registry.renew("zeros/other")
-    await assert.rejects(pull(named("zeros/other"), stranger, engine), { code: "image_too_large" })
+    await assert.rejects(pull(named("zeros/other"), anyone, engine), { code: "image_too_large" })
     assert.equal((await engine.image(named("zeros/other"), { verifyAccess: false, allowLocal: true }))?.digest, before.digest)
   })
 
-  test("with too large a configuration is rejected and removed", async () => {
+  test("an image with too large a configuration is rejected and removed", async () => {
     const messages = { labels: /configuration/, ports: /1001 ports/, volumes: /65 volumes/, answer: /its description/ }
     for (const [kind, message] of Object.entries(messages)) {
       const image = named(`${kind}/heavy`)
       for (const begin of [start, pull])
-        await assert.rejects(begin(image, stranger), { code: "image_unavailable", message }, `${kind} by ${begin.name}`)
+        await assert.rejects(begin(image, anyone), { code: "image_unavailable", message }, `${kind} by ${begin.name}`)
       assert.doesNotMatch(await tagged(), /heavy/, kind)
     }
     const image = named("labels/held")
@@ -118,29 +118,29 @@ describe("the size of an image", () => {
 })
 
 describe("the pull of an image", () => {
-  test("is fetched again by a pull, and described without being fetched", async () => {
+  test("a pull fetches a local image again, and a description fetches nothing", async () => {
     const image = named("good/news")
-    assert.equal(await rig.engine.image(image, stranger), undefined)
-    const first = await pull(image, stranger)
+    assert.equal(await rig.engine.image(image, anyone), undefined)
+    const first = await pull(image, anyone)
     registry.renew("good/news")
-    assert.equal((await rig.engine.image(image, stranger))?.digest, first.digest)
-    const second = await pull(image, stranger)
+    assert.equal((await rig.engine.image(image, anyone))?.digest, first.digest)
+    const second = await pull(image, anyone)
     assert.notEqual(second.digest, first.digest)
     assert.ok(second.size >= 600_000 && second.command.includes("/nothing"), JSON.stringify(second))
   })
 
-  test("of a registry that is denied by its name or its address is not requested", async () => {
+  test("an image is not requested from a registry that is denied by its name or its address", async () => {
     const elsewhere = named("good/elsewhere")
-    await using named_ = await rig.open({ registries: new RegistryAllowlist({ allowed: ["public"] }) })
-    await assert.rejects(start(elsewhere, { verifyAccess: false, allowLocal: true }, named_), {
+    await using onlyPublic = await rig.open({ registries: new RegistryAllowlist({ allowed: ["public"] }) })
+    await assert.rejects(start(elsewhere, { verifyAccess: false, allowLocal: true }, onlyPublic), {
       code: "image_pull_denied",
       message: /neither a public name/,
     })
     const lookup = async () => ["93.184.216.34", "10.1.2.3"]
     await using resolved = await rig.open({ registries: new RegistryAllowlist({ allowed: ["public"], lookup }) })
-    await assert.rejects(start("registry.quayside.dev/good/x", stranger, resolved), { code: "image_pull_denied", message: /not public/ })
-    await pull(elsewhere, stranger)
-    await assert.rejects(start(elsewhere, stranger, named_), { code: "image_pull_denied" })
-    await assert.rejects(start(elsewhere, { verifyAccess: false, allowLocal: true }, named_), { code: "command_not_found" })
+    await assert.rejects(start("registry.quayside.dev/good/x", anyone, resolved), { code: "image_pull_denied", message: /not public/ })
+    await pull(elsewhere, anyone)
+    await assert.rejects(start(elsewhere, anyone, onlyPublic), { code: "image_pull_denied" })
+    await assert.rejects(start(elsewhere, { verifyAccess: false, allowLocal: true }, onlyPublic), { code: "command_not_found" })
   })
 })

@@ -30,8 +30,8 @@ export class ImageStore {
   }
 
   async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
-    const held = await this.#findLocal(parseReference(image), policy, signal)
-    return held && toImageInfo(held)
+    const local = await this.#findLocal(parseReference(image), policy, signal)
+    return local && toImageInfo(local)
   }
 
   /** Resolves with the image's digest; pulls the image first if the daemon does not have it. */
@@ -41,33 +41,34 @@ export class ImageStore {
     { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
   ): Promise<string> {
     const reference = parseReference(image)
-    const held = await this.#findLocal(reference, policy, signal)
-    if (held) return held.Id
-    const told = (progress: Progress | null) => report({ state: "pulling", progress })
-    return (await this.#fetch(reference, policy, { report: told, signal })).Id
+    const local = await this.#findLocal(reference, policy, signal)
+    if (local) return local.Id
+    const reportPull = (progress: Progress | null) => report({ state: "pulling", progress })
+    return (await this.#fetch(reference, policy, { report: reportPull, signal })).Id
   }
 
   async pull(
     image: string,
     policy: ImagePolicy,
-    how: { report: (progress: Progress | null) => void; signal: AbortSignal },
+    options: { report: (progress: Progress | null) => void; signal: AbortSignal },
   ): Promise<ImageInfo> {
     const reference = parseReference(image)
-    const before = await this.#inspect(reference, how.signal)
+    const before = await this.#inspect(reference, options.signal)
     if (before) assertImageReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
-    return toImageInfo(await this.#fetch(reference, policy, { ...how, before: before?.Id }))
+    return toImageInfo(await this.#fetch(reference, policy, { ...options, before: before?.Id }))
   }
 
   async #findLocal(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
-    const held = await this.#inspect(reference, signal)
-    if (!held) return undefined
-    const effective = policy.allowLocal || (await this.#provenance.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
-    await assertImageAllowed({ reference, registryDigest: registryDigest(held, reference) }, effective, {
+    const local = await this.#inspect(reference, signal)
+    if (!local) return undefined
+    const effectivePolicy =
+      policy.allowLocal || (await this.#provenance.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
+    await assertImageAllowed({ reference, registryDigest: registryDigest(local, reference) }, effectivePolicy, {
       registries: this.#registries,
       verifyAccess: (exact) => this.#verifyAccess(exact, policy, signal),
     })
-    checkImageConfig(held)
-    return held
+    checkImageConfig(local)
+    return local
   }
 
   /**
@@ -77,26 +78,26 @@ export class ImageStore {
   async #fetch(
     reference: OciReference,
     policy: ImagePolicy,
-    how: { report: (progress: Progress | null) => void; signal: AbortSignal; before?: string | undefined },
+    options: { report: (progress: Progress | null) => void; signal: AbortSignal; before?: string | undefined },
   ): Promise<ImageInspection> {
     await this.#registries.check(reference)
-    how.report(null)
-    await pullImage(this.#client, reference, { ...how, credentials: policy.credentials, maxBytes: this.#maxBytes })
+    options.report(null)
+    await pullImage(this.#client, reference, { ...options, credentials: policy.credentials, maxBytes: this.#maxBytes })
     let id = ""
     try {
-      const fetched = await this.#inspect(reference, how.signal)
-      if (!fetched) throw toPullError(new Error("gone right after its pull"))
+      const fetched = await this.#inspect(reference, options.signal)
+      if (!fetched) throw toPullError(new Error("the image is missing right after its pull"))
       id = fetched.Id
       assertImageSize(fetched.Size, this.#maxBytes)
       checkImageConfig(fetched)
       return fetched
     } catch (error) {
-      if (isImageRejected(error)) await this.#undo(reference, id, how.before)
+      if (isImageRejected(error)) await this.#restore(reference, id, options.before)
       throw error
     }
   }
 
-  async #undo(reference: OciReference, id: string, before: string | undefined): Promise<void> {
+  async #restore(reference: OciReference, id: string, before: string | undefined): Promise<void> {
     if (before === id) return
     const remove = (docker: DockerApi) => docker.getImage(formatOciReference(reference)).remove()
     await this.#client.call(remove, { timeoutMs: 60_000, kind: "remove" }).catch(() => {})

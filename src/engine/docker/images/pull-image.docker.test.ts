@@ -21,8 +21,8 @@ after(async () => {
 const start = (name: string, report: (step: StartStep) => void = () => {}, signal = new AbortController().signal) =>
   rig.engine.start(specOf({ image: `${registry.host}/${name}` }), report, signal)
 
-describe("the progress of a start with a missing image", () => {
-  test("reports bytes that only grow, up to the sum of all layers", async () => {
+describe("a start with a missing image", () => {
+  test("a pull reports bytes that only grow, up to the sum of all layers", async () => {
     const steps: StartStep[] = []
     await assert.rejects(
       start("slow/one", (step) => steps.push(step)),
@@ -40,7 +40,7 @@ describe("the progress of a start with a missing image", () => {
     assert.ok(last && last.current === last.total && last.current >= 600_000, JSON.stringify(last))
   })
 
-  test("does not fetch a local image again", async () => {
+  test("a start does not fetch a local image again", async () => {
     await assert.rejects(start("good/two"), { code: "command_not_found" })
     const steps: StartStep[] = []
     await assert.rejects(
@@ -50,7 +50,7 @@ describe("the progress of a start with a missing image", () => {
     assert.ok(steps.length > 0 && steps.every((step) => step.state !== "pulling"), JSON.stringify(steps))
   })
 
-  test("reports the registry's answer", async () => {
+  test("a failed pull has the code of the registry's answer", async () => {
     await assert.rejects(start("unknown/image"), { code: "image_not_found" })
     await assert.rejects(start("denied/image"), { code: "image_pull_denied" })
     await assert.rejects(start("broken/image"), { code: "image_pull_failed" })
@@ -64,7 +64,7 @@ describe("the progress of a start with a missing image", () => {
 })
 
 describe("the end of a pull", () => {
-  test("puts the registry's own text into the detail, not into the message", async () => {
+  test("the registry's own text is in the error's detail, not in its message", async () => {
     await assert.rejects(start("denied/image"), (error) => {
       assert.ok(error instanceof EngineError && error.detail !== undefined)
       assert.doesNotMatch(error.message, /127\.0\.0\.1|HTTP|authentication required/)
@@ -72,14 +72,14 @@ describe("the end of a pull", () => {
     })
   })
 
-  test("ends the daemon's pull when it is aborted", async () => {
+  test("an aborted start ends the daemon's pull", async () => {
     const controller = new AbortController()
     const aborted = start("stuck/image", (step) => step.progress !== null && controller.abort(new Error("enough")), controller.signal)
     await assert.rejects(aborted, /enough/)
     await registry.idle()
   })
 
-  test("continues for one caller when another one aborts", async () => {
+  test("a shared pull continues for one caller when another one aborts", async () => {
     const controller = new AbortController()
     const other = start("slow/shared", (step) => step.progress !== null && controller.abort(new Error("enough")))
     await assert.rejects(

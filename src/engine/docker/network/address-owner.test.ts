@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { AddressOwnership } from "./address-owner.ts"
 
-const holder = { id: "c".repeat(64), pid: 7, host: "10.213.0.5" }
+const owner = { id: "c".repeat(64), pid: 7, host: "10.213.0.5" }
 
 /** A directory like `/proc`, with each process's container and addresses. */
 async function processes(): Promise<
@@ -29,29 +29,29 @@ async function processes(): Promise<
 
 test("a container owns its address until its process exits, loses it, or belongs to another container", async () => {
   await using proc = await processes()
-  await proc.put(holder.id, "127.0.0.1", holder.host)
-  const isCurrent = new AddressOwnership(proc.path).checkFor(holder)
+  await proc.put(owner.id, "127.0.0.1", owner.host)
+  const isCurrent = new AddressOwnership(proc.path).checkFor(owner)
   assert.equal(isCurrent(), true)
   const changes = [
     () => proc.end(),
-    () => proc.put(holder.id, "127.0.0.1", "10.213.0.55"),
-    () => proc.put("d".repeat(64), "127.0.0.1", holder.host),
+    () => proc.put(owner.id, "127.0.0.1", "10.213.0.55"),
+    () => proc.put("d".repeat(64), "127.0.0.1", owner.host),
   ]
   for (const change of changes) {
     await change()
     assert.equal(isCurrent(), false)
-    await proc.put(holder.id, holder.host)
+    await proc.put(owner.id, owner.host)
     assert.equal(isCurrent(), true)
   }
 })
 
 test("an invisible process counts as gone only if another container's process was visible", async () => {
   await using proc = await processes()
-  const holders = new AddressOwnership(proc.path)
-  const unseen = holders.checkFor(holder)
-  assert.equal(unseen(), true)
-  await proc.put(holder.id, holder.host)
-  assert.equal(holders.checkFor(holder)(), true)
+  const owners = new AddressOwnership(proc.path)
+  const isFirstCurrent = owners.checkFor(owner)
+  assert.equal(isFirstCurrent(), true)
+  await proc.put(owner.id, owner.host)
+  assert.equal(owners.checkFor(owner)(), true)
   await proc.end()
-  assert.deepEqual([unseen(), holders.checkFor(holder)()], [false, false])
+  assert.deepEqual([isFirstCurrent(), owners.checkFor(owner)()], [false, false])
 })

@@ -42,10 +42,10 @@ export class AddressOwnership {
   #hasAddress(id: string, pid: number, host: string): boolean {
     if (pid === 0) return false
     try {
-      const [groups, addresses] = [`${this.#proc}/${pid}/cgroup`, `${this.#proc}/${pid}/net/fib_trie`].map((path) =>
+      const [cgroups, addresses] = [`${this.#proc}/${pid}/cgroup`, `${this.#proc}/${pid}/net/fib_trie`].map((path) =>
         readFileSync(path, "latin1"),
       )
-      return (groups?.includes(id) && addresses?.includes(`|-- ${host}\n`)) ?? false
+      return (cgroups?.includes(id) && addresses?.includes(`|-- ${host}\n`)) ?? false
     } catch {
       return false
     }

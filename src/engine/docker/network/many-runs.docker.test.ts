@@ -21,8 +21,8 @@ before(async () => {
 })
 after(() => rig[Symbol.asyncDispose]())
 
-describe("more runs of one person than a network has addresses", () => {
-  test("all start, four at a time, on further networks, while the engine is observed", async () => {
+describe("more runs of one person than addresses on a network", () => {
+  test("more runs than addresses start on further networks, four at a time, during observations", async () => {
     const left = [...specs]
     const worker = async () => {
       for (let spec = left.shift(); spec; spec = left.shift()) {
@@ -38,7 +38,7 @@ describe("more runs of one person than a network has addresses", () => {
     )
   })
 
-  test("none of them reaches another, on the same network or on the person's other ones", async () => {
+  test("no run reaches another of its person, on the same network or on others", async () => {
     const addresses = await Promise.all(specs.map(async ({ key }) => (await rig.engine.address(key, 8080))?.host ?? ""))
     assert.equal(new Set(addresses).size, count)
     for (const address of addresses)

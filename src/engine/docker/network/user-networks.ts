@@ -29,9 +29,9 @@ interface Network extends NetworkIdentity {
   readonly hosts: HostNumberPool
   /** The number of its starts in progress. */
   starts: number
-  /** The time since which it is unused. */
+  /** When it became unused. */
   idleSince: number
-  /** The time until which no start uses it, because the daemon has no free address there. */
+  /** Until when no start uses it, because the daemon has no free address there. */
   fullUntil: number
 }
 
@@ -58,7 +58,7 @@ const fullNetworkCooldownMs = 60_000
  * The daemon removes networks one after another, each in a tenth of a second, and the observation
  * waits.
  */
-const maxRemovalsPerSweep = 4
+const maxRemovalsPerObservation = 4
 const removalTimeoutMs = 5_000
 
 /**
@@ -74,7 +74,7 @@ export class UserNetworks {
   readonly #networks = new Map<string, Network>()
   readonly #creating = new Map<string, Promise<Network>>()
   /** When each recently removed subnet may be reused, by number. */
-  readonly #cooling = new Map<number, number>()
+  readonly #coolingSubnets = new Map<number, number>()
   #loading: Promise<void> | undefined
   #snapshots = 0
 
@@ -96,9 +96,9 @@ export class UserNetworks {
       const host = network.hosts.lease()
       if (host !== undefined) return this.#leaseOn(network, host)
     }
-    const made = await this.#createOnce(identity)
-    const host = made.hosts.lease()
-    return host === undefined ? this.lease(identity, signal) : this.#leaseOn(made, host)
+    const created = await this.#createOnce(identity)
+    const host = created.hosts.lease()
+    return host === undefined ? this.lease(identity, signal) : this.#leaseOn(created, host)
   }
 
   #leaseOn(network: Network, host: number): AddressLease {
@@ -137,8 +137,8 @@ export class UserNetworks {
   }
 
   /**
-   * Call before asking the daemon for the list that `removeIdle` receives, together with the
-   * result.
+   * Numbers a list of containers before the request for it. `removeIdle` receives the number and
+   * the list.
    */
   beginSnapshot(): number {
     this.#snapshots += 1
@@ -157,8 +157,8 @@ export class UserNetworks {
       if (addresses || network.starts > 0) network.idleSince = now
       network.hosts.updateInUse(new Set(addresses?.map((address) => this.#hostOf(network, address))), snapshot)
     }
-    const old = [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.idleMs)
-    for (const each of old.slice(0, maxRemovalsPerSweep)) await this.#remove(each)
+    const idle = [...this.#networks.values()].filter((each) => now - each.idleSince >= this.#options.idleMs)
+    for (const each of idle.slice(0, maxRemovalsPerObservation)) await this.#remove(each)
   }
 
   /**
@@ -199,12 +199,12 @@ export class UserNetworks {
    * tried.
    */
   async #createOnFreeSubnet(identity: NetworkIdentity): Promise<Network> {
-    const refused = new Set<number>()
+    const rejected = new Set<number>()
     for (let n = 0; n < maxSubnetTries; n += 1) {
-      const number = this.#pool.pick((each) => refused.has(each) || this.#isTaken(each))
+      const number = this.#pool.pick((each) => rejected.has(each) || this.#isTaken(each))
       if (number === undefined) break
       if (await this.#create(identity, number)) return this.#remember(this.#nameOf(number), identity)
-      refused.add(number)
+      rejected.add(number)
     }
     throw new EngineError(
       "engine_error",
@@ -213,7 +213,7 @@ export class UserNetworks {
   }
 
   #isTaken(number: number): boolean {
-    return this.#networks.has(this.#nameOf(number)) || (this.#cooling.get(number) ?? 0) > this.#clock.now()
+    return this.#networks.has(this.#nameOf(number)) || (this.#coolingSubnets.get(number) ?? 0) > this.#clock.now()
   }
 
   /** Resolves with whether the subnet was free. */
@@ -262,7 +262,7 @@ export class UserNetworks {
 
   #remember(name: string, { user, group }: NetworkIdentity): Network {
     const number = Number.parseInt(name.slice(name.lastIndexOf("-") + 1), 16)
-    const made = {
+    const network = this.#networks.get(name) ?? {
       name,
       number,
       user,
@@ -272,7 +272,6 @@ export class UserNetworks {
       idleSince: this.#clock.now(),
       fullUntil: 0,
     }
-    const network = this.#networks.get(name) ?? made
     this.#networks.set(name, network)
     return network
   }
@@ -280,11 +279,11 @@ export class UserNetworks {
   /** Lists the daemon's networks once. */
   async #loadOnce(): Promise<void> {
     this.#loading ??= this.#load()
-    const listing = this.#loading
+    const loading = this.#loading
     try {
-      await listing
+      await loading
     } catch (error) {
-      if (this.#loading === listing) this.#loading = undefined
+      if (this.#loading === loading) this.#loading = undefined
       throw error
     }
   }
@@ -312,6 +311,6 @@ export class UserNetworks {
       return
     }
     this.#networks.delete(network.name)
-    this.#cooling.set(network.number, this.#clock.now() + subnetCooldownMs)
+    this.#coolingSubnets.set(network.number, this.#clock.now() + subnetCooldownMs)
   }
 }

@@ -162,9 +162,9 @@ export class ContainerObserver {
 
   #inspectLater(id: string): void {
     if (this.#pendingInspections.has(id)) return
-    const reading = {}
-    this.#pendingInspections.set(id, reading)
-    const isCurrent = () => this.#pendingInspections.get(id) === reading
+    const inspection = {}
+    this.#pendingInspections.set(id, inspection)
+    const isCurrent = () => this.#pendingInspections.get(id) === inspection
     this.#inspectionSlots
       .run(async () => void (isCurrent() && (await this.#inspect(id, undefined, isCurrent))))
       // The next observation starts it again.

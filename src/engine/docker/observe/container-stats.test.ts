@@ -15,8 +15,8 @@ const interfaces = `Inter-|   Receive                                           
 `
 
 /** A directory with the kernel's statistics. */
-async function accounts(files: Readonly<Record<string, string>>) {
-  const root = await mkdtemp(join(tmpdir(), "quayside-accounts-"))
+async function statsSources(files: Readonly<Record<string, string>>) {
+  const root = await mkdtemp(join(tmpdir(), "quayside-stats-"))
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), text)
@@ -24,21 +24,21 @@ async function accounts(files: Readonly<Record<string, string>>) {
   return {
     root,
     proc: join(root, "proc"),
-    groups: join(root, "groups"),
+    cgroups: join(root, "groups"),
     gpus: async () => new Map(),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
   }
 }
 
 test("control groups of version 1 and 2 give the same figures", async () => {
-  const old = await accounts({
+  const old = await statsSources({
     "proc/7/cgroup": `12:cpu,cpuacct:/docker/${id}\n5:memory:/docker/${id}\n0::/docker/${id}\n`,
     "proc/7/net/dev": interfaces,
     [`groups/cpuacct/docker/${id}/cpuacct.usage`]: "2500000000\n",
     [`groups/memory/docker/${id}/memory.usage_in_bytes`]: "5000\n",
     [`groups/memory/docker/${id}/memory.stat`]: "inactive_file 1\ntotal_inactive_file 1000\n",
   })
-  const unified = await accounts({
+  const unified = await statsSources({
     "proc/7/cgroup": `0::/system.slice/docker-${id}.scope\n`,
     "proc/7/net/dev": interfaces,
     [`groups/system.slice/docker-${id}.scope/cpu.stat`]: "usage_usec 2500000\nuser_usec 1\n",
@@ -47,13 +47,13 @@ test("control groups of version 1 and 2 give the same figures", async () => {
   })
   const told = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, networkIn: 1000, networkOut: 200 }
   for (const tree of [old, unified]) {
-    await using held = tree
-    assert.deepEqual(await readContainerStats([container(7)], undefined, held), [told])
+    await using sources = tree
+    assert.deepEqual(await readContainerStats([container(7)], undefined, sources), [told])
   }
 })
 
 test("a process that is gone or not the container's has only null figures", async () => {
-  await using tree = await accounts({
+  await using tree = await statsSources({
     "proc/7/cgroup": "0::/user.slice/somebody\n",
     "proc/7/net/dev": interfaces,
     "proc/8/cgroup": `0::/docker/${id}\n`,
@@ -63,7 +63,7 @@ test("a process that is gone or not the container's has only null figures", asyn
 })
 
 test("GPUs are queried once: memory is summed, utilization averaged, and an unknown figure makes both null", async () => {
-  await using tree = await accounts({})
+  await using tree = await statsSources({})
   let asked = 0
   const gpus = async () => {
     asked += 1

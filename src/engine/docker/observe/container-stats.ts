@@ -7,11 +7,11 @@ import type { RunningContainer } from "./container-observer.ts"
 /** Where to read the kernel's statistics and the GPUs' load. */
 export interface StatsSources {
   proc: string
-  groups: string
+  cgroups: string
   gpus: typeof readNvidiaUsage
 }
 
-const localSources: StatsSources = { proc: "/proc", groups: "/sys/fs/cgroup", gpus: readNvidiaUsage }
+const localSources: StatsSources = { proc: "/proc", cgroups: "/sys/fs/cgroup", gpus: readNvidiaUsage }
 
 /**
  * Reads the resource use of containers from the kernel. The daemon's own statistics take a second
@@ -22,12 +22,12 @@ const localSources: StatsSources = { proc: "/proc", groups: "/sys/fs/cgroup", gp
 export async function readContainerStats(
   containers: readonly RunningContainer[],
   signal?: AbortSignal,
-  accounts: StatsSources = localSources,
+  sources: StatsSources = localSources,
 ): Promise<RunStats[]> {
   const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
-  const gpus = hasGpus ? await accounts.gpus(signal).catch(() => new Map<string, GpuUsage>()) : new Map<string, GpuUsage>()
+  const gpus = hasGpus ? await sources.gpus(signal).catch(() => new Map<string, GpuUsage>()) : new Map<string, GpuUsage>()
   signal?.throwIfAborted()
-  const stats = await Promise.all(containers.map((container) => statsOf(container, gpus, accounts)))
+  const stats = await Promise.all(containers.map((container) => statsOf(container, gpus, sources)))
   signal?.throwIfAborted()
   return stats
 }
@@ -35,9 +35,9 @@ export async function readContainerStats(
 async function statsOf(
   { key, id, pid, gpuDevices }: RunningContainer,
   gpus: ReadonlyMap<string, GpuUsage>,
-  { proc, groups }: StatsSources,
+  { proc, cgroups }: StatsSources,
 ): Promise<RunStats> {
-  const folders = await foldersOf(`${proc}/${pid}`, id, groups)
+  const folders = await foldersOf(`${proc}/${pid}`, id, cgroups)
   const [cpuSeconds, memory, network] = folders
     ? await Promise.all([cpuOf(folders), memoryOf(folders), trafficOf(`${proc}/${pid}`)])
     : [null, null, { networkIn: null, networkOut: null }]
@@ -55,7 +55,7 @@ interface Folders {
  * Undefined unless the process is the container's: process IDs are reused, and mean nothing in
  * another namespace.
  */
-async function foldersOf(process: string, id: string, groups: string): Promise<Folders | undefined> {
+async function foldersOf(process: string, id: string, cgroups: string): Promise<Folders | undefined> {
   const text = await textOf(`${process}/cgroup`)
   if (!text?.includes(id)) return undefined
   const paths = new Map<string, string>()
@@ -63,8 +63,9 @@ async function foldersOf(process: string, id: string, groups: string): Promise<F
     for (const controller of controllers.split(",")) paths.set(controller, path)
   }
   const [cpu, memory, whole] = [paths.get("cpuacct"), paths.get("memory"), paths.get("")]
-  if (cpu !== undefined && memory !== undefined) return { version: 1, cpu: `${groups}/cpuacct${cpu}`, memory: `${groups}/memory${memory}` }
-  return whole === undefined ? undefined : { version: 2, cpu: `${groups}${whole}`, memory: `${groups}${whole}` }
+  if (cpu !== undefined && memory !== undefined)
+    return { version: 1, cpu: `${cgroups}/cpuacct${cpu}`, memory: `${cgroups}/memory${memory}` }
+  return whole === undefined ? undefined : { version: 2, cpu: `${cgroups}${whole}`, memory: `${cgroups}${whole}` }
 }
 
 async function cpuOf({ version, cpu }: Folders): Promise<number | null> {
