@@ -1,7 +1,7 @@
-// The HTTP API against a bare server (bench/baseline/raw.mjs: node:http and node:sqlite, no proof,
-// no checks): GET one, a list page of 20 with total, a durable POST. Each server is one process on
-// one core, the load (wrk, 64 connections) on the other; slices alternate; medians of requests per
-// second and of processor time are printed.
+// Compares the HTTP API with a bare server (bench/baseline/raw.mjs: node:http and node:sqlite,
+// without authentication or checks): GET one, a list page of 20 with total, a durable POST. Each
+// server is one process on one core; the load (wrk, 64 connections) runs on the other. Slices
+// alternate. Prints medians of requests per second and of processor time.
 //   node bench/api.ts [--seconds 2] [--rounds 5] [--rows 10000] [--only one|list|post] [--profile]
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"
@@ -39,11 +39,11 @@ interface Served {
 
 interface Figures {
   perSecond: number
-  /** Microseconds of processor time for each request. */
+  /** Processor time per request, in microseconds. */
   cpu: number
 }
 
-/** What wrk asks, as its script. */
+/** The requests that wrk sends, as its script. */
 const loads = {
   one: `request = function() return wrk.format("GET", "/image?ID=" .. math.random(1, ${rows * 2})) end`,
   list: `request = function() return wrk.format("GET", string.format("/images?UserName=long%02d&page=%d", math.random(0, ${usersPerSet - 1}), math.random(1, 5))) end`,
@@ -92,7 +92,7 @@ async function startQuayside(stack: AsyncDisposableStack, dir: string): Promise<
   return { name: "quayside", port, pid: child.pid as number, token: Token }
 }
 
-/** The same images as the baseline's, in the same order. */
+/** The baseline's images, in the same order. */
 async function fill(client: ReturnType<typeof createClient>): Promise<void> {
   const sets = ["long", "short"] as const
   const users = sets.flatMap((set) => Array.from({ length: usersPerSet }, (_, i) => userName(set, i)))
@@ -105,7 +105,7 @@ async function fill(client: ReturnType<typeof createClient>): Promise<void> {
   }
 }
 
-/** Seconds of processor time that a process and all its threads have used. */
+/** Processor time of a process and its threads, in seconds. */
 function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")

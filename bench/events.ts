@@ -1,7 +1,7 @@
-// What readers of /events cost everybody else: the same load (100 changes and 200 reads a second,
-// by one after the other's clock) without readers and with 2,000 who see all of it. The server is
-// one process on one core, load and readers on the other; slices alternate; p95 of all requests,
-// and the server's memory, are compared.
+// The cost of event streams for other requests: the same load (100 changes and 200 reads a second,
+// sent on schedule) without streams and with 2,000 streams that receive every event. The server is
+// one process on one core; load and streams run on the other. Slices alternate. Compares the p95 of
+// all requests and the server's memory.
 //   node bench/events.ts [--readers 2000] [--seconds 8] [--rounds 3] [--profile]
 
 import { type ChildProcess, spawn } from "node:child_process"
@@ -53,8 +53,8 @@ function start(
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
 /**
- * Milliseconds from the moment at which the request was due, so that a server that stands still is
- * seen by all who would have come meanwhile.
+ * Latency counts from the time at which the request was due: a server that stalls delays every
+ * request that was due meanwhile.
  */
 function ask(port: number, asked: { method: string; path: string; token: string; body?: string }): Promise<number> {
   const due = performance.now()

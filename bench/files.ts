@@ -1,7 +1,7 @@
-// The file server against nginx and Apache (WebDAV modules), and against a server of a few lines
-// that works by path and asks nobody: small GET and PUT, 1 GiB GET and PUT, a listing of 10,000
-// entries. Servers share one core, the load has the other. Slices alternate; medians of ratios are
-// printed, nginx = 1.00. Needs nginx with libnginx-mod-http-dav-ext, apache2, wrk and curl.
+// Compares the file server with nginx and Apache (WebDAV modules), and with a server of a few lines
+// without access rules: small GET and PUT, 1 GiB GET and PUT, a listing of 10,000 entries. Servers
+// share one core; the load runs on the other. Slices alternate. Prints medians of ratios,
+// nginx = 1.00. Needs nginx with libnginx-mod-http-dav-ext, apache2, wrk and curl.
 //   node bench/files.ts [--seconds 2] [--rounds 3] [--gigabytes 1] [--entries 10000]
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { chmodSync, createReadStream, createWriteStream, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs"
@@ -33,12 +33,12 @@ const { values } = parseArgs({
 interface Contender {
   name: string
   port: number
-  /** Where its files lie. */
+  /** The directory of its files. */
   root: string
   child: ChildProcess
 }
 
-/** Everybody is ann and may write below her home. */
+/** Authenticates everybody as ann, who may write below her home. */
 const authority: Authority = {
   recordRefusals: () => {},
   identify: async (given) =>
@@ -65,8 +65,8 @@ async function serve({ port, root }: { port: number; root: string }): Promise<vo
 }
 
 /**
- * What a few lines do that keep the same promise: by path, in one process, with no rights, no
- * locks, no hidden place. What was written is flushed.
+ * A server of a few lines with the same durability: one process, paths, no access rules, no locks.
+ * It flushes every write.
  */
 function servePrototype({ port, root }: { port: number; root: string }): void {
   let count = 0
@@ -185,7 +185,7 @@ function print(
   }
 }
 
-/** A home with a small file, a big one, and a directory of many. */
+/** A home with a small file, a large one, and a directory of many entries. */
 async function makeRoot(dir: string, name: string): Promise<string> {
   const root = join(dir, name.replaceAll(/\W/g, ""))
   await mkdir(join(root, "users/ann/many"), { recursive: true })

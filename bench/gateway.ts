@@ -1,8 +1,8 @@
-// The gateway against nginx (proxying) and configurable-http-proxy, before one upstream: small
-// requests, a 1 GiB download, idle WebSockets. Every proxy is one process on one core; load and
-// upstream share the other. Slices alternate; medians of ratios are printed, nginx = 1.00. Needs
-// nginx, wrk and curl; configurable-http-proxy is fetched into a temporary directory, and left out
-// when it cannot be.
+// Compares the gateway with nginx (as a proxy) and configurable-http-proxy, in front of one
+// upstream: small requests, a 1 GiB download, idle WebSockets. Every proxy is one process on one
+// core; load and upstream share the other. Slices alternate. Prints medians of ratios, nginx = 1.00.
+// Needs nginx, wrk and curl. Installs configurable-http-proxy into a temporary directory and skips
+// it if that fails.
 //   node bench/gateway.ts [--seconds 2] [--rounds 3] [--gigabytes 1] [--sockets 2000]
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises"
@@ -30,12 +30,12 @@ const { values } = parseArgs({
 interface Proxy {
   name: string
   port: number
-  /** The processes that do the work. */
+  /** The processes whose time counts. */
   pids: number[]
   headers: string[]
 }
 
-/** The gateway's process: one run, always open. Prints the cookie that opens it. */
+/** The gateway's process with one run that is always open. Prints the run's cookie. */
 async function serve({ port, upstream }: { port: number; upstream: number }): Promise<void> {
   const visitor = { userId: 1, credentialId: "bench" }
   const target = {
@@ -86,7 +86,7 @@ async function get(port: number, { path = "/", ...headers }: Record<string, stri
   })
 }
 
-/** Accepts any upgrade and says nothing. */
+/** Accepts every upgrade and sends nothing. */
 function serveWebSockets(port: number): void {
   const server = createServer((_, response) => response.end("ok"))
   server.on("upgrade", (_, socket) => {
@@ -254,7 +254,7 @@ async function wrk({ port, headers }: Proxy, seconds: number): Promise<{ rate: n
   return { rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]), count: Number(/(\d+) requests in/.exec(stdout)?.[1]) }
 }
 
-/** Seconds of processor time that the proxy has used. */
+/** Processor time of the proxy, in seconds. */
 async function cpu({ pids }: Proxy): Promise<number> {
   let ticks = 0
   for (const pid of pids) {
@@ -321,7 +321,7 @@ async function startNginx(
   return [child.pid as number]
 }
 
-/** Starts a process on one core; unless it is quiet, waits for its first line. */
+/** Starts a process on one core, and waits for its first line unless it is `quiet`. */
 async function start(
   stack: AsyncDisposableStack,
   { core, args, quiet }: { core: number; args: string[]; quiet?: boolean },

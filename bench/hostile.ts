@@ -1,6 +1,6 @@
-// What an attack costs somebody else: p95 of their GET and small PUT idle and while it is under
-// way, how much more memory all processes have, and how much that is some time after. The attacks
-// stand in bench/hostile/: each file there exports `attacks`, and is found by itself.
+// The cost of an attack for another person: p95 of their GET and small PUT before and during it,
+// and the memory of all processes during it and some time after. Each file in bench/hostile/ exports
+// `attacks`.
 //   node bench/hostile.ts [--only WORD] [--seconds 5] [--after 5]
 
 import { once } from "node:events"
@@ -18,14 +18,14 @@ const { values: options } = parseArgs({
 })
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** What somebody else who is signed in gets meanwhile: see bench/other-person.ts. */
+/** The other person's latencies during the attack: see bench/other-person.ts. */
 async function ask(questions: Omit<Questions, "seconds">): Promise<Figures> {
   const workerData: Questions = { ...questions, seconds: Number(options.seconds) }
   const [figures] = await once(new Worker(new URL("./other-person.ts", import.meta.url), { workerData }), "message")
   return figures as Figures
 }
 
-/** A server in use: with a heap that has grown as far as ordinary work makes it grow. */
+/** A warm server: its heap has the size that ordinary work needs. */
 async function warmUp({ url, headers }: { url: string; headers: Record<string, string> }): Promise<void> {
   const until = performance.now() + 5_000
   const oneConnection = async () => {

@@ -1,6 +1,6 @@
-// A start with eight datasets, pinned and behind the firewall, against the same without isolation;
-// then how long a look at the engine takes with many people's runs. Usage: node bench/isolation.ts
-// [--people 200]
+// Compares a start with eight datasets with and without isolation (pinned mounts, firewall). Then
+// measures one reading of the engine's state with runs of many people.
+//   node bench/isolation.ts [--people 200]
 import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 import type { Engine, RunSpec } from "#engine"
@@ -11,7 +11,7 @@ import { median, spread } from "./tools.ts"
 const repeats = 15
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const { values } = parseArgs({ options: { people: { type: "string", default: "200" } } })
-// Short waits of the engine do not keep a process alive that has nothing else to do.
+// The engine's timers do not keep an otherwise idle process alive.
 const awake = setInterval(() => {}, 60_000)
 const never = new AbortController().signal
 
@@ -67,6 +67,6 @@ if (people.length > 0) {
   for (let n = 0; n < people.length; n += 4)
     await Promise.all(people.slice(n, n + 4).map(({ key }) => rig.engine.stop(key, { graceMs: 0 })))
 }
-// One disposal takes away only as many networks as a few seconds allow.
+// One disposal removes only as many networks as a few seconds allow.
 while ((await rig.networks()).length > 0) await rig.engine[Symbol.asyncDispose]()
 clearInterval(awake)

@@ -16,7 +16,7 @@ const unlimited = {
 const owners = 40
 const groups = 40
 
-/** Who looks, and the token by which they do. */
+/** The people who send requests, and their tokens. */
 export interface Eyes {
   name: string
   token: string
@@ -25,9 +25,9 @@ export interface Eyes {
 }
 
 /**
- * A database with so many private projects of 40 people, every third in one of 40 groups. `lonely`
- * sees 5 of them, `member` is in 10 groups and has 50 grants, `root` is an administrator. Rows are
- * made by one statement, and counted by the database's own triggers.
+ * A database with `rows` private projects of 40 people, every third in one of 40 groups. `lonely`
+ * sees 5 of them, `member` is in 10 groups and has 50 grants, `root` is an administrator. One
+ * statement inserts the rows; the database's triggers count them.
  */
 export async function makeManyRows(file: string, rows: number): Promise<Record<"root" | "lonely" | "member", Eyes>> {
   await using store = await openStore({ url: `sqlite:${file}`, logger: silentLogger, clock: systemClock })
@@ -63,7 +63,7 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
   })
   fill(file, rows, eyes.lonely.userId)
   await store.change(async (tx) => {
-    // From the whole of the list, none in a group.
+    // Spread over the whole list; none belongs to a group.
     for (let i = 0; i < 50; i += 1) {
       const project = await tx.projects.get(1 + Math.floor((i * rows) / 150) * 3 + 1)
       if (!project) throw new Error("There is no such project")
@@ -93,7 +93,7 @@ function fill(file: string, rows: number, lonely: number): void {
     from n`)
 }
 
-/** So many tokens of one person. */
+/** Creates `count` tokens of one person. */
 export function makeTokens(file: string, userId: number, count: number): string[] {
   const tokens = Array.from({ length: count }, newToken)
   using db = new DatabaseSync(file)

@@ -1,5 +1,5 @@
-// One person's 200 runs of a tiny image: how the rate of starts holds up, and how soon all is there
-// again after `kill -9`. Usage: many-runs.ts [RUNS]
+// 200 runs of one person with a tiny image: the rate of starts as their number grows, and the time
+// until everything works again after `kill -9`. Usage: many-runs.ts [RUNS]
 import { spawn } from "node:child_process"
 import { basicAuth, bearerAuth, createClient } from "#client"
 import { ensureBusyboxImage } from "../test/fixtures/docker/busybox.ts"
@@ -34,7 +34,7 @@ for (let n = 0; n < count; n += 1) {
   projects.push(ID)
 }
 
-/** Runs work for all, so many at once. */
+/** Calls `work` for all, at most `width` at once. */
 async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>, width = together): Promise<void> {
   const left = [...items]
   const worker = async () => {
@@ -120,7 +120,7 @@ const live = async () => (await client.listRuns({ query: { pageSize: 200 } })).d
 let stops = 0
 for (let data = await live(); data.length > 0; data = await live()) {
   stops += data.length
-  // One that a busy machine takes too long for is stopped again.
+  // A run that a busy machine starts too late is stopped again.
   await forAll(data, async ({ ID }) => void (await client.stopRun({ query: { ID } }).catch(() => {})), 16)
 }
 print(`${stops} stops, 16 at once: ${seconds(stopping)} s`)

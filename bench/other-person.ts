@@ -1,8 +1,8 @@
-// A thread of its own for bench/hostile.ts: somebody who is signed in sends a request every 20 ms.
-// In the thread of the attack, its work would count as the answer's time.
+// A thread for bench/hostile.ts in which a signed-in person sends a request every 20 ms. In the
+// attack's own thread, the attack's work would count as response time.
 import { parentPort, workerData } from "node:worker_threads"
 
-/** What is sent, and for how many seconds. */
+/** The requests, and for how many seconds to send them. */
 export interface Questions {
   url: string
   method: "GET" | "PUT"
@@ -10,7 +10,7 @@ export interface Questions {
   seconds: number
 }
 
-/** In milliseconds; `failed` counts answers other than 2xx and broken connections. */
+/** Latencies in milliseconds; `failed` counts responses other than 2xx and broken connections. */
 export interface Figures {
   p95: number
   slowest: number

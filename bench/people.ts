@@ -1,6 +1,6 @@
-// What signing in costs others: GET one by somebody else while 200 people sign in at once, against
-// an idle server, and the memory that it takes; a small file over WebDAV with Basic against the
-// same with a token, by processor time. Slices alternate; medians of ratios are printed. Needs wrk.
+// The cost of sign-ins for other people: GET one by another person while 200 people sign in at once,
+// compared with an idle server, and the memory needed. Then a small file over WebDAV with a password
+// compared with a token, by processor time. Slices alternate. Prints medians of ratios. Needs wrk.
 //   node bench/people.ts [--people 200] [--rounds 5] [--seconds 3]
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"
@@ -32,7 +32,7 @@ const password = "a password for benchmarks"
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** One request over a kept connection; resolves with its status. */
+/** Sends one request over a persistent connection; resolves with its status. */
 async function ask(url: string, asked: { method?: string; headers: Record<string, string>; body?: string; agent: Agent }): Promise<number> {
   const { body, ...rest } = asked
   const outgoing = request(url, rest)
@@ -44,8 +44,8 @@ async function ask(url: string, asked: { method?: string; headers: Record<string
 }
 
 /**
- * Asks every 4 ms until its input ends, then prints how long each took. A process of its own: who
- * signs in must not slow the clock.
+ * Sends a request every 4 ms until its input ends, then prints the latencies. A process of its own,
+ * so that the work of the sign-ins does not count.
  */
 async function probe(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -66,7 +66,7 @@ async function probe(url: string): Promise<void> {
   process.stdout.write(JSON.stringify(took))
 }
 
-/** 95 of 100 requests were answered within so many milliseconds while the work lasted. */
+/** The 95th percentile of latencies during the work, in milliseconds. */
 async function p95While(url: string, as: string, work: () => Promise<void>): Promise<number> {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), "--probe", url, "--as", as], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -84,14 +84,14 @@ async function p95While(url: string, as: string, work: () => Promise<void>): Pro
   return took[Math.floor(took.length * 0.95)] ?? Number.NaN
 }
 
-/** The most memory, in MiB, that a process has held since it was last asked. */
+/** Peak memory of a process since the last call, in MiB. */
 function peak(pid: number): number {
   const most = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
   writeFileSync(`/proc/${pid}/clear_refs`, "5")
   return most
 }
 
-/** Processor time in seconds of a process and its descendants. */
+/** Processor time of a process and its descendants, in seconds. */
 async function cpuSeconds(pid: number): Promise<number> {
   const fields = (await family(pid)).map((each) => {
     const stat = readFileSync(`/proc/${each}/stat`, "utf8")

@@ -1,5 +1,5 @@
-// The store on PostgreSQL against `pg` with the same statements by hand, 64 requests at a time, in
-// an empty database that is named. Rates: needed ≥ 0.7, aim 0.85.
+// Compares the store on PostgreSQL with `pg` and handwritten statements, 64 requests at a time, in
+// the named empty database. Rates: needed ≥ 0.7, aim 0.85.
 //   node bench/postgres.ts postgres://…
 
 import pg from "pg"
@@ -33,7 +33,7 @@ const pool = new pg.Pool({ connectionString: url, max: 10, options: "-c jit=off"
 await pool.query(`insert into images (created_at, updated_at, version, user_id, is_published, is_trusted, name, image, comment, command, env, port, name_fold, search, doc)
   select 1767225600000 + i, 1767225600000 + i, 1, 1, i % 2, 0, 'image ' || i, 'registry.example.com/team/image-' || i, 'train a model', 'serve --port {port}', 'MODE=train', '8888',
     'image ' || i, 'image ' || i, repeat('what it is for ', case when i % 2 = 0 then 4 else 130 end) from generate_series(1, ${rows}) as i`)
-// As the server does by itself some time after so many rows have come.
+// The server does this itself some time after so many inserts.
 await pool.query("analyze")
 
 const text = (name: string, most: number) => `case when octet_length(${name}) <= ${most} then ${name} end as ${name}`

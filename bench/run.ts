@@ -1,5 +1,5 @@
-// From POST /running_project to the answer of the run's URL, against the same container made,
-// started and probed through the Engine API by hand.
+// Compares the time from POST /running_project to the first response of the run's URL with that of
+// a container that handwritten calls of the Engine API create, start and probe.
 import { randomBytes } from "node:crypto"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"

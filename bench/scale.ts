@@ -1,5 +1,5 @@
-// Lists of a million projects, over HTTP and in the store, on SQLite; and tokens, of which there
-// are ten thousand. Every line is a ratio within this run.
+// Lists of a million projects on SQLite, over HTTP and in the store, and ten thousand tokens. Every
+// line is a ratio within one run of this program.
 //   node bench/scale.ts [--rows 1000000]
 
 import { readdirSync, readFileSync } from "node:fs"
@@ -22,7 +22,7 @@ const pages = Math.ceil(rows / pageSize)
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const tell = (what: string, ratio: number, wanted: string) => print(`${what.padEnd(82)} ${ratio.toFixed(2)}  (${wanted})`)
 
-/** Every third page or so, in no order. */
+/** About every third page, in random order. */
 const anyPage = (i: number) => 1 + ((i * 7_919) % pages)
 
 await using stack = new AsyncDisposableStack()
@@ -49,10 +49,7 @@ async function inTheStore(): Promise<void> {
   print(`any page in the store: median ${median(times).toFixed(2)} ms, the slowest of 1,000 ${Math.max(...times).toFixed(2)} ms (≤ 2 ms)`)
 }
 
-/**
- * Milliseconds that the quickest of some calls took: what the call itself costs, whatever else the
- * machine does.
- */
+/** The shortest time of several calls, in milliseconds: the least affected by other programs. */
 async function leastOf(calls: number, call: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let i = 0; i < calls; i += 1) {
@@ -63,7 +60,7 @@ async function leastOf(calls: number, call: () => Promise<unknown>): Promise<num
   return least
 }
 
-/** The page's own statement and nothing else; rows become objects. */
+/** Runs only the page's statement and maps its rows to objects. */
 function byHand(db: DatabaseSync): () => unknown {
   const text = (name: string, most: number) => `case when octet_length(${name}) <= ${most} then ${name} end as ${name}`
   const seek = db.prepare(`select id, created_at, updated_at, deleted_at, version, project_name, user_id, user_name, group_id,
@@ -107,8 +104,8 @@ async function overHttp(): Promise<void> {
 }
 
 /**
- * Processor time of the server for each request, by turns with the token that it has just seen and
- * with ten thousand in turn.
+ * The server's processor time per request, alternately with the same token and with ten thousand
+ * tokens in turn.
  */
 async function tokenTimes(get: (token: string) => Promise<void>, tokens: readonly string[], pid: number): Promise<void> {
   const spent = async (tokenOf: (i: number) => string, count: number) => {
@@ -126,7 +123,7 @@ async function tokenTimes(get: (token: string) => Promise<void>, tokens: readonl
   tell("a token of 10,000 known ones, of one (processor time)", median(ratios), "≤ 1.05, aim 1.02")
 }
 
-/** Nanoseconds that a process and its threads have run. */
+/** Processor time of a process and its threads, in nanoseconds. */
 function processorTime(pid: number): number {
   return readdirSync(`/proc/${pid}/task`)
     .map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, "utf8").split(" ")[0]))

@@ -1,9 +1,9 @@
 /**
- * Searches by `q` over many rows against a page of the same list, in one process.
+ * Compares searches by `q` over many rows with a page of the same list, in one process.
  *
  *   node bench/search.ts [--rows 1000000]
  *
- * Ratios are medians of the store's own time: 1.00 is as quick as a page with its total.
+ * Ratios are medians of the store's time: 1.00 equals a page with its total.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -47,7 +47,7 @@ try {
   await rm(directory, { recursive: true })
 }
 
-/** Indexes all rows at once, as the indexer does in the background. */
+/** Indexes all rows at once; the server does it in the background. */
 function indexAll(path: string): void {
   using db = new DatabaseSync(path)
   db.exec("pragma synchronous = off")

@@ -1,5 +1,5 @@
-// From the start of the process to the first answer, against a TypeScript file that does nothing;
-// and what the idle server holds.
+// Compares the time from the start of the process to the first response with that of an empty
+// TypeScript file. Then measures the memory of the idle server.
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -35,7 +35,7 @@ const end = async () => {
 }
 await answers(`http://127.0.0.1:${port}/healthz`)
 
-// What it holds once it has done a little and then nothing for a while.
+// Memory after some requests and an idle time.
 const proof = { authorization: `Basic ${btoa("admin:a password for benchmarks")}` }
 for (const path of ["whoami", "images", "data", "projects", "running_projects"])
   await answers(`http://127.0.0.1:${port}/${path}`, { headers: proof })

@@ -1,10 +1,10 @@
 /**
- * The store against the same statements by hand, in one process, slices alternating; then lists
- * over many rows.
+ * Compares the store with the same statements written by hand, in one process with alternating
+ * slices; then lists over many rows.
  *
  *   node bench/store.ts [--rows 1000000] [--keep <directory>]
  *
- * Ratios are medians: 1.00 is as quick as by hand. Times are microseconds.
+ * Ratios are medians: 1.00 equals the handwritten statements. Times are in microseconds.
  */
 import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -109,7 +109,7 @@ async function fill(store: Store): Promise<void> {
   print(`filled with ${rows} projects and 20000 images in ${((performance.now() - started) / 1000).toFixed(0)} s`)
 }
 
-/** The statements of a program that does nothing else. */
+/** The statements of a minimal program. */
 function byHand(file: string) {
   const db = new DatabaseSync(file, { readOnly: true })
   db.exec("pragma cache_size = -65536")
@@ -151,7 +151,7 @@ function byHand(file: string) {
   }
 }
 
-/** Inserts as many at a time as a busy server has in hand. */
+/** Inserts as many rows at a time as a busy server would. */
 async function inserts(store: Store, file: string): Promise<void> {
   const db = new DatabaseSync(`${file}.hand`)
   db.exec(

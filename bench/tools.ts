@@ -11,15 +11,13 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
 }
 
-/** Least, median and greatest, with one decimal. */
+/** Minimum, median and maximum, with one decimal. */
 export function spread(values: readonly number[]): string {
   const round = (value: number) => value.toFixed(1)
   return `${round(median(values))} (${round(Math.min(...values))}–${round(Math.max(...values))})`
 }
 
-/**
- * Microseconds of one call: the median of 13 slices of so many calls, the contenders taking turns.
- */
+/** Median time of one call in microseconds, over 13 alternating slices of `calls` calls. */
 export async function compare<Name extends string>(
   contenders: Record<Name, (i: number) => unknown>,
   calls: number,
@@ -36,17 +34,14 @@ export async function compare<Name extends string>(
   return Object.fromEntries([...times].map(([name, all]) => [name, median(all)])) as Record<Name, number>
 }
 
-/** Prints each time with its rate against the first. */
+/** Prints each time and its ratio to the first. */
 export function report(title: string, times: Record<string, number>): void {
   const [base] = Object.values(times)
   const cells = Object.entries(times).map(([name, time]) => `${name} ${time.toFixed(1)} (${((base ?? 0) / time).toFixed(2)})`)
   process.stdout.write(`${title.padEnd(44)} ${cells.join("   ")}\n`)
 }
 
-/**
- * The settings of a Quayside that is measured, as its environment, with addresses and a directory
- * of its own.
- */
+/** Environment of a measured Quayside, with its own ports and data directory. */
 export async function ownSettings(dir: string, password: string): Promise<{ port: number; files: number; env: Record<string, string> }> {
   const [port = 0, apps, files = 0] = await freePorts(3)
   const env = {
@@ -61,7 +56,7 @@ export async function ownSettings(dir: string, password: string): Promise<{ port
   return { port, files, env }
 }
 
-/** Resolves when the address answers with the status; asks again every 2 ms. */
+/** Resolves when the URL answers with the status. Retries every 2 ms. */
 export async function answers(url: string, options: { status?: number; headers?: Readonly<Record<string, string>> } = {}): Promise<void> {
   const { status = 200, headers = {} } = options
   for (;;) {
@@ -81,7 +76,7 @@ export async function family(pid: number): Promise<number[]> {
       const stat = readFileSync(`/proc/${name}/stat`, "utf8")
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]))
     } catch {
-      // It ended meanwhile.
+      // The process has ended.
     }
   }
   const members = [pid]
@@ -90,7 +85,7 @@ export async function family(pid: number): Promise<number[]> {
 }
 
 /**
- * Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among those who share them.
+ * Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among the processes that share them.
  */
 export function memoryOf(pid: number, kind: "Rss" | "Pss"): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")

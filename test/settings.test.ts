@@ -19,7 +19,7 @@ const read = (given: { env?: Record<string, string>; options?: Record<string, st
   return readSettings({ env: given.env ?? {}, options: given.options ?? {}, file, warn: (text) => given.warned?.push(text) })
 }
 
-test("the variables that scripts count on have their names and defaults", () => {
+test("the variables that scripts rely on have their names and defaults", () => {
   const settings = read({})
   const {
     port,
@@ -49,7 +49,7 @@ test("the variables that scripts count on have their names and defaults", () => 
   )
 })
 
-test("file, environment and command line set the same settings, the later one winning", () => {
+test("the environment wins over the file, and the command line over both", () => {
   assert.equal(read({ file: { port: 1 } }).port, 1)
   assert.equal(read({ file: { port: 1 }, env: { QUAYSIDE_PORT: "2" } }).port, 2)
   assert.equal(read({ file: { port: 1 }, env: { QUAYSIDE_PORT: "2" }, options: { port: "3" } }).port, 3)
@@ -58,7 +58,7 @@ test("file, environment and command line set the same settings, the later one wi
   assert.equal(read({ env: { QUAYSIDE_DOCKER_SOCKET: "unix:///run/docker.sock" } }).dockerSocket, "/run/docker.sock")
 })
 
-test("what the runs of a group reach is on, off, or a list of networks", () => {
+test("a group's internet setting is on, off, or a list of networks", () => {
   const { groupInternet } = read({ env: { QUAYSIDE_GROUP_INTERNET: "exam=off, lab=198.51.100.0/24+203.0.113.7,staff=on" } })
   assert.deepEqual(groupInternet, [
     { group: "exam", internet: false },
@@ -68,14 +68,14 @@ test("what the runs of a group reach is on, off, or a list of networks", () => {
   for (const [text, sentence] of [
     ["exam", /entries like students=off/],
     ["Exam=off", /entries like students=off/],
-    ["exam=no", /on, off, or networks with \+ between, for exam/],
+    ["exam=no", /on, off, or networks joined by \+, for exam/],
     ["lab=10.0.0.1/8", /on, off, or networks/],
-    ["exam=off,exam=on", /one entry for each group; exam has two/],
+    ["exam=off,exam=on", /at most one entry per group; exam has two/],
   ] as const)
     assert.throws(() => read({ env: { QUAYSIDE_GROUP_INTERNET: text } }), { name: "SettingError", message: sentence })
 })
 
-test("help names every setting with its variable and its default", () => {
+test("help names every setting with its variable and default", () => {
   const help = execFileSync(process.execPath, [program, "serve", "--help"], { encoding: "utf8" })
   for (const name of names) {
     const option = name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)
@@ -84,20 +84,20 @@ test("help names every setting with its variable and its default", () => {
   }
 })
 
-test("an unknown setting and a wrong value are refused with a sentence that names them, without secrets", () => {
+test("an unknown setting and a wrong value are rejected with a sentence that names them, without secrets", () => {
   for (const [given, sentence] of [
-    [{ env: { QUAYSIDE_PROT: "1" } }, /QUAYSIDE_PROT is no setting.*QUAYSIDE_PORT/],
+    [{ env: { QUAYSIDE_PROT: "1" } }, /QUAYSIDE_PROT is not a setting.*QUAYSIDE_PORT/],
     [{ env: { QUAYSIDE_PORT: "many" } }, /QUAYSIDE_PORT must be a whole number from 0 to 65535; got "many"/],
     [{ env: { QUAYSIDE_ENGINE: "podman" } }, /QUAYSIDE_ENGINE must be one of docker, fake/],
     [{ env: { QUAYSIDE_DOCKER_SOCKET: "tcp://127.0.0.1:2375" } }, /QUAYSIDE_DOCKER_SOCKET must be the path of a Unix socket, .* got "tcp/],
-    [{ options: { "apps-prt": "1" } }, /--apps-prt is no setting.*--apps-port/],
-    [{ file: { ports: 1 } }, /ports in .* is no setting/],
-    [{ file: [] }, /must hold a JSON object/],
+    [{ options: { "apps-prt": "1" } }, /--apps-prt is not a setting.*--apps-port/],
+    [{ file: { ports: 1 } }, /ports in .* is not a setting/],
+    [{ file: [] }, /must contain a JSON object/],
     [{ env: { QUAYSIDE_BASE_URL: "https://x/path" } }, /QUAYSIDE_BASE_URL must be an address/],
     [{ env: { QUAYSIDE_OIDC_ISSUER: "http://id.example.org" } }, /QUAYSIDE_OIDC_ISSUER must be an address that begins with https/],
     [{ env: { QUAYSIDE_OIDC_ISSUER: "https://id.example.org/?a=b" } }, /QUAYSIDE_OIDC_ISSUER must be/],
     [{ env: { QUAYSIDE_OIDC_ADMIN: "admins" } }, /QUAYSIDE_OIDC_ADMIN must be a claim and its value/],
-    [{ env: { QUAYSIDE_OIDC_SCOPE: "profile" } }, /openid among them/],
+    [{ env: { QUAYSIDE_OIDC_SCOPE: "profile" } }, /including openid/],
     [{ env: { QUAYSIDE_DEFAULT_MEMORY: "2 apples" } }, /amount of memory/],
     [{ env: { QUAYSIDE_DEFAULT_MEMORY: "5MiB" } }, /QUAYSIDE_DEFAULT_MEMORY .*at least 6MiB/],
     [{ env: { QUAYSIDE_TRUSTED_PROXIES: "10.0.0.0/8, proxy.example" } }, /QUAYSIDE_TRUSTED_PROXIES must be addresses and networks/],
@@ -109,7 +109,7 @@ test("an unknown setting and a wrong value are refused with a sentence that name
   )
 })
 
-test("an empty value means unset, and what Kubernetes injects is passed over with a warning", () => {
+test("an empty value means unset, and variables that Kubernetes injects are ignored with a warning", () => {
   assert.equal(read({ env: { QUAYSIDE_PORT: "" } }).port, 8080)
   // All that it injects for a service called `quayside` and one called `quayside-apps`.
   const injected = {
@@ -146,7 +146,7 @@ async function refusedStart(env: Record<string, string>) {
   return { code, sentence: lines.filter((line) => line.startsWith("quayside: ")).join("\n") }
 }
 
-test("two of the three addresses that are one stop the start: what people bring along shares no origin with the API", async () => {
+test("the start fails if two of the three addresses are the same, so that programs share no origin with the API", async () => {
   for (const [env, sentence] of [
     [
       { QUAYSIDE_BASE_URL: "https://q.example", QUAYSIDE_FILES_URL: "https://Q.example:443/" },
@@ -162,21 +162,21 @@ test("two of the three addresses that are one stop the start: what people bring 
   }
 })
 
-test("a port that is taken and a data directory that cannot be written stop the start with one sentence and exit code 1", async () => {
+test("the start fails with one sentence and exit code 1 if a port is in use or the data directory is not writable", async () => {
   await using server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as { port: number }
   const others = { QUAYSIDE_PORT: "0", QUAYSIDE_APPS_PORT: "0", QUAYSIDE_FILES_PORT: "0" }
   const taken = await refusedStart({ ...others, QUAYSIDE_PORT: String(port), QUAYSIDE_DATA_DIR: join(dir, "a") })
   assert.equal(taken.code, 1)
-  assert.match(taken.sentence, new RegExp(`Port ${port}.* is taken`))
+  assert.match(taken.sentence, new RegExp(`Port ${port}.* is in use`))
   writeFileSync(join(dir, "file"), "")
   const unwritable = await refusedStart({ ...others, QUAYSIDE_DATA_DIR: join(dir, "file", "data") })
   assert.equal(unwritable.code, 1)
   assert.ok(unwritable.sentence.includes(join(dir, "file")), unwritable.sentence)
 })
 
-test("a host that is not this machine's, or not known, stops the start with one sentence that names the setting", async () => {
+test("the start fails with one sentence that names the setting if the host is unknown or not this machine's", async () => {
   const others = { QUAYSIDE_PORT: "0", QUAYSIDE_APPS_PORT: "0", QUAYSIDE_FILES_PORT: "0", QUAYSIDE_DATA_DIR: join(dir, "h") }
   for (const [host, sentence] of [
     ["203.0.113.7", /^quayside: QUAYSIDE_HOST must be an address of this machine; got 203\.0\.113\.7$/],
@@ -188,11 +188,11 @@ test("a host that is not this machine's, or not known, stops the start with one 
   }
 })
 
-test("settings that belong together stop the start when one of them is missing", async () => {
+test("the start fails if only one of two settings that need each other is set", async () => {
   const dataDir = { QUAYSIDE_DATA_DIR: join(dir, "b") }
   for (const [env, sentence] of [
-    [{ QUAYSIDE_OIDC_ISSUER: "https://id.example.org" }, /QUAYSIDE_OIDC_ISSUER and QUAYSIDE_OIDC_CLIENT_ID belong together/],
-    [{ QUAYSIDE_OIDC_GROUPS: "a" }, /QUAYSIDE_OIDC_GROUPS_CLAIM and QUAYSIDE_OIDC_GROUPS belong together/],
+    [{ QUAYSIDE_OIDC_ISSUER: "https://id.example.org" }, /QUAYSIDE_OIDC_ISSUER and QUAYSIDE_OIDC_CLIENT_ID must be set together/],
+    [{ QUAYSIDE_OIDC_GROUPS: "a" }, /QUAYSIDE_OIDC_GROUPS_CLAIM and QUAYSIDE_OIDC_GROUPS must be set together/],
   ] as const) {
     const { code, sentence: told } = await refusedStart({ ...dataDir, ...env })
     assert.equal(code, 1)

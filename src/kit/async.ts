@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from "./clock.ts"
 
 /**
- * A signal that is aborted when the given one is, or after `ms` with a `TimeoutError` whose message
- * is `what` and the time.
+ * A signal that aborts with the given one, or after `ms` with a `TimeoutError` whose message
+ * consists of `what` and the time.
  */
 export function deadline(ms: number, what: string, signal?: AbortSignal): AbortSignal & Disposable {
   const controller = new AbortController()
@@ -19,10 +19,7 @@ export function deadline(ms: number, what: string, signal?: AbortSignal): AbortS
   })
 }
 
-/**
- * The work's own outcome, unless the signal is aborted first: then rejects with its reason, and
- * nobody waits for the work.
- */
+/** The result of `work`, unless the signal aborts first: then rejects with its reason at once. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
@@ -34,19 +31,19 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
 }
 
 export interface RetryOptions {
-  /** How often in all, the first included. Default 5. */
+  /** Total number of attempts. Default 5. */
   attempts?: number
-  /** Milliseconds before the second attempt; doubled each time up to `maxWaitMs`. Default 100. */
+  /** Wait before the second attempt; doubles each time up to `maxWaitMs`. Default 100. */
   firstWaitMs?: number
   /** Default 5,000. */
   maxWaitMs?: number
-  /** Which failures are worth another attempt. Default: all. */
+  /** Which errors cause another attempt. Default: all. */
   when?: (error: unknown) => boolean
   clock?: Clock
   signal?: AbortSignal
 }
 
-/** Runs `work` until it succeeds or the attempts are used up; the last failure is thrown. */
+/** Calls `work` until it succeeds or no attempt is left; then throws the last error. */
 export async function retry<T>(work: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { attempts = 5, firstWaitMs = 100, maxWaitMs = 5_000, when = () => true, clock = systemClock, signal } = options
   for (let attempt = 1; ; attempt += 1) {
@@ -60,10 +57,7 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
   }
 }
 
-/**
- * Lets at most `width` pieces of work run at once and at most `queue` more wait; a further one is
- * refused with `Overloaded`.
- */
+/** Runs at most `width` tasks at once. At most `queue` more wait; the next throws `Overloaded`. */
 export class Semaphore {
   readonly #width: number
   readonly #queue: number
@@ -76,7 +70,7 @@ export class Semaphore {
     this.#queue = queue
   }
 
-  /** Refuses whoever waits, and from now on everybody, with this error. What runs goes on. */
+  /** Rejects all waiting and later tasks with this error. Running tasks continue. */
   close(reason: Error): void {
     this.#closed ??= reason
     for (const each of this.#waiting.splice(0)) each.reject(this.#closed)

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { BatchedWriter } from "./batched-writer.ts"
 import { ManualClock } from "./clock.ts"
 
-test("what comes in a short while is written at once, in its order", async () => {
+test("texts added within the wait are written together, in order", async () => {
   const written: string[] = []
   const clock = new ManualClock()
   const log = new BatchedWriter((text) => written.push(text), { clock, waitMs: 100 })
@@ -16,7 +16,7 @@ test("what comes in a short while is written at once, in its order", async () =>
   assert.deepEqual(written, ["a\nb\n", "c\n"])
 })
 
-test("what is urgent takes with it what came before, and is not written again", async () => {
+test("flush writes buffered texts at once, and only once", async () => {
   const written: string[] = []
   const clock = new ManualClock()
   const log = new BatchedWriter((text) => written.push(text), { clock, waitMs: 100 })
@@ -27,7 +27,7 @@ test("what is urgent takes with it what came before, and is not written again", 
   assert.deepEqual(written, ["a\nb\n"])
 })
 
-test("no more is kept than a bound", () => {
+test("the buffer is written as soon as it reaches its limit", () => {
   const written: string[] = []
   const log = new BatchedWriter((text) => written.push(text), { clock: new ManualClock(), maxChars: 10 })
   for (let i = 0; i < 5; i += 1) log.add("123456\n")

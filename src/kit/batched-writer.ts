@@ -2,20 +2,20 @@ import type { Clock } from "./clock.ts"
 
 export interface BatchedWriterOptions {
   clock: Clock
-  /** Milliseconds that a line waits at most. Default 250. */
+  /** Maximum time between `add` and the write. Default 250. */
   waitMs?: number
-  /** Characters that are kept at most; then they are written at once. Default 64 Ki. */
+  /** Number of buffered characters that causes a write at once. Default 64 Ki. */
   maxChars?: number
 }
 
 /**
- * Writes many short texts as few long ones: a write for each costs more than what it tells. What
- * was given is written in its order, within `waitMs`; what ends the process flushes first.
+ * Combines many short texts into few writes, in their order. Code that ends the process must call
+ * `flush` first.
  */
 export class BatchedWriter {
   readonly #write: (text: string) => void
   readonly #options: Required<BatchedWriterOptions>
-  #kept = ""
+  #buffered = ""
   #isWaiting = false
 
   constructor(write: (text: string) => void, options: BatchedWriterOptions) {
@@ -24,15 +24,15 @@ export class BatchedWriter {
   }
 
   add(text: string): void {
-    this.#kept += text
-    if (this.#kept.length >= this.#options.maxChars) this.flush()
+    this.#buffered += text
+    if (this.#buffered.length >= this.#options.maxChars) this.flush()
     else if (!this.#isWaiting) void this.#flushLater()
   }
 
   flush(): void {
-    if (this.#kept === "") return
-    const text = this.#kept
-    this.#kept = ""
+    if (this.#buffered === "") return
+    const text = this.#buffered
+    this.#buffered = ""
     this.#write(text)
   }
 

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { seededRandom } from "../../test/fixtures/random.ts"
 import { ChunkBuffer, isMostlyTinyChunks } from "./chunk-buffer.ts"
 
-test("pieces of all lengths come out as they went in, however they are taken", () => {
+test("chunks of all lengths are returned unchanged and in order", () => {
   const random = seededRandom(1)
   for (let round = 0; round < 200; round += 1) {
     const pieces = new ChunkBuffer()
@@ -21,7 +21,7 @@ test("pieces of all lengths come out as they went in, however they are taken", (
   }
 })
 
-test("a million pieces of one byte are kept in few buffers, and one piece is not copied", () => {
+test("a million one-byte chunks are stored in few buffers, and a single chunk is not copied", () => {
   const pieces = new ChunkBuffer()
   const one = Buffer.from("x")
   for (let i = 0; i < 1_000_000; i += 1) pieces.add(one)
@@ -32,7 +32,7 @@ test("a million pieces of one byte are kept in few buffers, and one piece is not
   assert.equal(pieces.take()[0], one)
 })
 
-test("many tiny pieces are a trickle; few of them, or many of a usual length, are none", () => {
+test("isMostlyTinyChunks is true for many tiny chunks, not for few or for longer ones", () => {
   assert.equal(isMostlyTinyChunks({ count: 1_001, length: 16_000 }), true)
   assert.equal(isMostlyTinyChunks({ count: 1_000, length: 1_000 }), false)
   assert.equal(isMostlyTinyChunks({ count: 10_000, length: 160_000 }), false)

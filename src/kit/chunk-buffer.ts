@@ -1,11 +1,11 @@
-/** ChunkBuffer below this length are copied together; longer ones are kept as they came. */
-const short = 4_096
-const firstSlab = 8_192
-const lastSlab = 65_536
+/** Shorter chunks are copied into a slab; longer ones are stored as they are. */
+const maxCopiedBytes = 4_096
+const firstSlabBytes = 8_192
+const maxSlabBytes = 65_536
 
 /**
- * A body's pieces, in order. What they cost is their bytes: a sender may cut a body into chunks of
- * one byte, and an object for each would take a hundred times as much.
+ * The chunks of a body, in order. A client may send chunks of one byte: one object for each would
+ * need a hundred times their memory, so short chunks share a slab.
  */
 export class ChunkBuffer {
   /** In bytes. */
@@ -13,21 +13,21 @@ export class ChunkBuffer {
   #count = 0
   #done: Buffer[] = []
   #slab: Buffer | undefined
-  /** The part of the slab that is filled and not yet among `#done`. */
+  /** The filled part of the slab that is not yet in `#done`. */
   #from = 0
   #to = 0
 
-  add(piece: Buffer): void {
-    this.length += piece.length
+  add(chunk: Buffer): void {
+    this.length += chunk.length
     this.#count += 1
-    if (piece.length < short && this.#count > 1) this.#copy(piece)
+    if (chunk.length < maxCopiedBytes && this.#count > 1) this.#copy(chunk)
     else {
       this.#cut()
-      this.#done.push(piece)
+      this.#done.push(chunk)
     }
   }
 
-  /** All of them, in few buffers; none is left. */
+  /** Removes and returns all bytes, in few buffers. */
   take(): Buffer[] {
     this.#cut()
     const done = this.#done
@@ -38,14 +38,14 @@ export class ChunkBuffer {
     return done
   }
 
-  #copy(piece: Buffer): void {
-    if (this.#slab === undefined || this.#slab.length - this.#to < piece.length) this.#grow()
-    this.#to += piece.copy(this.#slab as Buffer, this.#to)
+  #copy(chunk: Buffer): void {
+    if (this.#slab === undefined || this.#slab.length - this.#to < chunk.length) this.#grow()
+    this.#to += chunk.copy(this.#slab as Buffer, this.#to)
   }
 
   #grow(): void {
     this.#cut()
-    this.#slab = Buffer.allocUnsafeSlow(this.#slab === undefined ? firstSlab : Math.min(2 * this.#slab.length, lastSlab))
+    this.#slab = Buffer.allocUnsafeSlow(this.#slab === undefined ? firstSlabBytes : Math.min(2 * this.#slab.length, maxSlabBytes))
     this.#from = 0
     this.#to = 0
   }
@@ -57,8 +57,8 @@ export class ChunkBuffer {
 }
 
 /**
- * More than a thousand pieces of fewer than 16 bytes on average: no program that means well sends a
- * document so.
+ * Whether a body has more than a thousand chunks of fewer than 16 bytes on average. No well-behaved
+ * client sends a document like that.
  */
 export function isMostlyTinyChunks({ length, count }: { length: number; count: number }): boolean {
   return count > 1_000 && length < 16 * count

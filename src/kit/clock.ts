@@ -1,12 +1,10 @@
-/**
- * Where time comes from. Everything that waits or stamps takes one, so that tests need not wait.
- */
+/** The source of time. Code that waits or reads the time takes one, so that tests need not wait. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
   /**
-   * Resolves after `ms`; rejects with the signal's reason when it is aborted first. Does not keep
-   * the process alive.
+   * Resolves after `ms`, or rejects with the signal's reason if it aborts first. Does not keep the
+   * process alive.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
@@ -34,7 +32,7 @@ interface Sleeper {
   wake(): void
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only by `advance`. */
 export class ManualClock implements Clock {
   #now: number
   readonly #sleepers = new Set<Sleeper>()
@@ -62,10 +60,7 @@ export class ManualClock implements Clock {
     })
   }
 
-  /**
-   * Moves time forward and wakes whoever is due, earliest first; resolves after they have had a
-   * turn to run.
-   */
+  /** Moves time forward and wakes due sleepers, earliest first. Resolves after they have run. */
   async advance(ms: number): Promise<void> {
     this.#now += ms
     const due = [...this.#sleepers].filter((s) => s.at <= this.#now).sort((a, b) => a.at - b.at)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { FairBudget } from "./fair-budget.ts"
 
-test("the key with most members is known whatever comes and goes, and its members are told oldest first", () => {
+test("heaviest returns the key with the most members after any changes, and membersOf lists the oldest first", () => {
   const budget = new FairBudget<string, number>()
   const held = new Map<string, number[]>()
   let random = 7

@@ -1,7 +1,7 @@
-/** Members by key, in the order in which they came, with the key that has most of them at hand. */
+/** Members by key, oldest first. Finds the key with the most members in constant time. */
 export class FairBudget<Key, Member> {
   readonly #groups = new Map<Key, Set<Member>>()
-  /** At each index the keys that have so many members. */
+  /** The keys with n members, at index n. */
   readonly #keysBySize: (Set<Key> | undefined)[] = []
   #largest = 0
   #size = 0
@@ -14,7 +14,7 @@ export class FairBudget<Key, Member> {
     return this.#groups.get(key)?.size ?? 0
   }
 
-  /** The key with most members; of several the one that has had so many for longest. */
+  /** The key with the most members; of several, the one that has had this number for longest. */
   get heaviest(): Key | undefined {
     return this.#keysBySize[this.#largest]?.keys().next().value
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts"
 
-/** Calls `onTimeout` once when nothing has refreshed it for too long. */
+/** Calls `onTimeout` once if `refresh` was not called within the limit. */
 export class IdleTimeout implements Disposable {
   readonly #clock: Clock
   readonly #onTimeout: () => void
@@ -12,7 +12,7 @@ export class IdleTimeout implements Disposable {
     this.#onTimeout = onTimeout
   }
 
-  /** Starts over with this limit. */
+  /** Starts again with this limit. */
   start(limitMs: number): void {
     this.#running.abort()
     this.#running = new AbortController()
@@ -20,7 +20,7 @@ export class IdleTimeout implements Disposable {
     this.#run(limitMs, this.#running.signal).catch(() => {})
   }
 
-  /** Something happened: the limit counts from now. */
+  /** Restarts the limit from now. */
   refresh(): void {
     this.#since = this.#clock.now()
   }

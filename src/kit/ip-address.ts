@@ -1,8 +1,8 @@
 import { isIP, isIPv6 } from "node:net"
 
 /**
- * The sender that an address stands for: an IPv4 address, or the /64 of an IPv6 one, which one
- * machine has to itself.
+ * The network that counts as one sender: an IPv4 address, or the /64 of an IPv6 address, since one
+ * machine usually has a whole /64.
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
@@ -19,7 +19,7 @@ export function networkOf(address: string): string {
     .join(":")}::/64`
 }
 
-/** Whether an address is this machine's own. */
+/** Whether an address is a loopback address. */
 export function isLoopbackAddress(address: string): boolean {
   return address === "::1" || (isIP(address) === 4 && address.startsWith("127."))
 }
@@ -27,11 +27,11 @@ export function isLoopbackAddress(address: string): boolean {
 /** Whether an entry is an address, or a network like `10.0.0.0/8`. */
 export function isAddressOrNetwork(entry: string): boolean {
   const [address = "", bits, more] = entry.split("/")
-  const most = isIP(address) === 6 ? 128 : 32
-  return isIP(address) !== 0 && more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+  const maxBits = isIP(address) === 6 ? 128 : 32
+  return isIP(address) !== 0 && more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits))
 }
 
-/** IPv4 addresses come as `::ffff:1.2.3.4` on sockets for both families. */
+/** The IPv4 form of `::ffff:1.2.3.4`, as sockets for both families report it. */
 export function plainAddress(address: string): string {
   return /^::ffff:/i.test(address) && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 }

@@ -7,7 +7,7 @@ function linesAt(level: LogLevel) {
   return { lines, logger: createLogger(level, (line) => lines.push(JSON.parse(line))) }
 }
 
-test("a line holds time, level, the fields and what happened", () => {
+test("a line contains time, level, fields and text", () => {
   const { lines, logger } = linesAt("info")
   logger.child({ run: 7 }).info({ state: "ready" }, "moved")
   const { time, ...rest } = lines[0] ?? {}
@@ -15,7 +15,7 @@ test("a line holds time, level, the fields and what happened", () => {
   assert.deepEqual(rest, { level: "info", run: 7, state: "ready", msg: "moved" })
 })
 
-test("what is below the level is not written, and silent writes nothing", () => {
+test("lines below the level are not written, and the level silent writes none", () => {
   const { lines, logger } = linesAt("warn")
   logger.debug({}, "a")
   logger.info({}, "b")
@@ -30,7 +30,7 @@ test("what is below the level is not written, and silent writes nothing", () => 
   assert.deepEqual(silent.lines, [])
 })
 
-test("an error is written with its code, stack and causes, however they are nested", () => {
+test("an error is written with its code, stack and nested causes", () => {
   const { lines, logger } = linesAt("error")
   const cause = Object.assign(new Error("disk"), { code: "ENOSPC" })
   const error = new Error("could not write", { cause })

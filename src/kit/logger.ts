@@ -1,6 +1,5 @@
 /**
- * Structured lines: an event in few words and its fields. Never given a secret: callers pass ids
- * and names only.
+ * Writes structured lines: a short text and fields. Callers pass IDs and names, never secrets.
  */
 export interface Logger {
   debug(fields: object, text: string): void
@@ -14,9 +13,9 @@ export const logLevels = ["debug", "info", "warn", "error", "silent"] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /**
- * JSON lines `{time, level, …fields, msg}` on standard error, so that standard output stays free
- * for what a command prints. Errors among the fields are written with name, code, stack and causes.
- * `write` is told the line's level too: what is urgent must not wait.
+ * Writes JSON lines `{time, level, …fields, msg}` to standard error: standard output is for a
+ * command's own output. Errors in fields appear with name, code, stack and causes. `write` also
+ * receives the level, so that it can write urgent lines at once.
  */
 export function createLogger(level: LogLevel, write: WriteLine = (line) => void process.stderr.write(line)): Logger {
   return new LineLogger(logLevels.indexOf(level), {}, write)
@@ -25,12 +24,12 @@ export function createLogger(level: LogLevel, write: WriteLine = (line) => void 
 export type WriteLine = (line: string, level: Exclude<LogLevel, "silent">) => void
 
 class LineLogger implements Logger {
-  readonly #least: number
+  readonly #minLevel: number
   readonly #fields: object
   readonly #write: WriteLine
 
-  constructor(least: number, fields: object, write: WriteLine) {
-    this.#least = least
+  constructor(minLevel: number, fields: object, write: WriteLine) {
+    this.#minLevel = minLevel
     this.#fields = fields
     this.#write = write
   }
@@ -48,17 +47,17 @@ class LineLogger implements Logger {
     this.#log("error", fields, text)
   }
   child(fields: object): Logger {
-    return new LineLogger(this.#least, { ...this.#fields, ...fields }, this.#write)
+    return new LineLogger(this.#minLevel, { ...this.#fields, ...fields }, this.#write)
   }
 
   #log(level: Exclude<LogLevel, "silent">, fields: object, text: string): void {
-    if (logLevels.indexOf(level) < this.#least) return
+    if (logLevels.indexOf(level) < this.#minLevel) return
     const line = { time: new Date().toISOString(), level, ...this.#fields, ...fields, msg: text }
     this.#write(`${textOf(line)}\n`, level)
   }
 }
 
-/** A field that cannot be written must not cost more than itself. */
+/** The line without its fields if one of them cannot be serialized. */
 function textOf(line: { time: string; level: string; msg: string }): string {
   try {
     return JSON.stringify(line, replacer)
@@ -73,7 +72,7 @@ function replacer(_key: string, value: unknown): unknown {
   return value instanceof Error ? plainError(value, 0) : value
 }
 
-/** As much of an error as helps; a chain of causes ends after five. */
+/** An error as plain data, with at most five causes. */
 function plainError(error: Error, depth: number): object {
   const { name, message, stack, cause } = error
   const { code } = error as NodeJS.ErrnoException

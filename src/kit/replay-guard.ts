@@ -1,15 +1,15 @@
 /**
- * Remembers what may be used once for as long as it could be used again. What it is given lasts
- * equally long, so the oldest ends first.
+ * Rejects the second use of a one-time ID until it expires. All IDs live equally long, so they
+ * expire in their order of use.
  */
 export class ReplayGuard {
-  /** When each would have ended, oldest first. */
+  /** Expiry times by ID, oldest first. */
   readonly #ends = new Map<string, number>()
 
   /**
-   * Uses it up. False when it was used before, or its time (milliseconds since the epoch) is over.
+   * Uses the ID. False if it was used before or expired at `endsAt` (milliseconds since the epoch).
    */
-  once({ id, endsAt }: { id: string; endsAt: number }, now: number): boolean {
+  use({ id, endsAt }: { id: string; endsAt: number }, now: number): boolean {
     for (const [each, end] of this.#ends) {
       if (end > now) break
       this.#ends.delete(each)

@@ -8,12 +8,12 @@ const edges = [
   253_402_300_800_000,
 ]
 
-test("a time has the same text as Date gives it", () => {
+test("rfc3339 equals Date.prototype.toISOString", () => {
   const { below } = seededRandom(1)
   const others = Array.from({ length: 5_000 }, () => (below(2 ** 32) - 1.3e9) * 1_000 + below(1_000))
   for (const time of [...edges, ...others]) assert.equal(rfc3339(time), new Date(time).toISOString())
 })
 
-test("what is no time is refused", () => {
+test("rfc3339 throws on an invalid time", () => {
   for (const time of [Number.NaN, Number.POSITIVE_INFINITY, 9e15]) assert.throws(() => rfc3339(time), RangeError)
 })

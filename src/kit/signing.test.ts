@@ -4,14 +4,14 @@ import { Signer } from "./signing.ts"
 
 const key = Buffer.alloc(32, 1)
 
-test("what was signed is read back, by the same key and for the same purpose only", () => {
+test("a signed value verifies only with the same key and purpose", () => {
   const signed = new Signer(key, "ticket").sign(["a", 1, null])
   assert.deepEqual(new Signer(key, "ticket").verify(signed), ["a", 1, null])
   assert.equal(new Signer(key, "session").verify(signed), undefined)
   assert.equal(new Signer(Buffer.alloc(32, 2), "ticket").verify(signed), undefined)
 })
 
-test("a text that was changed anywhere is not read", () => {
+test("a changed text does not verify", () => {
   const signer = new Signer(key, "ticket")
   const signed = signer.sign({ a: "some text" })
   for (let at = 0; at < signed.length - 1; at += 1) {
@@ -21,6 +21,6 @@ test("a text that was changed anywhere is not read", () => {
   for (const bad of ["", ".", `${signed}.`, `${signed}=`, signed.slice(1), ` ${signed}`]) assert.equal(signer.verify(bad), undefined, bad)
 })
 
-test("a short key is refused", () => {
-  assert.throws(() => new Signer(Buffer.alloc(31), "ticket"), /at least 32 bytes is wanted, got 31/)
+test("a short key throws", () => {
+  assert.throws(() => new Signer(Buffer.alloc(31), "ticket"), /at least 32 bytes; got 31/)
 })

@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 
-/** Signs small JSON values for one purpose: what was signed for another is worthless here. */
+/** Signs small JSON values for one purpose. Values signed for another purpose do not verify. */
 export class Signer {
   readonly #key: Buffer
 
-  /** `key` has at least 32 bytes; `purpose` names who signs and what for. */
+  /** `key` has at least 32 bytes; `purpose` names the signer and the use. */
   constructor(key: Uint8Array, purpose: string) {
-    if (key.length < 32) throw new TypeError(`A key of at least 32 bytes is wanted, got ${key.length}`)
+    if (key.length < 32) throw new TypeError(`The key must have at least 32 bytes; got ${key.length}`)
     this.#key = createHmac("sha256", key).update(`quayside ${purpose}`).digest()
   }
 
@@ -15,7 +15,7 @@ export class Signer {
     return `${text}.${this.#mac(text).toString("base64url")}`
   }
 
-  /** Undefined unless this key signed exactly this text. */
+  /** The signed value; undefined if this key did not sign exactly this text. */
   verify(signed: string): unknown {
     const match = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/.exec(signed)
     const [, text = "", mac = ""] = match ?? []

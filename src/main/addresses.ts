@@ -9,13 +9,13 @@ export interface PublicUrls {
   filesUrl: string
   /** The base URL's origin. */
   origin: string
-  /** Names, beside loopback ones, that requests may come for, in lower case. */
+  /** Host names, in lower case, that requests may be sent to, besides the loopback names. */
   hostNames: ReadonlySet<string>
 }
 
 /**
- * The three addresses as people reach them. Throws a `SettingError` where two are one: what people
- * bring along shares no origin with the API.
+ * The three addresses as people reach them. Throws a `SettingError` if two are the same: programs
+ * and files of people must never share an origin with the API.
  */
 export function resolvePublicUrls(settings: Settings): PublicUrls {
   const local = (port: number) => `http://${nameOf(settings.host)}:${port}`
@@ -37,32 +37,29 @@ function assertDistinct(urls: Readonly<Record<string, string>>): void {
 }
 
 /**
- * The ports that runs have of their own; undefined where they have names. Throws a `SettingError`
- * where they cannot be had.
+ * The range of ports for runs; undefined if runs have host names instead. Throws a `SettingError`
+ * if the range cannot be used.
  */
 export function runPortRange(settings: Settings): { first: number; last: number; maxPerPerson: number } | undefined {
   const { appsPorts } = settings
   if (!appsPorts) return undefined
   const { first, last } = appsPorts
   const inside = [settings.port, settings.appsPort, settings.filesPort].find((port) => port >= first && port <= last)
-  if (inside !== undefined) throw new SettingError(`QUAYSIDE_APPS_PORTS must not hold ${inside}, which one of the three addresses has`)
+  if (inside !== undefined) throw new SettingError(`QUAYSIDE_APPS_PORTS must not contain ${inside}, the port of one of the three addresses`)
   if (resolvePublicUrls(settings).appsUrl.startsWith("https:"))
     throw new SettingError(
-      "QUAYSIDE_APPS_PORTS is for servers that are reached by http; with TLS, give the apps URL a wildcard and leave it out",
+      "QUAYSIDE_APPS_PORTS works with http only; with TLS, use a wildcard name for the apps URL and remove the setting",
     )
   return { first, last, maxPerPerson: settings.appsPortsPerPerson }
 }
 
-/** An address that listens everywhere is no name to reach it by. */
+/** The name by which people reach a host; nobody can connect to an address like 0.0.0.0. */
 function nameOf(host: string): string {
   if (host === "0.0.0.0" || host === "::" || host.startsWith("127.") || host === "::1") return "localhost"
   return host.includes(":") ? `[${host}]` : host
 }
 
-/**
- * What `host` means to a listener: `localhost` is both loopback addresses, as far as this machine
- * has them.
- */
+/** The addresses to listen on: `localhost` means each loopback address that this machine has. */
 export function listenHosts(host: string): string[] {
   if (host !== "localhost") return [host]
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
@@ -70,8 +67,8 @@ export function listenHosts(host: string): string[] {
 }
 
 /**
- * The settings with a free port in place of each 0, since the addresses that are told must be those
- * that are listened on.
+ * The settings with a free port in place of each 0: the public URLs must name the ports that the
+ * servers listen on.
  */
 export async function assignFreePorts(settings: Settings): Promise<Settings> {
   const chosen = { ...settings }

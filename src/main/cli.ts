@@ -7,7 +7,9 @@ const usage = `quayside <command>
   version     print the version
 `
 
-/** Runs one command. The exit code is 0, 1 when it failed, or 2 when it was not understood. */
+/**
+ * Runs one command. The exit code is 0, 1 if the command failed, or 2 if there is no such command.
+ */
 async function run([command, ...words]: readonly string[]): Promise<number> {
   switch (command) {
     case "serve":
@@ -22,7 +24,7 @@ async function run([command, ...words]: readonly string[]): Promise<number> {
       process.stdout.write(usage)
       return 0
     default:
-      process.stderr.write(`quayside: ${JSON.stringify(command)} is no command.\n\n${usage}`)
+      process.stderr.write(`quayside: ${JSON.stringify(command)} is not a command.\n\n${usage}`)
       return 2
   }
 }

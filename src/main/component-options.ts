@@ -8,7 +8,7 @@ import type { PublicUrls } from "./addresses.ts"
 import { createFilesAuthority } from "./files-authority.ts"
 import type { Settings } from "./settings/settings.ts"
 
-/** Turns what happens to runs into journal and audit rows. */
+/** Writes changes of runs to the journal and the audit log. */
 export function runEvents(events: Events): RunEvents {
   return {
     stateChanged: (tx, run, before) => events.runStateChanged(tx, run, before),

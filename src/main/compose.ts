@@ -23,12 +23,12 @@ import { warnAboutLoginAccount } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
 import type { Settings } from "./settings/settings.ts"
 
-/** A running installation. Disposing of it stops everything but the runs. */
+/** A running installation. Its disposal stops all components; the containers of runs stay. */
 export interface Quayside extends AsyncDisposable {
   readonly baseUrl: string
   readonly appsUrl: string
   readonly filesUrl: string
-  /** Set at the first start when no password was configured. */
+  /** Set at the first start if no password was configured. */
   readonly generatedPassword: string | undefined
 }
 
@@ -38,21 +38,21 @@ export interface ComposeOptions {
   logger: Logger
   /** Receives one line for each request to the base URL. Without it, none are written. */
   accessLog?: (line: string) => void
-  /** Called before the generated password becomes valid. */
+  /** Called before the generated password is valid. */
   announcePassword: (password: string) => void
   /** When it aborts, the start ends at its next step and throws `StartStopped`. */
   signal?: AbortSignal
 }
 
-/** The start was stopped before it was complete. Nothing is left running. */
+/** The start was stopped before it was complete. No component is left running. */
 export class StartStopped extends Error {
   override readonly name = "StartStopped"
 }
 
-/** Time for open requests to finish when the service stops. */
+/** How long open requests have to finish when the service stops. */
 const closeMs = 8_000
 
-/** What every step of the start needs. */
+/** Shared by all steps of the start. */
 interface StartContext {
   settings: Settings
   urls: PublicUrls
@@ -66,7 +66,7 @@ interface StartContext {
   stack: AsyncDisposableStack
 }
 
-/** The components that know no engine. */
+/** The components that do not depend on the engine. */
 interface BaseComponents {
   store: Store
   identity: Identity
@@ -87,8 +87,8 @@ interface Components extends BaseComponents, FileServer {
 }
 
 /**
- * Starts all components in the order in which they need each other, and owns their lifetimes.
- * Rejects when one cannot start. Nothing is then left running.
+ * Starts all components in the order of their dependencies, and owns their lifetimes. If one cannot
+ * start, it disposes of the others and rejects.
  */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
   const { logger, signal } = options
@@ -167,7 +167,8 @@ function startFileServer(
   { store, identity, quotas }: BaseComponents,
   recheckConnections: () => Promise<void> | undefined,
 ): FileServer {
-  // A withdrawn dataset is closed at once, without waiting until the file server asks again.
+  // Open connections to a dataset that is no longer shared are closed at once, instead of when the
+  // file server's cached answer expires.
   const onChange = ({ type }: { type: string }) => {
     if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
     if (type === "grant")

@@ -5,19 +5,19 @@ import type { Store } from "#store"
 import { SettingError } from "./settings/setting.ts"
 import type { Settings } from "./settings/settings.ts"
 
-/** How long the first requests are answered before anything else is done. */
+/** How long the server answers requests before it sets up the isolation. */
 const firstAnswersMs = 25
 
-/** Isolation pins mounts and gives files to the uid of the runs: both need root. */
+/** Isolation pins mounts and changes the owner of files: both need root. */
 export function assertCanIsolate({ isolation, engine }: Settings): void {
   if (isolation === "on" && engine === "docker" && process.getuid?.() !== 0) {
     throw new SettingError(
-      "Isolation needs root, to pin mounts: start as root, or with QUAYSIDE_ISOLATION=off where one trusted person uses this machine",
+      "Isolation needs root, to pin mounts: start as root, or with QUAYSIDE_ISOLATION=off if one trusted person uses this machine",
     )
   }
 }
 
-/** The engine that the settings name; what it needs beside itself is disposed of with `stack`. */
+/** The engine that the settings name. `stack` owns whatever must be disposed of beside it. */
 export async function createConfiguredEngine(made: {
   settings: Settings
   dataDir: string

@@ -7,8 +7,8 @@ import type { Store } from "#store"
 import { toPlainRefusal, unauthenticatedUser } from "./access-refusal.ts"
 
 /**
- * Tells the file server whom credentials belong to and what they may do with a path. The rules are
- * those of mounts.
+ * Authenticates and authorizes the file server's requests. The rules for a path are those for its
+ * mounts.
  */
 export function createFilesAuthority(made: {
   store: Store

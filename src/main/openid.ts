@@ -5,7 +5,7 @@ import { secretKey } from "./secrets.ts"
 import { SettingError } from "./settings/setting.ts"
 import type { Settings } from "./settings/settings.ts"
 
-/** The sign-in by OpenID as the settings want it; undefined where they name no provider. */
+/** OpenID sign-in as configured; undefined if the settings name no provider. */
 export function createOpenIdSignIn(settings: Settings, made: { baseUrl: string; dataDir: string; clock: Clock }): OpenIdSignIn | undefined {
   if (settings.oidcIssuer === "") return undefined
   return {
@@ -27,12 +27,12 @@ export function createOpenIdSignIn(settings: Settings, made: { baseUrl: string; 
   }
 }
 
-/** Throws `SettingError` where settings of the provider do not fit together. */
+/** Throws a `SettingError` if a setting of the provider lacks the one that it needs. */
 export function assertOpenIdSettings({ oidcIssuer, oidcClientId, oidcGroups, oidcGroupsClaim }: Settings): void {
   if ((oidcIssuer === "") !== (oidcClientId === "")) {
-    throw new SettingError("QUAYSIDE_OIDC_ISSUER and QUAYSIDE_OIDC_CLIENT_ID belong together: only one of them is set")
+    throw new SettingError("QUAYSIDE_OIDC_ISSUER and QUAYSIDE_OIDC_CLIENT_ID must be set together; only one of them is set")
   }
   if ((oidcGroupsClaim === "") !== (oidcGroups.length === 0)) {
-    throw new SettingError("QUAYSIDE_OIDC_GROUPS_CLAIM and QUAYSIDE_OIDC_GROUPS belong together: only one of them is set")
+    throw new SettingError("QUAYSIDE_OIDC_GROUPS_CLAIM and QUAYSIDE_OIDC_GROUPS must be set together; only one of them is set")
   }
 }

@@ -4,8 +4,8 @@ import { type CredentialEntry, parseCredentials } from "#images"
 import { SettingError } from "./settings/setting.ts"
 
 /**
- * Reads the credentials file; empty: there is none. Throws a `SettingError`, which shows nothing of
- * the file.
+ * Reads the credentials file; an empty name means none. Throws a `SettingError` that quotes nothing
+ * from the file.
  */
 export function readRegistryCredentials(file: string): CredentialEntry[] {
   if (file === "") return []
@@ -13,7 +13,7 @@ export function readRegistryCredentials(file: string): CredentialEntry[] {
   try {
     const mode = statSync(file).mode & 0o777
     if ((mode & 0o077) !== 0)
-      throw new SettingError(`${name} must be for its owner only: mode 600 is wanted, it has ${mode.toString(8).padStart(3, "0")}`)
+      throw new SettingError(`${name} must be readable by its owner only (mode 600); its mode is ${mode.toString(8).padStart(3, "0")}`)
     return parseCredentials(readFileSync(file, "utf8"))
   } catch (error) {
     if (error instanceof Failure) throw new SettingError(`${name} cannot be used: ${error.message}`)

@@ -7,8 +7,8 @@ import type { Store } from "#store"
 import { toPlainRefusal, unauthenticatedUser } from "./access-refusal.ts"
 
 /**
- * The gateway's view of runs and people. Runs come from memory, and grants are read only for runs
- * of other people.
+ * The gateway's view of runs and people. It reads runs from memory, and grants only for runs of
+ * other people.
  */
 export function createRunDirectory(made: { store: Store; identity: Identity; events: Events; runs: Runs; logger: Logger }): RunDirectory {
   const { store, identity, events, runs, logger } = made

@@ -14,12 +14,12 @@ again:x:1000:100::/home/again:
 broken:x:1000
 `
 
-test("accounts of the runs' user ID are found where somebody can sign in with them", () => {
+test("loginAccounts returns the accounts with the runs' user ID that can sign in", () => {
   assert.deepEqual(loginAccounts(1000, passwd), ["carol", "again"])
   for (const uid of [1, 1001, 4242]) assert.deepEqual(loginAccounts(uid, passwd), [])
 })
 
-test("the log warns of them by name, and says what to do", async () => {
+test("the log names such accounts and the setting to change", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-passwd-"))
   const lines: string[] = []
   const logger = createLogger("warn", (line) => lines.push(line))

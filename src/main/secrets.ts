@@ -3,8 +3,8 @@ import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, write
 import { dirname, join } from "node:path"
 
 /**
- * Makes the data directory and what lies in it, readable by its owner only. Throws when it cannot
- * be written to.
+ * Creates the data directory with its subdirectories, readable by its owner only. Throws if it is
+ * not writable.
  */
 export function prepareDataDir(dataDir: string): void {
   makeDirectory(dataDir)
@@ -16,8 +16,8 @@ export function prepareDataDir(dataDir: string): void {
 }
 
 /**
- * With those above it. One at a time: where nothing can be made, as in /proc, Node's own way to do
- * it never ends.
+ * Creates missing parents one by one: `mkdir` with `recursive` never returns in file systems that
+ * refuse new directories, such as /proc.
  */
 function makeDirectory(path: string): void {
   if (existsSync(path)) return
@@ -29,23 +29,23 @@ function makeDirectory(path: string): void {
   }
 }
 
-/** A key of 32 random bytes, made at the first start and the same ever after. */
+/** A key of 32 random bytes, created once and kept in the data directory. */
 export function secretKey(dataDir: string, name: string): Buffer {
   const file = join(dataDir, "secrets", name)
   if (!existsSync(file)) {
-    // Written whole under another name first: a crash leaves no half key, and of two processes one
-    // wins.
-    const draft = `${file}.${process.pid}`
-    writeFileSync(draft, randomBytes(32).toString("base64"), { mode: 0o600 })
+    // Linked into place when it is complete: a crash leaves no partial key, and if two processes
+    // race, both use the first one's key.
+    const tempFile = `${file}.${process.pid}`
+    writeFileSync(tempFile, randomBytes(32).toString("base64"), { mode: 0o600 })
     try {
-      linkSync(draft, file)
+      linkSync(tempFile, file)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
     } finally {
-      rmSync(draft)
+      rmSync(tempFile)
     }
   }
   const key = Buffer.from(readFileSync(file, "utf8"), "base64")
-  if (key.length !== 32) throw new Error(`The secret ${file} is damaged: 32 bytes in Base64 are wanted`)
+  if (key.length !== 32) throw new Error(`The secret ${file} is damaged: it must be 32 bytes in Base64`)
   return key
 }

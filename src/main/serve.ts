@@ -8,25 +8,25 @@ import { version } from "./version.ts"
 
 /**
  * `quayside serve`: starts the server, prints one line with the addresses once it accepts requests,
- * and runs until it is told to end.
+ * and runs until SIGINT or SIGTERM.
  */
 export async function serve(words: readonly string[]): Promise<number> {
-  // Whoever reads the log may go away; that is no reason to stop.
+  // The server outlives the reader of its log.
   process.stderr.on("error", () => {})
-  const told = toldToEnd()
+  const stop = stopSignal()
   try {
     const settings = settingsFrom(words)
     if (!settings) return 0
-    await using quayside = await start(settings, told)
-    if (told.aborted) return 0
+    await using quayside = await start(settings, stop)
+    if (stop.aborted) return 0
     process.stdout.write(`Quayside is ready: API and web UI ${quayside.baseUrl} apps ${quayside.appsUrl} files ${quayside.filesUrl}\n`)
-    await new Promise((resolve) => told.addEventListener("abort", resolve, { once: true }))
+    await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }))
     return 0
   } catch (error) {
     if (error instanceof StartStopped) return 0
-    const sentence = sentenceOf(error)
-    if (sentence === undefined) throw error
-    process.stderr.write(`quayside: ${sentence}\n`)
+    const message = configurationErrorMessage(error)
+    if (message === undefined) throw error
+    process.stderr.write(`quayside: ${message}\n`)
     return 1
   }
 }
@@ -47,11 +47,10 @@ function settingsFrom(words: readonly string[]): Settings | undefined {
   return settings
 }
 
-/** Where `DOCKER_HOST` says that the daemon is; empty: where it is by default. */
+/** The daemon's socket according to `DOCKER_HOST`; empty for the default one. */
 function socketOf(host: string, warn: (text: string) => void): string {
   if (host.startsWith("unix://")) return host.slice("unix://".length)
-  if (host !== "")
-    warn(`DOCKER_HOST is passed over, since Docker is spoken to at a socket of this machine: unix://… is wanted; got ${host}`)
+  if (host !== "") warn(`DOCKER_HOST is ignored: it must be a socket of this machine, unix://…; got ${host}`)
   return ""
 }
 
@@ -62,43 +61,45 @@ function start(settings: Settings, signal: AbortSignal): Promise<Quayside> {
     log.add(line)
     if (level === "warn" || level === "error") log.flush()
   })
-  const isWanted = settings.accessLog === "on" && (settings.logLevel === "info" || settings.logLevel === "debug")
+  const logsRequests = settings.accessLog === "on" && (settings.logLevel === "info" || settings.logLevel === "debug")
   const announcePassword = (password: string) =>
     void process.stdout.write(`The first administrator is admin, the password ${password} (it is not shown again)\n`)
   return compose({
     settings,
     version,
     logger,
-    ...(isWanted ? { accessLog: (line) => log.add(line) } : {}),
+    ...(logsRequests ? { accessLog: (line) => log.add(line) } : {}),
     announcePassword,
     signal,
   })
 }
 
-/** Aborted at the first SIGINT or SIGTERM; a second one ends the process at once. */
-function toldToEnd(): AbortSignal {
+/** Aborts at the first SIGINT or SIGTERM. A second one ends the process at once. */
+function stopSignal(): AbortSignal {
   const controller = new AbortController()
-  const take = () => {
+  const onSignal = () => {
     if (controller.signal.aborted) process.exit(1)
     controller.abort()
   }
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, take)
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal)
   return controller.signal
 }
 
-type Fault = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }
+type SystemError = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }
 
-/** Faults of the surroundings as one sentence; undefined for faults of the program. */
-function sentenceOf(error: unknown): string | undefined {
+/**
+ * One sentence for an error that an administrator can mend; undefined for errors of the program.
+ */
+function configurationErrorMessage(error: unknown): string | undefined {
   if (error instanceof SettingError || error instanceof StoreError) return error.message
-  const { code, message, syscall, address, port, path, hostname } = error as Fault
+  const { code, message, syscall, address, port, path, hostname } = error as SystemError
   if (code?.startsWith("ERR_PARSE_ARGS")) return message
   if (code === "EADDRINUSE")
-    return `Port ${port}${address === undefined ? "" : ` at ${address}`} is taken: end what listens there, or choose another port`
+    return `Port ${port}${address === undefined ? "" : ` at ${address}`} is in use: stop the program that listens there, or choose another port`
   if (code === "EADDRNOTAVAIL" && syscall === "listen") return `QUAYSIDE_HOST must be an address of this machine; got ${address}`
   if (syscall === "getaddrinfo" && hostname !== undefined)
     return `QUAYSIDE_HOST must be a name or an address of this machine; ${hostname} is not known (${code})`
-  if (code === "EACCES" && syscall === "listen") return `Port ${port} may not be listened on by this user`
+  if (code === "EACCES" && syscall === "listen") return `This user must not listen on port ${port}`
   if (code !== undefined && syscall !== undefined && path !== undefined) return `${path} cannot be used: ${message}`
   if (code !== undefined && syscall !== undefined) return message
   return undefined

@@ -185,7 +185,7 @@ test("a credentials file that others may read, or that is broken, stops the star
   const start = (path: string) => startTestServer({ "registry-credentials": path })
   const other = join(folder, "other.json")
   await writeFile(other, JSON.stringify([{ ...entry, for: "robot-password" }]), { mode: 0o644 })
-  await assert.rejects(start(other), { name: "SettingError", message: /must be for its owner only: mode 600 is wanted, it has 644$/ })
+  await assert.rejects(start(other), { name: "SettingError", message: /must be readable by its owner only \(mode 600\); its mode is 644$/ })
   await chmod(other, 0o600)
   await assert.rejects(start(other), {
     name: "SettingError",

@@ -310,11 +310,11 @@ const readme: readonly Entry[] = [
   ["Disabling or deleting a person", "disabling a person stops their runs with access_withdrawn"],
 ]
 
-const settingNames = "the variables that scripts count on have their names and defaults"
-const settingSources = "file, environment and command line set the same settings, the later one winning"
-const help = "help names every setting with its variable and its default"
-const wrongSetting = "an unknown setting and a wrong value are refused with a sentence that names them, without secrets"
-const injected = "an empty value means unset, and what Kubernetes injects is passed over with a warning"
+const settingNames = "the variables that scripts rely on have their names and defaults"
+const settingSources = "the environment wins over the file, and the command line over both"
+const help = "help names every setting with its variable and default"
+const wrongSetting = "an unknown setting and a wrong value are rejected with a sentence that names them, without secrets"
+const injected = "an empty value means unset, and variables that Kubernetes injects are ignored with a warning"
 const beyond: readonly Entry[] = [
   ["The names here are fixed", leads],
   ["Conventions are those", prefix, lists, creates],

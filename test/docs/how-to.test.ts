@@ -55,7 +55,7 @@ function settingsOf(name: string, own: Readonly<Record<string, string>>): Record
   )
 }
 
-test("docs/how-to/openid.md: its settings and commands connect a real provider, and people come as it says", async () => {
+test("docs/how-to/openid.md: its settings and commands connect a real provider", async () => {
   const [port = 0] = await freePorts(1)
   await using provider = await startProvider(`http://localhost:${port}`)
   const settings = settingsOf("openid.md", {

@@ -13,7 +13,7 @@ const sample = fileURLToPath(new URL("../../script/sample.ts", import.meta.url))
 /** Where the pictures of the documentation are kept; only written when asked for. */
 const pictures = process.env.PICTURES_DIR
 
-test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows that came in through WebDAV", {
+test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows uploaded by WebDAV", {
   timeout: 240_000,
 }, async () => {
   await using server = await startServerProcess()

@@ -15,7 +15,7 @@ async function elsewhere(): Promise<AsyncDisposable & { url: string }> {
   return { url, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve()).closeAllConnections()) }
 }
 
-test("a page elsewhere that opens a run or a page of Quayside's has no hold on the tab, nor the tab on it", {
+test("a foreign page that opens a run or a page of Quayside cannot access the new tab, nor the tab that page", {
   timeout: 120_000,
 }, async () => {
   await using testServer = await startTestServer()

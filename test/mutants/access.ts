@@ -42,7 +42,7 @@ export const access = [
       ["a provider's answer may have any length", "configuration[library.customFetch] = boundedFetch\n", ""],
       ["metadata may have any length", "[library.customFetch]: boundedFetch, ", ""],
       ["userinfo wins over what was signed", "...claims }", "}"],
-      ["a sign-in has no end", "if (!used.once(", "if (false && !used.once("],
+      ["a sign-in has no end", "if (!used.use(", "if (false && !used.once("],
       [
         "an error of the provider counts as a refusal",
         "if (answered !== undefined) return answered >= 500",
@@ -60,7 +60,7 @@ export const access = [
         "if (!isSame(new URLSearchParams(query)",
         "if (false && !isSame(new URLSearchParams(query)",
       ],
-      ["a callback counts as often as it comes", "if (!used.once(", "if (false && !used.once("],
+      ["a callback counts as often as it comes", "if (!used.use(", "if (false && !used.once("],
     ],
   ),
   ...faults(

@@ -308,6 +308,6 @@ export const isolation = [
   ...faults(
     "src/main/run-user.ts",
     ["src/main/run-user.test.ts"],
-    [["an account without a shell of its own is taken for closed", "closed = /^(", "closed = /^(|"]],
+    [["an account without a shell of its own is taken for closed", "noLogin = /^(", "noLogin = /^(|"]],
   ),
 ]

@@ -14,7 +14,7 @@ function mountedBelow(directory: string): string[] {
     .filter((line) => line.split(" ")[4]?.startsWith(`${directory}/`))
 }
 
-test("a server that is killed between the pinning and the start of a container leaves nothing mounted or staged once it is there again", async () => {
+test("a server killed between pinning mounts and starting the container releases them at its next start", async () => {
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "docker" })
   const staging = join(server.directory, "data/mounts")
   const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { processes, runMutants } from "../fixtures/mutants.ts"
 
-test("a fault that blocks its tests while they have containers leaves no container, network, rule, mount, group or file", {
+test("a mutant that blocks tests with containers leaves no container, network, rule, mount, group or file", {
   timeout: 300_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))

@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { eventually } from "../fixtures/eventually.ts"
 import { processes, runMutants } from "../fixtures/mutants.ts"
 
-test("a fault that blocks its tests for ever is caught at the deadline, and leaves no process and no file", async () => {
+test("a mutant that blocks its tests is caught at the deadline and leaves no process or file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
   try {
     const { code, said } = await runMutants(["--part", "hanging", "--no-docker", "--deadline", "4"], folder)
@@ -22,7 +22,7 @@ test("a fault that blocks its tests for ever is caught at the deadline, and leav
   }
 })
 
-test("ending the script ends its processes and leaves nothing behind", async () => {
+test("stopping the script ends its processes and removes its files", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
   try {
     const isThere = () => processes(({ cwd, words }) => cwd.startsWith(folder) && words.startsWith("sleep")).length > 0

@@ -51,14 +51,14 @@ test("the program passes its arguments on and returns the exit code", async () =
   assert.deepEqual(await run(process.execPath, there.program, "exit", "3"), { code: 3, stdout: 'started ["exit","3"]\n', stderr: "" })
 })
 
-test("the program says that packages are missing", async () => {
+test("the program reports missing packages", async () => {
   await using there = await checkout({ packages: [] })
   const { code, stderr } = await run(process.execPath, there.program, "serve")
   assert.equal(code, 1)
   assert.match(stderr, /npm packages are missing.*npm ci/)
 })
 
-test("the program says that the package node has no program in it", async () => {
+test("the program reports a package node without its executable", async () => {
   await using there = await checkout({ major: 99, packages: ["kysely"] })
   const { code, stderr } = await run(process.execPath, there.program, "serve")
   assert.equal(code, 1)

@@ -35,12 +35,12 @@ function started(env: Readonly<Record<string, string>>) {
   return { child, ended, printed: () => text }
 }
 
-/** Starts a server that is expected to give up; returns what it printed and its exit code. */
+/** Starts a server whose start fails; returns its output and exit code. */
 async function refused(env: Readonly<Record<string, string>>): Promise<{ code: number | null; text: string }> {
   return started({ ...(await settings()), ...env }).ended
 }
 
-/** One sentence for the administrator, exit code 1, and nothing else. */
+/** One sentence for the administrator, exit code 1, no other output. */
 function assertSentence({ code, text }: { code: number | null; text: string }, sentence: RegExp): void {
   assert.match(text, sentence)
   assert.equal(text.trim().split("\n").length, 1, text)
@@ -48,18 +48,18 @@ function assertSentence({ code, text }: { code: number | null; text: string }, s
 }
 
 for (const name of ["PORT", "APPS_PORT", "FILES_PORT"]) {
-  test(`a start is refused in one sentence when QUAYSIDE_${name} is taken`, async () => {
+  test(`the start fails with one sentence if the port of QUAYSIDE_${name} is in use`, async (t) => {
     const other = createServer().listen(0, "127.0.0.1")
+    t.after(() => other.close())
     await once(other, "listening")
     const { port } = other.address() as { port: number }
-    assertSentence(await refused({ [`QUAYSIDE_${name}`]: String(port) }), new RegExp(`^quayside: .*${port}.* is taken`))
-    other.close()
+    assertSentence(await refused({ [`QUAYSIDE_${name}`]: String(port) }), new RegExp(`^quayside: .*${port}.* is in use`))
   })
 }
 
 /**
- * Starts a server and tells it to end when this is there; where it was ready before that, another
- * one, a few times.
+ * Starts a server and sends SIGTERM when `step` exists in its data directory. Tries again a few
+ * times if the server was ready before that.
  */
 async function stoppedAt(step: string) {
   let last: { env: Record<string, string>; code: number | null; text: string } | undefined
@@ -93,10 +93,10 @@ test("a remote daemon in DOCKER_HOST is ignored with a warning", async () => {
   server.child.kill("SIGTERM")
   const { code, text } = await server.ended
   assert.equal(code, 0)
-  assert.match(text, /^quayside: DOCKER_HOST is passed over, .*; got tcp:\/\/192\.0\.2\.1:2375$/m)
+  assert.match(text, /^quayside: DOCKER_HOST is ignored: .*; got tcp:\/\/192\.0\.2\.1:2375$/m)
 })
 
-test("a start is refused in one sentence when the data directory cannot be created or is a file", async () => {
+test("the start fails with one sentence if the data directory cannot be created or is a file", async () => {
   const file = join(directory, "file")
   await writeFile(file, "")
   for (const path of ["/proc/nowhere/data", file, join(file, "below")]) {
@@ -104,7 +104,10 @@ test("a start is refused in one sentence when the data directory cannot be creat
   }
 })
 
-test("a start is refused in one sentence that names an unknown setting or a wrong value", async () => {
-  assertSentence(await refused({ QUAYSIDE_PROT: "1" }), /^quayside: QUAYSIDE_PROT is no setting of Quayside; did you mean QUAYSIDE_PORT\?/)
+test("the start fails with one sentence that names an unknown setting or a wrong value", async () => {
+  assertSentence(
+    await refused({ QUAYSIDE_PROT: "1" }),
+    /^quayside: QUAYSIDE_PROT is not a setting of Quayside; did you mean QUAYSIDE_PORT\?/,
+  )
   assertSentence(await refused({ QUAYSIDE_PORT: "80a" }), /^quayside: QUAYSIDE_PORT must be a whole number .*; got "80a"/)
 })

@@ -74,7 +74,7 @@ export function createOpenId(options: OpenIdOptions): OpenId {
       if (seed === undefined || next === undefined || endsAt === undefined) throw notBegun()
       const secrets = secretsOf(seed)
       if (!isSame(new URLSearchParams(query).get("state") ?? "", secrets.state)) throw notBegun()
-      if (!used.once({ id: seed, endsAt }, clock.now())) throw notBegun()
+      if (!used.use({ id: seed, endsAt }, clock.now())) throw notBegun()
       return { person: toProviderUser(await provider.claims(query, secrets), options), next }
     },
   }

@@ -77,7 +77,7 @@ export class Tickets {
 
   /** Uses a ticket. False when it was used before or has expired. */
   use(ticket: { id: string; endsAt: number }): boolean {
-    return this.#used.once(ticket, this.#clock.now())
+    return this.#used.use(ticket, this.#clock.now())
   }
 }
 

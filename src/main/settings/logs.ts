@@ -9,14 +9,14 @@ export const logsSettings = {
     default: "400",
     initial: 400,
     read: whole(0, 36_500),
-    doc: "Rows of the audit are removed after so many days; 0 keeps them for ever.",
+    doc: "Rows of the audit log are removed after this number of days; 0 keeps them for ever.",
   }),
   logLevel: setting({
     env: "LOG_LEVEL",
     default: "info",
     initial: "info" as (typeof logLevels)[number],
     read: oneOf(...logLevels),
-    doc: "Least level of what is logged.",
+    doc: "Minimum level of log lines.",
   }),
   accessLog: setting({
     env: "ACCESS_LOG",

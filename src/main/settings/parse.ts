@@ -3,68 +3,71 @@ import { isRegistryPattern, isSubnet, minMemoryMiB } from "#engine"
 import { isAddressOrNetwork } from "#kit"
 import { SettingError } from "./setting.ts"
 
-export function wanted(what: string): never {
-  throw new SettingError(what)
+/** Rejects a value. `expected` completes "QUAYSIDE_X must be …". */
+export function throwExpected(expected: string): never {
+  throw new SettingError(expected)
 }
 
 export const text = (value: string) => value
-export const whole = (least: number, most: number) => (value: string) => {
+export const whole = (min: number, max: number) => (value: string) => {
   const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
-  return number >= least && number <= most ? number : wanted(`a whole number from ${least} to ${most}`)
+  return number >= min && number <= max ? number : throwExpected(`a whole number from ${min} to ${max}`)
 }
 export const port = whole(0, 65_535)
 export const portRange = (value: string) => {
   const [, first = Number.NaN, last = Number.NaN] = (/^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []).map(Number)
   return first >= 1_024 && last <= 65_535 && last - first >= 3
     ? { first, last }
-    : wanted("a range of four ports or more from 1024 on, like 21000-21999")
+    : throwExpected("a range of four ports or more from 1024 on, like 21000-21999")
 }
 export const positive = (value: string) =>
-  /^\d{1,6}(\.\d{1,3})?$/.test(value) && Number(value) > 0 ? Number(value) : wanted("a number above 0")
+  /^\d{1,6}(\.\d{1,3})?$/.test(value) && Number(value) > 0 ? Number(value) : throwExpected("a number above 0")
 export const oneOf =
   <const T extends string>(...values: T[]) =>
   (value: string): T =>
-    (values as string[]).includes(value) ? (value as T) : wanted(`one of ${values.join(", ")}`)
+    (values as string[]).includes(value) ? (value as T) : throwExpected(`one of ${values.join(", ")}`)
 export const url = (value: string) => {
   const parsed = URL.canParse(value) ? new URL(value) : undefined
   const isPlain = parsed && /^https?:$/.test(parsed.protocol) && parsed.search === "" && parsed.hash === "" && parsed.username === ""
-  return isPlain && parsed.pathname === "/" ? parsed.origin : wanted("an address like https://quayside.example.com, without a path")
+  return isPlain && parsed.pathname === "/" ? parsed.origin : throwExpected("an address like https://quayside.example.com, without a path")
 }
-/** Docker's own `unix://` may stand before it. */
+/** Accepts `unix://` in front, as `DOCKER_HOST` has it. */
 export const socketPath = (value: string) => {
   const path = value.replace(/^unix:\/\//, "")
-  return path.includes("://") ? wanted("the path of a Unix socket, like /var/run/docker.sock") : path
+  return path.includes("://") ? throwExpected("the path of a Unix socket, like /var/run/docker.sock") : path
 }
-/** The engine knows the form of addresses and networks. */
 export const subnets = (value: string) =>
-  list(value).map((entry) => (isSubnet(entry) ? entry : wanted("addresses and networks like 10.1.2.0/24, with commas between")))
+  list(value).map((entry) => (isSubnet(entry) ? entry : throwExpected("addresses and networks like 10.1.2.0/24, separated by commas")))
 export const proxies = (value: string) =>
-  list(value).map((entry) => (isAddressOrNetwork(entry) ? entry : wanted("addresses and networks like 10.0.0.0/8, with commas between")))
+  list(value).map((entry) =>
+    isAddressOrNetwork(entry) ? entry : throwExpected("addresses and networks like 10.0.0.0/8, separated by commas"),
+  )
 export const list = (value: string) =>
   value
     .split(",")
     .map((entry) => entry.trim())
     .filter((entry) => entry !== "")
-/** Entries `GROUP=on`, `GROUP=off` or `GROUP=NETWORK+NETWORK`, in the order in which they count. */
+/** Entries `GROUP=on`, `GROUP=off` or `GROUP=NETWORK+NETWORK`, in order of precedence. */
 export const groupInternet = (value: string) => {
   const entries = list(value).map((entry) => {
-    const [, group, words = ""] = /^([a-z0-9][a-z0-9._-]{0,63})=(.+)$/.exec(entry) ?? []
-    if (group === undefined) return wanted("entries like students=off or lab=198.51.100.0/24+203.0.113.7, with commas between")
-    if (words === "on" || words === "off") return { group, internet: words === "on" }
-    const networks = words.split("+")
-    return networks.every(isSubnet) ? { group, internet: networks } : wanted(`on, off, or networks with + between, for ${group}`)
+    const [, group, reach = ""] = /^([a-z0-9][a-z0-9._-]{0,63})=(.+)$/.exec(entry) ?? []
+    if (group === undefined) return throwExpected("entries like students=off or lab=198.51.100.0/24+203.0.113.7, separated by commas")
+    if (reach === "on" || reach === "off") return { group, internet: reach === "on" }
+    const networks = reach.split("+")
+    return networks.every(isSubnet) ? { group, internet: networks } : throwExpected(`on, off, or networks joined by +, for ${group}`)
   })
   const groups = entries.map(({ group }) => group)
   const twice = groups.find((group, n) => groups.indexOf(group) !== n)
-  return twice === undefined ? entries : wanted(`one entry for each group; ${twice} has two`)
+  return twice === undefined ? entries : throwExpected(`at most one entry per group; ${twice} has two`)
 }
 /** Limits by name, over the built-in defaults. */
 export const limitList = (value: string): EffectiveLimits => {
   const limits = { ...defaultLimits }
   for (const entry of list(value)) {
-    const [, word, amount] = /^(\w+)=(none|\d{1,15})$/.exec(entry) ?? []
-    const name = limitNames.find((each) => each === word)
-    if (!name) return wanted(`entries like MaxRuns=20 or MaxObjects=none, with commas between; the names are ${limitNames.join(", ")}`)
+    const [, given, amount] = /^(\w+)=(none|\d{1,15})$/.exec(entry) ?? []
+    const name = limitNames.find((each) => each === given)
+    if (!name)
+      return throwExpected(`entries like MaxRuns=20 or MaxObjects=none, separated by commas; the names are ${limitNames.join(", ")}`)
     limits[name] = amount === "none" ? null : Number(amount)
   }
   return limits
@@ -74,21 +77,21 @@ export const registries = (value: string) =>
   list(value.toLowerCase()).map((entry) =>
     isRegistryPattern(entry)
       ? entry
-      : wanted("`public` and registries like ghcr.io, registry.lan:5000 or *.example.com, with commas between"),
+      : throwExpected("`public` and registries like ghcr.io, registry.lan:5000 or *.example.com, separated by commas"),
   )
-/** Bytes; 0 is none. */
+/** Bytes; 0 means none. */
 export const sizeOrNone = (value: string) => (value === "0" ? 0 : memory(value) * 1024 * 1024)
 /** An amount of memory in MiB: `2GiB`, `512MiB`, or bytes. */
 export const memory = (value: string) => {
   const match = /^(\d{1,15})\s*(MiB|GiB|TiB|)$/i.exec(value)
-  if (!match) return wanted("an amount of memory like 2GiB or 512MiB")
+  if (!match) return throwExpected("an amount of memory like 2GiB or 512MiB")
   const factor = { mib: 1, gib: 1024, tib: 1024 * 1024, "": 1 / (1024 * 1024) }[match[2]?.toLowerCase() ?? ""] ?? 1
   const amount = Math.floor(Number(match[1]) * factor)
-  return amount >= 1 ? amount : wanted("an amount of memory of at least 1MiB")
+  return amount >= 1 ? amount : throwExpected("an amount of memory of at least 1MiB")
 }
 export const runMemory = (value: string) => {
   const amount = memory(value)
-  return amount >= minMemoryMiB ? amount : wanted(`an amount of memory of at least ${minMemoryMiB}MiB`)
+  return amount >= minMemoryMiB ? amount : throwExpected(`an amount of memory of at least ${minMemoryMiB}MiB`)
 }
 
 export const issuer = (value: string) => {
@@ -98,9 +101,11 @@ export const issuer = (value: string) => {
   const isSafe = parsed?.protocol === "https:" || isLocal
   return isPlain && isSafe
     ? value
-    : wanted("an address that begins with https:// (or http:// on this machine), like https://id.example.com/realms/lab")
+    : throwExpected("an address that begins with https:// (or http:// on this machine), like https://id.example.com/realms/lab")
 }
 export const claimValue = (value: string) => {
-  const [, claim, held] = /^([^=]+)=(.+)$/.exec(value) ?? []
-  return claim !== undefined && held !== undefined ? { claim, value: held } : wanted("a claim and its value, like groups=quayside-admins")
+  const [, claim, expected] = /^([^=]+)=(.+)$/.exec(value) ?? []
+  return claim !== undefined && expected !== undefined
+    ? { claim, value: expected }
+    : throwExpected("a claim and its value, like groups=quayside-admins")
 }

@@ -1,4 +1,6 @@
-/** A setting that cannot be used; the message names it, says what is wanted and what came. */
+/**
+ * A wrong setting. The message names it, the values that it may have, and the value that it has.
+ */
 export class SettingError extends Error {
   override readonly name = "SettingError"
 }
@@ -6,12 +8,12 @@ export class SettingError extends Error {
 export interface Setting<T> {
   /** Without `QUAYSIDE_`. */
   env: string
-  /** In words, for the reference page; the value itself is `initial`. */
+  /** The default in words, for the reference page; `initial` is the value itself. */
   default: string
   initial: T
   doc: string
   read: (text: string) => T
 }
 
-/** Gives a row of a table its type. */
+/** Infers the type of a row of the table. */
 export const setting = <T>(row: Setting<T>) => row

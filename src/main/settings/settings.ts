@@ -9,8 +9,8 @@ import { SettingError } from "./setting.ts"
 import { storageSettings } from "./storage.ts"
 
 /**
- * The settings as one table: environment variables, configuration file, `quayside serve --help` and
- * the reference page are made from it.
+ * All settings in one table. Environment variables, configuration file, `quayside serve --help` and
+ * the reference page derive from it.
  */
 export const settingsTable = {
   ...networkSettings,
@@ -29,13 +29,13 @@ export function optionName(name: string): string {
   return name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)
 }
 
-/** Where values come from; a later one wins: file, environment, command line. */
+/** Sources of values. Environment wins over file, and command line over both. */
 export interface SettingSources {
   env: Readonly<Record<string, string | undefined>>
   options: Readonly<Record<string, string>>
   /** Path of a JSON file with the names of the table. */
   file: string | undefined
-  /** Told what is passed over, in one sentence. */
+  /** Receives one sentence for each ignored value. */
   warn: (text: string) => void
 }
 
@@ -66,14 +66,14 @@ function readValue(name: SettingName, value: string, from: string): unknown {
     return settingsTable[name].read(value)
   } catch (error) {
     if (!(error instanceof SettingError)) throw error
-    const came = secretNames.includes(name) ? "" : `; got ${JSON.stringify(value.slice(0, 100))}`
-    throw new SettingError(`${from} must be ${error.message}${came}`)
+    const got = secretNames.includes(name) ? "" : `; got ${JSON.stringify(value.slice(0, 100))}`
+    throw new SettingError(`${from} must be ${error.message}${got}`)
   }
 }
 
 /**
- * Whether it is what Kubernetes tells each container of a service in its namespace. One that is
- * called `quayside` or `quayside-apps` puts its address where a setting has a port.
+ * Whether Kubernetes injected the variable for a service in the namespace. A service called
+ * `quayside` or `quayside-apps` sets the variable of a port setting to an address.
  */
 function isInjected(variable: string, value: string, isKnown: boolean): boolean {
   if (variable.includes("_SERVICE_") || /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable)) return true
@@ -84,7 +84,7 @@ function readEnvironment({ env, warn }: SettingSources, given: Map<SettingName, 
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith("QUAYSIDE_") || value === undefined || value === "") continue
     const name = names.find((each) => `QUAYSIDE_${settingsTable[each].env}` === variable)
-    if (isInjected(variable, value, name !== undefined)) warn(`${variable} looks like what Kubernetes injects and is passed over`)
+    if (isInjected(variable, value, name !== undefined)) warn(`${variable} is ignored: it looks like a variable that Kubernetes injects`)
     else if (name) given.set(name, { text: value, from: variable })
     else if (variable !== "QUAYSIDE_CONFIG")
       throw unknown(
@@ -102,7 +102,7 @@ function readFile(file: string, given: Map<SettingName, { text: string; from: st
     throw new SettingError(`The configuration file ${file} cannot be read as JSON: ${(error as Error).message}`)
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new SettingError(`The configuration file ${file} must hold a JSON object`)
+    throw new SettingError(`The configuration file ${file} must contain a JSON object`)
   for (const [key, entry] of Object.entries(value)) {
     const name = names.find((each) => each === key)
     if (!name) throw unknown(`${key} in ${file}`, names)
@@ -112,7 +112,7 @@ function readFile(file: string, given: Map<SettingName, { text: string; from: st
 
 function unknown(name: string, known: readonly string[]): SettingError {
   const near = nearestName(name, known)
-  return new SettingError(`${name} is no setting of Quayside${near === undefined ? "" : `; did you mean ${near}?`}`)
+  return new SettingError(`${name} is not a setting of Quayside${near === undefined ? "" : `; did you mean ${near}?`}`)
 }
 
 /** `quayside serve --help`. */
@@ -121,5 +121,5 @@ export function settingsHelp(): string {
     const { doc, default: initial } = settingsTable[name]
     return `  --${optionName(name)} VALUE\n      ${doc}\n      Environment: QUAYSIDE_${settingsTable[name].env}. Default: ${initial}.`
   })
-  return `quayside serve [options]: start the server\n\n  --config FILE\n      JSON with the settings below by their names in camel case (environment: QUAYSIDE_CONFIG). Environment and options win.\n\n${rows.join("\n")}\n`
+  return `quayside serve [options]: start the server\n\n  --config FILE\n      JSON object with the settings below, named in camel case (environment: QUAYSIDE_CONFIG). Environment and options win over it.\n\n${rows.join("\n")}\n`
 }

@@ -1,4 +1,4 @@
-import { oneOf, sizeOrNone, text, wanted } from "./parse.ts"
+import { oneOf, sizeOrNone, text, throwExpected } from "./parse.ts"
 import { setting } from "./setting.ts"
 
 /** Where Quayside keeps files and its database. */
@@ -8,21 +8,21 @@ export const storageSettings = {
     default: "./data",
     initial: "./data",
     read: text,
-    doc: "Database, files root (`files/`) and secrets. Made when missing, readable by its owner only.",
+    doc: "Directory of the database, the files root (`files/`) and the secrets. Created if missing, readable by its owner only.",
   }),
   filesDir: setting({
     env: "FILES_DIR",
     default: "`files/` in the data directory",
     initial: "",
     read: text,
-    doc: "The files root: homes and datasets. On a disk of its own, what people store never takes the database's room. Made when missing; only root may be able to change the directories above it.",
+    doc: "The files root: homes and datasets. On a disk of its own, the files of people cannot fill the database's disk. Created if missing; only root may be able to change its parent directories.",
   }),
   storageReserve: setting({
     env: "STORAGE_RESERVE",
     default: "1 GiB or 2 % of the disk, the larger, up to 64 GiB; a sixteenth of a disk below 16 GiB",
     initial: undefined as number | undefined,
     read: sizeOrNone,
-    doc: "So much of the files root's disk is kept free: beyond it uploads are refused, and runs whose directories grow are ended, the one that grew most first.",
+    doc: "Disk space that stays free below the files root. When less is free, uploads are rejected and runs whose directories grow are ended, fastest growing first.",
   }),
   databaseUrl: setting({
     env: "DATABASE_URL",
@@ -31,14 +31,14 @@ export const storageSettings = {
     read: (value) =>
       /^(postgres|postgresql):\/\//.test(value) || value.startsWith("sqlite:")
         ? value
-        : wanted("an address that begins with postgres:// or sqlite:"),
-    doc: "Where the database is: `postgres://…`, or `sqlite:<file>`.",
+        : throwExpected("an address that begins with postgres:// or sqlite:"),
+    doc: "Address of the database: `postgres://…`, or `sqlite:<file>`.",
   }),
   databaseMoved: setting({
     env: "DATABASE_MOVED",
     default: "off",
     initial: "off" as "on" | "off",
     read: oneOf("on", "off"),
-    doc: "`on` for the first start after the database was moved from another machine or server: the running containers are taken up. Without it such a database counts as a copy, which leaves them alone.",
+    doc: "`on` for the first start after the database was moved from another machine or server: Quayside adopts the running containers. Otherwise it treats such a database as a copy and leaves the containers alone.",
   }),
 } as const
