@@ -1,8 +1,8 @@
 // Compares the gateway with nginx (as a proxy) and configurable-http-proxy, in front of one
 // upstream: small requests, a 1 GiB download, idle WebSockets. Every proxy is one process on one
-// core; load and upstream share the other. Slices alternate. Prints medians of ratios, nginx = 1.00.
-// Needs nginx, wrk and curl. Installs configurable-http-proxy into a temporary directory and skips
-// it if that fails.
+// core; load and upstream share the other. Slices alternate. Prints medians of ratios, nginx =
+// 1.00. Needs nginx, wrk and curl. Installs configurable-http-proxy into a temporary directory and
+// skips it if that fails.
 //   node bench/gateway.ts [--seconds 2] [--rounds 3] [--gigabytes 1] [--sockets 2000]
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises"

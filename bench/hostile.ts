@@ -1,6 +1,6 @@
 // The cost of an attack for another person: p95 of their GET and small PUT before and during it,
-// and the memory of all processes during it and some time after. Each file in bench/hostile/ exports
-// `attacks`.
+// and the memory of all processes during it and some time after. Each file in bench/hostile/
+// exports `attacks`.
 //   node bench/hostile.ts [--only WORD] [--seconds 5] [--after 5]
 
 import { once } from "node:events"

@@ -1,6 +1,7 @@
-// The cost of sign-ins for other people: GET one by another person while 200 people sign in at once,
-// compared with an idle server, and the memory needed. Then a small file over WebDAV with a password
-// compared with a token, by processor time. Slices alternate. Prints medians of ratios. Needs wrk.
+// The cost of sign-ins for other people: GET one by another person while 200 people sign in at
+// once, compared with an idle server, and the memory needed. Then a small file over WebDAV with a
+// password compared with a token, by processor time. Slices alternate. Prints medians of ratios.
+// Needs wrk.
 //   node bench/people.ts [--people 200] [--rounds 5] [--seconds 3]
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"

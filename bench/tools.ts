@@ -85,7 +85,8 @@ export async function family(pid: number): Promise<number[]> {
 }
 
 /**
- * Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among the processes that share them.
+ * Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among the processes that
+ * share them.
  */
 export function memoryOf(pid: number, kind: "Rss" | "Pss"): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")
