@@ -72,6 +72,19 @@ describe("pins after a failure", () => {
     assert.deepEqual(faults, [])
   })
 
+  test("concurrent observations leave the pins alone by which a server checks that it may mount", async () => {
+    const faults: string[] = []
+    await using engine = await rig.open({ stagingDir: rig.stagingDir, logger: createLogger("warn", (line) => void faults.push(line)) })
+    for (let round = 0; round < 10; round += 1) {
+      let isOver = false
+      const checking = engine.prepare().finally(() => (isOver = true))
+      while (!isOver) await engine.observe()
+      await checking
+    }
+    assert.deepEqual(faults, [])
+    await assertNothingStaged()
+  })
+
   test("the pins of a created container remain until it is started or stopped", async () => {
     const [started, stopped] = [sleeper(), sleeper()]
     for (const spec of [started, stopped]) {

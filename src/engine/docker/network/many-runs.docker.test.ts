@@ -53,23 +53,26 @@ describe("a full network and a restart with many runs", () => {
     // The engine's own account of addresses counts: another client uses those of the network with
     // room.
     const networks = await rig.networks()
-    const others: string[] = []
+    const label = `quayside-test=${rig.instance}`
+    let count = 0
     for (const name of networks) {
       for (;;) {
-        const id = await rig.docker("run", "--detach", "--network", name, rig.image, "sleep", "1000").catch(() => undefined)
+        const id = await rig
+          .docker("run", "--detach", "--label", label, "--network", name, rig.image, "sleep", "1000")
+          .catch(() => undefined)
         if (id === undefined) break
-        others.push(id)
+        count += 1
       }
     }
     try {
-      assert.ok(others.length > 0)
+      assert.ok(count > 0)
       const spec = specOf({ image: rig.image, command: ["sleep", "1000"] })
       await rig.engine.start(spec, ignore, never)
       assert.equal((await rig.networks()).length, networks.length + 1)
     } finally {
-      const created = await rig.docker("ps", "--all", "--quiet", "--filter", `ancestor=${rig.image}`, "--filter", "status=created")
-      for (const id of [...others, ...created.split("\n").filter((each) => each !== "")])
-        await rig.docker("rm", "--force", id).catch(ignore)
+      // Those that found no room are created and not started.
+      const others = await rig.docker("ps", "--all", "--quiet", "--filter", `label=${label}`)
+      await rig.docker("rm", "--force", ...others.split("\n"))
     }
   })
 
