@@ -13,7 +13,7 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { createInterface } from "node:readline"
 import { parseArgs } from "node:util"
-import { hanging, type Mutant, needsDocker, parts } from "../test/mutants/index.ts"
+import { hanging, locateFaults, type Mutant, needsDocker, parts, type Range } from "../test/mutants/index.ts"
 import { type Apart, openApart } from "./lib/apart.ts"
 import { copyTree, type TreeCopy } from "./lib/tree-copy.ts"
 
@@ -61,6 +61,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   })
 }
 const all = chosen()
+const places = locateFaults(root, all)
 const rounds = [
   { mutants: values.docker ? [] : all.filter((mutant) => !needsDocker(mutant)), workers },
   { mutants: values["no-docker"] ? [] : all.filter(needsDocker), workers: 1 },
@@ -126,15 +127,12 @@ function tell(what: string, { caught, by }: Verdict): void {
   if (report !== undefined) appendFileSync(report, caught ? `pass ${what}\n` : `fail not caught: ${what}\n`)
 }
 
-async function examine(copy: TreeCopy, { file, find, replace, tests }: Mutant, apart: Apart | undefined): Promise<Verdict> {
+async function examine(copy: TreeCopy, mutant: Mutant, apart: Apart | undefined): Promise<Verdict> {
+  const { file, replace, tests } = mutant
   const path = join(copy.path, file)
   const sound = readFileSync(path, "utf8")
-  const places = sound.split(find).length - 1
-  if (places !== 1) return { caught: false, by: `The text to replace stands there ${places} times; once is wanted` }
-  writeFileSync(
-    path,
-    sound.replace(find, () => replace),
-  )
+  const { start, end } = places.get(mutant) as Range
+  writeFileSync(path, sound.slice(0, start) + replace + sound.slice(end))
   try {
     return await runTests({ copy, tests, apart, ms: deadlineMs })
   } finally {

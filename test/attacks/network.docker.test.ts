@@ -33,7 +33,7 @@ async function reachesAs(uid: number, host: string, port: number, groups = "--cl
   )
 }
 
-describe("a hostile run on the network", () => {
+describe("a hostile run on the network", { timeout: 300_000 }, () => {
   let rig: TestDockerEngine
   let outside: OutsideHost
   let bob: RunSpec
@@ -113,7 +113,7 @@ describe("a hostile run on the network", () => {
   })
 
   test("reaches nothing that the host forwards, even where it has a direct route", async () => {
-    const host = hostAddresses().find(({ address }) => address.startsWith("198.51.100."))?.address ?? ""
+    const host = outside.hostAddress
     const rule = ["-d", host, "-p", "tcp", "--dport", "8099", "-j", "DNAT", "--to-destination", `${outside.publicAddress}:80`]
     const nat = (verb: string) => run("iptables", ["--wait", "5", "-t", "nat", verb, "PREROUTING", ...rule])
     const tried = () =>
@@ -146,9 +146,9 @@ describe("a hostile run on the network", () => {
     const { publicAddress, privateAddress, linkLocalAddress } = outside
     const targets = [publicAddress, privateAddress, linkLocalAddress].map((host) => [host, 80] as const)
     await using opened = await startDockerEngine({ allow: [`${privateAddress}/32`, "169.254.0.0/16"], deny: ["198.51.100.0/24"] })
-    assert.equal(await opened.output(probe(targets), {}), `${privateAddress} 80`)
     await using closed = await startDockerEngine({ internet: false })
-    assert.equal(await closed.output(probe(targets), {}), "")
+    const reached = await Promise.all([opened, closed].map((engine) => engine.output(probe(targets), {})))
+    assert.deepEqual(reached, [`${privateAddress} 80`, ""])
   })
 
   test("reaches the addresses that its owner's group setting allows", async () => {
@@ -161,14 +161,16 @@ describe("a hostile run on the network", () => {
       ],
     })
     const said = async (internetOf?: string) => open.output(probe(targets), { internetOf })
-    assert.equal(await said(), `${publicAddress} 80`)
-    assert.equal(await said("exam"), "")
-    assert.equal(await said("lab"), `${privateAddress} 80`)
-    assert.equal(await said("without-a-setting"), `${publicAddress} 80`)
+    assert.deepEqual(await Promise.all([undefined, "exam", "lab", "without-a-setting"].map(said)), [
+      `${publicAddress} 80`,
+      "",
+      `${privateAddress} 80`,
+      `${publicAddress} 80`,
+    ])
     await open.engine.check()
     await using closed = await startDockerEngine({ internet: false, groupInternet: [{ group: "staff", internet: true }] })
-    assert.equal(await closed.output(probe(targets), {}), "")
-    assert.equal(await closed.output(probe(targets), { internetOf: "staff" }), `${publicAddress} 80`)
+    const reached = await Promise.all([undefined, "staff"].map((internetOf) => closed.output(probe(targets), { internetOf })))
+    assert.deepEqual(reached, ["", `${publicAddress} 80`])
   })
 
   test("does not learn the name or address of another person's run", async () => {
@@ -241,7 +243,8 @@ describe("a hostile run on the network", () => {
       gone.add(host)
       await rig.docker("kill", `quayside-${spec.key}`)
     }
-    for (const host of gone) await assert.rejects(fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
+    const asked = [...gone].map((host) => fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
+    for (const answer of await Promise.allSettled(asked)) assert.equal(answer.status, "rejected")
     for (const { key, user } of await rig.engine.observe()) if (user === "dave") await rig.engine.stop(key, { graceMs: 0 })
   })
 

@@ -23,6 +23,8 @@ const run = promisify(execFile)
 const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
 const canary = "canary-Zq7"
 const [adminPassword, annPassword] = [`${canary}-admin`, `${canary}-ann`]
+/** The engine is asked by this name, and other tests use it at the same time. */
+const annName = `ann-${process.pid}`
 let directory: string
 let server: ChildProcess
 let said = ""
@@ -32,7 +34,7 @@ const [baseUrl, filesUrl] = [`http://localhost:${port}`, `http://localhost:${fil
  * What must not be found anywhere: the passwords as they are and as `Authorization` carries them,
  * and every token, cookie and ticket that was given out.
  */
-const secrets = [canary, ...["admin", "ann"].map((name) => btoa(`${name}:${canary}-${name}`))]
+const secrets = [canary, btoa(`admin:${adminPassword}`), btoa(`${annName}:${annPassword}`)]
 /**
  * What the server keeps for later, and must not be found elsewhere: its keys, and what a run's
  * program is told.
@@ -167,7 +169,7 @@ function valuesOf(cookies: readonly string[]): string[] {
  * Signs in and opens a run as a browser does; every cookie and ticket on the way becomes a secret.
  */
 async function enter(id: number, key: string): Promise<void> {
-  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } })
+  const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: annName, Password: annPassword } })
   const session = cookiesIn(signedIn)
   secrets.push(...valuesOf(session))
   const apps = `http://localhost:${appsPort}`
@@ -202,14 +204,14 @@ interface Targets {
 async function requestEverywhere({ token, runId, path, directory, imageId }: Targets) {
   return [
     await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: bearerAuth(token) }),
-    await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: basicAuth("ann", `${annPassword}x`) }),
+    await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: basicAuth(annName, `${annPassword}x`) }),
     await sendRequest(`http://localhost:${appsPort}`, "GET", `${path}?token=${token}`),
-    await sendRequest(filesUrl, "PUT", `${directory}/f`, { as: basicAuth("ann", annPassword), body: "text" }),
+    await sendRequest(filesUrl, "PUT", `${directory}/f`, { as: basicAuth(annName, annPassword), body: "text" }),
     await sendRequest(filesUrl, "PUT", `${directory}/no/f`, { as: bearerAuth(token), body: "text" }),
-    await sendRequest(filesUrl, "GET", directory, { as: basicAuth("ann", `${annPassword}x`) }),
+    await sendRequest(filesUrl, "GET", directory, { as: basicAuth(annName, `${annPassword}x`) }),
     await sendRequest(baseUrl, "GET", `/projects?token=${token}`, { as: bearerAuth(token) }),
-    await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: `${annPassword}x` } }),
-    await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: annPassword } }),
+    await sendRequest(baseUrl, "POST", "/session", { body: { UserName: annName, Password: `${annPassword}x` } }),
+    await sendRequest(baseUrl, "POST", "/session", { body: { UserName: annName, Password: annPassword } }),
     await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: { UserName: "x", Password: annPassword } }),
     await sendRequest(baseUrl, "POST", "/user", { as: bearerAuth(token), body: `{"Password":"${annPassword}"` }),
     await sendRequest(baseUrl, "GET", "/nowhere", { as: `Bearer ${token}x` }),
@@ -229,8 +231,8 @@ test("passwords, tokens, cookies, tickets and keys never appear outside the answ
   await using watch = new Watch()
   for (const file of filesBelow(join(directory, "data", "secrets"))) kept.push(readFileSync(file, "utf8").trim())
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
-  await admin.createUser({ body: { UserName: "ann", Password: annPassword } })
-  const { Token: token } = await createClient({ baseUrl, authorization: basicAuth("ann", annPassword) }).createToken({
+  await admin.createUser({ body: { UserName: annName, Password: annPassword } })
+  const { Token: token } = await createClient({ baseUrl, authorization: basicAuth(annName, annPassword) }).createToken({
     body: { Name: "session" },
   })
   secrets.push(token)
@@ -253,7 +255,7 @@ test("passwords, tokens, cookies, tickets and keys never appear outside the answ
       "--filter",
       `label=quayside.run=${started.ID}`,
       "--filter",
-      "label=quayside.user=ann",
+      `label=quayside.user=${annName}`,
     ])
     const inspected = await run("docker", ["inspect", ...container.stdout.trim().split("\n")])
     assertClean("The container", inspected.stdout)
@@ -272,7 +274,7 @@ test("passwords, tokens, cookies, tickets and keys never appear outside the answ
   } finally {
     await ann.stopRun({ query: { ID: started.ID } })
   }
-  await admin.deleteUser({ query: { UserName: "ann" } } as never).catch(() => {})
+  await admin.deleteUser({ query: { UserName: annName } } as never).catch(() => {})
 
   assert.ok([...watch.arguments].some((words) => words.includes("iptables")) && watch.environments.size > 2, "short processes were seen")
   assertClean("A process's arguments", [...watch.arguments].join("\n"))

@@ -1,6 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: what stands in other files is plain text here
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: code of other files is plain text here
 
-import { faults } from "./mutant.ts"
+import { at, faults } from "./mutant.ts"
 
 const proofs = ["test/access/proofs.test.ts"]
 const files = ["src/files/access/admission.test.ts", "src/files/access/rights-cache.test.ts"]
@@ -20,25 +20,31 @@ export const guards = [
   ...faults(
     "src/http/connections/http-server.ts",
     ["test/attacks/connections.test.ts"],
-    [["connections to the API are not counted", "  connections?.watch(server)\n", ""]],
+    [["connections to the API are not counted", at("createHttpServer", "connections?.watch(server)"), ""]],
   ),
   ...faults(
     "src/api/operation.ts",
     ["test/attacks/connections.test.ts"],
-    [["a body before any proof may have any length", "caller ? { maxBytes:", "true ? { maxBytes:"]],
+    [["a body before any proof may have any length", at("bodyOptions", "caller ? { maxBytes:"), "true ? { maxBytes:"]],
   ),
   ...faults(
     "src/access/passwords/hash-queue.ts",
     ["src/access/passwords/hash-queue.test.ts"],
-    [["a name's passwords are all checked at once", "return name === undefined || !this.#names.has(name)", "return true"]],
+    [["a name's passwords are all checked at once", at("HashQueue.#mayRun", "name === undefined || !this.#names.has(name)"), "true"]],
   ),
   ...faults(
     "src/access/passwords/throttle.ts",
     ["src/access/passwords/sign-in.integration.test.ts"],
-    [["strangers slow a name's own devices", "delayMs: isKnown ? 0 : this.#delay(name)", "delayMs: this.#delay(name)"]],
+    [
+      [
+        "strangers slow a name's own devices",
+        at("PasswordThrottle.startAttempt", "delayMs: isKnown ? 0 : this.#delay(name)"),
+        "delayMs: this.#delay(name)",
+      ],
+    ],
   ),
   ...faults("src/api/operation.ts", proofs, [
-    ["a preview omits refusals", "if (caller) checkAttainable(caller, endpoint.permission as Action)\n", ""],
+    ["a preview omits refusals", at("runOperation", "if (caller) checkAttainable(caller, endpoint.permission as Action)"), ""],
   ]),
   ...faults(
     "src/api/operation.ts",
@@ -46,10 +52,10 @@ export const guards = [
     [
       [
         "a page from elsewhere is listened to",
-        "  checkOrigin(request, { origin, host: requestContext.host, bySession })\n",
-        "  void checkOrigin\n",
+        at("runOperation", "checkOrigin(request, { origin, host: requestContext.host, bySession })"),
+        "void checkOrigin",
       ],
-      ["whether a session proves a write is not asked", 'caller.credential.kind === "session" : session', "false : session"],
+      ["whether a session proves a write is not asked", at("runOperation", 'caller.credential.kind === "session"'), "false"],
     ],
   ),
   ...faults(
@@ -58,8 +64,8 @@ export const guards = [
     [
       [
         "of two Authorization headers the first counts",
-        "if (authorization instanceof Refusal) throw authorization\n  if (endpoint",
-        "if (endpoint",
+        at("authenticate", "if (authorization instanceof Refusal) throw authorization"),
+        "",
       ],
     ],
   ),
@@ -67,177 +73,204 @@ export const guards = [
     "src/access/policy/file-access.ts",
     ["src/access/policy/file-access.integration.test.ts"],
     [
-      ["a hidden dataset costs a question more than none", "around.length > 0 || isTheirs(caller, path) ? around : [undefined]", "around"],
-      ["datasets below a directory cost others a question more", " || !isTheirs(question.caller, path)", ""],
+      [
+        "a hidden dataset costs a question more than none",
+        at("placesAround", ".length > 0 || isTheirs(caller, path) ? around : [undefined]"),
+        "",
+      ],
+      ["datasets below a directory cost others a question more", at("datasetsOf", "|| !isTheirs(question.caller, path)"), ""],
     ],
   ),
   ...faults(
     "src/files/access/open-requests.ts",
     ["test/access/open-files.test.ts"],
     [
-      ["a download or upload continues after the credentials end", "await request.revalidate()\n", ""],
-      ["a download or upload continues after the right ends", "await request.assertVisible()\n", ""],
+      ["a download or upload continues after the credentials end", at("OpenRequests.#check", "await request.revalidate()"), ""],
+      ["a download or upload continues after the right ends", at("OpenRequests.#check", "await request.assertVisible()"), ""],
     ],
   ),
   ...faults("src/gateway/forms/path-form.ts", gateway, [
-    ["a page from elsewhere asks at a run's path", "  checkPlace(context, gatewayRequest)\n", ""],
-    [
-      "any credentials open every run",
-      "if (await context.connections.canOpen(visitor, target)) return target",
-      "if (visitor) return target",
-    ],
-    ["a browser is served at a run's path", "if (isBrowserLoad(request)) {", "if (request.url === undefined) {"],
+    ["a page from elsewhere asks at a run's path", at("handlePathForm", "checkPlace(context, gatewayRequest)"), ""],
+    ["any credentials open every run", at("admitted", "await context.connections.canOpen(visitor, target)"), "visitor"],
+    ["a browser is served at a run's path", at("handlePathForm", "if (isBrowserLoad(request)) {"), "if (request.url === undefined) {"],
   ]),
   ...faults("src/gateway/forms/origin-form.ts", gateway, [
-    ["a page from elsewhere acts at a run's origin", "if (isCrossOrigin(request, ownOrigin))", "if (request.url === undefined)"],
-    ["a session outlives the right to open", "session: yes ? session : undefined", "session"],
+    [
+      "a page from elsewhere acts at a run's origin",
+      at("handleOriginForm", "if (isCrossOrigin(request, ownOrigin))"),
+      "if (request.url === undefined)",
+    ],
+    ["a session outlives the right to open", at("handleOriginForm", "session: yes ? session : undefined"), "session"],
   ]),
   ...faults("src/gateway/forms/enter.ts", gateway, [
     [
       "a ticket outlives the right to open",
-      "  if (!(await context.connections.canOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)\n",
+      at("enter", "if (!(await context.connections.canOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)"),
       "",
     ],
-    ["a ticket opens in any browser", "!context.sessionsFor(target).hasNonce(cookie, ticket.nonce) || ", ""],
-    ["a ticket opens twice", " || !context.tickets.use(ticket)) {", ") {"],
-    ["a ticket opens any run", "ticket !== undefined && ticket.key === target.key", "ticket !== undefined"],
+    ["a ticket opens in any browser", at("enter", "!context.sessionsFor(target).hasNonce(cookie, ticket.nonce) ||"), ""],
+    ["a ticket opens twice", at("enter", " || !context.tickets.use(ticket)) {"), ") {"],
+    ["a ticket opens any run", at("enter", "&& ticket.key === target.key"), ""],
   ]),
   ...faults("src/gateway/sessions/connection-registry.ts", gateway, [
-    ["a yes holds for ever", "if (age >= 0 && age < maxAnswerAgeMs) return true", "if (age >= 0 && pair.yesAt > 0) return true"],
-    ["an unknown right counts as granted forever", "if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)\n", ""],
+    ["a yes holds for ever", at("ConnectionRegistry.canOpen", "age < maxAnswerAgeMs"), "pair.yesAt > 0"],
+    [
+      "an unknown right counts as granted forever",
+      at("ConnectionRegistry.#recheck", "if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)"),
+      "",
+    ],
   ]),
   ...faults("src/files/methods/handler.ts", files, [
-    ["any Host has files", "      checkHost(incoming, context.allowedHosts)\n", ""],
-    ["of two Authorization headers one opens files", "      checkSingle(incoming)\n", ""],
-    ["a page from elsewhere changes files", "      checkOrigin(incoming, settings.allowedOrigin)\n", ""],
-    [
-      "a token that reads changes files",
-      "if (found.readOnly && !isReadMethod(incoming.method)) throw",
-      "if (found.readOnly === null) throw",
-    ],
-    ["a wrong proof is not asked for another", "if (status === 401) headers", "if (status === 403) headers"],
+    ["any Host has files", at("createDavHandler", "checkHost(incoming, context.allowedHosts)"), ""],
+    ["of two Authorization headers one opens files", at("createDavHandler", "checkSingle(incoming)"), ""],
+    ["a page from elsewhere changes files", at("createDavHandler", "checkOrigin(incoming, settings.allowedOrigin)"), ""],
+    ["a token that reads changes files", at("authenticate", "&& !isReadMethod(incoming.method)"), "=== null"],
+    ["a wrong proof is not asked for another", at("authenticate", "if (status === 401) headers"), "if (status === 403) headers"],
   ]),
   ...faults("src/files/requests/dav-request.ts", files, [
     [
       "files that are hidden are forbidden",
-      'if (level === "none") throw hidden()',
+      at("assertVisibleLevel", 'if (level === "none") throw hidden()'),
       'if (level === "none") throw forbidden("You may not see this")',
     ],
-    ["the right to read files allows writing", 'if (level !== "write") throw forbidden("You may not write here")', "void level"],
-    ["a home is deleted", "if (!access.canReplace)\n      throw forbidden(", "if (access === undefined)\n      throw forbidden("],
+    ["the right to read files allows writing", at("assertWriteLevel"), "void level"],
+    ["a home is deleted", at("DavRequest.assertReplaceable", "!access.canReplace"), "access === undefined"],
   ]),
   ...faults("src/files/access/rights-cache.ts", files, [
     [
       "a right to files is remembered for ever",
-      "return entry && entry.until > performance.now() ? entry.value : undefined",
-      "return entry?.value",
+      at("ExpiringMap.get", " && entry.until > performance.now() ? entry.value : undefined"),
+      "?.value",
     ],
     [
       "an invalidation keeps the people",
-      "  invalidate(): void {\n    this.#people = new ExpiringMap(this.#ttlMs, this.#max)\n    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)\n",
-      "  invalidate(): void {\n",
+      at(
+        "RightsCache.invalidate",
+        "this.#people = new ExpiringMap(this.#ttlMs, this.#max)\n    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)",
+      ),
+      "",
     ],
   ]),
   ...faults(
     "src/api/handlers/accounts/users.ts",
     ["test/api/events.test.ts"],
-    [["who is deleted leaves groups unnoticed", "    await removeFromAllGroups(services, tx, { actor: context.actor, userId: id })\n", ""]],
+    [
+      [
+        "who is deleted leaves groups unnoticed",
+        at("deleteUser", "await removeFromAllGroups(services, tx, { actor: context.actor, userId: id })"),
+        "",
+      ],
+    ],
   ),
   ...faults("src/api/operation.ts", refusals, [
-    ["refusals of a known person have no actor", "  requestContext.userName = caller?.userName ?? anonymous\n", ""],
+    ["refusals of a known person have no actor", at("runOperation", "requestContext.userName = caller?.userName ?? anonymous"), ""],
   ]),
   ...faults("src/access/credentials/authenticator.ts", refusals, [
-    ["a run's token at the file server is nobody's", ", { userName: caller.userName })", ")"],
+    ["a run's token at the file server is nobody's", at("Authenticator.authenticateForFiles", ", { userName: caller.userName })"), ")"],
   ]),
   ...faults(
     "src/api/handlers/accounts/sessions.ts",
     ["test/api/accounts.test.ts"],
-    [["a token that reads signs everybody out", 'if (can(caller, "session:delete") !== "yes") throw', "if (false) throw"]],
+    [["a token that reads signs everybody out", at("endAllSessions", 'can(caller, "session:delete") !== "yes"'), "false"]],
   ),
   ...faults("src/api/server.ts", refusals, [
-    ["refusals of the API are not counted", "else if ([401, 403, 429].includes(failure.status))", "else if (failure.status === 0)"],
+    ["refusals of the API are not counted", at("sendRefusal", "[401, 403, 429].includes(failure.status)"), "failure.status === 0"],
   ]),
   ...faults("src/api/pages/pages.ts", refusals, [
-    ["refusals at /open are not counted", "if (run && !allowed) services", "if (run && may) services"],
+    ["refusals at /open are not counted", at("openRun", "if (run && !allowed) services"), "if (run && may) services"],
   ]),
   ...faults("src/gateway/forms/path-form.ts", refusals, [
-    ["requests for a hidden run are not counted", '  auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })\n', ""],
+    ["requests for a hidden run are not counted", at("admitted", 'auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })'), ""],
   ]),
   ...faults("src/gateway/refusals.ts", refusals, [
-    ["refusals of the gateway are not counted", "if (error instanceof Failure && isAboutRights(error)) audit", "if (error === null) note"],
+    ["refusals of the gateway are not counted", at("sendFailure", "instanceof Failure && isAboutRights(error)) audit"), "=== null) note"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
-    ["refusals of the file server are not counted", "      recordRefusal(context, incoming, { caller, error })\n", ""],
-    ["requests for hidden files are not counted", "if (isHidden || status === 401", "if (status === 401"],
-    ["a refusal at the files address has no actor", "  caller.userName = found.userName\n", ""],
+    ["refusals of the file server are not counted", at("createDavHandler", "recordRefusal(context, incoming, { caller, error })"), ""],
+    ["requests for hidden files are not counted", at("recordRefusal", "if (isHidden || status === 401"), "if (status === 401"],
+    ["a refusal at the files address has no actor", at("authenticate", "caller.userName = found.userName"), ""],
   ]),
   ...faults(
     "src/main/addresses.ts",
     ["test/settings.test.ts"],
-    [["two addresses may be one", "if (other) throw new SettingError", "if (other === url) throw new SettingError"]],
+    [["two addresses may be one", at("assertDistinct", "if (other) throw new SettingError"), "if (other === url) throw new SettingError"]],
   ),
   ...faults(
     "src/main/settings/settings.ts",
     ["test/settings.test.ts"],
     [
-      ["an address that Kubernetes injects is taken for a port", '(!isKnown || variable.endsWith("_PORT"))', "!isKnown"],
-      ["a setting with a wrong value is passed over", '(!isKnown || variable.endsWith("_PORT"))', "variable !== value"],
-      ["what Kubernetes tells of each port stops the start", "(_(PROTO|PORT|ADDR))?$/", "$/"],
+      ["an address that Kubernetes injects is taken for a port", at("isInjected", '(!isKnown || variable.endsWith("_PORT"))'), "!isKnown"],
+      ["a setting with a wrong value is passed over", at("isInjected", '(!isKnown || variable.endsWith("_PORT"))'), "variable !== value"],
+      ["what Kubernetes tells of each port stops the start", at("isInjected", "(_(PROTO|PORT|ADDR))?$/"), "$/"],
     ],
   ),
   ...faults(
     "src/main/settings/parse.ts",
     ["test/settings.test.ts"],
-    [["an address is taken for the path of a socket", 'path.includes("://")', "path === value + 1"]],
+    [["an address is taken for the path of a socket", at("socketPath", 'path.includes("://")'), "path === value + 1"]],
   ),
   ...faults("src/main/files-authority.ts", refusals, [
-    ["reads and writes that are refused are one", 'isWrite ? "writeFiles" : "readFiles"', '"readFiles"'],
-    ["refusals of files count one each", "{ code, count })", "{ code })"],
+    [
+      "reads and writes that are refused are one",
+      at("createFilesAuthority.recordRefusals", 'isWrite ? "writeFiles" : "readFiles"'),
+      '"readFiles"',
+    ],
+    ["refusals of files count one each", at("createFilesAuthority.recordRefusals", "{ code, count })"), "{ code })"],
   ]),
   ...faults("src/main/run-directory.ts", refusals, [
-    ["a refusal at the gateway has no actor", "(visitor && (await identity", "(visitor === null && (await identity"],
+    [
+      "a refusal at the gateway has no actor",
+      at("createRunDirectory.recordRefusal.name", "(visitor && (await identity"),
+      "(visitor === null && (await identity",
+    ],
   ]),
   ...faults(
     "src/files/process/authority-proxy.ts",
     ["src/files/process/worker.integration.test.ts"],
-    [["of many refusals one is told", "if (known) known.count += refusal.count", "if (known) known.count = refusal.count"]],
+    [
+      [
+        "of many refusals one is told",
+        at("AuthorityProxy.recordRefusals", "if (known) known.count += refusal.count"),
+        "if (known) known.count = refusal.count",
+      ],
+    ],
   ),
   ...faults(
     "src/events/refusal-counter.ts",
     ["src/events/refusal-counter.test.ts"],
     [
-      ["of many refusals one is counted", "if (known) known.count += count", "if (known) known.count = count"],
-      ["refusals of one actor are all one", "const key = `${refusal.actor} ${refusal.action}`", "const key = refusal.actor"],
-      ["refusals of one action are all one", "const key = `${refusal.actor} ${refusal.action}`", "const key = refusal.action"],
-      ["each refusal is a row", "    this.#minute ??= this.#untilOver()\n", "    this.#write()\n"],
-      ["refusals gather in memory", "    if (this.#counts.size > maxCounts) this.#write()\n", ""],
+      ["of many refusals one is counted", at("RefusalCounter.count", "if (known) known.count += count"), "if (known) known.count = count"],
+      ["refusals of one actor are all one", at("RefusalCounter.count", "`${refusal.actor} ${refusal.action}`"), "refusal.actor"],
+      ["refusals of one action are all one", at("RefusalCounter.count", "`${refusal.actor} ${refusal.action}`"), "refusal.action"],
+      ["each refusal is a row", at("RefusalCounter.count", "#minute ??= this.#untilOver"), "#write"],
+      ["refusals gather in memory", at("RefusalCounter.count", "if (this.#counts.size > maxCounts) this.#write()"), ""],
       [
         "the refusals of the last minute are lost",
-        "    await this.#minute\n    this.#write()\n",
-        "    this.#counts.clear()\n    await this.#minute\n",
+        at("RefusalCounter.[Symbol.asyncDispose]", "await this.#minute\n    this.#write()"),
+        "this.#counts.clear()\n    await this.#minute",
       ],
     ],
   ),
   ...faults(
     "src/gateway/forms/path-form.ts",
     ["test/access/hidden.test.ts"],
-    [["what is not there is refused sooner than what is hidden", "await context.runs.canOpen(visitor, id).catch(() => false)", "{}"]],
-  ),
-  ...faults(
-    "src/gateway/sessions/connection-registry.ts",
-    ["test/access/gateway.test.ts"],
     [
       [
-        "what is open is never asked about again",
-        "    await Promise.all([...this.#pairs].map(([id, pair]) => this.#recheck(id, pair)))\n",
-        "",
+        "what is not there is refused sooner than what is hidden",
+        at("admitted", "await context.runs.canOpen(visitor, id).catch(() => false)"),
+        "{}",
       ],
     ],
   ),
   ...faults(
+    "src/gateway/sessions/connection-registry.ts",
+    ["test/access/gateway.test.ts"],
+    [["what is open is never asked about again", at("ConnectionRegistry.recheck"), ""]],
+  ),
+  ...faults(
     "src/store/repositories/grants.ts",
     ["test/access/lists.test.ts"],
-    [["everybody's grants are listed to everybody", '    addViewer("grants", viewer, { args, shape })\n', ""]],
+    [["everybody's grants are listed to everybody", at("Grants.list", 'addViewer("grants", viewer, { args, shape })'), ""]],
   ),
   ...faults(
     "src/access/policy/file-access.ts",
@@ -245,7 +278,7 @@ export const guards = [
     [
       [
         "a dataset's grants do not count for its files",
-        'await loadGrants(reads, caller, { actions: ["data:writeFiles"], resources: asked })',
+        at("loadMountModes", 'await loadGrants(reads, caller, { actions: ["data:writeFiles"], resources: asked })'),
         "asked",
       ],
     ],
@@ -254,19 +287,13 @@ export const guards = [
     "src/api/pages/pages.ts",
     ["test/access/pages.test.ts"],
     [
-      ["the home page is shown to everybody", '  if (!(await sessionCaller(services, request))) return redirect("/ui/sign-in")\n', ""],
-      ["a page without a rule for its visitors", "  ...openIdPages,\n", '  ...openIdPages,\n  "/ui/else": home,\n'],
+      ["the home page is shown to everybody", at("homePage"), 'return staticFile("home.html")(services, request)'],
+      ["a page without a rule for its visitors", at("pages", "openIdPages"), 'openIdPages,\n  "/ui/else": home'],
     ],
   ),
   ...faults(
     "src/files/requests/dav-request.ts",
     ["test/access/files.test.ts"],
-    [
-      [
-        "passing through a directory allows reading it",
-        '=== "traverse") throw forbidden("You may pass',
-        '=== "none") throw forbidden("You may pass',
-      ],
-    ],
+    [["passing through a directory allows reading it", at("DavRequest.assertReadable", '"traverse"'), '"none"']],
   ),
 ]

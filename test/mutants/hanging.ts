@@ -1,4 +1,4 @@
-import { faults } from "./mutant.ts"
+import { at, faults } from "./mutant.ts"
 
 /**
  * Faults that no test's own bound ends, with something that is left then: what `script/mutants.ts`
@@ -11,14 +11,20 @@ export const hanging = [
     [
       [
         "a process is blocked and has started another",
-        "  pick(isTaken:",
-        '  pick = (process.getBuiltinModule("node:child_process").spawn("sleep", ["1000"], { stdio: "ignore", cwd: process.env.TMPDIR }), () => { for (;;); })\n  #pick(isTaken:',
+        at("SubnetPool.pick", "pick(isTaken:"),
+        'pick = (process.getBuiltinModule("node:child_process").spawn("sleep", ["1000"], { stdio: "ignore", cwd: process.env.TMPDIR }), () => { for (;;); })\n  #pick(isTaken:',
       ],
     ],
   ),
   ...faults(
     "src/engine/docker/containers/remove-container.ts",
     ["test/attacks/groups.docker.test.ts"],
-    [["a process is blocked and has started containers", "  const seconds = Math.ceil(", "  for (;;);\n  const seconds = Math.ceil("]],
+    [
+      [
+        "a process is blocked and has started containers",
+        at("removeContainer", "const seconds = Math.ceil("),
+        "for (;;);\n  const seconds = Math.ceil(",
+      ],
+    ],
   ),
 ]

@@ -35,5 +35,6 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   runs,
 }
 
+export type { Range } from "./declarations.ts"
 export { hanging } from "./hanging.ts"
-export { type Mutant, needsDocker } from "./mutant.ts"
+export { locateFaults, type Mutant, needsDocker } from "./mutant.ts"

@@ -1,4 +1,4 @@
-import { faults } from "./mutant.ts"
+import { at, faults } from "./mutant.ts"
 
 const home = ["test/api/home.test.ts"]
 
@@ -7,56 +7,54 @@ export const isolation = [
   ...faults(
     "src/kit/directory.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
-    [
-      [
-        "a link to a directory is followed",
-        "constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW",
-        "constants.O_RDONLY | constants.O_DIRECTORY",
-      ],
-    ],
+    [["a link to a directory is followed", at("Directory.directory", "| constants.O_NOFOLLOW"), ""]],
   ),
   ...faults(
     "src/engine/docker/mounts/mount-table.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
-      ["a read-only pin is writable", 'readOnly ? ",ro" : ""', 'readOnly ? "" : ""'],
-      ["set-uid programs and devices work in a pin", "bind,nosuid,nodev,private", "bind,private"],
-      ["mounts below a source are pinned as well", "bind,nosuid,nodev,private", "rbind,nosuid,nodev,private"],
+      ["a read-only pin is writable", at("bindMounts", 'readOnly ? ",ro" : ""'), 'readOnly ? "" : ""'],
+      ["set-uid programs and devices work in a pin", at("flags"), '"bind,private"'],
+      ["mounts below a source are pinned as well", at("flags"), '"rbind,nosuid,nodev,private"'],
     ],
   ),
   ...faults(
     "src/engine/docker/mounts/mount-pins.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
-      ["others may look into the staging folder", "(mode & 0o077) !== 0", "(mode & 0o000) !== 0"],
-      ["pins stay mounted", "await unmount(this.#shell, mounted)", "await unmount(this.#shell, [])"],
+      ["others may look into the staging folder", at("MountPins.prepare", "(mode & 0o077) !== 0"), "(mode & 0o000) !== 0"],
+      ["pins stay mounted", at("MountPins.release", "await unmount(this.#shell, mounted)"), "await unmount(this.#shell, [])"],
     ],
   ),
   ...faults(
     "src/engine/docker/mounts/mount-sources.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
-    [["a mount point is made in what may only be read", "outer.readOnly ? parent.descend(names) : parent", "parent"]],
+    [["a mount point is made in what may only be read", at("makeMountPoints", "outer.readOnly ? parent.descend(names) :"), ""]],
   ),
   ...faults(
     "src/engine/docker/network/host-numbers.ts",
     ["src/engine/docker/network/host-numbers.test.ts"],
     [
-      ["a run gets the address that was given back last", "this.#used.delete(host)\n    this.#used.add(host)", "this.#used.add(host)"],
-      ["two starts get the same address", "if (host !== undefined) this.#leased.add(host)", ""],
+      ["a run gets the address that was given back last", at("HostNumberPool.#use", "this.#used.delete(host)"), ""],
+      ["two starts get the same address", at("HostNumberPool.lease", "if (host !== undefined) this.#leased.add(host)"), ""],
     ],
   ),
   ...faults(
     "src/engine/docker/network/address-owner.ts",
     ["src/engine/docker/network/address-owner.test.ts"],
     [
-      ["a process with the same number is taken for the run's", "groups?.includes(id) && ", "groups && "],
-      ["a run that lost its address is taken to have it", "&& addresses?.includes(", "|| addresses?.includes("],
+      ["a process with the same number is taken for the run's", at("AddressOwnership.#hasAddress", "groups?.includes(id) &&"), "groups &&"],
+      [
+        "a run that lost its address is taken to have it",
+        at("AddressOwnership.#hasAddress", "&& addresses?.includes("),
+        "|| addresses?.includes(",
+      ],
     ],
   ),
   ...faults(
     "src/files/requests/address.ts",
     ["test/attacks/paths.test.ts"],
-    [["a path at the files address may lead up", 'name === ".." || ', ""]],
+    [["a path at the files address may lead up", at("decodeName", 'name === ".." ||'), ""]],
   ),
   ...faults(
     "src/main/addresses.ts",
@@ -64,16 +62,16 @@ export const isolation = [
     [
       [
         "somebody else may answer at the other loopback address",
-        '? ["127.0.0.1", "::1"] : ["127.0.0.1"]',
+        at("listenHosts", '? ["127.0.0.1", "::1"] : ["127.0.0.1"]'),
         '? ["127.0.0.1"] : ["127.0.0.1"]',
       ],
-      ["the whole network is listened on", '? ["127.0.0.1", "::1"] : ["127.0.0.1"]', '? ["::"] : ["0.0.0.0"]'],
+      ["the whole network is listened on", at("listenHosts", '? ["127.0.0.1", "::1"] : ["127.0.0.1"]'), '? ["::"] : ["0.0.0.0"]'],
     ],
   ),
   ...faults(
     "src/gateway/server.ts",
     ["src/gateway/proxy/raw.test.ts"],
-    [["a connection that is still being answered is given to another protocol", " && !hasPendingRequest(socket)", ""]],
+    [["a connection that is still being answered is given to another protocol", at("mayUpgrade", "&& !hasPendingRequest(socket)"), ""]],
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
@@ -82,47 +80,65 @@ export const isolation = [
       "src/gateway/proxy/bytes.integration.test.ts",
       "src/gateway/proxy/broken-exchanges.integration.test.ts",
     ],
-    [["all requests of a connection are begun at once", "if (this.#isBusy) this.#waiting.push", "if (false) this.#waiting.push"]],
+    [
+      [
+        "all requests of a connection are begun at once",
+        at("RequestQueue.add", "if (this.#isBusy) this.#waiting.push"),
+        "if (false) this.#waiting.push",
+      ],
+    ],
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
     ["src/http/connections/parse-errors.test.ts"],
     [
-      ["a client that ended in the middle of a request keeps its connection", "if (socket.readableEnded) socket.destroy()\n    else ", ""],
-      ["a client that ends behind what is no request keeps its connection", 'else socket.once("end", () => socket.destroy())', ""],
+      [
+        "a client that ended in the middle of a request keeps its connection",
+        at("RequestQueue.#endWithClient", "if (socket.readableEnded) socket.destroy()\n    else"),
+        "",
+      ],
+      [
+        "a client that ends behind what is no request keeps its connection",
+        at("RequestQueue.#endWithClient", 'else socket.once("end", () => socket.destroy())'),
+        "",
+      ],
     ],
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
     ["test/api/http.test.ts"],
     [
-      ["a malformed request is answered as the previous one", "isItsBody || !this.#isBusy", "true"],
-      ["a body that is none is told as the answer to the request before it", "?.[0].complete === false", "?.[0].complete === undefined"],
+      ["a malformed request is answered as the previous one", at("RequestQueue.refuse", "isItsBody || !this.#isBusy"), "true"],
+      [
+        "a body that is none is told as the answer to the request before it",
+        at("RequestQueue.refuse", "?.[0].complete === false"),
+        "?.[0].complete === undefined",
+      ],
     ],
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
     ["test/api/event-connections.test.ts"],
-    [["a stream takes a connection on which others wait", "this.#waiting.length > 0", "false"]],
+    [["a stream takes a connection on which others wait", at("RequestQueue.detach", "this.#waiting.length > 0"), "false"]],
   ),
   ...faults(
     "src/http/node/buffered-request.ts",
     ["src/http/node/buffered-request.test.ts"],
     [
-      ["a body waits in as many pieces as it was cut into", "if (chunk.length >= long && !holds)", "if (chunk.length > 0)"],
       [
-        "the end of a body overtakes the buffered part",
-        "      this.#handOn()\n      return super.push(null)",
-        "      return super.push(null)",
+        "a body waits in as many pieces as it was cut into",
+        at("BufferedRequest.push", "if (chunk.length >= long && !holds)"),
+        "if (chunk.length > 0)",
       ],
+      ["the end of a body overtakes the buffered part", at("BufferedRequest.push", "this.#handOn()\n      "), ""],
     ],
   ),
   ...faults(
     "src/files/tree/directory-handle.ts",
     ["src/files/tree/swapped-names.integration.test.ts"],
     [
-      ["the file server follows a link to a directory", "constants.O_DIRECTORY | constants.O_NOFOLLOW", "constants.O_DIRECTORY"],
-      ["the file server follows a link to a file", "constants.O_NOFOLLOW | constants.O_NONBLOCK", "constants.O_NONBLOCK"],
+      ["the file server follows a link to a directory", at("directoryFlags"), "constants.O_RDONLY | constants.O_DIRECTORY"],
+      ["the file server follows a link to a file", at("safeOpenFlags"), "constants.O_NONBLOCK"],
     ],
   ),
   ...faults(
@@ -131,12 +147,12 @@ export const isolation = [
     [
       [
         "the file server keeps the groups of root, and does not notice",
-        "process.setgroups?.([])",
+        at("dropPrivileges", "process.setgroups?.([])"),
         "if (owner === undefined) process.setgroups?.([])",
       ],
       [
         "anybody of the runs' uid can end the file server",
-        "functions.setresuid(one, uid, one) === 0",
+        at("setUids", "functions.setresuid(one, uid, one) === 0"),
         "functions.setresuid(uid, uid, uid) === 0",
       ],
     ],
@@ -145,19 +161,29 @@ export const isolation = [
     "src/files/process/worker-process.ts",
     ["src/files/process/worker.integration.test.ts"],
     [
-      ["the file server gets the main process's environment", 'return { LANG: "C.UTF-8"', 'return { ...process.env, LANG: "C.UTF-8"'],
-      ["the file server may gain privileges", '[setpriv, "--no-new-privs"]', "[]"],
+      [
+        "the file server gets the main process's environment",
+        at("workerEnvironment", 'return { LANG: "C.UTF-8"'),
+        'return { ...process.env, LANG: "C.UTF-8"',
+      ],
+      ["the file server may gain privileges", at("noNewPrivileges", '[setpriv, "--no-new-privs"]'), "[]"],
     ],
   ),
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/staging-area.integration.test.ts"],
-    [["what was moved away to be replaced is swept", "if (entry.endsWith(noteSuffix)) restoreReplaced(root, left, entry)", ""]],
+    [
+      [
+        "what was moved away to be replaced is swept",
+        at("StagingArea.#remove", "if (entry.endsWith(noteSuffix)) restoreReplaced(root, left, entry)"),
+        "",
+      ],
+    ],
   ),
   ...faults(
     "src/projects/code/copy-project.ts",
     ["test/api/code.test.ts"],
-    [["a copy of a project is there before its code is", "await tx.projects.setDeleted(to.id, true)\n", ""]],
+    [["a copy of a project is there before its code is", at("copyProject", "await tx.projects.setDeleted(to.id, true)"), ""]],
   ),
   ...faults(
     "src/files/tree/copy-entry.ts",
@@ -165,8 +191,8 @@ export const isolation = [
     [
       [
         "a copy of code, or a release, follows a directory that became a link",
-        "using source = from.parent.openDirectory(from.name)",
-        "using source = (from.parent.constructor as typeof DirectoryHandle).open(String(from.parent.pathTo(from.name)))",
+        at("copyDirectory", "from.parent.openDirectory(from.name"),
+        "(from.parent.constructor as typeof DirectoryHandle).open(String(from.parent.pathTo(from.name))",
       ],
     ],
   ),
@@ -174,28 +200,36 @@ export const isolation = [
     "src/projects/transfer-dataset.ts",
     ["test/api/hand-over.test.ts"],
     [
-      ["a file that is handed over has another name in somebody's home", "await tree.breakHardLinks(to)", "undefined"],
-      ["a file whose hard links cannot be severed is transferred", "await tree.breakHardLinks(dataset.accessInfo)", ""],
-      ["a dataset is handed over while a run can write to it", "if (run)\n", "if (run === null)\n"],
+      ["a file that is handed over has another name in somebody's home", at("finishMove", "await tree.breakHardLinks(to)"), "undefined"],
+      [
+        "a file whose hard links cannot be severed is transferred",
+        at("transferDataset", "await tree.breakHardLinks(dataset.accessInfo)"),
+        "",
+      ],
+      ["a dataset is handed over while a run can write to it", at("checkNotMounted", "(run"), "(run === null"],
     ],
   ),
   ...faults(
     "src/files/methods/copy-move.ts",
     ["src/files/methods/move.test.ts"],
     [
-      ["a move keeps the files that other people's runs have open", "if (!together || !tryRename(transfer))", "if (!tryRename(transfer))"],
-      ["a move drops links", "preserveLinksAndTimes: isMove,", ""],
+      [
+        "a move keeps the files that other people's runs have open",
+        at("move", "if (!together || !tryRename(transfer))"),
+        "if (!tryRename(transfer))",
+      ],
+      ["a move drops links", at("copyToStaging", "preserveLinksAndTimes: isMove,"), ""],
     ],
   ),
   ...faults(
     "src/access/policy/file-access.ts",
     ["src/access/policy/file-access.integration.test.ts"],
-    [["a stranger's project counts as the home that it lies in", "(?:\\/projects(?:\\/[^/]+)?)?(?=", "(?="]],
+    [["a stranger's project counts as the home that it lies in", at("mountScopes", "(?:\\/projects(?:\\/[^/]+)?)?(?="), "(?="]],
   ),
   ...faults(
     "src/files/tree/copy-entry.ts",
     ["src/files/tree/unusual-entries.integration.test.ts"],
-    [["a copy goes down for ever", "depth > maxLevels", "depth > 100 * maxLevels"]],
+    [["a copy goes down for ever", at("assertDepth", "depth > maxLevels"), "depth > 100 * maxLevels"]],
   ),
   ...faults(
     "src/files/tree/remove-tree.ts",
@@ -203,27 +237,21 @@ export const isolation = [
     [
       [
         "a recursive removal changes a directory behind a link",
-        "disposableDescriptor(parent.open(name, O_PATH | constants.O_DIRECTORY))",
-        'disposableDescriptor(process.getBuiltinModule("node:fs").openSync(parent.pathTo(name), O_PATH | constants.O_DIRECTORY))',
+        at("changeMode", "parent.open(name"),
+        'process.getBuiltinModule("node:fs").openSync(parent.pathTo(name)',
       ],
-      ["a program that swaps names keeps its deleted tree", "else if (!swappedCodes.has(failed)) throw", "else throw"],
+      ["a program that swaps names keeps its deleted tree", at("moveUp", "if (!swappedCodes.has(failed))"), ""],
     ],
   ),
   ...faults(
     "src/files/methods/put.ts",
     ["src/files/process/upload-crash.integration.test.ts"],
-    [
-      [
-        "an upload is acknowledged before it is in its place",
-        "  await file.flush()\n",
-        "  answerEmpty(request.response, 201)\n  await file.flush()\n",
-      ],
-    ],
+    [["an upload is acknowledged before it is in its place", at("put", "await file"), "answerEmpty(request.response, 201)\n  await file"]],
   ),
   ...faults(
     "src/files/tree/copy-totals.ts",
     ["src/files/tree/unusual-entries.integration.test.ts"],
-    [["holes count as if they were data", "Math.min(size, blocks * 512)", "size"]],
+    [["holes count as if they were data", at("bytesOnDisk"), "return size"]],
   ),
   ...faults(
     "src/files/tree/copy-file.ts",
@@ -231,83 +259,89 @@ export const isolation = [
     [
       [
         "a copy of code follows a file that became a link",
-        "from.parent.open(from.name, constants.O_RDONLY)",
-        'process.getBuiltinModule("node:fs").openSync(from.parent.pathTo(from.name), constants.O_RDONLY)',
+        at("copyFile", "from.parent.open(from.name"),
+        'process.getBuiltinModule("node:fs").openSync(from.parent.pathTo(from.name)',
       ],
     ],
   ),
   ...faults(
     "src/files/tree/copy-file.ts",
     ["src/files/tree/file-tree.integration.test.ts"],
-    [["a copy takes set-uid bits along", "stats.mode & 0o777)", "stats.mode & 0o7777)"]],
+    [["a copy takes set-uid bits along", at("copyFile", "stats.mode & 0o777)"), "stats.mode & 0o7777)"]],
   ),
   ...faults(
     "src/files/process/supervisor.ts",
     ["src/files/process/tree-crash.integration.test.ts"],
-    [["work is lost with the worker", "attempt >= maxAttempts ||", "attempt >= 1 ||"]],
+    [["work is lost with the worker", at("WorkerSupervisor.perform", "attempt >= maxAttempts ||"), "attempt >= 1 ||"]],
   ),
   ...faults(
     "src/files/process/worker-process.ts",
     ["src/files/process/tree-crash.integration.test.ts"],
-    [["nobody tells the worker that its work is not wanted any more", 'this.send({ type: "cancel", id })', "undefined"]],
+    [["nobody tells the worker that its work is not wanted any more", at("WorkerProcess.perform.onAbort"), "undefined"]],
   ),
   ...faults(
     "src/files/tree/local-file-tree.ts",
     ["src/files/tree/file-tree.integration.test.ts"],
     [
-      ["what stands there is replaced by a second copy", "if (replace) await", "if (replace || operation) await"],
-      ["a copy may take for ever", "deadline(maxMs,", "deadline(maxMs + 600_000,"],
+      [
+        "what stands there is replaced by a second copy",
+        at("LocalFileTree.#copy", "if (replace) await"),
+        "if (replace || operation) await",
+      ],
+      ["a copy may take for ever", at("LocalFileTree.#copy", "deadline(maxMs,"), "deadline(maxMs + 600_000,"],
     ],
   ),
   ...faults(
     "src/gateway/proxy/request-headers.ts",
     ["src/gateway/forms/path-form.test.ts", "src/gateway/forms/origin-form.test.ts"],
-    [["who asks may say from where", 'plain.startsWith("x-forwarded-")) return "drop"', 'plain === "") return "drop"']],
+    [["who asks may say from where", at("plainRule", '.startsWith("x-forwarded-")'), ' === ""']],
   ),
   ...faults("src/projects/plan/home-mount.ts", home, [
-    ["anybody's code runs in the owner's home", "return writer?.isAdmin ? undefined", "return true ? undefined"],
-    ["a stranger's image holds somebody's home", '?? refusalBecauseOf(reads, starter, "image", image)', "?? undefined"],
-    ["no warning explains why the home is not mounted", "if (refusal === undefined || project", "if (refusal !== undefined || project"],
+    ["anybody's code runs in the owner's home", at("refusalBecauseOf", "return writer?.isAdmin ? undefined"), "return true ? undefined"],
+    ["a stranger's image holds somebody's home", at("homeMountRefusal", 'refusalBecauseOf(reads, starter, "image", image)'), "undefined"],
+    [
+      "no warning explains why the home is not mounted",
+      at("homeMountWarning", "if (refusal === undefined || project"),
+      "if (refusal !== undefined || project",
+    ],
   ]),
   ...faults("src/projects/trust.ts", home, [
-    ["trust survives any change", "return { writtenBy: caller.userId, isTrusted: false }", "return { writtenBy: caller.userId }"],
-    [
-      "a change by an administrator vouches for earlier ones by others",
-      "return { writtenBy: isTainted ? before : caller.userId }",
-      "return { writtenBy: caller.userId }",
-    ],
+    ["trust survives any change", at("authorshipAfterChange", ", isTrusted: false"), ""],
+    ["a change by an administrator vouches for earlier ones by others", at("authorshipAfterChange", ": isTainted ? before"), ""],
   ]),
   ...faults(
     "src/projects/trust.ts",
     ["test/api/trust.test.ts"],
     [
-      ["trust survives publication", "return caller.isAdmin ? {} : { isTrusted: false }", "return {}"],
-      ["a trusted project stays so when its image changes", "  if (requester.caller.isAdmin) return\n", "  if (imageId > 0) return\n"],
-      ["no event reports the end of trust", "if (!was.isTrusted || now.isTrusted) return", "if (was.isTrusted || now.isTrusted) return"],
+      ["trust survives publication", at("trustAfterPublication"), "return {}"],
+      ["a trusted project stays so when its image changes", at("endTrustInProjectsWithImage", "requester.caller.isAdmin"), "imageId > 0"],
+      ["no event reports the end of trust", at("publishTrustEnd", "if (!"), "if ("],
     ],
   ),
   ...faults(
     "src/projects/code/release.ts",
     ["test/api/trust.test.ts"],
-    [["trust survives a release of new code", "const ends = stored.isTrusted && !requester.caller.isAdmin", "const ends = false"]],
+    [["trust survives a release of new code", at("releaseCode", "stored.isTrusted && !requester.caller.isAdmin"), "false"]],
   ),
-  ...faults("src/api/handlers/resources/projects.ts", home, [["whoever adds a mount is not noted", "linksChanged ||", ""]]),
+  ...faults("src/api/handlers/resources/projects.ts", home, [
+    ["whoever adds a mount is not noted", at("projects.change", "linksChanged ||"), ""],
+  ]),
   ...faults(
     "src/engine/image-policy.ts",
     ["test/api/images.test.ts"],
     [
-      ["anybody can use locally built images", "if (!policy.allowLocal) throw builtHere(reference)\n    return", "return"],
-      ["images pulled with credentials start for everybody", "if (!policy.verifyAccess) return\n", "return\n"],
+      ["anybody can use locally built images", at("assertImageAllowed", "if (!policy.allowLocal) throw builtHere(reference)"), ""],
+      ["images pulled with credentials start for everybody", at("assertImageAllowed", "if (!policy.verifyAccess)"), ""],
     ],
   ),
   ...faults(
     "src/gateway/sessions/cookie-jar.ts",
     ["src/gateway/forms/port-form.test.ts"],
-    [["a program gets cookies that another run's set", "signed[0] !== this.#owner || ", ""]],
+    [["a program gets cookies that another run's set", at("CookieJar.decode", "signed[0] !== this.#owner ||"), ""]],
   ),
   ...faults(
     "src/main/run-user.ts",
     ["src/main/run-user.test.ts"],
-    [["an account without a shell of its own is taken for closed", "noLogin = /^(", "noLogin = /^(|"]],
+    [["an account without a shell of its own is taken for closed", at("noLogin"), "/^(|"]],
   ),
 ]

@@ -16,5 +16,5 @@ export const layout: readonly Mutant[] = [
 
 /** A line more in a file, which the test of the layout must notice. */
 function line(text: string, fault: string, file = "src/gateway/run-directory.ts", before = "export interface RunDirectory {"): Mutant {
-  return { file, fault, find: before, replace: `${text}\n${before}`, tests: ["test/architecture.test.ts"] }
+  return { file, fault, place: before, replace: `${text}\n${before}`, tests: ["test/architecture.test.ts"] }
 }

@@ -1,4 +1,4 @@
-import { faults } from "./mutant.ts"
+import { at, faults } from "./mutant.ts"
 
 /** Limits, admission, and what runs that go on again are made of. */
 export const runs = [
@@ -6,23 +6,35 @@ export const runs = [
     "src/runs/limits/limit-enforcer.ts",
     ["src/runs/limits/limit-enforcer.test.ts"],
     [
-      [
-        "an idle run ends sooner than it was warned of",
-        "clock.now() - usedAt >= idleMs && clock.now() - warned.at >= lead",
-        "clock.now() - usedAt >= idleMs",
-      ],
+      ["an idle run ends sooner than it was warned of", at("LimitEnforcer.#enforceIdleTime", "&& clock.now() - warned.at >= lead"), ""],
       [
         "an idle run ends without its whole time",
-        "clock.now() - usedAt >= idleMs && clock.now() - warned.at >= lead",
-        "clock.now() - warned.at >= 0",
+        at("LimitEnforcer.#enforceIdleTime", "usedAt >= idleMs && clock.now() - warned.at >= lead"),
+        "warned.at >= 0",
       ],
-      ["a run of which nothing is known is idle", " || !this.#usage.isCpuUseKnown(run.id)) return false", ") return false"],
-      ["a busy kernel does not count", "if (await isComputing(this.#ctx, run)) {", "if (false) {"],
-      ["a warning of an earlier idleness counts again", "if (warned?.usedAt === usedAt) {", "if (warned) {"],
-      ["the longest time does not end", 'if (left <= 0) return this.#stop(run, "max_time")', "if (left <= 0) return false"],
-      ["the run that wrote least is ended", ".sort((a, b) => b.bytes - a.bytes)", ".sort((a, b) => a.bytes - b.bytes)"],
-      ["the disk of a group is not counted together", "counts: (run: RunRow) => quota.members.has(run.userName)", "counts: () => false"],
-      ["a run that only its own bound fills is not told", "for (const run of left) this.#warnOfEngineLimit(run)", ""],
+      ["a run of which nothing is known is idle", at("LimitEnforcer.#enforceIdleTime", "|| !this.#usage.isCpuUseKnown(run.id)"), ""],
+      ["a busy kernel does not count", at("LimitEnforcer.#enforceIdleTime", "if (await isComputing(this.#ctx, run)) {"), "if (false) {"],
+      [
+        "a warning of an earlier idleness counts again",
+        at("LimitEnforcer.#enforceIdleTime", "if (warned?.usedAt === usedAt) {"),
+        "if (warned) {",
+      ],
+      ["the longest time does not end", at("LimitEnforcer.#enforceMaxTime", 'this.#stop(run, "max_time")'), "false"],
+      [
+        "the run that wrote least is ended",
+        at("LimitEnforcer.#largestWriters", ".sort((a, b) => b.bytes - a.bytes)"),
+        ".sort((a, b) => a.bytes - b.bytes)",
+      ],
+      [
+        "the disk of a group is not counted together",
+        at("LimitEnforcer.#largestWriters", "run: RunRow) => quota.members.has(run.userName)"),
+        ") => false",
+      ],
+      [
+        "a run that only its own bound fills is not told",
+        at("LimitEnforcer.enforce", "for (const run of left) this.#warnOfEngineLimit(run)"),
+        "",
+      ],
     ],
   ),
   ...faults(
@@ -31,70 +43,68 @@ export const runs = [
     [
       [
         "one person's queued runs are one behind the other",
-        "const line = byPerson.get(run.userId)",
-        "const line = [...byPerson.values()][0]",
+        at("queuesByPerson", "line = byPerson.get(run.userId)"),
+        "line = [...byPerson.values()][0]",
       ],
-      ["the person who was served last comes first", "Number.POSITIVE_INFINITY : Math.max(", "Number.NEGATIVE_INFINITY : Math.max("],
+      [
+        "the person who was served last comes first",
+        at("ServiceHistory.recordServed", "Number.POSITIVE_INFINITY : Math.max("),
+        "Number.NEGATIVE_INFINITY : Math.max(",
+      ],
     ],
   ),
   ...faults(
     "src/runs/admission/quotas.ts",
     ["src/runs/admission/queue.test.ts"],
     [
-      ["the queue of one person has no bound", "limit: limits.MaxQueued,", "limit: null,"],
-      ["the queue of a group has no bound", "limit: MaxQueued,", "limit: null,"],
+      ["the queue of one person has no bound", at("queueLimitRefusal", "limit: limits.MaxQueued,"), "limit: null,"],
+      ["the queue of a group has no bound", at("queueLimitRefusal", "limit: MaxQueued,"), "limit: null,"],
     ],
   ),
   ...faults(
     "src/runs/runs.ts",
     ["src/runs/limits/heavy-user.integration.test.ts"],
-    [["the history is never pruned", " pruneHistory(ctx),", ""]],
+    [["the history is never pruned", at("openRuns", "pruneHistory(ctx),"), ""]],
   ),
   ...faults(
     "src/api/operation.ts",
     ["test/api/limits.test.ts"],
-    [["rates are not counted", "if (caller && !caller.isAdmin) consumeRate(", "if (false) count("]],
+    [["rates are not counted", at("runOperation", "caller && !caller.isAdmin) consumeRate"), "false) count"]],
   ),
-  ...faults(
-    "src/projects/object-limits.ts",
-    ["test/api/limits.test.ts"],
-    [["objects are not counted", "if (caller.isAdmin) return", "return"]],
-  ),
+  ...faults("src/projects/object-limits.ts", ["test/api/limits.test.ts"], [["objects are not counted", at("ObjectLimits.checkRoom"), ""]]),
   ...faults(
     "src/runs/lifecycle/stop.ts",
     ["test/api/full-disk.test.ts"],
-    [["a full disk keeps people from stopping runs", "() => ctx.store.change(work, { urgent: true })", "() => ctx.store.change(work)"]],
+    [["a full disk keeps people from stopping runs", at("writeStop.write", ", { urgent: true }"), ""]],
   ),
   ...faults(
     "src/runs/lifecycle/transitions.ts",
     ["test/api/full-disk.test.ts"],
-    [["a full disk keeps runs from being over", "{ urgent: isEnd(step) }", "{ urgent: false }"]],
+    [["a full disk keeps runs from being over", at("transition", "{ urgent: isEnd(step) }"), "{ urgent: false }"]],
   ),
   ...faults(
     "src/runs/lifecycle/ending.ts",
     ["src/runs/lifecycle/store-down.test.ts"],
     [
-      ["a stop on a full disk is taken for a loss", "reason: wish?.reason ?? why", "reason: why"],
-      ["a run that the database cannot stop goes on", "if (!isStorageFull(error)) throw error", "throw error"],
-      ["a later cause of an end takes the place of the first", "if (isFirst) ctx.pendingStops.set(", "ctx.pendingStops.set("],
+      ["a stop on a full disk is taken for a loss", at("writeEnd", "reason: wish?.reason ?? why"), "reason: why"],
+      ["a run that the database cannot stop goes on", at("stopDespiteFullDisk", "if (!isStorageFull(error)) throw error"), "throw error"],
       [
-        "what a run printed that the database could not stop is lost",
-        "    await removeContainer(ctx, run)\n",
-        "    await stopEngine(ctx, run)\n",
+        "a later cause of an end takes the place of the first",
+        at("stopBeforeWriting", "if (isFirst) ctx.pendingStops.set("),
+        "ctx.pendingStops.set(",
       ],
-      ["a stop that could not be is carried out later, unasked", "if (isFirst) ctx.pendingStops.delete(run.id)\n", ""],
+      ["what a run printed that the database could not stop is lost", at("stopBeforeWriting", "removeContainer"), "stopEngine"],
+      [
+        "a stop that could not be is carried out later, unasked",
+        at("stopBeforeWriting", "if (isFirst) ctx.pendingStops.delete(run.id)"),
+        "",
+      ],
     ],
   ),
   ...faults(
     "src/api/handlers/runs/runs.ts",
     ["test/api/hung-engine.docker.test.ts"],
-    [
-      [
-        "who waits for a stop is told nothing when the service ends",
-        "    signal: context.signal,\n  })\n  return { ok: true }",
-        "  })\n  return { ok: true }",
-      ],
-    ],
+    [["who waits for a stop is told nothing when the service ends", at("stop", "    signal: context.signal,\n  "), "  "]],
   ),
   ...faults(
     "src/engine/docker/client/docker-client.ts",
@@ -102,47 +112,45 @@ export const runs = [
     [
       [
         "calls that take no signal wait for ever",
-        "await abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined)",
-        "await work(docker as unknown as DockerApi, both ? { abortSignal: both } : {})",
+        at("DockerClient.#run", "abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined"),
+        "work(docker as unknown as DockerApi, both ? { abortSignal: both } : {}",
       ],
     ],
   ),
   ...faults(
     "src/runs/limits/effective-limits.ts",
     ["src/runs/limits/limit-enforcer.test.ts"],
-    [
-      [
-        "a group's limit of disk bounds no run",
-        "[limits.get(userId), ...quotas.map((quota) => quota.limits)].flatMap",
-        "[limits.get(userId)].flatMap",
-      ],
-    ],
+    [["a group's limit of disk bounds no run", at("maxDiskMiBPerRun", "), ...quotas.map((quota) => quota.limits"), ""]],
   ),
   ...faults(
     "src/runs/limits/usage-monitor.ts",
     ["src/runs/limits/limit-enforcer.test.ts"],
     [
-      ["work does not count as use", "this.#activity.mark(run.id)", "void run.id"],
-      ["a disk that fills is no reason to look", "if (!isFilling && clock.now()", "if (clock.now()"],
-      ["what was freed hides what is taken", "Math.max(this.#maxFreeBytes, free ?? 0)", "this.#maxFreeBytes"],
-      ["a full disk is looked at with every sample", "      this.#maxFreeBytes = free ?? 0\n", ""],
+      ["work does not count as use", at("UsageMonitor.#add", "this.#activity.mark(run.id)"), "void run.id"],
+      ["a disk that fills is no reason to look", at("UsageMonitor.#updateLayers", "if (!isFilling && clock.now()"), "if (clock.now()"],
+      [
+        "what was freed hides what is taken",
+        at("UsageMonitor.#updateLayers", "Math.max(this.#maxFreeBytes, free ?? 0)"),
+        "this.#maxFreeBytes",
+      ],
+      ["a full disk is looked at with every sample", at("UsageMonitor.#updateLayers", "this.#maxFreeBytes = free ?? 0"), ""],
     ],
   ),
   ...faults(
     "src/runs/limits/usage-monitor.ts",
     ["test/api/runs.test.ts"],
-    [["figures are kept after the end", "(this.#ctx.runCache.row(id) && this.#series.get(id)) ?? []", "this.#series.get(id) ?? []"]],
+    [["figures are kept after the end", at("UsageMonitor.samplesOf"), "return this.#series.get(id) ?? []"]],
   ),
   ...faults(
     "src/runs/admission/quotas.ts",
     ["src/runs/admission/scheduler.test.ts"],
     [
+      ["what an older one of the group waits for is taken by a younger", at("GroupUsage.reserve", "for"), "if (fits) for"],
       [
-        "what an older one of the group waits for is taken by a younger",
-        "for (const share of own) add(share.held, run)",
-        "if (fits) for (const share of own) add(share.held, run)",
+        "a group's limit does not count one's own share",
+        at("limitRefusal", "for (const bound of bounds) {"),
+        "for (const bound of bounds.slice(0, 1)) {",
       ],
-      ["a group's limit does not count one's own share", "for (const bound of bounds) {", "for (const bound of bounds.slice(0, 1)) {"],
     ],
   ),
   ...faults(
@@ -151,8 +159,8 @@ export const runs = [
     [
       [
         "a run that is gone keeps its address until that is written",
-        "this.#ctx.runCache.setAddress(this.id, undefined)\n      this.#launch",
-        "this.#launch",
+        at("RunController.handleObservation", "this.#ctx.runCache.setAddress(this.id, undefined)"),
+        "",
       ],
     ],
   ),
@@ -160,8 +168,8 @@ export const runs = [
     "src/runs/lifecycle/adoption.ts",
     ["src/runs/lifecycle/orphans.test.ts"],
     [
-      ["a device that is somebody else's is taken up", "spec.gpus.includes(device)", "false"],
-      ["nothing is taken up", 'seen.state === "running" ? await', 'seen.state === "created" ? await'],
+      ["a device that is somebody else's is taken up", at("insertAdopted", "spec.gpus.includes(device)"), "false"],
+      ["nothing is taken up", at("adoptContainer", 'seen.state === "running" ? await'), 'seen.state === "created" ? await'],
     ],
   ),
   ...faults(
@@ -170,37 +178,39 @@ export const runs = [
     [
       [
         "a repeat has an image that its person may no longer use",
-        '!forStarter || can(starter, "image:use", forStarter) !== "yes"',
-        "!forStarter",
+        at("refuseImage", '|| can(starter, "image:use", forStarter) !== "yes"'),
+        "",
       ],
-      ["a repeat has a dataset that its person may no longer use", 'if (mode !== "no") return', "if (true) return"],
+      ["a repeat has a dataset that its person may no longer use", at("authorizeMount", 'if (mode !== "no") return'), "if (true) return"],
     ],
   ),
   ...faults(
     "src/projects/plan/authorize-plan.ts",
     ["test/api/borrowed-rights.test.ts"],
     [
-      [
-        "a stranger's project borrows what its starter may do",
-        "if (project.userId === starter.userId || (",
-        "if (project.userId !== 0 || (",
-      ],
+      ["a stranger's project borrows what its starter may do", at("ownerToCheck", "=== starter.userId"), "!== 0"],
       [
         "a stranger's project is written into by its starter's right",
-        "const mode = lowerOf(mountRights.starter, mountRights.owner)",
-        "const mode = mountRights.starter",
+        at("authorizeMount", "lowerOf(mountRights.starter, mountRights.owner)"),
+        "mountRights.starter",
       ],
       [
         "a stranger's project runs its starter's private image",
-        'if (owner && (!forOwner || can(owner, "image:use", forOwner) !== "yes"))',
-        "if (!forStarter)",
+        at("refuseImage", 'owner && (!forOwner || can(owner, "image:use", forOwner) !== "yes")'),
+        "!forStarter",
       ],
     ],
   ),
   ...faults(
     "src/access/accounts/impersonate.ts",
     ["test/api/borrowed-rights.test.ts"],
-    [["an administrator's right to everything is borrowed", "    isAdmin: false,", '    isAdmin: owner.userName === "admin",']],
+    [
+      [
+        "an administrator's right to everything is borrowed",
+        at("ownerAsCaller", "isAdmin: false,"),
+        'isAdmin: owner.userName === "admin",',
+      ],
+    ],
   ),
   ...faults(
     "src/runs/lifecycle/launch-attempt.ts",
@@ -208,30 +218,20 @@ export const runs = [
     [
       [
         "a start that fetches an image mounts by the rights of before",
-        "this.#controller.signal, resolveMounts)",
+        at("LaunchAttempt.#startProgram", "this.#controller.signal, resolveMounts)"),
         "this.#controller.signal)",
       ],
-      [
-        "a start that is taken up is not judged",
-        "      await this.#replan()\n      await this.#untilStuck",
-        "      await this.#untilStuck",
-      ],
+      ["a start that is taken up is not judged", at("LaunchAttempt.#startProgram", "await this.#replan()"), ""],
     ],
   ),
   ...faults(
     "src/runs/admission/queue-replanning.ts",
     ["test/api/stale-rights.test.ts"],
-    [["a withdrawal ends no queued run", "await replanQueuedRun(ctx, run).catch(", "await Promise.resolve(run).catch("]],
+    [["a withdrawal ends no queued run", at("replanOnce", "await replanQueuedRun(ctx, run).catch("), "await Promise.resolve(run).catch("]],
   ),
   ...faults(
     "src/engine/docker/observe/container-stats.ts",
     ["src/engine/docker/observe/container-stats.test.ts"],
-    [
-      [
-        "another process is taken for the container's",
-        "if (!text?.includes(id)) return undefined",
-        "if (text === undefined) return undefined",
-      ],
-    ],
+    [["another process is taken for the container's", at("foldersOf", "!text?.includes(id)"), "text === undefined"]],
   ),
 ]
