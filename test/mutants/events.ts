@@ -8,7 +8,7 @@ const told = ["test/access/events.test.ts"]
 export const events = [
   ...faults("src/api/events/feed-policy.ts", told, [
     ["losing access to an object sends no event", at("visibilityOf", '|| (was && isAllowed(caller, was, "read"))'), ""],
-    ["people who lost access still receive events", at("visibilityOf", "now && isAllowed(caller,"), "now && may(caller, was ??"],
+    ["people who lost access still receive events", at("visibilityOf", "now && isAllowed(caller,"), "now && isAllowed(caller, was ??"],
     ["the project's owner receives the reason why a run ended", at("runVisibility", 'isAllowed(caller, run, "details")'), "run"],
     ["the project's owner receives the progress of a run", at("runVisibility", 'row.event === "run.progress" ||'), ""],
     ["everybody receives the events of a grant", at("visibilityOf", 'if (to && !to.includes(caller.userId)) return "none"'), ""],

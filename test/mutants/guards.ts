@@ -177,13 +177,13 @@ export const guards = [
     ["refusals of the API are not counted", at("sendRefusal", "[401, 403, 429].includes(failure.status)"), "failure.status === 0"],
   ]),
   ...faults("src/api/pages/pages.ts", refusals, [
-    ["refusals at /open are not counted", at("openRun", "if (run && !allowed) services"), "if (run && may) services"],
+    ["refusals at /open are not counted", at("openRun", "if (run && !allowed) services"), "if (run && allowed) services"],
   ]),
   ...faults("src/gateway/forms/path-form.ts", refusals, [
     ["requests for a hidden run are not counted", at("admitted", 'auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })'), ""],
   ]),
   ...faults("src/gateway/refusals.ts", refusals, [
-    ["refusals of the gateway are not counted", at("sendFailure", "instanceof Failure && isAboutRights(error)) audit"), "=== null) note"],
+    ["refusals of the gateway are not counted", at("sendFailure", "error instanceof Failure && isAboutRights(error)"), "false"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
     ["refusals of the file server are not counted", at("createDavHandler", "recordRefusal(context, incoming, { caller, error })"), ""],

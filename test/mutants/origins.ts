@@ -53,7 +53,7 @@ export const origins = [
   ...faults(
     "src/gateway/upstream/response-head.ts",
     ["src/gateway/proxy/bytes.integration.test.ts", "src/gateway/proxy/broken-exchanges.integration.test.ts"],
-    [["what follows a 204 is read as the next answer", at("parseResponseHead", "keepAlive && !announcesForbiddenBody(head)"), "keep"]],
+    [["what follows a 204 is read as the next answer", at("parseResponseHead", "keepAlive && !announcesForbiddenBody(head)"), "keepAlive"]],
   ),
   ...faults("src/projects/plan/authors.ts", authors, [
     ["a stranger's project counts as one's own", at("authorsOf", "!== starter.userId"), "< 0"],

@@ -113,7 +113,7 @@ export const runs = [
       [
         "calls that take no signal wait for ever",
         at("DockerClient.#run", "abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined"),
-        "work(docker as unknown as DockerApi, both ? { abortSignal: both } : {}",
+        "work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}",
       ],
     ],
   ),
