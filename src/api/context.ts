@@ -3,14 +3,13 @@ import type { Answer, Body, EffectiveLimits, endpoints, OperationId, QueryOf } f
 import type { Actor, EventFeed, Events } from "#events"
 import type { FileTree } from "#files"
 import type { Gateway } from "#gateway"
-import type { ConnectionLimit } from "#http"
+import type { ConnectionLimit, LargeResponses } from "#http"
 import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { ObjectLimits } from "#projects"
 import type { Runs } from "#runs"
 import type { ScanLimiter, Store } from "#store"
 import type { Resources } from "./events/feed-policy.ts"
-import type { LargeAnswers } from "./http/large-answers.ts"
 import type { RateSettings, Rates } from "./http/rates.ts"
 import type { Rendered } from "./rendered.ts"
 import type { MemoryUnit } from "./units.ts"
@@ -79,7 +78,7 @@ export interface ServerState {
   readonly objectLimits: ObjectLimits
   /** The feed of events to subscribers. */
   readonly feed: EventFeed<Caller, Resources>
-  readonly largeAnswers: LargeAnswers
+  readonly largeAnswers: LargeResponses
   readonly scans: ScanLimiter
   /** OpenMetrics text. */
   metrics(): string

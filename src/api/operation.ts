@@ -12,14 +12,12 @@ import {
   type QueryOf,
 } from "#contract"
 import type { Actor } from "#events"
-import { assignConnection, isFromLoopback, tooManyConnections } from "#http"
+import { assignConnection, isFromLoopback, openEventStream, sendEventStreamHead, sendJsonLines, tooManyConnections } from "#http"
 import type { Context, Handler, HandlerContext, ServerState, Services } from "./context.ts"
 import { handlers } from "./handlers/index.ts"
 import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
-import { sendStreamHead, takeStream } from "./http/event-stream.ts"
 import { sendLongList, sendWhole } from "./http/large-answers.ts"
-import { sendLines } from "./http/lines.ts"
 import { checkOrigin } from "./http/request-checks.ts"
 import { anonymous, type RequestContext } from "./http/request-context.ts"
 import { sessionOf } from "./http/session-cookie.ts"
@@ -134,7 +132,7 @@ function sendResult(
 ): Promise<void> | undefined {
   const { request, response, requestId } = requestContext
   if (result instanceof EventStream) return sendEvents(requestContext, result)
-  if (result instanceof JsonLines) return sendLines(response, result, requestId)
+  if (result instanceof JsonLines) return sendJsonLines(response, result.lines, { ...result.options, requestId })
   const type = "text" in endpoint.answer ? endpoint.answer.text : undefined
   const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
   if (result instanceof LongList)
@@ -178,9 +176,11 @@ const unproved = { maxBytes: bounds.http.unprovedBodyBytes.value, timeoutMs: bou
 
 /** Resolves when the stream has begun, so that the request can be freed while it lasts. */
 async function sendEvents(requestContext: RequestContext, { open }: EventStream<unknown>): Promise<void> {
-  if (requestContext.request.method === "HEAD") return sendStreamHead(requestContext)
+  const { request, response, requestId } = requestContext
+  if (request.method === "HEAD") return sendEventStreamHead(response, requestId)
   const begin = await open()
-  begin(takeStream(requestContext))
+  requestContext.isStream = request.socket.writable
+  begin(openEventStream(request, response, requestId))
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { List } from "#contract"
 import type { EventSink } from "#events"
+import type { JsonLinesOptions } from "#http"
 
 /** Forms of an answer of type `T` that are not serialized to JSON at once. */
 export type Rendered<T> = ReadyJson<T> | (T extends List<infer Item> ? LongList<Item> : never) | RenderedStream<T>
@@ -30,13 +31,6 @@ export class LongList<T> {
     this.slices = slices
     this.read = read
   }
-}
-
-export interface JsonLinesOptions {
-  /** Whether the head is sent before the first line is there. */
-  isLive: boolean
-  /** Cuts the answer off at once, even while its reader stalls. */
-  signal: AbortSignal
 }
 
 /** JSON lines, sent as they come. */

@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds } from "#contract"
 import { EventFeed } from "#events"
-import { AllowedHosts, anonymousDrain, drainBody, prefersHtml, TrustedProxies } from "#http"
+import { AllowedHosts, anonymousDrain, drainBody, LargeResponses, prefersHtml, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
 import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { asFailure, send, sendFailure } from "./http/answer.ts"
-import { LargeAnswers } from "./http/large-answers.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { Rates } from "./http/rates.ts"
 import { checkHead } from "./http/request-checks.ts"
@@ -45,7 +44,7 @@ export function createApi(services: Services): ApiServer {
     rates: new Rates(clock, services.settings.rates),
     objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
-    largeAnswers: new LargeAnswers(),
+    largeAnswers: new LargeResponses(),
     scans: new ScanLimiter(),
     metrics: () => measures.text(services, listener.pendingRequests),
     urgent: urgentServices(services),

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
+import type { Socket } from "node:net"
 
 /** One request that came, and where its answer goes. */
 export interface GatewayRequest {
@@ -20,7 +20,10 @@ export interface GatewayRequest {
 }
 
 export interface Upgrade {
-  socket: Duplex
-  /** Hands over what has come since the head; whoever calls it reads on. */
-  takeEarly(): Buffer
+  socket: Socket
+  /**
+   * Releases the socket from `response`, and returns the bytes that arrived after the head. The
+   * caller reads and closes it from then on.
+   */
+  takeOver(): Buffer
 }

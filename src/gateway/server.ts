@@ -6,8 +6,8 @@ import {
   attributeRequest,
   type ConnectionLimit,
   createHttpServer,
+  createUpgradeResponse,
   hasPendingRequest,
-  http,
   markConnectionInUse,
   type PendingRequests,
 } from "#http"
@@ -70,16 +70,19 @@ function linger({ request, response }: GatewayRequest): void {
 function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): GatewayRequest {
   markConnectionInUse(socket)
   attributeRequest(request)
-  const response = new http.ServerResponse(request)
-  response.shouldKeepAlive = false
-  response.assignSocket(socket)
-  response.on("finish", () => socket.end(() => socket.destroy()))
-  socket.on("error", () => socket.destroy())
-  socket.on("close", () => response.destroy())
-  return { request, response, upgrade: { socket, takeEarly: readEarly(socket, head) } }
+  const { response, release } = createUpgradeResponse(request, socket)
+  const stopReading = readEarly(socket, head)
+  const takeOver = () => {
+    release()
+    return stopReading()
+  }
+  return { request, response, upgrade: { socket, takeOver } }
 }
 
-/** Reads on while the answer is awaited: only who reads learns that the client has gone. */
+/**
+ * Reads on while the answer is awaited: only a socket that is read notices that its client left.
+ * The returned function ends that, and returns the bytes.
+ */
 function readEarly(socket: Socket, head: Buffer): () => Buffer {
   const early = new ChunkBuffer()
   early.add(head)

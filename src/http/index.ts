@@ -13,6 +13,7 @@ export type { ParseErrorOptions } from "./connections/parse-errors.ts"
 export { PendingRequests } from "./connections/pending-requests.ts"
 export { detachConnection, hasPendingRequest } from "./connections/pipelining.ts"
 export * as http from "./node/http.ts"
+export { createUpgradeResponse } from "./node/upgrade-response.ts"
 export { type BodyOptions, IncompleteBody, readBody } from "./requests/body.ts"
 export {
   isBrowserLoad,
@@ -29,3 +30,7 @@ export { AllowedHosts, authorityOf, hostName, isLoopbackName, originOfHost } fro
 export { declaresOtherOrigin, isSafeMethod } from "./requests/origin.ts"
 export { transferEncodingError } from "./requests/transfer-encoding.ts"
 export { TrustedProxies } from "./requests/trusted-proxies.ts"
+export { openEventStream, sendEventStreamHead } from "./responses/event-stream.ts"
+export { type JsonLinesOptions, sendJsonLines } from "./responses/json-lines.ts"
+export { LargeResponses } from "./responses/large-responses.ts"
+export { closeIfUnread } from "./responses/unread.ts"

@@ -64,10 +64,16 @@ export const events = [
       "if (before.length < 0) await publishMemberVisibility",
     ],
   ]),
-  ...faults("src/api/http/event-stream.ts", connections, [
-    ["a stream keeps its request and response", at("detach", 'response.emit("finish")'), ""],
+  ...faults("src/http/responses/event-stream.ts", connections, [
     ["a stream's end is not counted", at("detach", 'socket.on("close", onDone)'), ""],
-    ["extra bytes on an event stream do not close it", at("detach", ')\n  socket.on("data", destroy'), ')\n  socket.on("data", nothing'],
+  ]),
+  ...faults("src/http/node/detach-socket.ts", connections, [
+    ["a stream keeps its request and response", at("detachSocket", 'response.emit("finish")'), ""],
+    [
+      "extra bytes on an event stream do not close it",
+      at("detachSocket", ')\n  socket.on("data", onData'),
+      ')\n  socket.on("data", () => {}',
+    ],
   ]),
   ...faults("src/http/connections/pipelining.ts", connections, [
     ["a stream is over twice", at("RequestQueue.detach", "this.#isDetached = true"), ""],

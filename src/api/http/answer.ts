@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http"
-import { bounds, Failure } from "#contract"
-
-const unreadMs = bounds.texts.unreadAnswerMs.value
+import { Failure } from "#contract"
+import { closeIfUnread } from "#http"
 
 export interface AnswerOptions {
   requestId: string
@@ -57,17 +56,8 @@ function writeMade(): void {
   for (const { response, text, length } of made.splice(0)) {
     // As many bytes as characters: all of it is ASCII, which is copied faster than it is encoded.
     response.end(text, length === text.length ? "latin1" : "utf8")
-    if (response.writableLength > 0) endUnread(response)
+    if (response.writableLength > 0) closeIfUnread(response)
   }
-}
-
-/**
- * Closes the connection of a reader that takes nothing. An idle socket has nothing to send: its own
- * time limit is another one.
- */
-export function endUnread(response: ServerResponse): void {
-  response.setTimeout(unreadMs, () => response.destroy())
-  response.once("finish", () => response.setTimeout(0))
 }
 
 /**

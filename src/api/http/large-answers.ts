@@ -1,55 +1,9 @@
 import { once } from "node:events"
 import type { ServerResponse } from "node:http"
 import { setImmediate as turn } from "node:timers/promises"
-import { bounds, Failure } from "#contract"
-import { Overloaded, Semaphore } from "#kit"
+import { closeIfUnread } from "#http"
 import type { LongList } from "../rendered.ts"
-import { type AnswerOptions, endUnread, headOf, send } from "./answer.ts"
-
-const { largeAnswers, waitingLargeAnswers, largeAnswerMs } = bounds.texts
-
-interface Person {
-  semaphore: Semaphore
-  /** Answers that are sent or wait. */
-  count: number
-}
-
-/**
- * Bounds how many large answers a person is sent at once, so that readers who take their time hold
- * little memory. Small answers never come here.
- */
-export class LargeAnswers {
-  readonly #people = new Map<string, Person>()
-
-  /**
-   * Resolves when the answer has been taken or its reader is gone. Throws a `Failure` (429) where
-   * too many wait.
-   */
-  async run(person: string, response: ServerResponse, answer: () => Promise<void>): Promise<void> {
-    const of = this.#people.get(person) ?? { semaphore: new Semaphore(largeAnswers.value, waitingLargeAnswers.value), count: 0 }
-    this.#people.set(person, of)
-    of.count += 1
-    try {
-      await of.semaphore.run(async () => {
-        if (response.destroyed) return
-        const late = setTimeout(() => response.destroy(), largeAnswerMs.value)
-        await answer().finally(() => clearTimeout(late))
-      })
-    } catch (error) {
-      throw error instanceof Overloaded ? tooMany() : error
-    } finally {
-      of.count -= 1
-      if (of.count === 0) this.#people.delete(person)
-    }
-  }
-}
-
-function tooMany(): Failure {
-  const sum = largeAnswers.value + waitingLargeAnswers.value
-  return new Failure("too_many_requests", `${sum} large answers for you are under way: read these first, or ask for smaller pages`, {
-    headers: { "Retry-After": "5" },
-  })
-}
+import { type AnswerOptions, headOf, send } from "./answer.ts"
 
 /**
  * Sends an answer that is large and whole; resolves when it has been taken or its reader is gone.
@@ -76,7 +30,7 @@ export async function sendLongList(
   const head = headOf(options)
   if (options.isHead) return void response.writeHead(200, head).end()
   const over = ended(response)
-  endUnread(response)
+  closeIfUnread(response)
   let before = '{"data":['
   for (let at = 0; at < list.slices; at += 1) {
     const objects = await list.read(at)

@@ -1,4 +1,4 @@
-import type { Duplex } from "node:stream"
+import type { Socket } from "node:net"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest, Upgrade } from "../gateway-request.ts"
 import type { OpenConnection } from "../sessions/connection-registry.ts"
@@ -26,15 +26,14 @@ export function openTunnel(context: GatewayContext, options: TunnelOptions): voi
   const { gatewayRequest, connection, proxyRequest } = options
   const head = switchingHead(context, options)
   const { socket } = gatewayRequest.upgrade
-  gatewayRequest.response.detachSocket(socket as never)
   const tunnel = new Tunnel({ context, socket, connection, proxyRequest })
   connection.setHandler(tunnel)
-  tunnel.start(head, gatewayRequest.upgrade.takeEarly())
+  tunnel.start(head, gatewayRequest.upgrade.takeOver())
 }
 
 /** Holds as little memory as possible: thousands of tunnels may be idle. */
 class Tunnel implements ResponseHandler, OpenConnection {
-  readonly #socket: Duplex
+  readonly #socket: Socket
   readonly #connection: UpstreamConnection
   readonly #context: GatewayContext
   readonly #run: number
@@ -46,7 +45,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
     socket,
     connection,
     proxyRequest,
-  }: { context: GatewayContext; socket: Duplex; connection: UpstreamConnection; proxyRequest: ProxyRequest }) {
+  }: { context: GatewayContext; socket: Socket; connection: UpstreamConnection; proxyRequest: ProxyRequest }) {
     this.#context = context
     this.#socket = socket
     this.#connection = connection

@@ -22,7 +22,6 @@ export class IncompleteBody extends Failure {
  */
 export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyOptions): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0)
-  if (request.destroyed) throw new IncompleteBody()
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   // The events of a client that left before this call never come again.
   if (request.destroyed) throw new IncompleteBody()

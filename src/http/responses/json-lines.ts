@@ -1,15 +1,23 @@
 import { once } from "node:events"
 import type { ServerResponse } from "node:http"
 import { bounds } from "#contract"
-import type { JsonLines } from "../rendered.ts"
+
+export interface JsonLinesOptions {
+  /** Whether the head is sent before the first line is there. */
+  isLive: boolean
+  /** Cuts the response off at once, even while its reader stalls. */
+  signal: AbortSignal
+}
 
 /**
- * Sends lines as they come, no faster than they are read. What fails before the head is sent is
- * thrown, so that it is answered as a refusal; what fails later cuts the answer off, so that nobody
- * takes it for whole.
+ * Sends values as JSON lines, no faster than they are read. An error before the head is thrown, so
+ * that a refusal can follow. A later one cuts the response off, so that nobody takes it for whole.
  */
-export async function sendLines(response: ServerResponse, { lines, options }: JsonLines<unknown>, requestId: string): Promise<void> {
-  const { isLive, signal } = options
+export async function sendJsonLines(
+  response: ServerResponse,
+  lines: AsyncIterable<unknown>,
+  { isLive, signal, requestId }: JsonLinesOptions & { requestId: string },
+): Promise<void> {
   const head = () =>
     response.writeHead(200, {
       "content-type": "application/x-ndjson",
@@ -20,7 +28,7 @@ export async function sendLines(response: ServerResponse, { lines, options }: Js
   if (isLive) head().flushHeaders()
   const cut = () => void (response.headersSent && response.destroy())
   signal.addEventListener("abort", cut, { once: true })
-  // Listened to once: with a listener for each wait a long answer would gather thousands.
+  // One listener for all waits: a long response has thousands of them.
   const closed = once(response, "close").catch(() => {})
   response.on("timeout", () => response.destroy())
   try {
@@ -40,7 +48,8 @@ export async function sendLines(response: ServerResponse, { lines, options }: Js
 }
 
 /**
- * A reader that takes nothing loses the connection; one whose run says nothing for hours keeps it.
+ * Closes the connection of a reader that reads nothing. The connection stays open for hours if no
+ * line is written.
  */
 async function drained(response: ServerResponse, closed: Promise<unknown>): Promise<void> {
   response.setTimeout(bounds.texts.unreadAnswerMs.value)

@@ -1,8 +1,9 @@
 import { once } from "node:events"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import type { EventSink } from "#events"
-import { detachConnection, markConnectionInUse } from "#http"
-import type { RequestContext } from "./request-context.ts"
+import { markConnectionInUse } from "../connections/connection-limit.ts"
+import { detachConnection } from "../connections/pipelining.ts"
+import { detachSocket } from "../node/detach-socket.ts"
 
 /** Bytes that are unread for this long after the end of a stream are discarded. */
 const lastMs = 5_000
@@ -23,40 +24,28 @@ function headOf(requestId: string): [name: string, value: string][] {
   ]
 }
 
-/** Answers `HEAD` as the stream would begin. */
-export function sendStreamHead({ response, requestId }: RequestContext): void {
+/** Answers `HEAD` with the head of a stream. */
+export function sendEventStreamHead(response: ServerResponse, requestId: string): void {
   response.writeHead(200, headOf(requestId).flat()).end()
 }
 
 /**
- * Sends the head of a stream of events, at once, and takes the connection from the HTTP server: a
- * stream lasts for days, and with request, response and parser each would keep several times the
+ * Sends the head of a stream of server-sent events at once, and takes the connection from the HTTP
+ * server: a stream lasts for days, and request, response and parser would need several times its
  * memory.
  */
-export function takeStream(requestContext: RequestContext): EventSink {
-  const { socket } = requestContext.request
+export function openEventStream({ socket }: IncomingMessage, response: ServerResponse, requestId: string): EventStreamSink {
   if (socket.writable) {
-    const lines = headOf(requestContext.requestId).map(([name, value]) => `${name}: ${value}\r\n`)
-    requestContext.isStream = true
+    const lines = headOf(requestId).map(([name, value]) => `${name}: ${value}\r\n`)
     socket.write(`HTTP/1.1 200 OK\r\n${lines.join("")}\r\n`, "latin1")
-    detach(requestContext)
+    detach(socket, response)
   }
-  return new SocketSink(socket)
+  return new EventStreamSink(socket)
 }
 
-/**
- * For the HTTP server the answer has been sent and the connection is over: it lets go of all that
- * it keeps for them.
- */
-function detach({ request: { socket }, response }: RequestContext): void {
+function detach(socket: Socket, response: ServerResponse): void {
   const onDone = detachConnection(socket)
-  // Whoever wants the data gets them in place of the parser.
-  socket.on("data", destroy)
-  response.emit("finish")
-  socket.emit("close", false)
-  socket.removeAllListeners()
-  socket.setTimeout(0)
-  socket.on("data", destroy)
+  detachSocket(socket, response, destroy)
   socket.on("end", destroy)
   socket.on("error", nothing)
   socket.on("close", onDone)
@@ -71,7 +60,7 @@ function destroy(this: Socket): void {
 }
 
 /** Writes a stream's bytes to a connection. */
-class SocketSink implements EventSink {
+export class EventStreamSink {
   readonly #socket: Socket
 
   constructor(socket: Socket) {
