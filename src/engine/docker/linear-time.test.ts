@@ -17,7 +17,7 @@ const parsers: Parser[] = [
     ],
   },
   {
-    name: "the daemon's words about a start or a pull",
+    name: "the daemon's message about a start or a pull",
     parse: (message) =>
       [toEngineError, toPullError].flatMap((read) => [
         read(new Error(message)),
@@ -35,7 +35,7 @@ const parsers: Parser[] = [
     ],
   },
   {
-    name: "what the daemon tells of an image's layers, one letter each",
+    name: "the daemon's events of an image's layers, one letter each",
     parse: (layers) => {
       const progress = new PullProgress()
       return [...layers]

@@ -22,7 +22,7 @@ test("a hundred open calls do not slow down another call", { timeout: 60_000 }, 
     client.call((docker, abort) => docker.getContainer("some").wait({ ...abort }), { timeoutMs: 0, signal: ending.signal }).catch(() => {})
   const waits = Array.from({ length: 100 }, wait)
   try {
-    await eventually("all wait", () => open === waits.length, 30_000)
+    await eventually("all calls are open", () => open === waits.length, 30_000)
     const before = process.cpuUsage()
     for (let n = 0; n < 20; n += 1) await client.call((docker, abort) => docker.getContainer("other").inspect(abort))
     const { user } = process.cpuUsage(before)

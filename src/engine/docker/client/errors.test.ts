@@ -33,11 +33,11 @@ const pullRefusals: [ReasonCode, string][] = [
   ["image_pull_failed", "toomanyrequests: You have reached your pull rate limit"],
 ]
 
-for (const [code, statusCode, said] of refusals) {
-  test(`the daemon's "${said.slice(0, 60)}" is ${code}`, () => {
-    const error = toEngineError(Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${said} `), { statusCode }))
+for (const [code, statusCode, message] of refusals) {
+  test(`the daemon's "${message.slice(0, 60)}" is ${code}`, () => {
+    const error = toEngineError(Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${message} `), { statusCode }))
     assert.equal(error.code, code)
-    assert.ok(error.detail?.includes(said) && !error.message.includes(said))
+    assert.ok(error.detail?.includes(message) && !error.message.includes(message))
   })
 }
 
@@ -46,8 +46,8 @@ test("a busy or broken registry is distinguished from an unreachable one", () =>
   assert.match(toPullError(new Error("received unexpected HTTP status: 502 Bad Gateway")).message, /an error of its own$/)
 })
 
-for (const [code, said] of pullRefusals) {
-  test(`a registry's "${said.slice(0, 60)}" is ${code}`, () => assert.equal(toPullError(new Error(said)).code, code))
+for (const [code, message] of pullRefusals) {
+  test(`a registry's "${message.slice(0, 60)}" is ${code}`, () => assert.equal(toPullError(new Error(message)).code, code))
 }
 
 test("a missing, refusing, forbidden or broken socket is engine_unreachable", () => {
@@ -58,8 +58,8 @@ test("a missing, refusing, forbidden or broken socket is engine_unreachable", ()
 })
 
 test("a limit that the daemon may not set is recognized", () => {
-  const said =
+  const message =
     "OCI runtime create failed: runc create failed: error setting rlimits for ready process: error setting rlimit type 7: operation not permitted"
-  assert.ok(isOpenFilesLimitRefused(toEngineError(Object.assign(new Error(said), { statusCode: 400 }))))
+  assert.ok(isOpenFilesLimitRefused(toEngineError(Object.assign(new Error(message), { statusCode: 400 }))))
   assert.ok(!isOpenFilesLimitRefused(toEngineError(new Error("operation not permitted"))))
 })

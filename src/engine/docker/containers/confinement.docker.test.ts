@@ -14,11 +14,11 @@ after(() => rig[Symbol.asyncDispose]())
 
 describe("rights in a run's container", () => {
   test("a program runs as the runs' user, with a name and a writable home", async () => {
-    const said = await rig.output(
+    const output = await rig.output(
       "id -u; id -g; whoami; echo $HOME $USER; cd && touch x && pwd && stat -c %a:%u .; touch /tmp/x && echo written",
       {},
     )
-    assert.deepEqual(said.split("\n"), ["1000", "1000", "ann", "/home/ann ann", "/home/ann", "700:1000", "written"])
+    assert.deepEqual(output.split("\n"), ["1000", "1000", "ann", "/home/ann ann", "/home/ann", "700:1000", "written"])
   })
 
   test("a program can execute files in its home", async () => {
@@ -73,16 +73,16 @@ describe("limits of a run's container", () => {
       `echo swap $(${one("memory/memory.memsw.limit_in_bytes", "memory.swap.max")})`,
       `echo cpu $(${one("cpu/cpu.cfs_quota_us", "cpu.max")})`,
     ]
-    const said = await rig.output(script.join("; "), { cpus: 2, memoryMiB: 96 })
-    assert.match(said, /^Max core file size +0 +0 /m)
-    const [, soft, hard] = /^Max open files +(\d+) +(\d+) /m.exec(said) ?? []
-    assert.ok(soft === hard && Number(hard) <= 65_536, said)
-    assert.match(said, /^pids 2048$/m)
+    const output = await rig.output(script.join("; "), { cpus: 2, memoryMiB: 96 })
+    assert.match(output, /^Max core file size +0 +0 /m)
+    const [, soft, hard] = /^Max open files +(\d+) +(\d+) /m.exec(output) ?? []
+    assert.ok(soft === hard && Number(hard) <= 65_536, output)
+    assert.match(output, /^pids 2048$/m)
     const bytes = 96 * 2 ** 20
-    assert.match(said, new RegExp(`^memory ${bytes}$`, "m"))
+    assert.match(output, new RegExp(`^memory ${bytes}$`, "m"))
     // Version 1 of control groups counts memory and swap together, version 2 swap alone.
-    assert.match(said, new RegExp(`^swap (${bytes}|0)$`, "m"))
-    assert.match(said, /^cpu 200000( 100000)?$/m)
+    assert.match(output, new RegExp(`^swap (${bytes}|0)$`, "m"))
+    assert.match(output, /^cpu 200000( 100000)?$/m)
   })
 
   test("a run starts with the daemon's own limit on open files if the daemon may not raise it", async () => {
@@ -102,15 +102,15 @@ describe("mounts in a run's container", () => {
       { source: data, target: "/ro", readOnly: true },
       { source: data, target: "/rw", readOnly: false },
     ]
-    const said = await rig.output(
+    const output = await rig.output(
       "cat /ro/file; echo; touch /ro/x 2>/dev/null || echo refused; touch /rw/x && echo written; mount | grep ' /r[ow] '",
       {
         mounts,
       },
     )
-    assert.match(said, /^content\nrefused\nwritten\n/m)
-    assert.match(said, / \/ro .*\(ro,/)
-    assert.match(said, / \/rw .*\(rw,nosuid,nodev/)
+    assert.match(output, /^content\nrefused\nwritten\n/m)
+    assert.match(output, / \/ro .*\(ro,/)
+    assert.match(output, / \/rw .*\(rw,nosuid,nodev/)
     assert.equal((await stat(join(rig.filesRoot, data, "x"))).uid, 1000)
   })
 
@@ -181,10 +181,10 @@ describe("network, output and exit of a run's container", () => {
   })
 
   test("lines over 16 KiB are split, on both streams", async () => {
-    const said = await rig.output("head -c 40000 /dev/zero | tr '\\0' x; echo; echo to stderr >&2", {})
-    const pieces = said.split("\n").filter((line) => line.startsWith("x"))
+    const output = await rig.output("head -c 40000 /dev/zero | tr '\\0' x; echo; echo to stderr >&2", {})
+    const pieces = output.split("\n").filter((line) => line.startsWith("x"))
     assert.equal(pieces.join("").length, 40_000)
-    assert.match(said, /to stderr/)
+    assert.match(output, /to stderr/)
   })
 
   test("a program that exits with 127 is not reported as a missing command", async () => {

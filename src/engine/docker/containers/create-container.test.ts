@@ -10,10 +10,10 @@ import { createContainer } from "./create-container.ts"
 
 test("a container's options are in no request URL", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-create-"))
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const server = createServer((request, response) => {
     void json(request).then((body) => {
-      asked.push([request.url, body])
+      requests.push([request.url, body])
       response.writeHead(201, { "content-type": "application/json" }).end('{"Id":"1234"}')
     })
   })
@@ -24,7 +24,7 @@ test("a container's options are in no request URL", async () => {
     const body = { Image: "some", Env: [`PASSWORD=${"secret".repeat(200_000)}`] }
     const container = await client.call((docker, abort) => createContainer(docker, { name: "quayside-1", ...body }, abort))
     assert.equal(container.id, "1234")
-    assert.deepEqual(asked, [["/containers/create?name=quayside-1", body]])
+    assert.deepEqual(requests, [["/containers/create?name=quayside-1", body]])
     client.close()
   } finally {
     await new Promise((resolve) => server.close(resolve))

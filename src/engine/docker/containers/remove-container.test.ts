@@ -11,10 +11,10 @@ import { removeContainer } from "./remove-container.ts"
 
 test("programs that use their whole grace delay neither removals nor other people's stops", { timeout: 90_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-remove-"))
-  const told = new Set<string>()
+  const stopping = new Set<string>()
   const server = createServer((request, response) => {
     const [, container = "", isStop] = /^\/containers\/([^/?]+)(\/stop)?/.exec(request.url ?? "") ?? []
-    if (isStop) told.add(container)
+    if (isStop) stopping.add(container)
     else response.writeHead(204).end()
   })
   const socketPath = join(folder, "docker.sock")
@@ -23,14 +23,14 @@ test("programs that use their whole grace delay neither removals nor other peopl
   const ending = new AbortController()
   const { signal } = ending
   const stop = (id: string, owner: string) => removeContainer(client, id, { graceMs: 10_000, running: true, owner, signal }).catch(() => {})
-  const most = bounds.containers.engineGracesOfPerson.value
-  const stops = Array.from({ length: most + 10 }, (_, n) => stop(`ann-${n}`, "ann"))
+  const maxStops = bounds.containers.engineGracesOfPerson.value
+  const stops = Array.from({ length: maxStops + 10 }, (_, n) => stop(`ann-${n}`, "ann"))
   try {
-    await eventually("as many are told as one person's may be", () => told.size === most, 30_000)
+    await eventually("one person's share of stops runs", () => stopping.size === maxStops, 30_000)
     stops.push(stop("bob", "bob"))
-    await eventually("another person's program is told", () => told.has("bob"), 30_000)
+    await eventually("another person's stop runs", () => stopping.has("bob"), 30_000)
     await removeContainer(client, "ended", { graceMs: 0, running: false })
-    assert.equal(told.size, most + 1)
+    assert.equal(stopping.size, maxStops + 1)
   } finally {
     ending.abort()
     await Promise.all(stops)

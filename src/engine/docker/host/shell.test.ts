@@ -49,6 +49,14 @@ test("a hung program is killed, its caller gets an error, and the next programs 
   assert.equal((await next).output, "well\n")
 })
 
+test("output of a process that outlives a killed shell is ignored", async () => {
+  const shell = new Shell({ timeoutMs: 2_000 })
+  const hung = shell.run(["sh", "-c", "setsid sh -c 'sleep 2.3; echo stray' & sleep 3600"])
+  const next = shell.run(["sh", "-c", "sleep 0.8; echo well"])
+  await assert.rejects(hung, { code: "engine_error" })
+  assert.equal((await next).output, "well\n")
+})
+
 test("programs inherit nothing of this process's environment", async () => {
   process.env.SHELL_TEST_SECRET = "secret"
   assert.doesNotMatch((await new Shell().run(["env"])).output, /secret/i)

@@ -70,7 +70,10 @@ export class Shell {
   /** Uses a process group of its own, since a terminal's signals are meant for the server only. */
   #start(): ChildProcess {
     const child = spawn("/bin/sh", [], { stdio: ["pipe", "pipe", "ignore"], env: childEnvironment, cwd: "/", detached: true })
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#receive(text))
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      // A process that outlives a killed shell may still write.
+      if (this.#child === child) this.#receive(text)
+    })
     child.stdin?.on("error", () => {})
     const gone = (error: Error) => {
       if (this.#child === child) this.#restart(error)

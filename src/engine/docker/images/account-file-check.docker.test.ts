@@ -44,7 +44,7 @@ async function imageWith(name: string, make: (root: string) => void, volumes: re
   }
 }
 
-const started = (image: string) => {
+const startOf = (image: string) => {
   const spec = specOf({ image, command: ["sleep", "1000"] })
   return { spec, done: rig.engine.start(spec, ignore, AbortSignal.timeout(60_000)) }
 }
@@ -66,7 +66,7 @@ test("an image with account files that block the daemon or fill its memory does 
     },
   }
   for (const [name, make] of Object.entries(hostile)) {
-    await assert.rejects(started(await imageWith(`hostile-${name}`, make)).done, refused, name)
+    await assert.rejects(startOf(await imageWith(`hostile-${name}`, make)).done, refused, name)
     assert.deepEqual(await rig.engine.observe(), [], name)
   }
   assert.equal(await rig.docker("ps", "--all", "--quiet"), "")
@@ -77,14 +77,14 @@ test("an image cannot hide its account files with a volume", async () => {
     directly: ["etc/passwd", "link", "etc", "/etc"],
     "behind-a-link": ["etc/passwd", "link", "etc", "/link"],
     "behind-a-link-above": ["etc/passwd", "link", ".", "/link/etc"],
-    "led-there": ["tmp/fifo", "etc/passwd", "/tmp/fifo", "/tmp"],
+    "through-a-link": ["tmp/fifo", "etc/passwd", "/tmp/fifo", "/tmp"],
   }
   for (const [name, [fifo, link, to, volume]] of Object.entries(hidden)) {
     const make = (root: string) => {
       execFileSync("mkfifo", [join(root, fifo)])
       symlinkSync(to, join(root, link))
     }
-    await assert.rejects(started(await imageWith(`hidden-${name}`, make, [volume])).done, refused, name)
+    await assert.rejects(startOf(await imageWith(`hidden-${name}`, make, [volume])).done, refused, name)
   }
   assert.equal(await rig.docker("volume", "ls", "--quiet"), "")
 })
@@ -98,14 +98,14 @@ test("an image with linked or missing account files starts", async () => {
     await imageWith("missing", ignore),
   ]
   for (const image of images) {
-    const { spec, done } = started(image)
+    const { spec, done } = startOf(image)
     await done
     await rig.engine.stop(spec.key, { graceMs: 0 })
   }
 })
 
 test("a container that hangs in the daemon does not hide the others", { timeout: 180_000 }, async () => {
-  const good = started(rig.image)
+  const good = startOf(rig.image)
   await good.done
   const image = await imageWith("hanging", (root) => execFileSync("mkfifo", [join(root, "etc/passwd")]))
   const key = "ab".repeat(16)
@@ -113,8 +113,8 @@ test("a container that hangs in the daemon does not hide the others", { timeout:
   const id = await rig.docker("create", "--network", "none", ...labels, image, "sleep", "1000")
   const words = ["-H", `unix://${daemon.socketPath}`]
   const hanging = spawn("docker", [...words, "start", id], { stdio: "ignore" })
-  const asksInVain = () => spawnSync("timeout", ["2", "docker", ...words, "inspect", id], { stdio: "ignore" }).status === 124
-  await eventually("whoever asks after it waits", asksInVain, 60_000)
+  const inspectionHangs = () => spawnSync("timeout", ["2", "docker", ...words, "inspect", id], { stdio: "ignore" }).status === 124
+  await eventually("an inspection hangs", inspectionHangs, 60_000)
   const seen = await rig.engine.observe()
   assert.deepEqual(new Map(seen.map((each) => [each.key, each.state])), new Map([[good.spec.key, "running"] as const, [key, "created"]]))
   hanging.kill()

@@ -22,7 +22,7 @@ export async function openMountSources(
   }
   try {
     for (const mount of mounts) directories.push(await openSource(root, mount))
-    await makeMountPoints(mounts, directories, { uid, gid })
+    await createMountPoints(mounts, directories, { uid, gid })
     return { directories, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
@@ -34,8 +34,8 @@ async function openSource(root: Directory, { source }: Mount): Promise<Directory
   try {
     return await root.descend(splitPath(source))
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === "ENOENT"
-    const fault = missing ? "does not exist" : "is not a directory"
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT"
+    const fault = isMissing ? "does not exist" : "is not a directory"
     throw new EngineError("mount_missing", `The mount source ${source} ${fault}`, { cause: error })
   }
 }
@@ -44,25 +44,25 @@ async function openSource(root: Directory, { source }: Mount): Promise<Directory
  * Creates the mount point of a mount inside another, as the runs' user and without following links,
  * before the daemon would create it as root.
  */
-async function makeMountPoints(
+async function createMountPoints(
   mounts: readonly Mount[],
   directories: readonly Directory[],
   owner: { uid: number; gid: number },
 ): Promise<void> {
   for (const { target } of mounts) {
-    const outer = innermostParent(target, mounts)
+    const outer = innermostOuterMount(target, mounts)
     if (!outer) continue
     const names = splitPath(target.slice(outer.target.length))
     const parent = directories[mounts.indexOf(outer)] as Directory
-    const made = outer.readOnly ? parent.descend(names) : parent.ensure(names, owner)
-    const point = await made.catch((error: unknown) => {
-      const why = outer.readOnly ? "is read-only and has no such directory" : "contains something other than a directory there"
-      throw new EngineError("mount_missing", `Nothing can be mounted at ${target}: ${outer.target} ${why}`, { cause: error })
+    const opened = outer.readOnly ? parent.descend(names) : parent.ensure(names, owner)
+    const point = await opened.catch((error: unknown) => {
+      const fault = outer.readOnly ? "is read-only and has no such directory" : "contains something other than a directory there"
+      throw new EngineError("mount_missing", `Nothing can be mounted at ${target}: ${outer.target} ${fault}`, { cause: error })
     })
     await point.close()
   }
 }
 
-function innermostParent(target: string, mounts: readonly Mount[]): Mount | undefined {
+function innermostOuterMount(target: string, mounts: readonly Mount[]): Mount | undefined {
   return mounts.filter((mount) => target.startsWith(`${mount.target}/`)).sort((a, b) => b.target.length - a.target.length)[0]
 }

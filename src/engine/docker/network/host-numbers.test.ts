@@ -22,8 +22,8 @@ test("every address is leased before one is reused, and the first released is re
 
 test("a leased, used or taken address is not leased again", () => {
   const numbers = new HostNumberPool()
-  const held = numbers.lease(() => 0)
-  assert.equal(held, 2)
+  const leased = numbers.lease(() => 0)
+  assert.equal(leased, 2)
   numbers.markTaken(3)
   assert.equal(
     numbers.lease(() => 0),
@@ -42,6 +42,6 @@ test("a recently used address is leased last, even if another engine assigned it
   numbers.updateInUse(new Set())
   numbers.updateInUse(new Set([2]))
   numbers.updateInUse(new Set())
-  const given = all.map(() => numbers.lease())
-  assert.equal(given.at(-1), 2)
+  const order = all.map(() => numbers.lease())
+  assert.equal(order.at(-1), 2)
 })

@@ -9,7 +9,7 @@ export class HostNumberPool {
   /** Numbers in the order of their release or last use, oldest first. */
   readonly #used = new Set<number>()
   readonly #leased = new Set<number>()
-  #busy: ReadonlySet<number> = new Set()
+  #inUse: ReadonlySet<number> = new Set()
   /** Numbers of containers that started after the last snapshot, with that snapshot's number. */
   readonly #confirmed = new Map<number, number>()
   readonly #lastHost: number
@@ -43,18 +43,18 @@ export class HostNumberPool {
 
   /** Records the numbers that containers had in a snapshot. */
   updateInUse(hosts: ReadonlySet<number>, snapshot = Number.POSITIVE_INFINITY): void {
-    this.#busy = hosts
+    this.#inUse = hosts
     for (const [host, since] of this.#confirmed) if (since < snapshot) this.#confirmed.delete(host)
     for (const host of hosts) this.#use(host)
   }
 
   /** Marks a number as used by an unknown container. */
   markTaken(host: number): void {
-    this.#busy = new Set([...this.#busy, host])
+    this.#inUse = new Set([...this.#inUse, host])
   }
 
   #isFree(host: number): boolean {
-    return !this.#leased.has(host) && !this.#busy.has(host) && !this.#confirmed.has(host)
+    return !this.#leased.has(host) && !this.#inUse.has(host) && !this.#confirmed.has(host)
   }
 
   #use(host: number): void {

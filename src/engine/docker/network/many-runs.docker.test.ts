@@ -14,7 +14,7 @@ const warnings: unknown[][] = []
 let rig: TestDockerEngine
 let specs: RunSpec[]
 before(async () => {
-  const logger = { ...silentLogger, warn: (...said: unknown[]) => void warnings.push(said) }
+  const logger = { ...silentLogger, warn: (...entry: unknown[]) => void warnings.push(entry) }
   rig = await startDockerEngine({ networkPrefix, networkPool: "10.215.32.0/24", logger })
   const serving = { image: rig.image, command: ["sh", "-c", "exec httpd -f -p 8080 -h /www"], memoryMiB: 32 }
   specs = Array.from({ length: count }, () => specOf(serving))
@@ -23,9 +23,9 @@ after(() => rig[Symbol.asyncDispose]())
 
 describe("more runs of one person than addresses on a network", () => {
   test("more runs than addresses start on further networks, four at a time, during observations", async () => {
-    const left = [...specs]
+    const pending = [...specs]
     const worker = async () => {
-      for (let spec = left.shift(); spec; spec = left.shift()) {
+      for (let spec = pending.shift(); spec; spec = pending.shift()) {
         await rig.engine.start(spec, ignore, never)
         await rig.engine.observe()
       }
@@ -33,7 +33,7 @@ describe("more runs of one person than addresses on a network", () => {
     await Promise.all(Array.from({ length: 4 }, worker))
     assert.equal((await rig.networks()).length, Math.ceil(count / room))
     assert.deepEqual(
-      warnings.filter((said) => JSON.stringify(said).includes("interrupted start")),
+      warnings.filter((entry) => JSON.stringify(entry).includes("interrupted start")),
       [],
     )
   })

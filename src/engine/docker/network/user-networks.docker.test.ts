@@ -14,7 +14,9 @@ const never = new AbortController().signal
 const people = 32
 const idleMs = 1_000
 
-async function opened(pool: string): Promise<AsyncDisposable & { networks: UserNetworks; clock: ManualClock; names(): Promise<string[]> }> {
+async function openNetworks(
+  pool: string,
+): Promise<AsyncDisposable & { networks: UserNetworks; clock: ManualClock; names(): Promise<string[]> }> {
   const instance = `test-${randomBytes(4).toString("hex")}`
   const clock = new ManualClock()
   const names = async () => {
@@ -31,33 +33,33 @@ async function opened(pool: string): Promise<AsyncDisposable & { networks: UserN
   }
 }
 
-const place = (networks: UserNetworks, user: string) => networks.lease({ user, group: "" }, never)
+const lease = (networks: UserNetworks, user: string) => networks.lease({ user, group: "" }, never)
 
 test(`${people} people who start at once get a network each, removed after use`, async () => {
-  await using it = await opened("10.215.0.0/20")
-  const places = await Promise.all(Array.from({ length: people }, (_, n) => place(it.networks, `person${n}`)))
-  const again = await place(it.networks, "person0")
-  assert.equal(new Set(places.map(({ network }) => network)).size, people)
-  assert.equal(new Set([...places, again].map(({ address }) => address)).size, people + 1)
-  assert.equal(again.network, places[0]?.network)
+  await using it = await openNetworks("10.215.0.0/20")
+  const leases = await Promise.all(Array.from({ length: people }, (_, n) => lease(it.networks, `person${n}`)))
+  const again = await lease(it.networks, "person0")
+  assert.equal(new Set(leases.map(({ network }) => network)).size, people)
+  assert.equal(new Set([...leases, again].map(({ address }) => address)).size, people + 1)
+  assert.equal(again.network, leases[0]?.network)
   assert.equal((await it.names()).length, people)
-  for (const each of [...places, again]) each[Symbol.dispose]()
+  for (const each of [...leases, again]) each[Symbol.dispose]()
   await it.clock.advance(idleMs)
   for (let left = people; left > 0; left = (await it.names()).length) await it.networks.removeIdle(new Map())
 })
 
 test("a start fails when the pool is exhausted, and succeeds after an unused network was removed", async () => {
-  await using it = await opened("10.215.16.0/24")
-  const places: AddressLease[] = []
-  for (let n = 0; n < 8; n += 1) places.push(await place(it.networks, `person${n}`))
+  await using it = await openNetworks("10.215.16.0/24")
+  const leases: AddressLease[] = []
+  for (let n = 0; n < 8; n += 1) leases.push(await lease(it.networks, `person${n}`))
   const isFull = (error: unknown) =>
     error instanceof EngineError && /no room .* 10\.215\.16\.0\/24: the administrator can choose/.test(error.message)
-  await assert.rejects(place(it.networks, "late"), isFull)
-  places[3]?.[Symbol.dispose]()
+  await assert.rejects(lease(it.networks, "late"), isFull)
+  leases[3]?.[Symbol.dispose]()
   await it.clock.advance(idleMs)
   await it.networks.removeIdle(new Map())
-  await assert.rejects(place(it.networks, "late"), isFull)
+  await assert.rejects(lease(it.networks, "late"), isFull)
   await it.clock.advance(600_000)
-  using late = await place(it.networks, "late")
-  assert.equal(late.network, places[3]?.network)
+  using late = await lease(it.networks, "late")
+  assert.equal(late.network, leases[3]?.network)
 })

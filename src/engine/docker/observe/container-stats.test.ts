@@ -45,10 +45,10 @@ test("control groups of version 1 and 2 give the same figures", async () => {
     [`groups/system.slice/docker-${id}.scope/memory.current`]: "5000\n",
     [`groups/system.slice/docker-${id}.scope/memory.stat`]: "anon 3\ninactive_file 1000\n",
   })
-  const told = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, networkIn: 1000, networkOut: 200 }
+  const figures = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, networkIn: 1000, networkOut: 200 }
   for (const tree of [old, unified]) {
     await using sources = tree
-    assert.deepEqual(await readContainerStats([container(7)], undefined, sources), [told])
+    assert.deepEqual(await readContainerStats([container(7)], undefined, sources), [figures])
   }
 })
 
@@ -64,16 +64,16 @@ test("a process that is gone or not the container's has only null figures", asyn
 
 test("GPUs are queried once: memory is summed, utilization averaged, and an unknown figure makes both null", async () => {
   await using tree = await statsSources({})
-  let asked = 0
+  let queries = 0
   const gpus = async () => {
-    asked += 1
+    queries += 1
     return new Map([
       ["GPU-a", { memory: 1024, busy: 0.5 }],
       ["GPU-b", { memory: 512, busy: 1 }],
       ["GPU-c", { memory: null, busy: 0.03 }],
     ])
   }
-  const told = async (devices: string[][]) => {
+  const gpuFigures = async (devices: string[][]) => {
     const stats = await readContainerStats(
       devices.map((each) => container(0, each)),
       undefined,
@@ -82,14 +82,14 @@ test("GPUs are queried once: memory is summed, utilization averaged, and an unkn
     return stats.map(({ gpuMemory, gpuBusy }) => [gpuMemory, gpuBusy])
   }
   const all = [["GPU-a", "GPU-b"], ["GPU-c"], ["GPU-gone"], ["mock-0"], []]
-  assert.deepEqual(await told(all), [
+  assert.deepEqual(await gpuFigures(all), [
     [1536, 0.75],
     [null, 0.03],
     [null, null],
     [null, null],
     [null, null],
   ])
-  assert.equal(asked, 1)
-  await told([["mock-0"], []])
-  assert.equal(asked, 1, "nobody holds one")
+  assert.equal(queries, 1)
+  await gpuFigures([["mock-0"], []])
+  assert.equal(queries, 1, "no run has an NVIDIA device")
 })

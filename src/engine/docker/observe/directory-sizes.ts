@@ -4,8 +4,8 @@ import { childEnvironment } from "../host/child-environment.ts"
 
 /**
  * Bytes of the files below each directory, counted by `du`, which follows no links: programs may
- * swap what they can write at any moment. A missing directory is absent from the result, as if the
- * daemon is on another machine. Rejects with the signal's reason only.
+ * swap what they can write at any moment. A missing directory is absent from the result, for
+ * example if the daemon is on another machine. Rejects with the signal's reason only.
  */
 export async function directorySizes(
   directories: readonly string[],
