@@ -29,7 +29,7 @@ export const isolation = [
   ...faults(
     "src/engine/docker/mounts/mount-sources.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
-    [["a mount point is made in what may only be read", at("makeMountPoints", "outer.readOnly ? parent.descend(names) :"), ""]],
+    [["a mount point is made in what may only be read", at("createMountPoints", "outer.readOnly ? parent.descend(names) :"), ""]],
   ),
   ...faults(
     "src/engine/docker/network/host-numbers.ts",
