@@ -7,18 +7,18 @@ import type { ProbeLimiter } from "./readiness/probe-limiter.ts"
 import type { RunCache } from "./run-cache.ts"
 import type { RunSettings } from "./settings.ts"
 
-/** Callbacks for what happens to runs. */
+/** Callbacks for changes of runs. */
 export interface RunEvents {
   /**
    * Inside the transaction that changes the run, so that its journal and audit rows belong to it;
-   * `before` is undefined for a new run. Must be quick and wait for nothing but `tx`.
+   * `before` is undefined for a new run. Must be quick and await only `tx`.
    */
   stateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
   /**
    * Called inside the same transaction when a person requested a start, a stop or more time, for
-   * the audit. Not called for what Quayside does by itself.
+   * the audit. Not called for Quayside's own actions.
    */
-  requested(tx: Change, what: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
+  requested(tx: Change, request: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
   /** Called at most every 500 ms for each run while it starts. Must not throw. */
   progress(run: RunRow, progress: Progress): void
   /** A message for people that changes no state. Must not throw. */
@@ -56,7 +56,7 @@ export interface RunsContext {
   /** Aborted by `close`. */
   readonly closed: AbortSignal
   /** Probes in progress, and the limit per person. */
-  readonly probes: { count: number; turns: ProbeLimiter }
+  readonly probes: { count: number; limiter: ProbeLimiter }
   /** Stops done in the engine that the full database could not take, by run ID. */
   readonly pendingStops: Map<number, StopRequest>
   /** The policy by which the run's person may have its image now. */

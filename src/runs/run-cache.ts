@@ -64,9 +64,9 @@ export class RunCache {
 
   /** The queue in fair order, optionally with a run that might join it as the last one. */
   queue(joining?: QueuedRun): QueuedRun[] {
-    const waiting: QueuedRun[] = this.rows().filter(({ state }) => state === "queued")
-    if (joining) waiting.push(joining)
-    return fairOrder(waiting, this.serviceHistory)
+    const queued: QueuedRun[] = this.rows().filter(({ state }) => state === "queued")
+    if (joining) queued.push(joining)
+    return fairOrder(queued, this.serviceHistory)
   }
 
   /** From 1; null when the run does not wait. */
@@ -122,12 +122,12 @@ export class RunCache {
   #store(run: RunRow, address: Address | undefined): void {
     const { id, key, userId, projectId, state } = run
     const { prefix, landing } = ruleOfType(run.spec.type)
-    const reached = state === "ready" ? address : undefined
+    const readyAddress = state === "ready" ? address : undefined
     this.#rows.set(id, run)
     this.#ids.set(key, id)
     const { authors = `${projectId}:unknown` } = run.spec
     const common = { id, key, userId, projectId, authors, state, prefix, landing }
-    this.#targets.set(id, { ...common, address: reached, upstreamHeaders: upstreamHeaders(run) })
+    this.#targets.set(id, { ...common, address: readyAddress, upstreamHeaders: upstreamHeaders(run) })
   }
 
   #remove(run: RunRow): void {

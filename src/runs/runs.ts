@@ -112,9 +112,9 @@ export interface Runs extends AsyncDisposable {
    */
   row(id: number): RunRow | undefined
 
-  /** Marks the run as active now. */
+  /** Records activity of the run now. */
   markActive(id: number): void
-  /** The last activity in this process; newer than what is stored. */
+  /** The last activity in this process; newer than the stored one. */
   lastActivity(id: number): number | undefined
   /**
    * Usage samples, oldest first: every 10 s for an hour. Empty before the run is ready and after
@@ -126,7 +126,7 @@ export interface Runs extends AsyncDisposable {
    * when it is not `ready`.
    */
   keepAlive(id: number, actor?: Actor): Promise<RunRow | undefined>
-  /** The progress of a start; newer than what is stored. */
+  /** The progress of a start; newer than the stored one. */
   progress(id: number): Progress | null
   /** From 1; null when it is not queued. */
   queuePosition(id: number): number | null
@@ -156,18 +156,18 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   for (const run of await ctx.store.runs.live()) ctx.runCache.publish(run)
   const activity = new ActivityTracker(ctx)
   const usage = new UsageMonitor(ctx, activity)
-  const chores = [
+  const tasks = [
     activity.run(),
     pruneLogs(ctx),
     pruneHistory(ctx),
     replanQueuedRuns(ctx),
     enforceLimits(ctx, usage, new LimitEnforcer(ctx, { usage, activity })),
   ]
-  if (options.storage) chores.push(new StorageEnforcer(ctx, { ...options.storage, usage }).run())
+  if (options.storage) tasks.push(new StorageEnforcer(ctx, { ...options.storage, usage }).run())
   const { runCache } = ctx
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
-    await Promise.all([supervisor.waitUntilClosed(), ...chores])
+    await Promise.all([supervisor.waitUntilClosed(), ...tasks])
   }
   return {
     startSupervisor: () => supervisor.start(),
@@ -178,7 +178,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
       position: positionOfNewRun(runCache, request.userId, ctx.clock.now()),
     }),
     waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
-    stop: (id, wish) => stopRun({ ctx, supervisor }, id, wish),
+    stop: (id, options) => stopRun({ ctx, supervisor }, id, options),
     target: (id) => runCache.target(id),
     targetByKey: (key) => runCache.targetByKey(key),
     targets: () => runCache.targets(),
@@ -218,7 +218,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     settings: resolveRunSettings(options.settings ?? {}),
     runCache: new RunCache((run) => supervisor.handleChange(run)),
     closed,
-    probes: { count: 0, turns: new ProbeLimiter() },
+    probes: { count: 0, limiter: new ProbeLimiter() },
     pendingStops: new Map(),
     imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
     prepareDirectories: options.prepareDirectories ?? (async () => {}),
@@ -245,9 +245,9 @@ async function admissionInput(supervisor: Supervisor, request: StartRequest): Pr
 async function keepAlive(
   { runCache, clock, events, store }: RunsContext,
   activity: ActivityTracker,
-  asked: { id: number; actor: Actor | undefined },
+  request: { id: number; actor: Actor | undefined },
 ) {
-  const { id, actor } = asked
+  const { id, actor } = request
   activity.mark(id)
   return store.change(async (tx) => {
     const run = await tx.runs.transition(id, ["ready"], { lastActivity: clock.now() })
@@ -258,9 +258,13 @@ async function keepAlive(
 }
 
 /** Samples usage and enforces limits until Quayside closes. Unknown figures are not enforced. */
-async function enforceLimits({ clock, closed, logger, settings }: RunsContext, usage: UsageMonitor, warden: LimitEnforcer): Promise<void> {
-  const attempt = async (what: string, work: () => Promise<void>) => {
-    if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, what))
+async function enforceLimits(
+  { clock, closed, logger, settings }: RunsContext,
+  usage: UsageMonitor,
+  enforcer: LimitEnforcer,
+): Promise<void> {
+  const attempt = async (failureText: string, work: () => Promise<void>) => {
+    if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, failureText))
   }
   const pause = () => clock.sleep(settings.sampleEveryMs, closed).catch(() => {})
   await pause()
@@ -269,7 +273,7 @@ async function enforceLimits({ clock, closed, logger, settings }: RunsContext, u
     const paused = pause()
     // New measurements are evaluated before the next sample, but slow ones are not awaited.
     await Promise.race([usage.layersUpdated(), paused])
-    await attempt("the limits of runs were not enforced", () => warden.enforce())
+    await attempt("the limits of runs were not enforced", () => enforcer.enforce())
     await paused
   }
 }

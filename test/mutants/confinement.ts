@@ -48,7 +48,7 @@ export const confinement = [
   ...faults(
     "src/runs/readiness/probe.ts",
     ["src/runs/project-types.test.ts"],
-    [["a program that changes the protocol is awaited for ever", at("probeHttp", ', give).on("close"'), ""]],
+    [["a program that changes the protocol is awaited for ever", at("probeHttp", ', fail).on("close"'), ""]],
   ),
   ...faults(
     "src/engine/docker/observe/directory-sizes.ts",

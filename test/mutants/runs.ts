@@ -6,10 +6,10 @@ export const runs = [
     "src/runs/limits/limit-enforcer.ts",
     ["src/runs/limits/limit-enforcer.test.ts"],
     [
-      ["an idle run ends sooner than it was warned of", at("LimitEnforcer.#enforceIdleTime", "&& clock.now() - warned.at >= lead"), ""],
+      ["an idle run ends sooner than it was warned of", at("LimitEnforcer.#enforceIdleTime", "&& clock.now() - warned.at >= leadMs"), ""],
       [
         "an idle run ends without its whole time",
-        at("LimitEnforcer.#enforceIdleTime", "usedAt >= idleMs && clock.now() - warned.at >= lead"),
+        at("LimitEnforcer.#enforceIdleTime", "usedAt >= idleMs && clock.now() - warned.at >= leadMs"),
         "warned.at >= 0",
       ],
       ["a run of which nothing is known is idle", at("LimitEnforcer.#enforceIdleTime", "|| !this.#usage.isCpuUseKnown(run.id)"), ""],
@@ -32,7 +32,7 @@ export const runs = [
       ],
       [
         "a run that only its own bound fills is not told",
-        at("LimitEnforcer.enforce", "for (const run of left) this.#warnOfEngineLimit(run)"),
+        at("LimitEnforcer.enforce", "for (const run of remaining) this.#warnOfEngineLimit(run)"),
         "",
       ],
     ],
@@ -43,8 +43,8 @@ export const runs = [
     [
       [
         "one person's queued runs are one behind the other",
-        at("queuesByPerson", "line = byPerson.get(run.userId)"),
-        "line = [...byPerson.values()][0]",
+        at("queuesByPerson", "queue = byPerson.get(run.userId)"),
+        "queue = [...byPerson.values()][0]",
       ],
       [
         "the person who was served last comes first",
@@ -69,7 +69,7 @@ export const runs = [
   ...faults(
     "src/api/operation.ts",
     ["test/api/limits.test.ts"],
-    [["rates are not counted", at("runOperation", "caller && !caller.isAdmin) consumeRate"), "false) count"]],
+    [["rates are not counted", at("runOperation", "caller && !caller.isAdmin) consumeRate"), "false) consumeRate"]],
   ),
   ...faults("src/projects/object-limits.ts", ["test/api/limits.test.ts"], [["objects are not counted", at("ObjectLimits.checkRoom"), ""]]),
   ...faults(
@@ -86,7 +86,7 @@ export const runs = [
     "src/runs/lifecycle/ending.ts",
     ["src/runs/lifecycle/store-down.test.ts"],
     [
-      ["a stop on a full disk is taken for a loss", at("writeEnd", "reason: wish?.reason ?? why"), "reason: why"],
+      ["a stop on a full disk is taken for a loss", at("writeEnd", "reason: request?.reason ?? reason"), "reason"],
       ["a run that the database cannot stop goes on", at("stopDespiteFullDisk", "if (!isStorageFull(error)) throw error"), "throw error"],
       [
         "a later cause of an end takes the place of the first",

@@ -18,25 +18,25 @@ export interface AdmitOptions extends AdmissionInput {
  * The transaction of a start. Resolves with the new run, be it admitted, queued or failed, or with
  * the one that the same key made.
  */
-export function admit(ctx: RunsContext, admission: AdmitOptions): Promise<RunRow> {
+export function admit(ctx: RunsContext, options: AdmitOptions): Promise<RunRow> {
   return ctx.store.change(async (tx) => {
-    const { request, idempotency, actor } = admission
-    const known = idempotency && (await findByIdempotencyKey(tx, request.userId, idempotency))
-    if (known) return known
+    const { request, idempotency, actor } = options
+    const earlier = idempotency && (await findByIdempotencyKey(tx, request.userId, idempotency))
+    if (earlier) return earlier
     await assertMayStart(tx, request)
-    const run = await tx.runs.insert(await newRow(ctx, tx, admission))
+    const run = await tx.runs.insert(await newRow(ctx, tx, options))
     if (idempotency) await tx.runs.saveIdempotencyKey({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
     if (actor) await ctx.events.requested(tx, { actor, verb: "start", run })
     await ctx.events.stateChanged(tx, run, undefined)
     tx.afterCommit(() => {
-      admission.onAdmitted(run)
+      options.onAdmitted(run)
       ctx.runCache.publish(run)
     })
     return run
   })
 }
 
-/** Who is disabled or deleted has all runs stopped in one go: none may come after. */
+/** Disabling or deleting a person stops all their runs once, so no run may start afterwards. */
 async function assertMayStart(tx: Change, { userId, userName }: StartRequest): Promise<void> {
   const person = await tx.users.get(userId)
   if (!person || person.deletedAt !== null || person.isDisabled) throw new Failure("forbidden", `${userName} may run nothing any more`)
@@ -60,23 +60,23 @@ export async function findByIdempotencyKey(
 
 type NewRun = Parameters<Change["runs"]["insert"]>[0]
 
-async function newRow(ctx: RunsContext, tx: Change, admission: AdmitOptions): Promise<NewRun> {
-  const { request } = admission
-  const { demand, refusal: why, placement, limits } = await decideAdmission(ctx, tx, admission)
+async function newRow(ctx: RunsContext, tx: Change, options: AdmitOptions): Promise<NewRun> {
+  const { request } = options
+  const { demand, refusal, placement, limits } = await decideAdmission(ctx, tx, options)
   const now = ctx.clock.now()
   return {
     key: randomBytes(16).toString("hex"),
     projectId: request.projectId,
     userId: request.userId,
-    state: why ? "failed" : placement ? "pulling" : "queued",
-    wanted: why ? "stop" : "run",
-    reason: why ?? null,
+    state: refusal ? "failed" : placement ? "pulling" : "queued",
+    wanted: refusal ? "stop" : "run",
+    reason: refusal ?? null,
     progress: null,
     spec: request.plan,
     ...demand,
     ...(placement ? startAndExpiryTimes(limits, now) : { startTime: null, expiresAt: null }),
     readyTime: null,
-    endTime: why ? now : null,
+    endTime: refusal ? now : null,
     lastActivity: null,
     nodeNames: placement?.nodeNames ?? [],
     gpuDevices: placement?.gpuDevices ?? [],

@@ -9,7 +9,7 @@ const timeoutMs = 5_000
 /** The capacity of the engine's nodes, cached. */
 export class CapacityCache {
   readonly #ctx: RunsContext
-  #known: { nodes: NodeCapacity[]; at: number } | undefined
+  #cached: { nodes: NodeCapacity[]; at: number } | undefined
 
   constructor(ctx: RunsContext) {
     this.#ctx = ctx
@@ -20,19 +20,19 @@ export class CapacityCache {
    * nothing is cached.
    */
   async nodes(): Promise<Node[]> {
-    if (!this.#known) await this.refresh()
-    return allocatableNodes(this.#known?.nodes ?? [], this.#ctx.settings)
+    if (!this.#cached) await this.refresh()
+    return allocatableNodes(this.#cached?.nodes ?? [], this.#ctx.settings)
   }
 
   /** Refreshes the cache when it is older than 30 s. */
   async refreshIfStale(): Promise<void> {
-    if (!this.#known || this.#ctx.clock.now() - this.#known.at >= maxAgeMs) await this.refresh()
+    if (!this.#cached || this.#ctx.clock.now() - this.#cached.at >= maxAgeMs) await this.refresh()
   }
 
   async refresh(): Promise<void> {
     using limit = deadline(timeoutMs, "Asking the engine for its capacity", this.#ctx.closed)
     const nodes = await this.#ctx.engine.capacity(limit)
-    this.#known = { nodes, at: this.#ctx.clock.now() }
+    this.#cached = { nodes, at: this.#ctx.clock.now() }
   }
 }
 
@@ -49,16 +49,16 @@ export async function nodeUsage(ctx: RunsContext, capacity: CapacityCache, orpha
   const nodes = await capacity.nodes()
   const live = ctx.runCache.rows()
   const free = new Map(availableNodes({ nodes, live, orphanDevices }).map((node) => [node.name, node]))
-  const holders = new Map(live.flatMap((run) => (run.state === "queued" ? [] : run.gpuDevices.map((device) => [device, run.id]))))
+  const runIdByDevice = new Map(live.flatMap((run) => (run.state === "queued" ? [] : run.gpuDevices.map((device) => [device, run.id]))))
   return nodes.map((node) => {
-    const left = free.get(node.name)
+    const available = free.get(node.name)
     const amount = (total: number, rest = 0) => ({ total, free: Math.max(0, rest) })
     return {
       name: node.name,
-      cpus: amount(node.cpus, left?.cpus),
-      memoryMiB: amount(node.memoryMiB, left?.memoryMiB),
-      gpus: amount(node.gpus.length, left?.gpus.length),
-      devices: node.gpus.map((gpu) => ({ ...gpu, runId: holders.get(gpu.id) ?? null })),
+      cpus: amount(node.cpus, available?.cpus),
+      memoryMiB: amount(node.memoryMiB, available?.memoryMiB),
+      gpus: amount(node.gpus.length, available?.gpus.length),
+      devices: node.gpus.map((gpu) => ({ ...gpu, runId: runIdByDevice.get(gpu.id) ?? null })),
     }
   })
 }

@@ -37,21 +37,21 @@ interface AdmissionState {
  * that hold resources and the person's own totals; the queue only while there is room that the
  * start might get. A long queue therefore does not slow down new starts.
  */
-export async function decideAdmission(ctx: RunsContext, reads: Readable, judged: AdmissionInput): Promise<AdmissionDecision> {
-  const { request } = judged
-  const other = await reads.runs.liveOf(request.userId, request.projectId)
-  if (other) throw new AlreadyRunningError(other)
+export async function decideAdmission(ctx: RunsContext, reads: Readable, input: AdmissionInput): Promise<AdmissionDecision> {
+  const { request } = input
+  const existing = await reads.runs.liveOf(request.userId, request.projectId)
+  if (existing) throw new AlreadyRunningError(existing)
   const { cpus, memoryMiB, nodes, gpus, gpuMemoryMiB } = request.resources
   const { defaultCpus, defaultMemoryMiB, defaultLimits } = ctx.settings
   const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
-  const bounds = await loadLimits(reads, [request.userId], defaultLimits)
-  const limits = bounds.limits.get(request.userId) ?? defaultLimits
+  const loaded = await loadLimits(reads, [request.userId], defaultLimits)
+  const limits = loaded.limits.get(request.userId) ?? defaultLimits
   const own = await reads.runs.holdings(request.userId)
-  const situation = { demand, own, limits, quotas: bounds.quotas }
-  const refusal = refusalOf(ctx, judged, situation)
+  const state = { demand, own, limits, quotas: loaded.quotas }
+  const refusal = refusalOf(ctx, input, state)
   if (refusal) return { demand, refusal, placement: undefined, limits }
-  const placement = await findPlacement(ctx, reads, judged, situation)
-  return { demand, refusal: placement ? undefined : await queueRefusal(reads, situation), placement, limits }
+  const placement = await findPlacement(ctx, reads, input, state)
+  return { demand, refusal: placement ? undefined : await queueRefusal(reads, state), placement, limits }
 }
 
 function refusalOf(
@@ -77,23 +77,23 @@ async function queueRefusal(reads: Readable, { own, limits, quotas }: AdmissionS
 async function findPlacement(
   ctx: RunsContext,
   reads: Readable,
-  judged: AdmissionInput,
-  situation: AdmissionState,
+  input: AdmissionInput,
+  state: AdmissionState,
 ): Promise<Placement | undefined> {
   if (ctx.engine.placement === "engine") return { nodeNames: [], gpuDevices: [] }
-  const { request, nodes, orphanDevices } = judged
+  const { request, nodes, orphanDevices } = input
   if (nodes instanceof EngineError) return undefined
   const { userId, userName } = request
-  const held = await reads.runs.admitted()
-  const { demand, quotas } = situation
-  if (!fitsNow({ ...demand, userName }, { nodes, live: held, orphanDevices, quotas })) return undefined
-  const newest: LiveRun = {
+  const admitted = await reads.runs.admitted()
+  const { demand, quotas } = state
+  if (!fitsNow({ ...demand, userName }, { nodes, live: admitted, orphanDevices, quotas })) return undefined
+  const joining: LiveRun = {
     ...{ ...demand, id: Number.POSITIVE_INFINITY, userId, userName, state: "queued" },
     ...{ nodeNames: [], gpuDevices: [], createdAt: ctx.clock.now(), startTime: null },
   }
-  const waiting = fairOrder([...(await reads.runs.queued()), newest], ctx.runCache.serviceHistory)
-  const before = waiting.slice(0, waiting.indexOf(newest) + 1)
-  const people = before.map((run) => run.userId)
-  const all = before.length === 1 ? quotas : (await loadLimits(reads, people, ctx.settings.defaultLimits)).quotas
-  return schedule({ nodes, live: [...held, ...before], orphanDevices, quotas: all }).get(newest.id)
+  const ordered = fairOrder([...(await reads.runs.queued()), joining], ctx.runCache.serviceHistory)
+  const ahead = ordered.slice(0, ordered.indexOf(joining) + 1)
+  const userIds = ahead.map((run) => run.userId)
+  const all = ahead.length === 1 ? quotas : (await loadLimits(reads, userIds, ctx.settings.defaultLimits)).quotas
+  return schedule({ nodes, live: [...admitted, ...ahead], orphanDevices, quotas: all }).get(joining.id)
 }

@@ -1,23 +1,23 @@
 import type { RunRow } from "#store"
 
-/** People who are remembered at most; a forgotten one counts as never served. */
+/** Maximum number of people in the history. A person without an entry counts as never served. */
 const maxPeople = 10_000
 
-/** A queued run, as far as its turn depends on it. */
+/** The fields of a queued run that decide its position. */
 export type QueuedRun = Pick<RunRow, "id" | "userId" | "createdAt">
 
-/** Remembers who was served when: whose run left the queue, or never had to wait. */
+/** When each person was last served: one of their runs left the queue, or started at once. */
 export class ServiceHistory {
   /**
-   * Since when each person waits for their next turn; `Infinity` while nobody else was served after
-   * them.
+   * The time from which each person waits for their next turn; `Infinity` while nobody else was
+   * served after them.
    */
   readonly #since = new Map<number, number>()
   #last = new Set<number>()
   #lastAt = Number.NEGATIVE_INFINITY
 
   /**
-   * A run of the person left the queue at this time. The same news may come several times, and in
+   * Records that a run of the person left the queue at this time. Calls may repeat, and may come in
    * any order.
    */
   recordServed(userId: number, at: number): void {
@@ -35,7 +35,7 @@ export class ServiceHistory {
   }
 
   #set(userId: number, since: number): void {
-    // Renewed entries stand last, so the first one is the oldest.
+    // A renewed entry moves to the end, so the first one is the oldest.
     this.#since.delete(userId)
     this.#since.set(userId, since)
     if (this.#since.size > maxPeople) this.#since.delete(this.#since.keys().next().value ?? -1)
@@ -44,41 +44,40 @@ export class ServiceHistory {
 
 interface PersonQueue<Run> {
   runs: Run[]
-  /** Since when the person waits for this turn. */
+  /** The time from which the person waits for this turn. */
   since: number
   first: number
 }
 
 /**
- * Queued runs in the order of their turns, from runs in the order of their age. In each round
- * everybody who waits has one turn, for their oldest run, in the order in which they began to wait
- * for it: when they asked, or when somebody was served after them. So everybody waits for at most
- * one run of each other person, however many of these are queued, and the order does not change
- * while capacity comes free.
+ * Sorts queued runs, given oldest first, into fair order. In each round every waiting person has
+ * one turn, for their oldest run. Turns follow the time from which people wait: their request, or
+ * the moment when somebody was served after them. A person therefore waits for at most one run of
+ * each other person, and the order does not change when capacity becomes free.
  */
-export function fairOrder<Run extends QueuedRun>(waiting: readonly Run[], turns: Pick<ServiceHistory, "waitingSince">): Run[] {
-  const lines = queuesByPerson(waiting, turns)
-  const ordered: Run[] = []
-  for (let round = 0; lines.length > 0; round += 1) {
-    let left = 0
-    for (const line of lines) {
-      const run = line.runs[round]
+export function fairOrder<Run extends QueuedRun>(queued: readonly Run[], history: Pick<ServiceHistory, "waitingSince">): Run[] {
+  const queues = queuesByPerson(queued, history)
+  const sorted: Run[] = []
+  for (let round = 0; queues.length > 0; round += 1) {
+    let kept = 0
+    for (const queue of queues) {
+      const run = queue.runs[round]
       if (run === undefined) continue
-      ordered.push(run)
-      lines[left] = line
-      left += 1
+      sorted.push(run)
+      queues[kept] = queue
+      kept += 1
     }
-    lines.length = left
+    queues.length = kept
   }
-  return ordered
+  return sorted
 }
 
-function queuesByPerson<Run extends QueuedRun>(waiting: readonly Run[], turns: Pick<ServiceHistory, "waitingSince">): PersonQueue<Run>[] {
+function queuesByPerson<Run extends QueuedRun>(queued: readonly Run[], history: Pick<ServiceHistory, "waitingSince">): PersonQueue<Run>[] {
   const byPerson = new Map<number, PersonQueue<Run>>()
-  for (const run of waiting) {
-    const line = byPerson.get(run.userId)
-    if (line) line.runs.push(run)
-    else byPerson.set(run.userId, { runs: [run], since: Math.max(run.createdAt, turns.waitingSince(run.userId)), first: run.id })
+  for (const run of queued) {
+    const queue = byPerson.get(run.userId)
+    if (queue) queue.runs.push(run)
+    else byPerson.set(run.userId, { runs: [run], since: Math.max(run.createdAt, history.waitingSince(run.userId)), first: run.id })
   }
   // The difference of two infinities is not a number, so equal ones are compared first.
   return [...byPerson.values()].sort((a, b) => (a.since === b.since ? a.first - b.first : a.since - b.since))

@@ -12,26 +12,26 @@ import { schedule } from "./scheduler.ts"
 export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<void> {
   if (!ctx.runCache.rows().some(({ state }) => state === "queued")) return
   const nodes = await capacity.nodes()
-  const placing = async (reads: Pick<Reads, "users" | "groups">, held: readonly LiveRun[], queued: readonly LiveRun[]) => {
-    const waiting = fairOrder(queued, ctx.runCache.serviceHistory)
+  const findPlacements = async (reads: Pick<Reads, "users" | "groups">, admitted: readonly LiveRun[], queued: readonly LiveRun[]) => {
+    const ordered = fairOrder(queued, ctx.runCache.serviceHistory)
     const { quotas, limits } = await loadLimits(
       reads,
-      waiting.map(({ userId }) => userId),
+      ordered.map(({ userId }) => userId),
       ctx.settings.defaultLimits,
     )
-    return { placements: schedule({ nodes, live: [...held, ...waiting], orphanDevices, quotas }), limits, waiting }
+    return { placements: schedule({ nodes, live: [...admitted, ...ordered], orphanDevices, quotas }), limits, ordered }
   }
   const rows = ctx.runCache.rows()
   const isQueued = ({ state }: RunRow) => state === "queued"
-  const likely = await placing(
+  const expected = await findPlacements(
     ctx.store,
     rows.filter((run) => !isQueued(run)),
     rows.filter(isQueued),
   )
-  if (likely.placements.size === 0) return
+  if (expected.placements.size === 0) return
   await ctx.store.change(async (tx) => {
-    const { placements, limits, waiting } = await placing(tx, await tx.runs.admitted(), await tx.runs.queued())
-    for (const { id, userId } of waiting) {
+    const { placements, limits, ordered } = await findPlacements(tx, await tx.runs.admitted(), await tx.runs.queued())
+    for (const { id, userId } of ordered) {
       const placement = placements.get(id)
       if (placement) await dequeue(ctx, tx, { id, fields: { ...placement, ...startAndExpiryTimes(limits.get(userId), ctx.clock.now()) } })
     }
@@ -42,14 +42,18 @@ export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache,
 async function dequeue(ctx: RunsContext, tx: Change, { id, fields }: { id: number; fields: Partial<RunRow> }): Promise<void> {
   const run = await tx.runs.get(id)
   if (!run) return
-  const revised = await ctx.replan(tx, run)
-  if ("refusal" in revised) await endQueuedRun(ctx, tx, { id, why: revised.refusal })
-  else await transitionInTransaction(ctx, tx, { id, path: ["pulling"], fields: { ...fields, spec: revised.plan } })
+  const replanned = await ctx.replan(tx, run)
+  if ("refusal" in replanned) await endQueuedRun(ctx, tx, { id, reason: replanned.refusal })
+  else await transitionInTransaction(ctx, tx, { id, path: ["pulling"], fields: { ...fields, spec: replanned.plan } })
 }
 
 /** Ends a queued run at once, since the engine was never called for it. */
-export async function endQueuedRun(ctx: RunsContext, tx: Change, { id, why }: { id: number; why: Reason }): Promise<RunRow | undefined> {
-  await transitionInTransaction(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })
+export async function endQueuedRun(
+  ctx: RunsContext,
+  tx: Change,
+  { id, reason }: { id: number; reason: Reason },
+): Promise<RunRow | undefined> {
+  await transitionInTransaction(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason } })
   return transitionInTransaction(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
 }
 

@@ -32,9 +32,12 @@ export function limitRefusal(
     ...quotas.map((quota) => ({ whose: `The limit of all members of ${quota.groupName} together`, limits: quota.limits })),
   ]
   for (const bound of bounds) {
-    const broken = exceededLimit(demand, own, bound.limits)
-    if (broken)
-      return { code: "quota_exceeded", msg: `${bound.whose} is ${broken.limit} ${broken.what}; with this run it would be ${broken.wanted}` }
+    const exceeded = exceededLimit(demand, own, bound.limits)
+    if (exceeded)
+      return {
+        code: "quota_exceeded",
+        msg: `${bound.whose} is ${exceeded.limit} ${exceeded.what}; with this run it would be ${exceeded.wanted}`,
+      }
   }
   return undefined
 }
@@ -55,11 +58,11 @@ export function queueLimitRefusal(
       queued: typeof MaxQueued === "number" ? all.filter(({ userName }) => members.has(userName)).length : 0,
     })),
   ]
-  const broken = bounds.find(({ limit, queued }) => typeof limit === "number" && queued >= limit)
+  const exceeded = bounds.find(({ limit, queued }) => typeof limit === "number" && queued >= limit)
   return (
-    broken && {
+    exceeded && {
       code: "quota_exceeded",
-      msg: `${broken.whose} is ${broken.limit} queued runs, and ${broken.queued} wait already; wait until one starts, or stop one`,
+      msg: `${exceeded.whose} is ${exceeded.limit} queued runs, and ${exceeded.queued} wait already; wait until one starts, or stop one`,
     }
   )
 }

@@ -49,11 +49,11 @@ export function unschedulableReason(demand: ResourceRequest, nodes: readonly Nod
     )
   }
   const gpus = Math.max(0, ...nodes.map((node) => fittingGpus(node.gpus, demand).length))
-  const each = demand.gpuMemoryMiB > 0 ? ` with ${demand.gpuMemoryMiB} MiB each` : ""
-  const best = Math.max(0, ...nodes.flatMap((node) => node.gpus.map(({ memoryMiB }) => memoryMiB)))
-  const most = each === "" ? "" : ` of them; the largest GPU has ${best} MiB`
+  const withMemory = demand.gpuMemoryMiB > 0 ? ` with ${demand.gpuMemoryMiB} MiB each` : ""
+  const maxGpuMemoryMiB = Math.max(0, ...nodes.flatMap((node) => node.gpus.map(({ memoryMiB }) => memoryMiB)))
+  const largestGpu = withMemory === "" ? "" : ` of them; the largest GPU has ${maxGpuMemoryMiB} MiB`
   if (demand.gpus > gpus)
-    return insufficientReason("insufficient_gpu", `No node has ${demand.gpus} GPUs${each}; the largest has ${gpus}${most}`)
+    return insufficientReason("insufficient_gpu", `No node has ${demand.gpus} GPUs${withMemory}; the largest has ${gpus}${largestGpu}`)
   return insufficientReason(
     demand.gpus > 0 ? "insufficient_gpu" : "insufficient_memory",
     "No single node has all of what was asked for together",
@@ -99,19 +99,19 @@ export function availableNodes({ nodes, live, orphanDevices }: Omit<ClusterState
  * may overtake it where they do not delay it. A run that waits for its group's quota reserves
  * nothing on nodes, but reserves the quota.
  */
-export function schedule(hall: ClusterState): Map<number, Placement> {
-  const free = availableNodes(hall)
-  const shares = new GroupUsage(hall)
+export function schedule(cluster: ClusterState): Map<number, Placement> {
+  const free = availableNodes(cluster)
+  const usage = new GroupUsage(cluster)
   const placements = new Map<number, Placement>()
-  for (const run of hall.live) {
-    if (run.state !== "queued" || !shares.reserve(run)) continue
+  for (const run of cluster.live) {
+    if (run.state !== "queued" || !usage.reserve(run)) continue
     if (isExhausted(free)) break
     const node = bestNode(free.filter((one) => couldFit(one, run) && hasAvailable(one, run)))
     if (node) {
       const placement = { nodeNames: [node.name], gpuDevices: pickGpus(node, run) }
       placements.set(run.id, placement)
       allocate(free, run, placement)
-    } else reserveFor(hall.nodes, free, run)
+    } else reserveFor(cluster.nodes, free, run)
   }
   return placements
 }
@@ -122,8 +122,10 @@ function isExhausted(free: readonly Node[]): boolean {
 }
 
 /** Whether the run could start with an empty queue. */
-export function fitsNow(demand: ResourceRequest & Pick<RunRow, "userName">, hall: ClusterState): boolean {
-  return new GroupUsage(hall).reserve(demand) && availableNodes(hall).some((node) => couldFit(node, demand) && hasAvailable(node, demand))
+export function fitsNow(demand: ResourceRequest & Pick<RunRow, "userName">, cluster: ClusterState): boolean {
+  return (
+    new GroupUsage(cluster).reserve(demand) && availableNodes(cluster).some((node) => couldFit(node, demand) && hasAvailable(node, demand))
+  )
 }
 
 function hasAvailable(free: Node, demand: ResourceRequest): boolean {
@@ -150,7 +152,7 @@ function allocate(free: Node[], demand: ResourceRequest, { nodeNames, gpuDevices
 }
 
 function reserveFor(nodes: readonly Node[], free: Node[], demand: ResourceRequest): void {
-  const able = new Set(nodes.filter((node) => couldFit(node, demand)).map(({ name }) => name))
-  const node = bestNode(free.filter(({ name }) => able.has(name)))
+  const suitable = new Set(nodes.filter((node) => couldFit(node, demand)).map(({ name }) => name))
+  const node = bestNode(free.filter(({ name }) => suitable.has(name)))
   if (node) allocate(free, demand, { nodeNames: [node.name], gpuDevices: pickGpus(node, demand) })
 }

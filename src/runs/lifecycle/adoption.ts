@@ -8,8 +8,8 @@ import { ruleOfType } from "../project-types.ts"
 /**
  * Adopts a running container without a row under its own ID, as after a restored backup. Its person
  * and project must exist, and its ID, project and devices be free. Resolves with whether it was
- * adopted; rejects with `engine_unreachable`. Its program continues; what the container does not
- * tell is taken from the project as it is now.
+ * adopted; rejects with `engine_unreachable`. Its program continues. Fields that the container does
+ * not tell are those of the project as it is now.
  */
 export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promise<boolean> {
   try {
@@ -18,8 +18,8 @@ export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promi
     return (await ctx.store.change((tx) => insertAdopted(ctx, tx, { seen, spec }))) !== undefined
   } catch (error) {
     // An unreachable engine says nothing: the container is examined again later.
-    const isRefused = error instanceof DuplicateError || (error instanceof EngineError && error.code !== "engine_unreachable")
-    if (isRefused) return false
+    const isRejected = error instanceof DuplicateError || (error instanceof EngineError && error.code !== "engine_unreachable")
+    if (isRejected) return false
     throw error
   }
 }
@@ -33,8 +33,8 @@ async function insertAdopted(ctx: RunsContext, tx: Change, { seen, spec }: Adopt
   const [person, project] = await Promise.all([tx.users.byName(spec.user), tx.projects.get(spec.project)])
   if (!person || person.deletedAt !== null || person.isDisabled || !project || project.deletedAt !== null) return undefined
   if ((await tx.runs.get(spec.run)) || (await tx.runs.byKey(spec.key)) || (await tx.runs.liveOf(person.id, project.id))) return undefined
-  const holders = await tx.runs.admitted()
-  if (holders.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
+  const admitted = await tx.runs.admitted()
+  if (admitted.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
   const { limits } = await loadLimits(tx, [person.id], ctx.settings.defaultLimits)
   const run = await tx.runs.insertAs(spec.run, {
     ...rowOf({ seen, spec, person, project }),

@@ -7,16 +7,16 @@ import { withLogTail } from "./reasons.ts"
 import { endStateOf, transition, transitionInTransaction } from "./transitions.ts"
 
 /** Ends a run of which the engine has nothing. */
-export async function failRun(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
-  await writeEnd(ctx, run, { path: ["failed"], why, endTime: ctx.clock.now() })
+export async function failRun(ctx: RunsContext, run: RunRow, reason: Reason): Promise<void> {
+  await writeEnd(ctx, run, { path: ["failed"], reason, endTime: ctx.clock.now() })
 }
 
 /** Begins to stop a run of which the engine may have a container. */
-export async function stopWithReason(ctx: RunsContext, run: RunRow, why: Reason): Promise<void> {
-  const silent = why.code === "lost" || why.code === "engine_unreachable"
-  const told = silent ? why : await withLogTail(ctx.engine, run.key, why)
-  const write = () => writeEnd(ctx, run, { path: ["stopping"], why: told })
-  await stopDespiteFullDisk(ctx, run, { request: { reason: told, actor: undefined }, write })
+export async function stopWithReason(ctx: RunsContext, run: RunRow, reason: Reason): Promise<void> {
+  const hasNoOutput = reason.code === "lost" || reason.code === "engine_unreachable"
+  const reasonWithLog = hasNoOutput ? reason : await withLogTail(ctx.engine, run.key, reason)
+  const write = () => writeEnd(ctx, run, { path: ["stopping"], reason: reasonWithLog })
+  await stopDespiteFullDisk(ctx, run, { request: { reason: reasonWithLog, actor: undefined }, write })
 }
 
 /**
@@ -26,15 +26,15 @@ export async function stopWithReason(ctx: RunsContext, run: RunRow, why: Reason)
 async function writeEnd(
   ctx: RunsContext,
   run: RunRow,
-  { path, why, ...fields }: { path: RunState[]; why: Reason; endTime?: number },
+  { path, reason, ...fields }: { path: RunState[]; reason: Reason; endTime?: number },
 ): Promise<void> {
-  const wish = ctx.pendingStops.get(run.id)
-  const step = { path, fields: { wanted: "stop" as const, reason: wish?.reason ?? why, ...fields } }
-  if (!wish) return void (await transition(ctx, run.id, step))
+  const request = ctx.pendingStops.get(run.id)
+  const step = { path, fields: { wanted: "stop" as const, reason: request?.reason ?? reason, ...fields } }
+  if (!request) return void (await transition(ctx, run.id, step))
   await ctx.store.change(
     async (tx) => {
-      const moved = await transitionInTransaction(ctx, tx, { id: run.id, ...step })
-      if (moved && wish.actor) await ctx.events.requested(tx, { actor: wish.actor, verb: "stop", run: moved })
+      const updated = await transitionInTransaction(ctx, tx, { id: run.id, ...step })
+      if (updated && request.actor) await ctx.events.requested(tx, { actor: request.actor, verb: "stop", run: updated })
       tx.afterCommit(() => ctx.pendingStops.delete(run.id))
     },
     { urgent: true },
@@ -68,15 +68,15 @@ export async function stopDespiteFullDisk<T>(
     return await attempt()
   } catch (cause) {
     const msg =
-      "The run was stopped, but the disk that holds the database is full: that the run is over is told as soon as it can be written"
+      "The run was stopped, but the disk that holds the database is full: its end is recorded as soon as the database can be written"
     throw new Failure("storage_full", msg, { cause })
   }
 }
 
 /** The first request wins. */
-async function stopBeforeWriting(ctx: RunsContext, run: RunRow, wish: StopRequest): Promise<void> {
+async function stopBeforeWriting(ctx: RunsContext, run: RunRow, request: StopRequest): Promise<void> {
   const isFirst = !ctx.pendingStops.has(run.id)
-  if (isFirst) ctx.pendingStops.set(run.id, wish)
+  if (isFirst) ctx.pendingStops.set(run.id, request)
   try {
     await removeContainer(ctx, run)
   } catch (error) {

@@ -25,10 +25,10 @@ export class LaunchAttempt implements Disposable {
   #started = false
   #stuck = false
 
-  constructor(ctx: RunsContext, run: RunRow, stage: LaunchState) {
+  constructor(ctx: RunsContext, run: RunRow, state: LaunchState) {
     this.#ctx = ctx
     this.#run = run
-    this.#state = stage
+    this.#state = state
     this.#writer = new LaunchStateWriter(ctx, run.id)
     this.#progress = new ProgressReporter(ctx, run)
     this.#idleTimeout = new IdleTimeout(ctx.clock, () => this.#controller.abort(this.#timeoutError()))
@@ -105,15 +105,15 @@ export class LaunchAttempt implements Disposable {
    */
   async #replan(): Promise<void> {
     const { id, spec } = this.#run
-    const revised = await this.#ctx.replan(this.#ctx.store, this.#run).catch((cause: unknown) => {
+    const replanned = await this.#ctx.replan(this.#ctx.store, this.#run).catch((cause: unknown) => {
       throw new ReplanUnavailableError("The rights of a run could not be read", { cause })
     })
-    if ("refusal" in revised) throw new EngineError(revised.refusal.code, revised.refusal.msg)
-    if (isDeepStrictEqual(revised.plan, spec)) return
-    this.#run = { ...this.#run, spec: revised.plan }
+    if ("refusal" in replanned) throw new EngineError(replanned.refusal.code, replanned.refusal.msg)
+    if (isDeepStrictEqual(replanned.plan, spec)) return
+    this.#run = { ...this.#run, spec: replanned.plan }
     await this.#ctx.store.change(async (tx) => {
-      const moved = await tx.runs.transition(id, ["pulling", "creating", "starting"], { spec: revised.plan })
-      if (moved) tx.afterCommit(() => this.#ctx.runCache.publish(moved))
+      const updated = await tx.runs.transition(id, ["pulling", "creating", "starting"], { spec: replanned.plan })
+      if (updated) tx.afterCommit(() => this.#ctx.runCache.publish(updated))
     })
   }
 
@@ -135,17 +135,17 @@ export class LaunchAttempt implements Disposable {
    */
   #untilStuck<T>(starting: Promise<T>): Promise<T> {
     const { clock, settings } = this.#ctx
-    const over = new AbortController()
+    const settled = new AbortController()
     const stuck = new Promise<never>((_, reject) => {
-      const onCut = () => {
-        clock.sleep(settings.timeoutsMs.stopping, over.signal).then(() => {
+      const onAbort = () => {
+        clock.sleep(settings.timeoutsMs.stopping, settled.signal).then(() => {
           this.#stuck = true
           reject(this.#controller.signal.reason)
         }, ignore)
       }
-      this.#controller.signal.addEventListener("abort", onCut, { once: true, signal: over.signal })
+      this.#controller.signal.addEventListener("abort", onAbort, { once: true, signal: settled.signal })
     })
-    return Promise.race([starting, stuck]).finally(() => over.abort())
+    return Promise.race([starting, stuck]).finally(() => settled.abort())
   }
 
   #report({ state, progress }: StartStep): void {
@@ -155,18 +155,18 @@ export class LaunchAttempt implements Disposable {
     if (this.#progress.report(progress)) this.#idleTimeout.refresh()
   }
 
-  #enterState(stage: LaunchState): void {
-    if (launchStates.indexOf(stage) <= launchStates.indexOf(this.#state)) return
-    this.#state = stage
-    this.#idleTimeout.start(this.#ctx.settings.timeoutsMs[stage])
+  #enterState(state: LaunchState): void {
+    if (launchStates.indexOf(state) <= launchStates.indexOf(this.#state)) return
+    this.#state = state
+    this.#idleTimeout.start(this.#ctx.settings.timeoutsMs[state])
   }
 
   #timeoutError(): EngineError {
-    const found = this.#lastProbe
-    if (!found || found.ready) return new EngineError(`timeout_${this.#state}`, reasonSentences[`timeout_${this.#state}`])
+    const last = this.#lastProbe
+    if (!last || last.ready) return new EngineError(`timeout_${this.#state}`, reasonSentences[`timeout_${this.#state}`])
     return new EngineError(
-      found.code,
-      `${reasonSentences[found.code]}${found.code === "not_answering" ? `: ${found.detail}` : this.#portHint()}`,
+      last.code,
+      `${reasonSentences[last.code]}${last.code === "not_answering" ? `: ${last.detail}` : this.#portHint()}`,
     )
   }
 

@@ -3,21 +3,21 @@ import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { transition } from "./transitions.ts"
 
-/** The way of a run that is being launched. */
+/** The states of a launch, in order. */
 export const launchStates = ["pulling", "creating", "starting", "ready"] as const satisfies RunState[]
 export type LaunchState = Exclude<(typeof launchStates)[number], "ready">
 
-/** What the engine tells of a run that it started. */
+/** Details of a started container, as the engine reports them. */
 export type ContainerDetails = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
 
 /**
- * Writes how far a start has come, beside the start itself. While one write is under way the later
- * ones fall together.
+ * Writes the state of a launch without delaying it. States that arrive during a write are written
+ * together.
  */
 export class LaunchStateWriter {
   readonly #ctx: RunsContext
   readonly #id: number
-  #wanted: { stage: LaunchState; facts: ContainerDetails } | undefined
+  #pending: { state: LaunchState; details: ContainerDetails } | undefined
   #writing: Promise<void> | undefined
 
   constructor(ctx: RunsContext, id: number) {
@@ -25,29 +25,30 @@ export class LaunchStateWriter {
     this.#id = id
   }
 
-  write(stage: LaunchState, facts: ContainerDetails = {}): void {
-    this.#wanted = { stage, facts: { ...this.#wanted?.facts, ...facts } }
+  write(state: LaunchState, details: ContainerDetails = {}): void {
+    this.#pending = { state, details: { ...this.#pending?.details, ...details } }
     this.#writing ??= this.#write()
     this.#writing.catch(() => {})
   }
 
   /**
-   * Resolves when all is written, tried once more where it failed; rejects when it could not be.
+   * Resolves when everything is written. Retries a failed write once, and rejects if it fails
+   * again.
    */
   async flush(): Promise<void> {
     await this.#writing?.catch(() => {})
-    if (this.#wanted) await this.#write()
+    if (this.#pending) await this.#write()
   }
 
   async #write(): Promise<void> {
     try {
-      for (let wanted = this.#wanted; wanted; wanted = this.#wanted) {
+      for (let pending = this.#pending; pending; pending = this.#pending) {
         await transition(this.#ctx, this.#id, {
-          path: launchStates.slice(0, launchStates.indexOf(wanted.stage) + 1),
-          fields: wanted.facts,
+          path: launchStates.slice(0, launchStates.indexOf(pending.state) + 1),
+          fields: pending.details,
           updatesAtEnd: true,
         })
-        if (this.#wanted === wanted) this.#wanted = undefined
+        if (this.#pending === pending) this.#pending = undefined
       }
     } finally {
       this.#writing = undefined

@@ -30,14 +30,14 @@ export class RunController {
   #warnedOfMemory = false
   #loop: Promise<void> = Promise.resolve()
 
-  constructor(ctx: RunsContext, run: RunRow, handedOver: boolean) {
+  constructor(ctx: RunsContext, run: RunRow, { wasSubmitted }: { wasSubmitted: boolean }) {
     this.#ctx = ctx
     this.id = run.id
     this.key = run.key
-    this.#wasSubmitted = handedOver
+    this.#wasSubmitted = wasSubmitted
   }
 
-  /** Starts the loop, which does for the run what its row says until it is over. */
+  /** Starts the loop. */
   start(): void {
     this.#loop = this.#run()
   }
@@ -86,9 +86,9 @@ export class RunController {
     }
     // An engine may list containers before it knows when each of them started.
     const startedAt = seen.startedAt ?? this.#startedAt
-    const restarted = this.#startedAt !== null && this.#startedAt !== startedAt
+    const isRestarted = this.#startedAt !== null && this.#startedAt !== startedAt
     this.#startedAt = startedAt
-    if (restarted) this.#ctx.runCache.setAddress(this.id, undefined)
+    if (isRestarted) this.#ctx.runCache.setAddress(this.id, undefined)
     if (run.state === "ready" && !this.#ctx.runCache.target(this.id)?.address) this.#signal.notify()
   }
 
@@ -134,10 +134,10 @@ export class RunController {
     await failRun(this.#ctx, run, createReason("timeout_queued"))
   }
 
-  async #launchRun(run: RunRow, stage: "pulling" | "creating" | "starting"): Promise<void> {
+  async #launchRun(run: RunRow, state: "pulling" | "creating" | "starting"): Promise<void> {
     if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen))
     if (this.#wasSubmitted && (await this.#hasExited(run))) return
-    using launch = new LaunchAttempt(this.#ctx, run, stage)
+    using launch = new LaunchAttempt(this.#ctx, run, state)
     this.#launch = launch
     const onClose = () => {
       if (launch.state === "pulling" || launch.isStarted) launch.abort(new ContainerGoneError())
@@ -164,13 +164,14 @@ export class RunController {
   async #handleFailure(run: RunRow, launch: LaunchAttempt, failure: unknown): Promise<void> {
     if (this.#ctx.runCache.row(this.id)?.state === "stopping") return
     if (failure instanceof ReplanUnavailableError) throw failure
-    const unreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
-    if (unreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
-    const why = this.#exit ? reasonOfExit(this.#exit.seen) : reasonOfError(failure, this.#ctx.logger)
-    const cleaned = failure instanceof EngineError && !launch.isStarted && !launch.isStuck && (!unreachable || launch.state === "pulling")
-    const isWithdrawn = why.code === "access_withdrawn"
-    if (cleaned && !isWithdrawn) await failRun(this.#ctx, run, why)
-    else await stopWithReason(this.#ctx, run, why)
+    const isUnreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
+    if (isUnreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
+    const reason = this.#exit ? reasonOfExit(this.#exit.seen) : reasonOfError(failure, this.#ctx.logger)
+    const isCleanedUp =
+      failure instanceof EngineError && !launch.isStarted && !launch.isStuck && (!isUnreachable || launch.state === "pulling")
+    const isWithdrawn = reason.code === "access_withdrawn"
+    if (isCleanedUp && !isWithdrawn) await failRun(this.#ctx, run, reason)
+    else await stopWithReason(this.#ctx, run, reason)
   }
 
   async #watchReady(run: RunRow): Promise<void> {

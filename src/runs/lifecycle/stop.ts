@@ -22,7 +22,7 @@ export interface StopContext {
   supervisor: Pick<Supervisor, "wake">
 }
 
-/** As `Runs.stop`. */
+/** Implements `Runs.stop`. */
 export async function stopRun(
   { ctx, supervisor }: StopContext,
   id: number,
@@ -34,10 +34,10 @@ export async function stopRun(
   return waitForRun(ctx, id, { isReached: () => false, onError: stopFailure, signal })
 }
 
-/** The starter's own sentence is for the starter. */
+/** Other people's stops name the person, since the starter did not request them. */
 function stopReasonOf({ userName }: RunRow, by: RequestedStopCode, actor: Actor | undefined): Reason {
-  const other = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
-  if (other) return createReason(by, `${actor.userName}, who was given the right to, stopped the run`)
+  const isByOther = by === "stopped_by_user" && actor !== undefined && actor.userName !== userName
+  if (isByOther) return createReason(by, `${actor.userName}, who was given the right to, stopped the run`)
   return by === "stopped_by_user" && actor ? createReason(by, "The person who started the run stopped it") : createReason(by)
 }
 
@@ -46,9 +46,9 @@ async function writeStop(ctx: RunsContext, id: number, { by, actor }: Pick<StopO
     const now = await tx.runs.get(id)
     if (!now || !isLive(now.state)) return now
     if (actor) await ctx.events.requested(tx, { actor, verb: "stop", run: now })
-    const why = stopReasonOf(now, by, actor)
-    if (now.state === "queued") return endQueuedRun(ctx, tx, { id, why })
-    return (await transitionInTransaction(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason: why } })) ?? now
+    const reason = stopReasonOf(now, by, actor)
+    if (now.state === "queued") return endQueuedRun(ctx, tx, { id, reason })
+    return (await transitionInTransaction(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason } })) ?? now
   }
   const write = () => ctx.store.change(work, { urgent: true })
   const run = ctx.runCache.row(id)

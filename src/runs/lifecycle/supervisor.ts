@@ -8,12 +8,11 @@ import { WakeSignal } from "../wake-signal.ts"
 import { adoptContainer } from "./adoption.ts"
 import { RunController } from "./run-controller.ts"
 
-/** Between two looks at the engine, however often it calls. */
+/** Shortest time between two observations, however often the engine reports changes. */
 const minGapMs = 50
 
 /**
- * Compares what is wanted with what the engine holds, whenever the engine says that something
- * changed and every few seconds.
+ * Compares desired and observed state, whenever the engine reports a change and every few seconds.
  */
 export class Supervisor {
   readonly capacity: CapacityCache
@@ -37,37 +36,41 @@ export class Supervisor {
     this.#loops.catch((error) => this.#ctx.logger.error({ err: error }, "the supervisor of runs ended"))
   }
 
-  /** Resolves when nothing is done any more; `closed` has been aborted before. */
+  /** Resolves when all work has ended. Called after `closed` has been aborted. */
   async waitUntilClosed(): Promise<void> {
-    await Promise.allSettled([this.#loops, ...[...this.#controllers.values()].map((life) => life.done), ...this.#removals.values()])
+    await Promise.allSettled([
+      this.#loops,
+      ...[...this.#controllers.values()].map((controller) => controller.done),
+      ...this.#removals.values(),
+    ])
   }
 
   scheduleObservation(): void {
     this.#signal.notify()
   }
 
-  /** The engine was never asked for this run, which has just been made. */
+  /** Marks a new run, for which the engine was never called. */
   markNew(run: RunRow): void {
     if (run.state === "pulling") this.#newRuns.add(run.id)
   }
 
-  /** A committed change of a run; the board has it already. */
+  /** Called after the commit of a change, when the cache has the new row. */
   handleChange(run: RunRow): void {
-    const life = this.#controllers.get(run.id)
+    const existing = this.#controllers.get(run.id)
     if (!isLive(run.state)) {
       this.#controllers.delete(run.id)
-      life?.handleChange(run)
+      existing?.handleChange(run)
       this.#signal.notify()
-    } else if (life) life.handleChange(run)
+    } else if (existing) existing.handleChange(run)
     else if (!this.#ctx.closed.aborted) {
-      const fresh = this.#newRuns.delete(run.id) || run.state === "queued"
-      const controller = new RunController(this.#ctx, run, !fresh)
+      const isNew = this.#newRuns.delete(run.id) || run.state === "queued"
+      const controller = new RunController(this.#ctx, run, { wasSubmitted: !isNew })
       this.#controllers.set(run.id, controller)
       controller.start()
     }
   }
 
-  /** Hurries whatever the run waits for. */
+  /** Retries at once what the run waits for. */
   wake(id: number): void {
     this.#controllers.get(id)?.wake()
   }
@@ -76,7 +79,7 @@ export class Supervisor {
     return this.#controllers.get(id)?.progress ?? null
   }
 
-  /** Devices of containers that no row knows. */
+  /** Devices of orphaned containers. */
   orphanDevices(): Set<string> {
     return new Set([...this.#orphans.values()].flatMap(({ seen }) => seen.gpuDevices))
   }
@@ -92,13 +95,13 @@ export class Supervisor {
     }
   }
 
-  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+  async #attempt(part: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
       if (this.#ctx.closed.aborted) return
       if (error instanceof EngineError && error.code === "engine_unreachable") this.#setReachable(false)
-      else this.#ctx.logger.error({ err: error, what }, "runs were not compared with the engine; retrying")
+      else this.#ctx.logger.error({ err: error, part }, "runs were not compared with the engine; retrying")
     }
   }
 
@@ -107,18 +110,18 @@ export class Supervisor {
     this.#reachable = reachable
     if (reachable) this.#ctx.logger.info({}, "the container engine can be reached again")
     else this.#ctx.logger.warn({}, "the container engine cannot be reached; states stay as they are until it can")
-    if (reachable) for (const life of this.#controllers.values()) life.wake()
+    if (reachable) for (const controller of this.#controllers.values()) controller.wake()
   }
 
-  /** Takes in what other processes wrote. */
+  /** Reads rows that other processes changed. */
   async #sync(): Promise<void> {
     const { runCache, clock, settings, store } = this.#ctx
     if (clock.now() - this.#syncedAt < settings.observeEveryMs) return
     this.#syncedAt = clock.now()
     const versions = await store.runs.liveVersions()
     const changed = [...versions].filter(([id, version]) => (runCache.row(id)?.version ?? 0) < version).map(([id]) => id)
-    const over = runCache.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
-    for (const id of [...changed, ...over]) {
+    const endedIds = runCache.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
+    for (const id of [...changed, ...endedIds]) {
       const run = await store.runs.get(id)
       if (run) runCache.publish(run)
     }
@@ -126,12 +129,12 @@ export class Supervisor {
 
   async #compareWithEngine(): Promise<void> {
     const { runCache } = this.#ctx
-    const judged = [...this.#controllers.values()].filter((life) => life.hasContainer)
-    // What ends while the engine is asked may still stand in its answer.
+    const owners = [...this.#controllers.values()].filter((controller) => controller.hasContainer)
+    // A run that ends during the observation may still be in the result.
     const live = new Set(runCache.targets().map(({ key }) => key))
     const observed = new Map((await this.#ctx.engine.observe(this.#ctx.closed)).map((seen) => [seen.key, seen]))
     this.#setReachable(true)
-    for (const life of judged) life.handleObservation(observed.get(life.key))
+    for (const controller of owners) controller.handleObservation(observed.get(controller.key))
     for (const key of this.#orphans.keys()) if (!observed.has(key) || runCache.targetByKey(key)) this.#orphans.delete(key)
     for (const seen of observed.values()) {
       if (!live.has(seen.key) && !runCache.targetByKey(seen.key)) await this.#handleUnknown(seen)
@@ -140,33 +143,33 @@ export class Supervisor {
   }
 
   /**
-   * A container whose run is over is a leftover; one without a row may belong to a database that
-   * was put back: it is taken up, or, where that cannot be, people get time to see it.
+   * A container whose run has ended is a leftover. One without a row may belong to a newer state of
+   * a restored database. It is adopted, or else reported and stopped after a grace period.
    */
   async #handleUnknown(seen: ObservedRun): Promise<void> {
     const { runCache, clock, logger, settings, store } = this.#ctx
     const run = await store.runs.byKey(seen.key)
     if (run && isLive(run.state)) return runCache.publish(run)
-    const stray = this.#orphans.get(seen.key)
-    if (run) this.#remove(seen.key, "a container was left over from a run that is over")
-    else if (!stray) {
+    const orphan = this.#orphans.get(seen.key)
+    if (run) this.#remove(seen.key, "a container of an ended run still exists")
+    else if (!orphan) {
       if (await adoptContainer(this.#ctx, seen)) return
       this.#orphans.set(seen.key, { seen, since: clock.now() })
       logger.warn(
         { key: seen.key, run: seen.run, project: seen.project, user: seen.user },
-        "a container belongs to no run and cannot be taken up; it is stopped in a while",
+        "a container belongs to no run and cannot be adopted; it is stopped after a grace period",
       )
-    } else if (clock.now() - stray.since >= settings.orphanGraceMs) this.#remove(seen.key, "a container belonged to no run")
+    } else if (clock.now() - orphan.since >= settings.orphanGraceMs) this.#remove(seen.key, "a container belonged to no run")
   }
 
-  #remove(key: string, why: string): void {
+  #remove(key: string, message: string): void {
     if (this.#removals.has(key)) return
     const { engine, logger, settings, closed } = this.#ctx
-    logger.warn({ key }, `${why}; it is stopped`)
-    const ending = engine
+    logger.warn({ key }, `${message}; stopping it`)
+    const removal = engine
       .stop(key, { graceMs: settings.graceMs, signal: closed })
-      .catch((error) => logger.warn({ err: error, key }, "it could not be stopped yet"))
+      .catch((error) => logger.warn({ err: error, key }, "stopping a container without a run failed; retrying"))
       .finally(() => this.#removals.delete(key))
-    this.#removals.set(key, ending)
+    this.#removals.set(key, removal)
   }
 }

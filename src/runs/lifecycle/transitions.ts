@@ -38,34 +38,34 @@ export async function transitionInTransaction(
   tx: Change,
   step: Transition & { id: number },
 ): Promise<RunRow | undefined> {
-  const now = await tx.runs.get(step.id)
-  const ahead = now && remainingStates(now.state, step.path)
-  if (!now || !ahead) return undefined
-  const arrived = ahead.length === 0
-  if (arrived && !step.updatesAtEnd) return undefined
-  const moved = arrived
-    ? await tx.runs.transition(now.id, [now.state], step.fields ?? {})
-    : await enterStates(ctx, tx, { now, ahead, step })
-  if (moved) tx.afterCommit(() => ctx.runCache.publish(moved, step.address))
-  return moved
+  const current = await tx.runs.get(step.id)
+  const remaining = current && remainingStates(current.state, step.path)
+  if (!current || !remaining) return undefined
+  const isAtEnd = remaining.length === 0
+  if (isAtEnd && !step.updatesAtEnd) return undefined
+  const updated = isAtEnd
+    ? await tx.runs.transition(current.id, [current.state], step.fields ?? {})
+    : await enterStates(ctx, tx, { current, remaining, step })
+  if (updated) tx.afterCommit(() => ctx.runCache.publish(updated, step.address))
+  return updated
 }
 
 /** The remaining path; undefined when the states do not allow it. */
 function remainingStates(from: RunState, path: readonly RunState[]): RunState[] | undefined {
-  const ahead = path.slice(path.indexOf(from) + 1)
-  const allowed = ahead.every((state, n) => canTransition(ahead[n - 1] ?? from, state))
-  return allowed ? ahead : undefined
+  const remaining = path.slice(path.indexOf(from) + 1)
+  const allowed = remaining.every((state, n) => canTransition(remaining[n - 1] ?? from, state))
+  return allowed ? remaining : undefined
 }
 
 async function enterStates(
   ctx: TransitionContext,
   tx: Change,
-  way: { now: RunRow; ahead: RunState[]; step: Transition },
+  params: { current: RunRow; remaining: RunState[]; step: Transition },
 ): Promise<RunRow | undefined> {
-  let run: RunRow | undefined = way.now
-  for (const state of way.ahead) {
+  let run: RunRow | undefined = params.current
+  for (const state of params.remaining) {
     const before: RunRow = run
-    const fields = state === way.ahead.at(-1) ? way.step.fields : {}
+    const fields = state === params.remaining.at(-1) ? params.step.fields : {}
     run = await tx.runs.transition(before.id, [before.state], { progress: null, ...fields, state })
     if (!run) return undefined
     await ctx.events.stateChanged(tx, run, before)

@@ -5,58 +5,58 @@ import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 
 export interface WaitOptions {
-  /** Whether the run is as one waits for it to be. */
+  /** Whether the run has reached the awaited state. */
   isReached(run: RunRow): boolean
   /**
-   * A step that the run waits for failed and will be tried again: a failure ends the wait with it,
-   * `enough` with the run as it stands.
+   * Called when a step failed that will be retried. A returned failure rejects the wait; "resolve"
+   * resolves it with the run as it is.
    */
-  onError(error: EngineError): Failure | "enough"
+  onError(error: EngineError): Failure | "resolve"
   signal?: AbortSignal | undefined
 }
 
 /**
- * Resolves with the run once it is as wanted, at the latest when it is over. Undefined when there
- * is no such run. Rejects with the signal's reason.
+ * Resolves with the run when it has reached the awaited state, at the latest when it has ended.
+ * Undefined when there is no such run. Rejects with the signal's reason.
  */
 export async function waitForRun(ctx: RunsContext, id: number, { isReached, onError, signal }: WaitOptions): Promise<RunRow | undefined> {
   signal?.throwIfAborted()
-  const found = Promise.withResolvers<RunRow>()
-  found.promise.catch(() => {})
-  const told = (error: EngineError) => {
+  const result = Promise.withResolvers<RunRow>()
+  result.promise.catch(() => {})
+  const handleError = (error: EngineError) => {
     const outcome = onError(error)
     const run = ctx.runCache.row(id)
-    if (outcome !== "enough") found.reject(outcome)
-    else if (run) found.resolve(run)
+    if (outcome !== "resolve") result.reject(outcome)
+    else if (run) result.resolve(run)
   }
-  const changed = (run: RunRow) => {
-    if (!isLive(run.state) || isReached(run)) found.resolve(run)
+  const handleChange = (run: RunRow) => {
+    if (!isLive(run.state) || isReached(run)) result.resolve(run)
   }
-  using _listening = ctx.runCache.listen(id, { changed, errored: told })
+  using _listening = ctx.runCache.listen(id, { changed: handleChange, errored: handleError })
   const now = ctx.runCache.row(id) ?? (await ctx.store.runs.get(id))
   if (!now || !isLive(now.state) || isReached(now)) return now
-  return await abortable(found.promise, signal)
+  return await abortable(result.promise, signal)
 }
 
 export interface SettleOptions {
-  /** How long a queued run is waited for. Default 30,000. */
+  /** Maximum wait for a queued run. Default 30,000. */
   queuedMs?: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Resolves when the run is ready or over, or still queued after a while; also when it is `stopping`
- * and the engine does not let it be over, since its reason is known then and no more will be learnt
- * soon.
+ * Resolves when the run is ready, has ended, or is still queued after `queuedMs`. Also resolves
+ * when it is `stopping` and the engine prevents its end: its reason is then known, and the end may
+ * take long.
  */
 export async function waitUntilSettled(ctx: RunsContext, id: number, { queuedMs = 30_000, signal }: SettleOptions): Promise<RunRow> {
-  const onError = () => "enough" as const
+  const onError = () => "resolve" as const
   const run = await waitUntilDequeued(ctx, id, { queuedMs, signal })
   if (run?.state === "queued") return run
   const isReached = ({ state, reason }: RunRow) => state === "ready" || reason?.code === "engine_unreachable"
-  const settledRun = await waitForRun(ctx, id, { isReached, onError, signal })
-  if (!settledRun) throw new Failure("not_found", `There is no run ${id}`)
-  return settledRun
+  const settled = await waitForRun(ctx, id, { isReached, onError, signal })
+  if (!settled) throw new Failure("not_found", `There is no run ${id}`)
+  return settled
 }
 
 async function waitUntilDequeued(
@@ -64,19 +64,19 @@ async function waitUntilDequeued(
   id: number,
   { queuedMs, signal }: { queuedMs: number; signal: AbortSignal | undefined },
 ) {
-  const over = new AbortController()
-  const late = new AbortController()
-  ctx.clock.sleep(queuedMs, over.signal).then(
-    () => late.abort(),
+  const waitEnd = new AbortController()
+  const timeout = new AbortController()
+  ctx.clock.sleep(queuedMs, waitEnd.signal).then(
+    () => timeout.abort(),
     () => {},
   )
-  const both = signal ? AbortSignal.any([signal, late.signal]) : late.signal
+  const eitherSignal = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal
   try {
-    return await waitForRun(ctx, id, { isReached: ({ state }) => state !== "queued", onError: () => "enough", signal: both })
+    return await waitForRun(ctx, id, { isReached: ({ state }) => state !== "queued", onError: () => "resolve", signal: eitherSignal })
   } catch (error) {
-    if (!late.signal.aborted || signal?.aborted) throw error
+    if (!timeout.signal.aborted || signal?.aborted) throw error
     return ctx.runCache.row(id) ?? ctx.store.runs.get(id)
   } finally {
-    over.abort()
+    waitEnd.abort()
   }
 }

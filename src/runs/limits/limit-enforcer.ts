@@ -8,10 +8,10 @@ import type { ActivityTracker } from "./activity-tracker.ts"
 import { type LoadedLimits, loadLimits } from "./effective-limits.ts"
 import type { UsageMonitor } from "./usage-monitor.ts"
 
-const minute = 60_000
+const minuteMs = 60_000
 const mib = 2 ** 20
 /** The longest time between warning and end; half of the idle time if that is less. */
-const maxWarningLeadMs = 5 * minute
+const maxWarningLeadMs = 5 * minuteMs
 /** The part of a disk limit at which a warning is sent. */
 const warningShare = bounds.storage.warnPercents.value / 100
 
@@ -52,8 +52,8 @@ export class LimitEnforcer {
       for (const id of kept.keys()) if (!runCache.row(id)) kept.delete(id)
     const ended = new Set<number>()
     const attempt = async (run: RunRow, work: () => Promise<boolean>) => {
-      const isOver = await work().catch((err: unknown) => void logger.warn({ err, run: run.id }, "the limits of a run were not enforced"))
-      if (isOver) ended.add(run.id)
+      const isEnded = await work().catch((err: unknown) => void logger.warn({ err, run: run.id }, "the limits of a run were not enforced"))
+      if (isEnded) ended.add(run.id)
     }
     await Promise.all(rows.map((run) => attempt(run, () => this.#enforceMaxTime(run))))
     const bounds = await loadLimits(
@@ -61,20 +61,20 @@ export class LimitEnforcer {
       rows.map(({ userId }) => userId),
       settings.defaultLimits,
     )
-    const left = rows.filter(({ id }) => !ended.has(id))
-    await Promise.all(left.map((run) => attempt(run, () => this.#enforceIdleTime(run, bounds.limits.get(run.userId)))))
+    const remaining = rows.filter(({ id }) => !ended.has(id))
+    await Promise.all(remaining.map((run) => attempt(run, () => this.#enforceIdleTime(run, bounds.limits.get(run.userId)))))
     for (const { run, bytes, limit } of this.#largestWriters(bounds)) {
       if (!ended.has(run.id)) await attempt(run, () => this.#enforceMaxDisk(run, bytes, limit))
     }
-    for (const run of left) this.#warnOfEngineLimit(run)
+    for (const run of remaining) this.#warnOfEngineLimit(run)
   }
 
   async #enforceMaxTime(run: RunRow): Promise<boolean> {
     const { clock, events } = this.#ctx
     if (run.expiresAt === null) return false
-    const left = run.expiresAt - clock.now()
-    if (left <= 0) return this.#stop(run, "max_time")
-    if (left <= maxWarningLeadMs && !this.#warnedOfTime.has(run.id)) {
+    const leftMs = run.expiresAt - clock.now()
+    if (leftMs <= 0) return this.#stop(run, "max_time")
+    if (leftMs <= maxWarningLeadMs && !this.#warnedOfTime.has(run.id)) {
       this.#warnedOfTime.add(run.id)
       events.warning(run, `The run reaches its longest allowed time at ${new Date(run.expiresAt).toISOString()} and is stopped then`)
     }
@@ -90,22 +90,22 @@ export class LimitEnforcer {
     const { clock, events } = this.#ctx
     const minutes = limits?.IdleMinutes ?? null
     if (run.state !== "ready" || minutes === null || !this.#usage.isCpuUseKnown(run.id)) return false
-    const idleMs = Math.max(1, minutes) * minute
-    const lead = Math.min(maxWarningLeadMs, idleMs / 2)
+    const idleMs = Math.max(1, minutes) * minuteMs
+    const leadMs = Math.min(maxWarningLeadMs, idleMs / 2)
     const usedAt = Math.max(run.readyTime ?? 0, run.lastActivity ?? 0, this.#activity.lastActivityOf(run.id) ?? 0)
-    if (clock.now() - usedAt < idleMs - lead) return false
+    if (clock.now() - usedAt < idleMs - leadMs) return false
     if (await isComputing(this.#ctx, run)) {
       this.#activity.mark(run.id)
       return false
     }
     const warned = this.#warnedOfIdleness.get(run.id)
     if (warned?.usedAt === usedAt) {
-      const isDue = clock.now() - usedAt >= idleMs && clock.now() - warned.at >= lead
+      const isDue = clock.now() - usedAt >= idleMs && clock.now() - warned.at >= leadMs
       return isDue ? this.#stop(run, "idle", `Nobody used the run for ${Math.max(1, minutes)} minutes, and it did not compute`) : false
     }
     const now = clock.now()
     this.#warnedOfIdleness.set(run.id, { usedAt, at: now })
-    const endsAt = new Date(Math.max(usedAt + idleMs, now + lead)).toISOString()
+    const endsAt = new Date(Math.max(usedAt + idleMs, now + leadMs)).toISOString()
     events.warning(run, `Nobody uses the run: it is stopped at ${endsAt} unless somebody does`)
     return false
   }
@@ -127,12 +127,12 @@ export class LimitEnforcer {
 
   async #enforceMaxDisk(run: RunRow, bytes: number, limit: number): Promise<boolean> {
     const written = Math.floor(bytes / mib)
-    const told = `${written} MiB were written to the file systems of runs, of ${limit} MiB that are allowed`
-    if (written > limit) return this.#stop(run, "disk_full", `${told}; this run wrote most`)
+    const text = `${written} MiB were written to the file systems of runs, of ${limit} MiB that are allowed`
+    if (written > limit) return this.#stop(run, "disk_full", `${text}; this run wrote most`)
     if (written < limit * warningShare || limit === 0) this.#warnedOfDisk.delete(run.id)
     else if (!this.#warnedOfDisk.has(run.id)) {
       this.#warnedOfDisk.add(run.id)
-      this.#ctx.events.warning(run, `${told}; beyond that the run that wrote most is stopped`)
+      this.#ctx.events.warning(run, `${text}; beyond that the run that wrote most is stopped`)
     }
     return false
   }
@@ -145,8 +145,8 @@ export class LimitEnforcer {
     const { bytes = 0, maxMiB = null } = this.#usage.layerOf(run) ?? {}
     if (maxMiB === null || bytes <= maxMiB * mib || this.#warnedOfEngineLimit.has(run.id)) return
     this.#warnedOfEngineLimit.add(run.id)
-    const told = `The run wrote ${Math.floor(bytes / mib)} MiB to its own file system, more than the ${maxMiB} MiB that were allowed when it was started`
-    this.#ctx.events.warning(run, `${told}: its programs are soon told that the disk is full, until it is started again`)
+    const text = `The run wrote ${Math.floor(bytes / mib)} MiB to its own file system, more than the ${maxMiB} MiB that were allowed when it was started`
+    this.#ctx.events.warning(run, `${text}: its programs soon get errors of a full disk, until it is started again`)
   }
 
   async #stop(run: RunRow, code: "max_time" | "idle" | "disk_full", msg?: string): Promise<boolean> {

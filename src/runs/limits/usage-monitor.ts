@@ -31,8 +31,8 @@ export interface UsageSample {
  */
 export const activityThresholds = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 10 * 1024 } as const
 
-/** Sample intervals after which a known processor usage is outdated. */
-const knownFor = 3
+/** Number of sample intervals after which a known processor usage is outdated. */
+const maxSampleAge = 3
 
 /** Samples the usage of live runs every few seconds and stores it in memory until they end. */
 export class UsageMonitor {
@@ -66,7 +66,7 @@ export class UsageMonitor {
 
   /** Whether a recent sample contains the processor usage. */
   isCpuUseKnown(id: number): boolean {
-    const since = this.#ctx.clock.now() - knownFor * this.#ctx.settings.sampleEveryMs
+    const since = this.#ctx.clock.now() - maxSampleAge * this.#ctx.settings.sampleEveryMs
     return this.samplesOf(id).some(({ time, cpus }) => cpus !== null && time >= since)
   }
 
@@ -75,14 +75,14 @@ export class UsageMonitor {
     await this.#updatingLayers
   }
 
-  /** Like `series`, but takes a first sample of a run that has none. */
+  /** Like `samplesOf`, but takes a first sample of a run that has none. */
   async loadSamplesOf(id: number): Promise<readonly UsageSample[]> {
     const isNew = this.samplesOf(id).length === 0 && this.#ctx.runCache.row(id)?.state === "ready"
     if (isNew) await this.takeSamples()
     return this.samplesOf(id)
   }
 
-  /** Takes one sample of every run. A run that works counts as used. */
+  /** Takes one sample of every run, and marks working runs as active. */
   takeSamples(): Promise<void> {
     this.#sampling ??= this.#takeSamples().finally(() => {
       this.#sampling = undefined

@@ -11,17 +11,17 @@ interface PersonProbes {
  * a probe for seconds.
  */
 export class ProbeLimiter {
-  readonly #turns = new Map<number, PersonProbes>()
+  readonly #byPerson = new Map<number, PersonProbes>()
 
   async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
-    const turns = this.#turns.get(userId) ?? { semaphore: new Semaphore(bounds.containers.probes.value), users: 0 }
-    this.#turns.set(userId, turns)
-    turns.users += 1
+    const probes = this.#byPerson.get(userId) ?? { semaphore: new Semaphore(bounds.containers.probes.value), users: 0 }
+    this.#byPerson.set(userId, probes)
+    probes.users += 1
     try {
-      return await turns.semaphore.run(work)
+      return await probes.semaphore.run(work)
     } finally {
-      turns.users -= 1
-      if (turns.users === 0) this.#turns.delete(userId)
+      probes.users -= 1
+      if (probes.users === 0) this.#byPerson.delete(userId)
     }
   }
 }

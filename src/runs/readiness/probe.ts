@@ -4,11 +4,11 @@ import type { Readiness } from "../project-types.ts"
 
 export interface ProbeTarget {
   address: Address
-  /** The program's base, with a slash at both ends. */
+  /** The program's base path, with a slash at both ends. */
   base: string
   headers: Readonly<Record<string, string>>
   readiness: Readiness
-  /** How long one attempt may take. */
+  /** The deadline of one attempt. */
   timeoutMs: number
 }
 
@@ -46,7 +46,7 @@ const notOpen: ProbeResult = { ready: false, code: "port_not_open" }
 
 function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve) => {
-    let connected = false
+    let isConnected = false
     const path = base + readiness.path
     const request = http.get(
       { host: address.host, port: address.port, path, headers: { ...headers }, agent: false, signal },
@@ -57,10 +57,10 @@ function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: A
         response.destroy()
       },
     )
-    request.on("socket", (socket) => socket.once("connect", () => (connected = true)))
-    const give = () => resolve(connected ? notAnswering(`GET ${path} was not answered`) : notOpen)
+    request.on("socket", (socket) => socket.once("connect", () => (isConnected = true)))
+    const fail = () => resolve(isConnected ? notAnswering(`GET ${path} was not answered`) : notOpen)
     // For a response that switches the protocol, Node reports only that the connection closed.
-    request.on("error", give).on("close", give)
+    request.on("error", fail).on("close", fail)
   })
 }
 
@@ -76,18 +76,18 @@ async function probeWebSocket({ address, base, headers, readiness }: ProbeTarget
     maxPayload: 65_536,
   })
   return new Promise<ProbeResult>((resolve) => {
-    let opened = false
-    const give = () => resolve(notAnswering(opened ? `The WebSocket at ${path} said nothing` : `The WebSocket at ${path} did not open`))
-    signal.addEventListener("abort", give, { once: true })
-    socket.on("open", () => (opened = true))
+    let isOpen = false
+    const fail = () => resolve(notAnswering(isOpen ? `The WebSocket at ${path} said nothing` : `The WebSocket at ${path} did not open`))
+    signal.addEventListener("abort", fail, { once: true })
+    socket.on("open", () => (isOpen = true))
     socket.on("unexpected-response", (_, response) =>
       resolve(notAnswering(`The WebSocket at ${path} was refused with status ${response.statusCode}`)),
     )
     socket.on("message", (data) => {
-      const begins = data.toString().startsWith(banner)
-      resolve(begins ? ready : notAnswering(`The WebSocket at ${path} did not greet with ${banner.trim()}`))
+      const matches = data.toString().startsWith(banner)
+      resolve(matches ? ready : notAnswering(`The WebSocket at ${path} did not greet with ${banner.trim()}`))
     })
-    socket.on("close", give)
+    socket.on("close", fail)
     socket.on("error", (error: NodeJS.ErrnoException) => resolve(unreachable.has(error.code ?? "") ? notOpen : notAnswering(error.message)))
   }).finally(() => socket.terminate())
 }

@@ -17,8 +17,8 @@ export interface ReadinessOptions {
 }
 
 /**
- * So many programs are probed at the full rate; more share it, so that many starts do not use up
- * the processor.
+ * Programs that are probed at the full rate. More programs share it, so that many starts do not use
+ * up the processor.
  */
 const fullRateProbes = 5
 
@@ -26,10 +26,10 @@ const fullRateProbes = 5
  * Resolves with the address of the program once its probe succeeds. Rejects with the signal's
  * reason, or when the engine cannot look up the address.
  */
-export async function waitUntilReady(ctx: RunsContext, run: RunRow, patience: ReadinessOptions): Promise<Address> {
+export async function waitUntilReady(ctx: RunsContext, run: RunRow, options: ReadinessOptions): Promise<Address> {
   ctx.probes.count += 1
   try {
-    return await probeUntilReady(ctx, run, patience)
+    return await probeUntilReady(ctx, run, options)
   } finally {
     ctx.probes.count -= 1
   }
@@ -39,26 +39,26 @@ async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal 
   const { clock, engine } = ctx
   const timeoutMs = Math.min(maxProbeMs, ctx.settings.timeoutsMs.starting / 3)
   const target = { base: basePath(run), headers: upstreamHeaders(run), readiness: ruleOfType(run.spec.type).readiness, timeoutMs }
-  const began = clock.now()
-  let asked = began
+  const startedAt = clock.now()
+  let lookedUpAt = startedAt
   let address = await engine.address(run.key, portOf(run), signal)
   for (;;) {
     if (address) {
       const at = address
-      const asked = ctx.probes.turns.run(run.userId, () => probe({ ...target, address: at }, signal))
-      const result = await abortable(asked, signal)
+      const probing = ctx.probes.limiter.run(run.userId, () => probe({ ...target, address: at }, signal))
+      const result = await abortable(probing, signal)
       if (result.ready) return address
       onProbe(result)
     } else ctx.scheduleObservation()
-    await clock.sleep(probeIntervalMs(clock.now() - began) * Math.max(1, ctx.probes.count / fullRateProbes), signal)
-    if (clock.now() - asked < addressEveryMs) continue
-    asked = clock.now()
+    await clock.sleep(probeIntervalMs(clock.now() - startedAt) * Math.max(1, ctx.probes.count / fullRateProbes), signal)
+    if (clock.now() - lookedUpAt < addressEveryMs) continue
+    lookedUpAt = clock.now()
     address = await engine.address(run.key, portOf(run), signal)
   }
 }
 
 /** Short at first, since a person waits for the program's start plus half of this on average. */
-function probeIntervalMs(elapsed: number): number {
-  if (elapsed < 3_000) return 20
-  return elapsed < 20_000 ? 50 : 250
+function probeIntervalMs(elapsedMs: number): number {
+  if (elapsedMs < 3_000) return 20
+  return elapsedMs < 20_000 ? 50 : 250
 }
