@@ -1,5 +1,5 @@
-// The layout that ARCHITECTURE.md describes, held by a test: who may import whom, and by which
-// door.
+// Checks the layout that ARCHITECTURE.md describes: which folder may import which, and through
+// which index file.
 
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
@@ -11,14 +11,11 @@ import { longFunctions } from "./fixtures/architecture/long-functions.ts"
 
 const root = resolve(import.meta.dirname, "..")
 
-/** A folder imports only from those before it. */
+/** A folder imports only from earlier ones. */
 const order = "kit contract http client store engine events access runs images gateway files projects control api web cli main".split(" ")
-/** What also runs in a browser. */
+/** Folders that also run in a browser. */
 const browserFolders = ["contract", "web"]
-/**
- * Programs of their own, started by another folder: what holds for `main` about signals holds for
- * them.
- */
+/** Programs that another folder starts. The rules about signals in `main` apply to them. */
 const programs = ["src/files/process/worker.ts"]
 
 const maxEntries = 25
@@ -37,8 +34,8 @@ const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-
 const sources = tracked.filter((path) => /\.[jt]sx?$/.test(path)).map(read)
 const inSrc = sources.filter(({ path }) => path.startsWith("src/"))
 /**
- * What runs at a user's: all that the doors and the programs lead to. The rest is tests and what
- * they share.
+ * The production code: every file reachable from index files and programs. All other files are
+ * tests and their helpers.
  */
 const product = reachable(["src/main/cli.ts", ...programs, ...order.map((folder) => `src/${folder}/index.ts`)])
 
@@ -63,12 +60,12 @@ function reachable(entries: string[]): Source[] {
   return [...found]
 }
 
-/** Fails with every breach at once, one on a line. */
+/** Fails with all violations, one per line. */
 function none(breaches: string[], rule: string): void {
   assert.equal(breaches.length, 0, `${rule}:\n${breaches.join("\n")}`)
 }
 
-/** One line for each place where a pattern stands in a file's code; comment lines do not count. */
+/** One line for each match of a pattern in a file's code, without comment lines. */
 function places(files: Source[], pattern: RegExp): string[] {
   return files.flatMap(({ path, text }) =>
     text

@@ -31,8 +31,7 @@ test("the examples start a project, list it, say why a start fails, and follow w
   await using stack = new AsyncDisposableStack()
   stack.defer(() => void following.kill("SIGKILL"))
   const events = createInterface({ input: following.stdout })[Symbol.asyncIterator]()
-  // The stream tells nothing of what was before it: starts and stops are repeated until one is
-  // told.
+  // The stream does not contain earlier events, so starts and stops are repeated until one arrives.
   const told = events.next()
   let heard = false
   void told.then(() => {

@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url"
 import { basicAuth, createClient } from "#client"
 import { freePorts } from "./fixtures/free-ports.ts"
 
-/** `quayside serve` as a process of its own, on free ports and a directory of its own. */
+/** `quayside serve` as its own process, on free ports with its own directory. */
 export interface ServerProcess extends AsyncDisposable {
   readonly baseUrl: string
   readonly appsUrl: string
   readonly filesUrl: string
   /**
-   * Its working directory: the data directory is `data` in it, the administrator's password
+   * Its working directory, with the data directory `data` and the administrator's password in
    * `data/admin-password`.
    */
   readonly directory: string
@@ -25,7 +25,7 @@ export interface ServerProcess extends AsyncDisposable {
 
 const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
 
-/** `heard` takes what it writes on standard error, which is shown otherwise. */
+/** `heard` receives its standard error, which is shown otherwise. */
 export async function startServerProcess(
   env: Readonly<Record<string, string>> = {},
   heard?: (chunk: Buffer) => void,
@@ -82,10 +82,7 @@ export async function startServerProcess(
   }
 }
 
-/**
- * Resolves at the line with the addresses; rejects with what was printed when the process ends
- * before it.
- */
+/** Resolves at the line with the addresses; rejects with the output if the process exits first. */
 async function ready(child: ChildProcess): Promise<void> {
   let printed = ""
   await new Promise<void>((resolve, reject) => {
@@ -97,7 +94,7 @@ async function ready(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Stopping a server stops nobody's run: a test does that itself. */
+/** Stopping a server stops no run: a test does that itself. */
 async function stopRuns(baseUrl: string, password: string): Promise<void> {
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", password) })
   const { data } = await admin.listRuns({ query: { pageSize: 200 } })

@@ -111,7 +111,7 @@ test("an unknown setting and a wrong value are rejected with a sentence that nam
 
 test("an empty value means unset, and variables that Kubernetes injects are ignored with a warning", () => {
   assert.equal(read({ env: { QUAYSIDE_PORT: "" } }).port, 8080)
-  // All that it injects for a service called `quayside` and one called `quayside-apps`.
+  // All variables that Kubernetes injects for the services `quayside` and `quayside-apps`.
   const injected = {
     QUAYSIDE_SERVICE_HOST: "10.0.0.1",
     QUAYSIDE_SERVICE_PORT: "80",
@@ -133,7 +133,7 @@ test("an empty value means unset, and variables that Kubernetes injects are igno
   assert.throws(() => read({ env: { QUAYSIDE_ENGINE: "tcp://10.0.0.1:80" } }), /QUAYSIDE_ENGINE must be one of/)
 })
 
-/** `quayside serve` that is expected not to start. */
+/** Starts `quayside serve` with settings that make it fail. */
 async function refusedStart(env: Record<string, string>) {
   const child = spawn(process.execPath, [program, "serve"], { cwd: dir, env: { ...process.env, QUAYSIDE_ENGINE: "fake", ...env } })
   const told: Buffer[] = []

@@ -11,8 +11,8 @@ import { freePorts } from "./fixtures/free-ports.ts"
 export const adminPassword = "correct horse battery"
 
 /**
- * A whole installation in this process, on free ports and a directory of its own: real store, files
- * and gateway; the fake engine unless told otherwise.
+ * A whole installation in this process, on free ports with its own directory: real store, files and
+ * gateway. The engine is the fake one by default.
  */
 export interface TestServer extends AsyncDisposable {
   readonly quayside: Quayside
@@ -20,11 +20,11 @@ export interface TestServer extends AsyncDisposable {
   /** Of the PostgreSQL database; undefined on SQLite. */
   readonly databaseUrl: string | undefined
   readonly admin: Client
-  /** Makes a person; the password is the name and `-password`. */
+  /** Creates a person with the password `NAME-password`. */
   person(userName: string, fields?: object): Promise<Person>
-  /** Makes a group of these people, so that they may grant things to each other by name. */
+  /** Creates a group of these people, so that they may grant things to each other by name. */
   acquaint(...people: readonly { userName: string }[]): Promise<void>
-  /** Stops and starts again on the same ports and data. */
+  /** Stops and restarts on the same ports and data. */
   restart(): Promise<void>
 }
 
@@ -94,7 +94,10 @@ export async function startTestServer(
   }
 }
 
-/** An empty database on the server with this URL, whose user may make some. */
+/**
+ * Creates an empty database on the server with this URL. Its user must be allowed to create
+ * databases.
+ */
 export async function newDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `quayside_world_${randomBytes(6).toString("hex")}`
   const ask = async (statement: string) => {

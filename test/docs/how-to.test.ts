@@ -9,12 +9,12 @@ import { differences, runSteps, stepsOf } from "./page.ts"
 
 const folder = new URL("../../docs/how-to/", import.meta.url)
 const pages = readdirSync(folder).filter((name) => readFileSync(new URL(name, folder), "utf8").includes("\n```sh\n"))
-/** Pages that need more than a server that was just started. */
+/** Pages that need more than a fresh server. */
 const special = ["openid.md"]
 
 /**
- * Runs a page's commands as a reader would, against a server that was just started unless told
- * otherwise; holds them to the answers that the page shows.
+ * Runs a page's commands against a fresh server (unless `options` say otherwise) and compares their
+ * output with the page.
  */
 async function follow(name: string, server: ServerProcess, env: Record<string, string> = {}): Promise<string[]> {
   const steps = await stepsOf(new URL(name, folder))
@@ -30,7 +30,7 @@ async function follow(name: string, server: ServerProcess, env: Record<string, s
   return printed
 }
 
-/** Of several answers of one step, the page shows the last. */
+/** If a step has several outputs, the page shows the last. */
 function lastJson(text: string): unknown {
   const start = text.lastIndexOf("\n{")
   return JSON.parse(text.trim().startsWith("{") && start < 0 ? text : text.slice(start + 1))
@@ -43,7 +43,7 @@ for (const name of pages.filter((each) => !special.includes(each))) {
   })
 }
 
-/** The settings that a page shows, with values of the test's own in the place of some. */
+/** The settings that a page shows; the test replaces some values. */
 function settingsOf(name: string, own: Readonly<Record<string, string>>): Record<string, string> {
   const [, block = ""] = /^```ini\n([\s\S]*?)^```$/m.exec(readFileSync(new URL(name, folder), "utf8")) ?? []
   const lines = block.trim().split("\n")

@@ -2,14 +2,14 @@ import { execFile } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 
-/** A command block of a page and, where the page shows one, the answer that stands below it. */
+/** A command block of a page, with the output block below it if the page has one. */
 export interface Step {
   line: number
   commands: string
   answer: unknown
 }
 
-/** The `sh` blocks of a page in order; a `json` block directly behind one is its answer. */
+/** The `sh` blocks of a page in order. A `json` block directly below one is its output. */
 export async function stepsOf(file: URL): Promise<Step[]> {
   const steps: Step[] = []
   const text = await readFile(file, "utf8")
@@ -23,8 +23,8 @@ export async function stepsOf(file: URL): Promise<Step[]> {
 }
 
 /**
- * Runs all steps in one shell, as a reader would, and returns what each of them printed. A command
- * that fails ends it.
+ * Runs all steps in one shell, as a reader would, and returns the output of each. Stops at the
+ * first command that fails.
  */
 export async function runSteps(steps: readonly Step[], options: { cwd: string; env: Readonly<Record<string, string>> }): Promise<string[]> {
   const mark = "=== step ==="
@@ -35,8 +35,7 @@ export async function runSteps(steps: readonly Step[], options: { cwd: string; e
 }
 
 /**
- * Where an answer does not show what the page shows: the path and both values. `…` stands for
- * anything.
+ * The differences between an output and the page: the path and both values. `…` matches anything.
  */
 export function differences(shown: unknown, came: unknown, at = "$"): string[] {
   if (typeof shown === "string" && shown.includes("…")) return came === undefined ? [`${at} is missing`] : []

@@ -1,6 +1,6 @@
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
 
-/** Debian's Chromium, headless, with nothing that reaches out by itself. */
+/** Debian's headless Chromium, without requests of its own. */
 export async function openBrowser(): Promise<Browser & AsyncDisposable> {
   const args = [
     "--no-sandbox",
@@ -15,12 +15,12 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
   return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() })
 }
 
-/** A browser that nobody has used yet. */
+/** A browser with an empty profile. */
 export async function freshContext(browser: Browser): Promise<BrowserContext> {
   return browser.newContext({ viewport: { width: 1280, height: 1000 } })
 }
 
-/** On the page that asks for it, as the first administrator. */
+/** Signs in on the sign-in page as the first administrator. */
 export async function signIn(page: Page, password: string): Promise<void> {
   await page.getByLabel("User name").fill("admin")
   await page.getByLabel("Password").fill(password)

@@ -10,7 +10,7 @@ import { freshContext, openBrowser, signIn } from "./browser.ts"
 
 const run = promisify(execFile)
 const sample = fileURLToPath(new URL("../../script/sample.ts", import.meta.url))
-/** Where the pictures of the documentation are kept; only written when asked for. */
+/** Directory of the documentation's screenshots, written on request only. */
 const pictures = process.env.PICTURES_DIR
 
 test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows uploaded by WebDAV", {
@@ -44,7 +44,7 @@ async function runNotebook(page: Page): Promise<void> {
   const file = page.locator(".jp-DirListing-item", { hasText: "penguins.ipynb" })
   await file.dblclick({ timeout: 60_000 })
   await page.locator(".jp-Notebook .jp-CodeCell").first().waitFor({ timeout: 60_000 })
-  // What is run before the kernel has answered is lost.
+  // JupyterLab loses what is run before the kernel is connected.
   await page.getByText("Python 3 (ipykernel) | Idle").waitFor({ timeout: 60_000 })
   await page.getByRole("menuitem", { name: "Run", exact: true }).click()
   await page.getByRole("menuitem", { name: "Run All Cells", exact: true }).click()

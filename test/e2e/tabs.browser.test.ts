@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { freshContext, openBrowser } from "./browser.ts"
 
-/** A page of somebody else, at an origin of its own. */
+/** A page of another person, at its own origin. */
 async function elsewhere(): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<title>elsewhere</title>"))
   server.listen(0, "127.0.0.1")
@@ -41,7 +41,7 @@ test("a foreign page that opens a run or a page of Quayside cannot access the ne
     await tab.waitForURL((at) => at.href !== "about:blank" && !at.pathname.startsWith("/.quayside/"))
     await tab.waitForLoadState()
     assert.equal(await tab.evaluate(() => window.opener), null, url)
-    // Told to the page a moment later.
+    // The browser updates the page a moment later.
     await page.waitForFunction(() => (globalThis as unknown as { tab: Window }).tab.closed, undefined, { timeout: 30_000 })
     await tab.close()
   }

@@ -22,13 +22,13 @@ suite("each type of project with a program of its kind, from the start to a page
     await server[Symbol.asyncDispose]()
   })
 
-  /** A command whose effect shows in the project's code, which is read back through WebDAV. */
+  /** A command whose effect appears in the project's code, which the test reads through WebDAV. */
   interface Typed {
     command: string
     done(): Promise<void>
   }
 
-  /** Starts a project, opens its URL as a person would, and stops it when `look` is done. */
+  /** Starts a project, opens its URL in a browser, and stops the run after `look`. */
   async function opened(image: string, type: ProjectType, look: (page: Page, typed: Typed) => Promise<void>): Promise<void> {
     const authorization = basicAuth("admin", server.password)
     const client = createClient({ baseUrl: server.baseUrl, authorization })

@@ -2,7 +2,7 @@ import { bounds, defaultLimits } from "#contract"
 import { limitList, oneOf, positive, runMemory, whole } from "./parse.ts"
 import { setting } from "./setting.ts"
 
-/** What a run gets where it does not say, and what people may use. */
+/** Defaults of runs, and limits of people. */
 export const runsSettings = {
   defaultCpus: setting({ env: "DEFAULT_CPUS", default: "1", initial: 1, read: whole(1, 4096), doc: "CPUs of a run that names no number." }),
   defaultMemory: setting({

@@ -1,7 +1,7 @@
 import { oneOf, sizeOrNone, text, throwExpected } from "./parse.ts"
 import { setting } from "./setting.ts"
 
-/** Where Quayside keeps files and its database. */
+/** Directories and database. */
 export const storageSettings = {
   dataDir: setting({
     env: "DATA_DIR",
