@@ -7,11 +7,11 @@ const never = new AbortController().signal
 
 test("starts and stops of one key run one at a time, in the order of their calls", async () => {
   const lock = new KeyedLock()
-  const said: string[] = []
+  const order: string[] = []
   const work = (name: string) => async () => {
-    said.push(`${name} begins`)
+    order.push(`${name} begins`)
     await new Promise((resolve) => setImmediate(resolve))
-    said.push(`${name} ends`)
+    order.push(`${name} ends`)
   }
   await Promise.all([
     lock.runAbortable("a", never, work("one")),
@@ -19,41 +19,41 @@ test("starts and stops of one key run one at a time, in the order of their calls
     lock.runAbortable("b", never, work("other")),
   ])
   assert.deepEqual(
-    said.filter((line) => !line.startsWith("other")),
+    order.filter((line) => !line.startsWith("other")),
     ["one begins", "one ends", "two begins", "two ends"],
   )
-  assert.ok(said.indexOf("other begins") < said.indexOf("one ends"))
+  assert.ok(order.indexOf("other begins") < order.indexOf("one ends"))
   assert.equal(lock.isLocked("a"), false)
 })
 
 test("`runIfFree` skips a locked key, and locks a free one", async () => {
   const lock = new KeyedLock()
-  const said: string[] = []
+  const order: string[] = []
   const work = (name: string) => async () => {
     await new Promise((resolve) => setImmediate(resolve))
-    said.push(name)
+    order.push(name)
   }
   const first = lock.runIfFree("a", work("first"))
   await lock.runIfFree("a", work("second"))
   await lock.runAbortable("a", never, work("start"))
   await first
-  assert.deepEqual(said, ["first", "start"])
+  assert.deepEqual(order, ["first", "start"])
 })
 
 test("a stop aborts earlier starts and waits for their cleanup", async () => {
   const lock = new KeyedLock()
-  const said: string[] = []
+  const order: string[] = []
   const start = lock.runAbortable("a", never, async (signal) => {
     await new Promise((resolve) => signal.addEventListener("abort", resolve))
     await new Promise((resolve) => setImmediate(resolve))
-    said.push("cleaned up")
+    order.push("cleaned up")
     throw signal.reason
   })
   const failed = assert.rejects(start, EngineError)
   await new Promise((resolve) => setImmediate(resolve))
-  await lock.abortAndRun("a", undefined, async () => void said.push("stopped"))
+  await lock.abortAndRun("a", undefined, async () => void order.push("stopped"))
   await failed
-  assert.deepEqual(said, ["cleaned up", "stopped"])
+  assert.deepEqual(order, ["cleaned up", "stopped"])
 })
 
 test("a stop does not abort later starts", async () => {

@@ -4,7 +4,7 @@ const prefix = "mock-"
 
 /**
  * Simulated devices `mock-0`, `mock-1`, … of 16 GiB each, to try scheduling without a GPU. A run
- * that holds one gets no device.
+ * with one gets no real device.
  */
 export function mockGpuDevices(count: number): GpuDevice[] {
   return Array.from({ length: count }, (_, n) => ({ id: `${prefix}${n}`, model: "Mock GPU", memoryMiB: 16_384 }))

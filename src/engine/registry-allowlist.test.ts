@@ -110,16 +110,16 @@ test("patterns are hosts, with a port or any, domains, and `public`", () => {
 })
 
 test("a lookup without an answer times out and blocks no other", async () => {
-  const held: (() => void)[] = []
+  const pending: (() => void)[] = []
   const lookup = (name: string) =>
-    name === "fine.quayside.dev" ? Promise.resolve(["93.184.216.34"]) : new Promise<string[]>((resolve) => held.push(() => resolve([])))
+    name === "fine.quayside.dev" ? Promise.resolve(["93.184.216.34"]) : new Promise<string[]>((resolve) => pending.push(() => resolve([])))
   const registries = new RegistryAllowlist({ allowed, lookup, timeoutMs: 5 })
   const alive = setInterval(() => {}, 1_000)
   await assert.rejects(registries.check(hostOf("silent.quayside.dev/x")), { code: "image_pull_failed" })
   await assert.rejects(registries.check(hostOf("silent2.quayside.dev/x")), { code: "image_pull_failed" })
-  await assert.rejects(registries.check(hostOf("fine.quayside.dev/x")), { code: "image_pull_failed" }, "two at a time, whoever asks")
-  assert.equal(held.length, 2)
-  for (const answer of held) answer()
+  await assert.rejects(registries.check(hostOf("fine.quayside.dev/x")), { code: "image_pull_failed" }, "two lookups at a time")
+  assert.equal(pending.length, 2)
+  for (const answer of pending) answer()
   await new RegistryAllowlist({ allowed, lookup }).check(hostOf("fine.quayside.dev/x"))
   clearInterval(alive)
 })

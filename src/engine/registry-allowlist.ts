@@ -117,10 +117,10 @@ export class RegistryAllowlist {
 
 /** A host without a port means the default port of registries; `:*` means any port. */
 function matches(entry: string, host: string): boolean {
-  const [wanted, port = ""] = split(entry)
-  const [name, given = ""] = split(host)
-  if (port !== "*" && port !== given) return false
-  return wanted.startsWith("*.") ? name.endsWith(wanted.slice(1)) && name.length > wanted.length - 1 : name === wanted
+  const [pattern, port = ""] = split(entry)
+  const [name, hostPort = ""] = split(host)
+  if (port !== "*" && port !== hostPort) return false
+  return pattern.startsWith("*.") ? name.endsWith(pattern.slice(1)) && name.length > pattern.length - 1 : name === pattern
 }
 
 function split(host: string): [name: string, port?: string] {

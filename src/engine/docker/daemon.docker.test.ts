@@ -42,10 +42,10 @@ describe("a daemon that is killed", () => {
     await rig.engine.start(spec, ignore, never)
     const before = await rig.engine.observe()
     const controller = new AbortController()
-    let told = ignore
-    const next = () => new Promise<void>((resolve) => (told = resolve))
+    let notify = ignore
+    const next = () => new Promise<void>((resolve) => (notify = resolve))
     const first = next()
-    const watching = rig.engine.watch(() => told(), controller.signal)
+    const watching = rig.engine.watch(() => notify(), controller.signal)
     await first
     const again = next()
     await daemon.kill("SIGKILL")

@@ -34,7 +34,7 @@ export interface DockerOptions {
   allow?: readonly string[]
   /** Public networks and addresses that runs may not reach. Default none. */
   deny?: readonly string[]
-  /** How long an unused network of a person is kept. Default 300,000. */
+  /** How long an unused network of a person remains. Default 300,000. */
   networkIdleMs?: number
   /**
    * `off` sets no rules, for a daemon whose networks are not this host's. Default: the value of

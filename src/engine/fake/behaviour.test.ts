@@ -81,11 +81,11 @@ test("an unreachable daemon rejects every call, keeps its state and notifies the
     await assert.rejects(call, { code: "engine_unreachable" })
   }
   const controller = new AbortController()
-  let told = 0
-  const watching = engine.watch(() => (told += 1), controller.signal)
-  assert.equal(told, 0)
+  let notifications = 0
+  const watching = engine.watch(() => (notifications += 1), controller.signal)
+  assert.equal(notifications, 0)
   daemon.reachable = true
-  assert.equal(told, 1)
+  assert.equal(notifications, 1)
   assert.equal((await engine.observe())[0]?.state, "running")
   controller.abort()
   await watching
@@ -166,15 +166,15 @@ async function page(engine: Engine, spec: RunSpec, path: string, init?: RequestI
   return fetch(`http://${address?.host}:${address?.port}${path}`, init)
 }
 
-async function firstMessage(engine: Engine, spec: RunSpec, path: string, say?: string): Promise<string> {
+async function firstMessage(engine: Engine, spec: RunSpec, path: string, text?: string): Promise<string> {
   const address = await engine.address(spec.key, spec.port)
   const socket = new WebSocket(`ws://${address?.host}:${address?.port}${path}`)
   const message = new Promise<string>((resolve, reject) => {
     socket.on("message", (data) => resolve(String(data)))
     socket.on("error", reject)
   })
-  if (say !== undefined) socket.on("open", () => socket.send(say))
-  const said = await message
+  if (text !== undefined) socket.on("open", () => socket.send(text))
+  const received = await message
   socket.terminate()
-  return said
+  return received
 }

@@ -43,7 +43,7 @@ const behaviours = {
   broken: { pull: "image_pull_failed" },
   /** The pull stalls half-way until it is aborted. */
   "stuck-pull": { stuck: "pulling" },
-  /** The pull takes this many milliseconds (500) in ten steps. */
+  /** The pull lasts this many milliseconds (500) in ten steps. */
   "slow-pull": { argument: 500 },
   /** The engine hangs while it creates the container, until it is aborted. */
   "stuck-create": { stuck: "creating" },

@@ -94,7 +94,7 @@ export class FakeDaemon implements AsyncDisposable {
     await this.#endProgram(key)
   }
 
-  /** Removes the container at once, as if somebody removed it behind Quayside's back. */
+  /** Removes the container at once, also as another client of a daemon would. */
   async remove(key: string): Promise<void> {
     if (this.containers.delete(key)) this.events.emit(`end:${key}`)
     this.#changed()

@@ -2,7 +2,7 @@ import type { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 
 export interface FakeEngineOptions {
-  /** The fake daemon; whoever opened it disposes of it. */
+  /** The fake daemon; the code that opened it disposes of it. */
   daemon: FakeDaemon
   /** The instance whose containers the engine manages. */
   instance: string

@@ -96,20 +96,23 @@ export class FakeEngine implements Engine {
     if (left?.state === "running") return toStartResult(left)
     if (left) await this.#daemon.remove(spec.key)
     try {
-      return await this.#make(request, signal)
+      return await this.#create(request, signal)
     } catch (error) {
       await this.#daemon.remove(spec.key)
       throw error
     }
   }
 
-  async #make({ spec: wanted, report, resolveMounts }: StartRequest, signal: AbortSignal): Promise<StartResult> {
-    const behaviour = behaviourOf(wanted.image)
-    this.#checkSpec(wanted)
-    await this.#images.ensure(wanted.image, wanted.imagePolicy, { report: (progress) => report({ state: "pulling", progress }), signal })
-    checkExpectedDigest(wanted, fakeDigest(wanted.image))
+  async #create({ spec: requested, report, resolveMounts }: StartRequest, signal: AbortSignal): Promise<StartResult> {
+    const behaviour = behaviourOf(requested.image)
+    this.#checkSpec(requested)
+    await this.#images.ensure(requested.image, requested.imagePolicy, {
+      report: (progress) => report({ state: "pulling", progress }),
+      signal,
+    })
+    checkExpectedDigest(requested, fakeDigest(requested.image))
     report({ state: "creating", progress: null })
-    const spec = resolveMounts ? { ...wanted, mounts: await resolveMounts() } : wanted
+    const spec = resolveMounts ? { ...requested, mounts: await resolveMounts() } : requested
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
     const container = this.#daemon.add(this.#options.instance, spec)

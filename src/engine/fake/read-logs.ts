@@ -20,11 +20,11 @@ export async function* readLogs(daemon: FakeDaemon, container: FakeContainer, op
     ended = true
     wake()
   }
-  const kept = container.lines.filter((line) => since === undefined || line.time > since)
+  const stored = container.lines.filter((line) => since === undefined || line.time > since)
   if (follow) daemon.events.on(`log:${key}`, onLine).on(`end:${key}`, onEnd)
   signal?.addEventListener("abort", onEnd, { once: true })
   try {
-    yield* tail === undefined ? kept : kept.slice(Math.max(0, kept.length - tail))
+    yield* tail === undefined ? stored : stored.slice(Math.max(0, stored.length - tail))
     while (follow) {
       while (fresh.length > 0) yield fresh.shift() as LogLine
       if (ended || signal?.aborted) return

@@ -47,7 +47,7 @@ function startTests(subject: () => EngineUnderTest): void {
     await engine.stop(spec.key)
   })
 
-  test("keeps a running program when it is started again", async () => {
+  test("leaves a running program alone when it is started again", async () => {
     const { engine, images } = subject()
     const spec = specOf(images.serves)
     const [first, second] = await Promise.all([engine.start(spec, ignore, never), engine.start(spec, ignore, never)])
@@ -143,7 +143,7 @@ function failureTests(subject: () => EngineUnderTest): void {
 function stopTests(subject: () => EngineUnderTest): void {
   test("resolves when it stops an unknown key", () => subject().engine.stop(specOf(subject().images.serves).key))
 
-  test("keeps nothing of a stopped run", async () => {
+  test("leaves nothing of a stopped run", async () => {
     const { engine, images, source } = subject()
     const spec = specOf({ ...images.serves, mounts: [{ source, target: "/data", readOnly: true }] })
     await engine.start(spec, ignore, never)
@@ -197,14 +197,14 @@ function observeTests(subject: () => EngineUnderTest): void {
 
   test("recovers a run's spec for every engine of the instance and no other", async () => {
     const { engine, images, reopen, openOtherInstance, source } = subject()
-    const given = {
+    const fields = {
       ...images.serves,
       cpus: 2,
       env: { WORD: "a=b" },
       mounts: [{ source, target: "/data", readOnly: true }],
       workDir: "/data",
     }
-    const spec = specOf(given)
+    const spec = specOf(fields)
     await engine.start(spec, ignore, never)
     await using again = await reopen()
     await using other = await openOtherInstance()
@@ -220,7 +220,7 @@ function observeTests(subject: () => EngineUnderTest): void {
 }
 
 function endTests(subject: () => EngineUnderTest): void {
-  test("keeps the exit code of a program that ended", async () => {
+  test("observes the exit code of a program that ended", async () => {
     const { engine, images } = subject()
     const spec = specOf(images.exits)
     await engine.start(spec, ignore, never)

@@ -4,7 +4,7 @@ import type { Engine, LogLine, ObservedRun, RunSpec } from "../engine.ts"
 
 const ignore = () => {}
 
-/** What an adapter provides for the suite. */
+/** The parts of an adapter that the suite needs. */
 export interface EngineUnderTest {
   engine: Engine
   /** Opens a second engine on the same containers, as after a restart of Quayside. */
@@ -39,12 +39,12 @@ export async function findRun(engine: Engine, key: string): Promise<ObservedRun 
 }
 
 /** Observes after every change until the run fulfils a condition. */
-export async function observeUntil(engine: Engine, key: string, wanted: (run: ObservedRun) => boolean): Promise<ObservedRun> {
+export async function observeUntil(engine: Engine, key: string, isDone: (run: ObservedRun) => boolean): Promise<ObservedRun> {
   await using calls = watchChanges(engine)
   for (;;) {
     await calls.next()
     const run = await findRun(engine, key)
-    if (run && wanted(run)) return run
+    if (run && isDone(run)) return run
   }
 }
 

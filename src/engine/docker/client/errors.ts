@@ -1,7 +1,7 @@
 import { type ReasonCode, reasonSentences } from "#contract"
 import { EngineError } from "../../engine.ts"
 
-/** A pattern, its code, and a sentence if the code's own says too little. */
+/** A pattern, its code, and a sentence if the code's own is too vague. */
 type Phrase = readonly [Pick<RegExp, "test">, ReasonCode, string?]
 
 /**

@@ -11,7 +11,7 @@ export interface RemoveOptions {
 
 /**
  * Stops a container, with whole seconds of grace, and removes it with its anonymous volumes.
- * Resolves when it is gone, whoever removed it.
+ * Resolves when it is gone, even if another client removed it.
  */
 export async function removeContainer(client: DockerClient, id: string, { graceMs, running, owner, signal }: RemoveOptions): Promise<void> {
   const seconds = Math.ceil(graceMs / 1_000)

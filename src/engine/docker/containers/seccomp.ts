@@ -3,7 +3,7 @@ import { EngineError } from "../../engine.ts"
 
 const ownProfile = new URL("./seccomp.json", import.meta.url)
 /** Names that other programs use for built-in profiles, or for none. */
-const words = /^(unconfined|default|builtin|runtime\/default|docker\/default|off|none)$/i
+const profileNames = /^(unconfined|default|builtin|runtime\/default|docker\/default|off|none)$/i
 const actions = new Set(["KILL", "KILL_THREAD", "KILL_PROCESS", "TRAP", "ERRNO", "TRACE", "ALLOW", "LOG", "NOTIFY"])
 /**
  * A profile with one of these default actions lists what is denied, and allows every newer call.
@@ -17,7 +17,7 @@ const permissiveActions = new Set(["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_T
  * invalid one.
  */
 export function loadSeccompProfile(file = ""): string {
-  if (words.test(file)) throw profileError(file, "is not a file; omit the setting for Quayside's own profile")
+  if (profileNames.test(file)) throw profileError(file, "is not a file; omit the setting for Quayside's own profile")
   const text = textOf(file === "" ? ownProfile : file)
   let profile: unknown
   try {
@@ -67,6 +67,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function profileError(file: string, fault: string): EngineError {
-  const wanted = "QUAYSIDE_SECCOMP must name a JSON file in the form of Docker's seccomp profiles"
-  return new EngineError("engine_error", `${wanted}; ${JSON.stringify(file)} ${fault}`)
+  const requirement = "QUAYSIDE_SECCOMP must name a JSON file in the form of Docker's seccomp profiles"
+  return new EngineError("engine_error", `${requirement}; ${JSON.stringify(file)} ${fault}`)
 }

@@ -11,7 +11,7 @@ export class FirewallChains {
   /** The table of the first iptables variant that could set the rules. */
   #table: MangleTable | undefined
   /** The last rules that were set, and how the tool prints them if it differs. */
-  #applied: { wanted: string; printed: string } | undefined
+  #applied: { requested: string; printed: string } | undefined
 
   constructor(shell: Shell, family: IptablesFamily, { chains }: KernelNames) {
     this.#shell = shell
@@ -27,7 +27,7 @@ export class FirewallChains {
     return this.#table?.tool
   }
 
-  /** The actual rules if they differ from the given ones; undefined if they do not. */
+  /** The actual rules if they differ from `rules`; undefined if they do not. */
   async difference(rules: readonly string[]): Promise<string | undefined> {
     const lines = this.#table ? await this.#lines(this.#table) : []
     return this.#table && this.#matches(lines, rules) ? undefined : lines.join("\n")
@@ -60,7 +60,7 @@ export class FirewallChains {
     if (this.#matches(lines, rules)) return false
     await table.apply([...this.#jumps.map(([, chain]) => `:${chain} - [0:0]`), ...rules, ...this.#unhook(lines), ...this.#hook()])
     const after = await table.read()
-    this.#applied = { wanted: rules.join("\n"), printed: this.#rulesIn(after).join("\n") }
+    this.#applied = { requested: rules.join("\n"), printed: this.#rulesIn(after).join("\n") }
     if (!this.#isHooked(after) || this.#rulesIn(after).length !== rules.length) {
       if (triesLeft > 0) return this.#ensure(table, rules, triesLeft - 1)
       throw new EngineError("engine_error", "The firewall rules that confine runs do not stay in place", {
@@ -87,8 +87,8 @@ export class FirewallChains {
 
   #matches(lines: readonly string[], rules: readonly string[]): boolean {
     const printed = this.#rulesIn(lines).join("\n")
-    const wanted = rules.join("\n")
-    const same = printed === wanted || (this.#applied?.wanted === wanted && this.#applied.printed === printed)
+    const requested = rules.join("\n")
+    const same = printed === requested || (this.#applied?.requested === requested && this.#applied.printed === printed)
     return same && this.#isHooked(lines)
   }
 

@@ -2,15 +2,15 @@ import { bounds } from "#contract"
 import { bridgePrefixOf, type KernelNames } from "../network/kernel-names.ts"
 
 /**
- * What the runs of a group may reach beyond the host: all public addresses, none, or only these
- * networks.
+ * The addresses beyond the host that the runs of a group may reach: all public ones, none, or only
+ * these networks.
  */
 export interface GroupInternetSetting {
   group: string
   internet: boolean | readonly string[]
 }
 
-/** What runs may connect to, and who may connect to them. */
+/** The connections that runs may open and accept. */
 export interface NetworkPolicy {
   /** The runs' own networks. */
   pool: string

@@ -58,7 +58,7 @@ export class Firewall {
   /** Sets missing rules; cheap if none is. Resolves with whether anything changed. */
   ensure(): Promise<boolean> {
     return this.#serialize(async () => {
-      const changed = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.ensure(rules)))
+      const changed = await Promise.all((await this.#expectedRules()).map(([chains, rules]) => chains.ensure(rules)))
       const repaired = await repairBridgeFiltering()
       return changed.includes(true) || repaired
     })
@@ -67,7 +67,7 @@ export class Firewall {
   /** Rejects with an `EngineError` if rules are missing or changed; changes nothing. */
   check(): Promise<void> {
     return this.#serialize(async () => {
-      const differences = await Promise.all((await this.#wantedRules()).map(([chains, rules]) => chains.difference(rules)))
+      const differences = await Promise.all((await this.#expectedRules()).map(([chains, rules]) => chains.difference(rules)))
       if (differences.some((lines) => lines !== undefined) || (await bridgesBypassFirewall())) {
         const msg = "The firewall rules that confine runs are missing or were changed; Quayside restores them within seconds"
         throw new EngineError("engine_error", msg, { detail: differences.filter((lines) => lines !== undefined).join("\n") })
@@ -81,7 +81,7 @@ export class Firewall {
     })
   }
 
-  async #wantedRules(): Promise<[FirewallChains, string[]][]> {
+  async #expectedRules(): Promise<[FirewallChains, string[]][]> {
     const { allow, deny, groups } = this.#options
     const policy = {
       ...this.#options,

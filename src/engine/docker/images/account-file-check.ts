@@ -59,7 +59,7 @@ export class AccountFileCheck {
       this.#client.call((docker, abort) => docker.getContainer(container).infoArchive({ path, ...abort }), { signal }),
     )
     answer?.resume()
-    const told = answer?.headers["x-docker-container-path-stat"]
-    return typeof told === "string" ? JSON.parse(Buffer.from(told, "base64").toString()) : undefined
+    const encoded = answer?.headers["x-docker-container-path-stat"]
+    return typeof encoded === "string" ? JSON.parse(Buffer.from(encoded, "base64").toString()) : undefined
   }
 }

@@ -110,7 +110,7 @@ describe("the size of an image", () => {
         await assert.rejects(begin(image, anyone), { code: "image_unavailable", message }, `${kind} by ${begin.name}`)
       assert.doesNotMatch(await tagged(), /heavy/, kind)
     }
-    const image = named("labels/held")
+    const image = named("labels/local")
     await rig.docker("pull", "--quiet", image)
     await assert.rejects(start(image, { verifyAccess: false, allowLocal: true }), { code: "image_unavailable" })
     await rig.docker("rmi", image)

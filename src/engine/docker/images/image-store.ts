@@ -106,7 +106,7 @@ export class ImageStore {
     await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
   }
 
-  /** The daemon asks the same registry from which it would fetch. */
+  /** Through the daemon, which requests the manifest where it would fetch the image. */
   async #verifyAccess(reference: OciReference, { credentials }: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
     try {
       await this.#client.call((docker, abort) => requestManifest(docker, reference, { credentials, ...abort }), {
@@ -130,7 +130,9 @@ function isImageRejected(error: unknown): boolean {
   return error instanceof EngineError && (error.code === "image_too_large" || error.code === "image_unavailable")
 }
 
-/** A registry tells strangers that the image does not exist; here it is known to exist. */
+/**
+ * A registry reports to strangers that a private image does not exist; here it is known to exist.
+ */
 function accessError(error: EngineError): EngineError {
   if (error.code !== "image_not_found" && error.code !== "image_pull_denied") return error
   const message = "The registry does not grant this person access to the image"

@@ -13,7 +13,7 @@ export interface UserNetworksOptions {
   pool: string
   /** Prefix length of each network. Default: that of `SubnetPool`. */
   prefix?: number | undefined
-  /** How long an unused network is kept for its person's next run. */
+  /** How long an unused network remains for its person's next run. */
   idleMs: number
   /**
    * Whether this host's firewall must apply to the daemon's networks, so that their bridges must be
@@ -36,8 +36,8 @@ interface Network extends NetworkIdentity {
 }
 
 /**
- * A reserved address on a network. From the choice until the container runs, neither the network is
- * removed nor the address given to another start.
+ * A reserved address on a network. From the choice until the container runs, the network is not
+ * removed and no other start gets the address.
  */
 export interface AddressLease extends Disposable {
   readonly network: string

@@ -79,8 +79,8 @@ export class ContainerObserver {
     const list = await this.#list(signal)
     this.networks = networksOf(list)
     const present = new Set(list.map((container) => container.Id))
-    for (const kept of [this.#known, this.#pids, this.#pendingInspections])
-      for (const id of kept.keys()) if (!present.has(id)) kept.delete(id)
+    for (const cache of [this.#known, this.#pids, this.#pendingInspections])
+      for (const id of cache.keys()) if (!present.has(id)) cache.delete(id)
     const later = new Set(list.filter((container) => this.#needsInspection(container)).slice(maxAwaitedInspections))
     for (const { Id } of later) this.#inspectLater(Id)
     const observed = await Promise.all(
@@ -107,9 +107,9 @@ export class ContainerObserver {
 
   /** Discards the details of a container after an event; undefined: of all. */
   invalidate(container: string | undefined): void {
-    for (const kept of [this.#known, this.#pendingInspections]) {
-      if (container === undefined) kept.clear()
-      else kept.delete(container)
+    for (const cache of [this.#known, this.#pendingInspections]) {
+      if (container === undefined) cache.clear()
+      else cache.delete(container)
     }
   }
 
