@@ -70,7 +70,8 @@ test("inherited members of a body are ignored", () => {
 })
 
 test("error texts hold at most 60 characters of the value", () => {
-  assert.ok(refusal(() => parseBody(fields, { Kind: "x".repeat(10_000) })).message.length < 120)
+  const { message } = refusal(() => parseBody(fields, { Kind: "x".repeat(10_000) }))
+  assert.match(message, /; got "x{40,58}…"$/)
 })
 
 test("parseQuery parses every parameter by its row of the table", () => {

@@ -83,7 +83,7 @@ export function describeValue(value: unknown): string {
   if (typeof value === "object") return "an object"
   if (typeof value === "string") {
     const shown = JSON.stringify(value.slice(0, 61))
-    return shown.length > 60 ? `${shown.slice(0, 57)}…` : shown
+    return shown.length > 60 ? `${shown.slice(0, 57)}…"` : shown
   }
   return String(value)
 }
