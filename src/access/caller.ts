@@ -41,7 +41,7 @@ export function scopedRunId(caller: Pick<Caller, "scopes">): number | undefined 
 /**
  * Why credentials were rejected: 401, 403, 429 (with `Retry-After`) or 503. Returned or thrown.
  */
-export class Refusal extends Failure {
+export class AuthenticationFailure extends Failure {
   readonly retryAfterSeconds: number | undefined
   /** The person, if the credentials were right but do not allow this. */
   readonly userName: string | undefined
@@ -61,10 +61,10 @@ export class Refusal extends Failure {
 /**
  * The same message for an unknown person, a wrong password, a wrong token and a disabled person.
  */
-export function invalidCredentials(): Refusal {
-  return new Refusal("unauthorized", "The user name and the password or token do not match, or the account is disabled")
+export function invalidCredentials(): AuthenticationFailure {
+  return new AuthenticationFailure("unauthorized", "The user name and the password or token do not match, or the account is disabled")
 }
 
-export function missingCredentials(): Refusal {
-  return new Refusal("unauthorized", "Nobody is signed in: send a user name with its password or token, or a token alone")
+export function missingCredentials(): AuthenticationFailure {
+  return new AuthenticationFailure("unauthorized", "Nobody is signed in: send a user name with its password or token, or a token alone")
 }

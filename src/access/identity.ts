@@ -2,7 +2,7 @@ import type { Clock, Logger } from "#kit"
 import type { Change, Store } from "#store"
 import { type Accounts, createAccounts } from "./accounts/accounts.ts"
 import { ensureAdmin } from "./accounts/first-admin.ts"
-import type { Caller, Refusal } from "./caller.ts"
+import type { AuthenticationFailure, Caller } from "./caller.ts"
 import { Authenticator } from "./credentials/authenticator.ts"
 import { CallerCache } from "./credentials/caller-cache.ts"
 import { signFilesToken } from "./credentials/files-token.ts"
@@ -46,16 +46,16 @@ export interface Identity extends AsyncDisposable {
    * A header takes precedence over a session: a valid session does not make up for a wrong header.
    * `address` is the caller's, after trusted proxies.
    */
-  authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal>
+  authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | AuthenticationFailure>
   /**
    * For the files address: also accepts files tokens; rejects (403) tokens that open only a run.
    */
-  authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal>
+  authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | AuthenticationFailure>
   /**
    * Checks a name with its password, never a token. For sign-in, and for confirmation by the
    * person.
    */
-  checkPassword(userName: string, password: string, address: string): Promise<Caller | Refusal>
+  checkPassword(userName: string, password: string, address: string): Promise<Caller | AuthenticationFailure>
   /**
    * The caller of an earlier credential as they are now; undefined when the credential has ended or
    * the person can no longer sign in.

@@ -1,6 +1,6 @@
 export type { Accounts, NewAccount } from "./accounts/accounts.ts"
 export { impersonate, ownerAsCaller } from "./accounts/impersonate.ts"
-export { type Caller, type Credential, Refusal, type Scope, scopedRunId, toViewer } from "./caller.ts"
+export { AuthenticationFailure, type Caller, type Credential, type Scope, scopedRunId, toViewer } from "./caller.ts"
 export { readAuthorizationHeader } from "./credentials/authorization-header.ts"
 export { type Sessions, sessionLifetimeMs } from "./credentials/sessions.ts"
 export type { NewToken, Tokens } from "./credentials/tokens.ts"
@@ -8,7 +8,7 @@ export { createIdentity, type Identity, type IdentityOptions } from "./identity.
 export { createOpenId, type OpenId, type OpenIdOptions, openIdSignInMs } from "./openid/openid.ts"
 export { type ProvisionedAccount, type ProvisioningRules, provisionAccount } from "./openid/provision-account.ts"
 export { authorize, authorizeWithGrants, forbidden, isAllowed, notFound } from "./policy/authorize.ts"
-export { type FileAccess, homePath, loadFileAccess, loadMountModes, mountMode, mountScopes } from "./policy/file-access.ts"
+export { type FileAccess, homePath, loadFileAccess, loadMountModes, mountKeys, mountMode } from "./policy/file-access.ts"
 export { decideWithGrants, loadAllGrants, loadGrants } from "./policy/load-grants.ts"
 export { can, type Decision, type Grant, type Principal, type Resource } from "./policy/policy.ts"
 export {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Answer, AnswerValues, Body, LogLine, QueryOf, User, userFields } from "#contract"
-import type { Context, Handlers, Result } from "./context.ts"
-import { EventStream, JsonLines, LongList, ReadyJson } from "./rendered.ts"
+import { EventStream, JsonLines, LongList, SerializedJson } from "./answer-forms.ts"
+import type { Context, HandlerResult, Handlers } from "./context.ts"
 
 type IsEqual<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const holds = <T extends true>(..._: T[]) => {}
@@ -18,13 +18,13 @@ const rejected: Partial<Handlers>[] = [
   // @ts-expect-error: a list is no object
   { listUsers: async () => [] },
   // @ts-expect-error: groups are not users
-  { listUsers: async (): Promise<Result<"listGroups">> => ({ data: [], page: 1, pageCount: 0, pageSize: 20 }) },
+  { listUsers: async (): Promise<HandlerResult<"listGroups">> => ({ data: [], page: 1, pageCount: 0, pageSize: 20 }) },
   // @ts-expect-error: a page is a text
   { docs: () => ({ ok: true }) },
-  // @ts-expect-error: done is told as `ok: true`
+  // @ts-expect-error: the answer of a deletion is `ok: true`
   { deleteImage: async () => ({ ok: false }) },
-  // @ts-expect-error: what was made before is of the wrong shape
-  { healthz: () => new ReadyJson({ ok: 1 }) },
+  // @ts-expect-error: the serialized value has another shape
+  { healthz: () => new SerializedJson({ ok: 1 }) },
   // @ts-expect-error: slices hold numbers
   { listImages: async () => new LongList<number>({ page: 1, pageCount: 1, pageSize: 20 }, 1, async () => [1]) },
   // @ts-expect-error: a line lacks `time` and `stream`
@@ -45,7 +45,7 @@ async function* wrongLines() {
 
 test("a handler compiles only with the answer of its operation", () => {
   const accepted: Partial<Handlers> = {
-    healthz: () => new ReadyJson({ ok: true }),
+    healthz: () => new SerializedJson({ ok: true }),
     runLogs: async ({ signal }) => new JsonLines(noLines(), { isLive: true, signal }),
     followEvents: () => new EventStream(async () => () => {}),
     listImages: async () => new LongList({ page: 1, pageCount: 1, pageSize: 20 }, 0, async () => []),

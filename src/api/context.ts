@@ -9,9 +9,9 @@ import type { Clock, Logger } from "#kit"
 import type { ObjectLimits } from "#projects"
 import type { Runs } from "#runs"
 import type { ScanLimiter, Store } from "#store"
-import type { Resources } from "./events/feed-policy.ts"
-import type { RateSettings, Rates } from "./http/rates.ts"
-import type { Rendered } from "./rendered.ts"
+import type { AnswerForm } from "./answer-forms.ts"
+import type { ResourceMap } from "./events/feed-policy.ts"
+import type { RateLimiter, RateSettings } from "./http/rate-limiter.ts"
 import type { MemoryUnit } from "./units.ts"
 
 /** The parts of the service that handlers use. */
@@ -74,16 +74,16 @@ export interface ApiSettings {
 export interface ServerState {
   /** Aborted shortly before the server stops, so that waiting requests are still answered. */
   readonly ending: AbortSignal
-  readonly rates: Rates
+  readonly rateLimiter: RateLimiter
   readonly objectLimits: ObjectLimits
   /** The feed of events to subscribers. */
-  readonly feed: EventFeed<Caller, Resources>
-  readonly largeAnswers: LargeResponses
+  readonly feed: EventFeed<Caller, ResourceMap>
+  readonly largeResponses: LargeResponses
   readonly scans: ScanLimiter
   /** OpenMetrics text. */
   metrics(): string
-  /** The services for operations that may use the reserve of a full disk. */
-  readonly urgent: Services
+  /** The services for operations that may use the disk reserve. */
+  readonly reserveServices: Services
 }
 
 /** The part of a context that does not depend on the operation. */
@@ -97,7 +97,7 @@ export interface HandlerContext {
   /** The secret of the browser's session, if it sent one. */
   readonly session: string | undefined
   /** SHA-256 of the request's body as it came, or of its query if there is no body. */
-  hash(): string
+  requestHash(): string
   /** Sets the status of the answer. The default is 200. */
   setStatus(status: number): void
   /** Sets a header of the answer. */
@@ -125,7 +125,7 @@ export interface Context<Op extends OperationId> extends Omit<HandlerContext, "c
 /**
  * The return value of a handler: the operation's answer, or a form of it that is sent differently.
  */
-export type Result<Op extends OperationId> = Rendered<Answer<Op>> | Exclude<Answer<Op>, AsyncIterable<unknown>>
+export type HandlerResult<Op extends OperationId> = AnswerForm<Answer<Op>> | Exclude<Answer<Op>, AsyncIterable<unknown>>
 
-export type Handler<Op extends OperationId> = (context: Context<Op>) => Result<Op> | Promise<Result<Op>>
+export type Handler<Op extends OperationId> = (context: Context<Op>) => HandlerResult<Op> | Promise<HandlerResult<Op>>
 export type Handlers = { [Op in OperationId]: Handler<Op> }

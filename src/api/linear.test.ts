@@ -5,7 +5,7 @@ import { TrustedProxies } from "#http"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { respondsAsync } from "./handlers/runs/prefer.ts"
 import { depthOf } from "./http/body.ts"
-import { checkMatch } from "./http/etag.ts"
+import { checkIfMatch } from "./http/etag.ts"
 import { RequestContext } from "./http/request-context.ts"
 
 const headerBytes = 32 * 1024
@@ -28,7 +28,7 @@ const parsers: Parser[] = [
   },
   {
     name: "If-Match",
-    parse: (header) => checkMatch(header, row),
+    parse: (header) => checkIfMatch(header, row),
     size: headerBytes,
     shapes: [
       repeated(","),

@@ -60,7 +60,7 @@ export class RequestMetrics {
   }
 
   /** OpenMetrics text. */
-  text({ runs }: Pick<Services, "runs">, underWay: number): string {
+  text({ runs }: Pick<Services, "runs">, pendingRequests: number): string {
     const states = runs.targets().map((run) => run.state)
     const { rss, heapUsed } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
@@ -73,7 +73,7 @@ export class RequestMetrics {
         this.#requests(),
       ),
       ...family("quayside_http_request_seconds", "histogram", "From a request's head to the end of its answer.", this.#histogram()),
-      ...family("quayside_http_requests_under_way", "gauge", "Requests that are not answered yet.", [["", String(underWay)]]),
+      ...family("quayside_http_requests_under_way", "gauge", "Requests that are not answered yet.", [["", String(pendingRequests)]]),
       ...family(
         "quayside_runs",
         "gauge",

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { type Action, type Caller, can, forbidden, Refusal, readAuthorizationHeader, scopedRunId } from "#access"
+import { type Action, AuthenticationFailure, type Caller, can, forbidden, readAuthorizationHeader, scopedRunId } from "#access"
 import {
   type Body,
   bounds,
@@ -13,16 +13,16 @@ import {
 } from "#contract"
 import type { Actor } from "#events"
 import { assignConnection, isFromLoopback, openEventStream, sendEventStreamHead, sendJsonLines, tooManyConnections } from "#http"
+import { EventStream, JsonLines, LongList, SerializedJson } from "./answer-forms.ts"
 import type { Context, Handler, HandlerContext, ServerState, Services } from "./context.ts"
+import { mayUseDiskReserve } from "./disk-reserve.ts"
 import { handlers } from "./handlers/index.ts"
-import { send } from "./http/answer.ts"
 import { readJson } from "./http/body.ts"
-import { sendLongList, sendWhole } from "./http/large-answers.ts"
+import { sendLargeText, sendLongList } from "./http/large-responses.ts"
 import { checkOrigin } from "./http/request-checks.ts"
 import { anonymous, type RequestContext } from "./http/request-context.ts"
+import { send } from "./http/send.ts"
 import { sessionOf } from "./http/session-cookie.ts"
-import { EventStream, JsonLines, LongList, ReadyJson } from "./rendered.ts"
-import { isUrgent } from "./urgent.ts"
 
 /** The context of one operation. Properties that few handlers need are computed when read. */
 class OperationContext<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
@@ -76,7 +76,7 @@ class OperationContext<Op extends OperationId> implements Omit<HandlerContext, "
     return this.#request.request.headers[name] as string | undefined
   }
 
-  hash(): string {
+  requestHash(): string {
     return createHash("sha256")
       .update(JSON.stringify(this.#json ?? this.query))
       .digest("hex")
@@ -115,8 +115,8 @@ export async function runOperation<Op extends OperationId>(
   if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
   const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller)))
-  const urgent = isUrgent(operation, { method: endpoint.method, caller })
-  const chosen = urgent ? server.urgent : services
+  const usesReserve = mayUseDiskReserve(operation, { method: endpoint.method, caller })
+  const chosen = usesReserve ? server.reserveServices : services
   const call = new OperationContext<Op>(requestContext, { services: chosen, caller, session, query, server, json, shape: endpoint.body })
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
@@ -139,13 +139,13 @@ function sendResult(
     return sendLarge(call.server, requestContext, () => sendLongList(response, result, { ...options, isHead: request.method === "HEAD" }))
   const text = textOf(result)
   if (text.length > largeText)
-    return sendLarge(call.server, requestContext, () => sendWhole(response, text, { ...options, status: call.status }))
+    return sendLarge(call.server, requestContext, () => sendLargeText(response, text, { ...options, status: call.status }))
   send(response, call.status, text, options)
   return undefined
 }
 
 function textOf(result: unknown): string {
-  if (result instanceof ReadyJson) return result.text
+  if (result instanceof SerializedJson) return result.text
   return typeof result === "string" ? result : JSON.stringify(result)
 }
 
@@ -153,18 +153,18 @@ const largeText = bounds.texts.plainAnswerBytes.value
 
 /** Anonymous callers are counted by their address. */
 function sendLarge(
-  { largeAnswers }: ServerState,
+  { largeResponses }: ServerState,
   { response, userName, address }: RequestContext,
   answer: () => Promise<void>,
 ): Promise<void> {
-  return largeAnswers.run(userName === anonymous ? address : userName, response, answer)
+  return largeResponses.run(userName === anonymous ? address : userName, response, answer)
 }
 
-/** Counts the operation against the caller's rates. Reads are free. */
-function consumeRate({ rates }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
-  if (operation === "followEvents") rates.consume(userId, "streams")
-  else if (operation === "startRun" || operation === "repeatRun") rates.consume(userId, "writes", "starts")
-  else if (method !== "GET") rates.consume(userId, "writes")
+/** Counts the operation against the caller's rate limits. Reads are free. */
+function consumeRate({ rateLimiter }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
+  if (operation === "followEvents") rateLimiter.consume(userId, "streams")
+  else if (operation === "startRun" || operation === "repeatRun") rateLimiter.consume(userId, "writes", "starts")
+  else if (method !== "GET") rateLimiter.consume(userId, "writes")
 }
 
 function bodyOptions({ maxBody }: Endpoint, caller: Caller | undefined) {
@@ -195,7 +195,7 @@ function authenticate(
 ): Caller | Promise<Caller | undefined> | undefined {
   if (endpoint.fromLoopback && isTrustedLoopback(services, requestContext, session)) return undefined
   const authorization = readAuthorizationHeader(requestContext.request.rawHeaders)
-  if (authorization instanceof Refusal) throw authorization
+  if (authorization instanceof AuthenticationFailure) throw authorization
   if (endpoint.permission === "none") return undefined
   return (
     services.identity.authenticateCached(authorization, session, requestContext.address) ??
@@ -209,7 +209,7 @@ async function authenticateUncached(
   credentials: { authorization: string | undefined; session: string | undefined },
 ): Promise<Caller> {
   const caller = await services.identity.authenticate(credentials.authorization, credentials.session, requestContext.address)
-  if (caller instanceof Refusal) throw caller
+  if (caller instanceof AuthenticationFailure) throw caller
   return caller
 }
 

@@ -1,10 +1,10 @@
 import { type Endpoint, endpoints, Failure, type OperationId, operationIds } from "#contract"
-import { withoutAlias } from "./http/request-context.ts"
+import { stripAdminPrefix } from "./http/request-context.ts"
 import type { Page } from "./pages/page.ts"
 import { pages } from "./pages/pages.ts"
 
 /** The operation or page that a request addresses. */
-export type Target = { operation: OperationId } | { page: Page; name: string }
+export type RouteTarget = { operation: OperationId } | { page: Page; name: string }
 
 /**
  * The routes of every row of the contract's table and of the pages, also below the alias. Paths
@@ -12,7 +12,7 @@ export type Target = { operation: OperationId } | { page: Page; name: string }
  */
 export class Routes {
   /** By path, then by method. */
-  readonly #paths = new Map<string, Map<string, Target>>()
+  readonly #paths = new Map<string, Map<string, RouteTarget>>()
 
   constructor() {
     for (const operation of operationIds) {
@@ -22,8 +22,8 @@ export class Routes {
     for (const [path, page] of Object.entries(pages)) this.#add({ method: "GET", path, target: { page, name: "page" } })
   }
 
-  #add({ method, path, target }: { method: string; path: string; target: Target }): void {
-    const methods = this.#paths.get(path) ?? new Map<string, Target>()
+  #add({ method, path, target }: { method: string; path: string; target: RouteTarget }): void {
+    const methods = this.#paths.get(path) ?? new Map<string, RouteTarget>()
     this.#paths.set(path, methods)
     for (const each of method === "GET" ? ["GET", "HEAD"] : [method]) {
       if (methods.has(each)) throw new Error(`Two routes exist for ${each} ${path}`)
@@ -31,13 +31,13 @@ export class Routes {
     }
   }
 
-  find(method: string, path: string): Target | undefined {
-    return this.#paths.get(withoutAlias(path))?.get(method)
+  find(method: string, path: string): RouteTarget | undefined {
+    return this.#paths.get(stripAdminPrefix(path))?.get(method)
   }
 
   /** The failure for a request without a target: an unknown path, or a wrong method. */
   refusal(method: string, path: string): Failure {
-    const methods = this.#paths.get(withoutAlias(path))
+    const methods = this.#paths.get(stripAdminPrefix(path))
     if (!methods) return new Failure("not_found", `There is no ${JSON.stringify(path.slice(0, 200))} here; /openapi.json lists all paths`)
     const allow = [...methods.keys()].join(", ")
     return new Failure("method_not_allowed", `The method for ${path} must be one of ${allow}; got ${method}`, { headers: { allow } })

@@ -5,19 +5,19 @@ import { AllowedHosts, anonymousDrain, drainBody, LargeResponses, prefersHtml, T
 import { ObjectLimits } from "#projects"
 import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
+import { withDiskReserve } from "./disk-reserve.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
-import { asFailure, send, sendFailure } from "./http/answer.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
-import { Rates } from "./http/rates.ts"
+import { RateLimiter } from "./http/rate-limiter.ts"
 import { checkHead } from "./http/request-checks.ts"
 import { anonymous, RequestContext } from "./http/request-context.ts"
+import { send, sendFailure, toFailure } from "./http/send.ts"
 import { cookieOf, sessionOf } from "./http/session-cookie.ts"
 import { RequestMetrics } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type Page, type PageResponse } from "./pages/page.ts"
-import { Routes, type Target } from "./routes.ts"
-import { urgentServices } from "./urgent.ts"
+import { Routes, type RouteTarget } from "./routes.ts"
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
 export interface ApiServer extends AsyncDisposable {
@@ -27,7 +27,7 @@ export interface ApiServer extends AsyncDisposable {
 
 export function createApi(services: Services): ApiServer {
   const routes = new Routes()
-  const measures = new RequestMetrics()
+  const metrics = new RequestMetrics()
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new AllowedHosts(services.settings.hostNames)
   const proxies = new TrustedProxies(services.settings.trustedProxies)
@@ -41,13 +41,13 @@ export function createApi(services: Services): ApiServer {
   feed.start()
   const server: ServerState = {
     ending: listener.ending,
-    rates: new Rates(clock, services.settings.rates),
+    rateLimiter: new RateLimiter(clock, services.settings.rates),
     objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
-    largeAnswers: new LargeResponses(),
+    largeResponses: new LargeResponses(),
     scans: new ScanLimiter(),
-    metrics: () => measures.text(services, listener.pendingRequests),
-    urgent: urgentServices(services),
+    metrics: () => metrics.text(services, listener.pendingRequests),
+    reserveServices: withDiskReserve(services),
   }
 
   /** Does not read the body: the operation does, once the caller is known. */
@@ -56,10 +56,10 @@ export function createApi(services: Services): ApiServer {
     void serve(requestContext, routes.find(request.method ?? "", requestContext.path))
   }
 
-  async function serve(requestContext: RequestContext, target: Target | undefined): Promise<void> {
+  async function serve(requestContext: RequestContext, target: RouteTarget | undefined): Promise<void> {
     const started = performance.now()
     const { request, response } = requestContext
-    measures.observe(response, nameOf(target), started)
+    metrics.observe(response, nameOf(target), started)
     try {
       checkHead(request, { hosts, host: requestContext.host })
       if (!target) throw routes.refusal(request.method ?? "", requestContext.path)
@@ -81,7 +81,7 @@ export function createApi(services: Services): ApiServer {
   }
 }
 
-function nameOf(target: Target | undefined): string {
+function nameOf(target: RouteTarget | undefined): string {
   return target === undefined ? "unknown" : "operation" in target ? target.operation : target.name
 }
 
@@ -92,13 +92,13 @@ const drain = { answerBefore: bounds.http.discardedBytes.value, maxBytes: bounds
 async function sendRefusal(
   { logger, events }: Services,
   requestContext: RequestContext,
-  rejected: { error: unknown; target: Target | undefined; started: number },
+  rejected: { error: unknown; target: RouteTarget | undefined; started: number },
 ): Promise<void> {
   const { error, target, started } = rejected
   const { path, requestId, address, request, response } = requestContext
   // The caller disconnected: there is nobody to answer.
   if (response.destroyed && (error as Error).name === "AbortError") return
-  const failure = asFailure(error)
+  const failure = toFailure(error)
   if (failure.code === "internal") logger.error({ err: error, requestId, path }, "a request failed")
   else if ([401, 403, 429].includes(failure.status))
     events.requestRefused({ userName: requestContext.userName, address, requestId }, nameOf(target), { code: failure.code })

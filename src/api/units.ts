@@ -35,7 +35,7 @@ export function fromMiB(amount: number, unit: MemoryUnit): number {
  * Converts an amount that is still free. GiB are rounded down, since a response never offers more
  * than there is.
  */
-export function toRemainingAmount(amount: number, unit: MemoryUnit): number {
+export function fromMiBRoundedDown(amount: number, unit: MemoryUnit): number {
   return unit === "GiB" ? Math.floor(amount / 1024) : fromMiB(amount, unit)
 }
 

@@ -6,8 +6,8 @@ import {
   type FailureBody,
   type List,
   type OperationId,
-  type Params,
   type QueryOf,
+  type QueryParams,
   type Structure,
   type StructureValue,
 } from "#contract"
@@ -98,7 +98,7 @@ function queryOf({ answer }: Endpoint, { query = {} }: RequestOptions<OperationI
   return "oneOrList" in answer && "ID" in query && Array.isArray(query.ID) ? { page: 1, ...query } : query
 }
 
-function queryText(params: Params, query: object): string {
+function queryText(params: QueryParams, query: object): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue

@@ -1,4 +1,4 @@
-import type { BodyOf, BodyShape } from "./fields/body.ts"
+import type { BodyShape, ParsedBody } from "./fields/body.ts"
 import type { JsonSchema } from "./fields/field.ts"
 import type { StructureValue } from "./fields/structure.ts"
 import type { QueryValues } from "./query.ts"
@@ -39,4 +39,4 @@ export type QueryOf<Op extends OperationId> = QueryValues<(typeof endpoints)[Op]
  * The body of an operation: of a POST its values, defaults included; of a PUT its changes;
  * undefined if the operation has none.
  */
-export type Body<Op extends OperationId> = (typeof endpoints)[Op] extends { body: infer B extends BodyShape } ? BodyOf<B> : undefined
+export type Body<Op extends OperationId> = (typeof endpoints)[Op] extends { body: infer B extends BodyShape } ? ParsedBody<B> : undefined

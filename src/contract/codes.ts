@@ -25,7 +25,7 @@ export type FailureCode = keyof typeof failureStatus
 /**
  * The reasons for the end of a run, with the sentence that is used if nothing more exact is known.
  */
-export const reasonSentences = {
+export const reasonMessages = {
   image_not_found: "Neither the engine nor the registry has the image",
   image_pull_denied: "The registry refused to hand out the image",
   image_pull_failed: "The image could not be fetched",
@@ -59,7 +59,7 @@ export const reasonSentences = {
   stopped_by_admin: "An administrator stopped the run",
   access_withdrawn: "The person was disabled or deleted, or may no longer use a part of what they run",
 } as const
-export type ReasonCode = keyof typeof reasonSentences
+export type ReasonCode = keyof typeof reasonMessages
 
 /** The status with which a start that failed for this reason is answered. */
 export function reasonStatus(code: ReasonCode): 409 | 503 {

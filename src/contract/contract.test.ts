@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { failureStatus, reasonSentences, reasonStatus } from "./codes.ts"
+import { failureStatus, reasonMessages, reasonStatus } from "./codes.ts"
 import type { Endpoint } from "./endpoint.ts"
 import { Failure, type FailureBody } from "./failure.ts"
 import { BodyChanges, parseBody, parseNew } from "./fields/body.ts"
@@ -121,10 +121,10 @@ test("every code of a failure has its status, and every reason a sentence", () =
   )
   const codes =
     "image_not_found image_pull_denied image_pull_failed image_unavailable data_unavailable mount_missing insufficient_cpu insufficient_memory insufficient_gpu nodes_unsupported quota_exceeded command_not_found port_not_open not_answering exited oom_killed disk_full engine_unreachable engine_error lost idle max_time stopped_by_user stopped_by_admin access_withdrawn"
-  for (const code of codes.split(" ")) assert.ok(code in reasonSentences, code)
+  for (const code of codes.split(" ")) assert.ok(code in reasonMessages, code)
   for (const state of runStateNames.filter(isLive).filter((name) => name !== "ready"))
-    assert.ok(`timeout_${state}` in reasonSentences, state)
-  const unavailable = Object.keys(reasonSentences).filter((code) => reasonStatus(code as keyof typeof reasonSentences) === 503)
+    assert.ok(`timeout_${state}` in reasonMessages, state)
+  const unavailable = Object.keys(reasonMessages).filter((code) => reasonStatus(code as keyof typeof reasonMessages) === 503)
   assert.deepEqual(unavailable.sort(), ["disk_full", "engine_error", "engine_unreachable"])
 })
 

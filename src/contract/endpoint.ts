@@ -1,7 +1,7 @@
 import type { BodyShape } from "./fields/body.ts"
 import type { Structure } from "./fields/structure.ts"
 import type { OptionalHeader } from "./headers.ts"
-import type { Params } from "./query.ts"
+import type { QueryParams } from "./query.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE"
 
@@ -15,7 +15,7 @@ export interface Endpoint {
   tag: "Images" | "Datasets" | "Projects" | "Running projects" | "People and credentials" | "Installation"
   summary: string
   /** The query's parameters; any other is rejected. */
-  query: Params
+  query: QueryParams
   /** Headers that change what it does. `If-Match` of PUT and DELETE is implied. */
   headers?: readonly OptionalHeader[]
   /**

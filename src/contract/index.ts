@@ -1,6 +1,6 @@
 export type { Answer, Body, List, QueryOf } from "./answer.ts"
 export { type Bound, type BoundUnit, boundSections, bounds } from "./bounds/index.ts"
-export { type FailureCode, failureStatus, type ReasonCode, reasonSentences, reasonStatus } from "./codes.ts"
+export { type FailureCode, failureStatus, type ReasonCode, reasonMessages, reasonStatus } from "./codes.ts"
 export type { Endpoint, Method } from "./endpoint.ts"
 export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
 export { type BodyChanges, parseRequestBody } from "./fields/body.ts"
@@ -20,7 +20,16 @@ export {
 } from "./formats/oci-reference.ts"
 export { defaultMountPaths, type MountPlan, mountPathError, normalizePath, planMounts, slugify } from "./formats/paths.ts"
 export { openApi } from "./openapi.ts"
-export { defaultPageSize, maxPageSize, nearestName, type Param, type Params, parseQuery, type QueryValues, type Sort } from "./query.ts"
+export {
+  defaultPageSize,
+  maxPageSize,
+  nearestName,
+  parseQuery,
+  type QueryParam,
+  type QueryParams,
+  type QueryValues,
+  type Sort,
+} from "./query.ts"
 export { describeType, type OperationReference, operationsByTag, type ReferenceRow } from "./reference.ts"
 export type { Capacity, Preview } from "./resources/capacity.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"

@@ -94,7 +94,7 @@ const parsers: Parser[] = [
   },
   {
     name: "a time",
-    parse: (value) => timestamp({ doc: "" }).parse(value, "At"),
+    parse: (value) => timestamp({ description: "" }).parse(value, "At"),
     size: 65_536,
     shapes: [repeated("0"), repeated("2026-01-01T")],
   },

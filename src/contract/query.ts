@@ -1,11 +1,11 @@
 import { bounds } from "./bounds/index.ts"
 import { Failure } from "./failure.ts"
-import { type FieldIn, type FieldOut, type Fields, invalid, type JsonSchema } from "./fields/field.ts"
+import { type AnswerValue, type BodyValue, type Fields, invalid, type JsonSchema } from "./fields/field.ts"
 import { integer, oneOf, timestamp } from "./fields/scalars.ts"
 import { checkPlainText, plainTextPattern } from "./fields/text.ts"
 
 /** A query parameter: how it is read and what it is for. */
-export interface Param<T = unknown> {
+export interface QueryParam<T = unknown> {
   readonly schema: JsonSchema
   /** May stand several times; its value is then a list. */
   readonly repeats: boolean
@@ -13,10 +13,10 @@ export interface Param<T = unknown> {
   readonly required?: true
   parse(text: string, name: string): T
 }
-export type Params = Readonly<Record<string, Param>>
+export type QueryParams = Readonly<Record<string, QueryParam>>
 /** The parsed query of a handler: every parameter that was sent. */
-export type QueryValues<P extends Params> = {
-  [K in keyof P]?: P[K] extends Param<infer T> ? (P[K]["repeats"] extends true ? T[] : T) : never
+export type QueryValues<P extends QueryParams> = {
+  [K in keyof P]?: P[K] extends QueryParam<infer T> ? (P[K]["repeats"] extends true ? T[] : T) : never
 }
 
 const id = integer({})
@@ -27,21 +27,21 @@ export const idParam = {
   schema: { ...id.schema, description: "Names the object." },
   repeats: false,
   parse: readId,
-} as const satisfies Param<number>
+} as const satisfies QueryParam<number>
 
 /** The same if nothing else can name the object. */
-export const requiredIdParam = { ...idParam, required: true } as const satisfies Param<number>
+export const requiredIdParam = { ...idParam, required: true } as const satisfies QueryParam<number>
 
-const positive = (doc: string) =>
+const positive = (description: string) =>
   ({
-    schema: { type: "integer", minimum: 1, maximum: limit - 1, description: doc },
+    schema: { type: "integer", minimum: 1, maximum: limit - 1, description },
     repeats: false,
     parse: (text: string, name: string): number => {
       const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
       if (!(value >= 1 && value < limit)) throw invalid(name, `a whole number from 1 to ${limit - 1}`, text)
       return value
     },
-  }) as const satisfies Param<number>
+  }) as const satisfies QueryParam<number>
 
 /** How many items a page has when the request does not say. */
 export const defaultPageSize = 20
@@ -50,34 +50,34 @@ const repeatsMax = bounds.texts.repeats.value
 /** More is answered as this many. */
 export const maxPageSize = bounds.texts.pageSize.value
 
-const zeroOne = (doc: string) =>
+const zeroOne = (description: string) =>
   ({
-    schema: { type: "integer", enum: [0, 1], description: doc },
+    schema: { type: "integer", enum: [0, 1], description },
     repeats: false,
     parse: (text: string, name: string): boolean => {
       if (text !== "0" && text !== "1") throw invalid(name, "0 or 1", text)
       return text === "1"
     },
-  }) as const satisfies Param<boolean>
+  }) as const satisfies QueryParam<boolean>
 
-const plain = (doc: string) =>
+const plain = (description: string) =>
   ({
-    schema: { type: "string", pattern: plainTextPattern, description: doc },
+    schema: { type: "string", pattern: plainTextPattern, description },
     repeats: false,
     parse: (text: string, name: string): string => {
       checkPlainText(text, name)
       return text
     },
-  }) as const satisfies Param<string>
+  }) as const satisfies QueryParam<string>
 
 /** One of a closed list. */
-export function choice<const T extends string>(doc: string, values: readonly T[]) {
-  const field = oneOf<T>({ doc, values })
+export function enumParam<const T extends string>(description: string, values: readonly T[]) {
+  const field = oneOf<T>({ description, values })
   return {
     schema: field.schema,
     repeats: false,
     parse: (text: string, name: string): T => field.parse(text, name),
-  } as const satisfies Param<T>
+  } as const satisfies QueryParam<T>
 }
 
 export interface Sort {
@@ -99,20 +99,20 @@ export function sortParam(names: readonly string[]) {
       if (!names.includes(by)) throw invalid(name, `one of ${names.join(", ")}, with - before it for descending`, text)
       return { by, descending: text.startsWith("-") }
     },
-  } as const satisfies Param<Sort>
+  } as const satisfies QueryParam<Sort>
 }
 
 const instant = timestamp({})
 
 /** A time; milliseconds since the epoch. */
-export const timeParam = (doc: string) =>
+export const timeParam = (description: string) =>
   ({
-    schema: { type: "string", format: "date-time", description: doc },
+    schema: { type: "string", format: "date-time", description },
     repeats: false,
     parse: (text: string, name: string): number => Date.parse(instant.parse(text, name)),
-  }) as const satisfies Param<number>
+  }) as const satisfies QueryParam<number>
 
-export const paging = {
+export const pagingParams = {
   page: positive("From 1. Default 1."),
   pageSize: positive(`Items per page. Default ${defaultPageSize}; more than ${maxPageSize} counts as ${maxPageSize}.`),
 } as const
@@ -129,15 +129,15 @@ export const exactParam = plain("Only exact matches.")
 
 type Scalar = string | number | boolean | null
 type ScalarKeys<F extends Fields> = {
-  [K in keyof F]: [FieldOut<F[K]>] extends [never] ? never : FieldOut<F[K]> extends Scalar ? K : never
+  [K in keyof F]: [AnswerValue<F[K]>] extends [never] ? never : AnswerValue<F[K]> extends Scalar ? K : never
 }[keyof F]
 export type ScalarParams<F extends Fields> = {
-  readonly [K in ScalarKeys<F>]: Param<F[K]["write"] extends "never" ? FieldOut<F[K]> : FieldIn<F[K]>> & { repeats: false }
+  readonly [K in ScalarKeys<F>]: QueryParam<F[K]["write"] extends "never" ? AnswerValue<F[K]> : BodyValue<F[K]>> & { repeats: false }
 }
 
 /** Single reads compare any scalar field of the structure. */
 export function scalarParams<F extends Fields>(fields: F): ScalarParams<F> {
-  const params: Record<string, Param> = {}
+  const params: Record<string, QueryParam> = {}
   for (const [name, field] of Object.entries(fields)) {
     const read = field.fromQuery
     if (read) params[name] = { schema: field.querySchema ?? field.schema, repeats: false, parse: read }
@@ -149,7 +149,7 @@ export function scalarParams<F extends Fields>(fields: F): ScalarParams<F> {
  * Reads a query string by its table: unknown names (with the nearest known one), names that stand
  * twice and values of the wrong form are refused, so that no filter is silently ignored.
  */
-export function parseQuery<P extends Params>(params: P, text: string): QueryValues<P> {
+export function parseQuery<P extends QueryParams>(params: P, text: string): QueryValues<P> {
   const result: Record<string, unknown> = {}
   if (text === "") return result as QueryValues<P>
   for (const pair of text.split("&")) {

@@ -9,7 +9,7 @@ export interface ReferenceRow {
   type: string
   /** Whether it is required, in words; empty: it is not. */
   need: string
-  doc: string
+  description: string
 }
 
 /** One operation in words, for the reference page and `/docs`. */
@@ -44,13 +44,13 @@ function entryOf(operation: string, endpoint: Endpoint): OperationReference {
       name,
       type: repeats ? `${describeType(schema)}, may repeat` : describeType(schema),
       need: required ? "required" : "",
-      doc: docOf(schema),
+      description: descriptionOf(schema),
     })),
     headers: endpointHeaders(endpoint).map(({ name, description, schema }) => ({
       name,
       type: describeType(schema),
       need: "",
-      doc: description,
+      description,
     })),
     body: body ? bodyEntries(body) : [],
     answer: answerOf(endpoint.answer),
@@ -59,13 +59,13 @@ function entryOf(operation: string, endpoint: Endpoint): OperationReference {
 }
 
 function bodyEntries({ fields, mode, either = [] }: NonNullable<Endpoint["body"]>): ReferenceRow[] {
-  const id: ReferenceRow[] = mode === "update" ? [{ name: "ID", type: "integer", need: "required", doc: "Names the object." }] : []
+  const id: ReferenceRow[] = mode === "update" ? [{ name: "ID", type: "integer", need: "required", description: "Names the object." }] : []
   const set = Object.entries(fields).filter(([, field]) => field.write !== "never")
   const rows = set.map(([name, { bodySchema, schema, write }]): ReferenceRow => {
     const others = either.find((group) => group.includes(name))?.filter((other) => other !== name)
     const isRequired = write === "required" && mode === "create"
     const need = others ? `required without ${others.map((other) => `\`${other}\``).join(" or ")}` : isRequired ? "required" : ""
-    return { name, type: describeType(bodySchema ?? schema), need, doc: docOf(schema) }
+    return { name, type: describeType(bodySchema ?? schema), need, description: descriptionOf(schema) }
   })
   return [...id, ...rows]
 }
@@ -86,7 +86,7 @@ function permissionOf({ permission, fromLoopback }: Endpoint): string {
   return fromLoopback ? `${permission}; no credential needed from the same machine` : permission
 }
 
-const docOf = (schema: JsonSchema) => String(schema.description ?? "")
+const descriptionOf = (schema: JsonSchema) => String(schema.description ?? "")
 
 /** A schema's type in few words. */
 export function describeType(schema: JsonSchema): string {

@@ -4,15 +4,15 @@ import type { Fields } from "./fields/field.ts"
 import type { Structure } from "./fields/structure.ts"
 import {
   allParam,
-  choice,
   deletedParam,
+  enumParam,
   exactParam,
   followParam,
   idParam,
   idsParam,
   isPublishParam,
-  type Params,
-  paging,
+  pagingParams,
+  type QueryParams,
   requiredIdParam,
   scalarParams,
   sortParam,
@@ -45,12 +45,12 @@ import { runningProject, runningProjectFields } from "./resources/running-projec
 import { projectTypes, runStateNames } from "./states.ts"
 
 const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishParam, q: wordsParam, Deleted: deletedParam }
-const none = {} as const satisfies Params
+const none = {} as const satisfies QueryParams
 const oneId = { ID: requiredIdParam } as const
 
 type ResourceType = "image" | "data" | "project"
 
-interface ResourceOptions<Q extends Params, S extends Structure, F extends Fields, T extends ResourceType> {
+interface ResourceOptions<Q extends QueryParams, S extends Structure, F extends Fields, T extends ResourceType> {
   tag: Endpoint["tag"]
   path: string
   plural: string
@@ -64,13 +64,13 @@ interface ResourceOptions<Q extends Params, S extends Structure, F extends Field
 
 const nounOf = (type: ResourceType) => (type === "data" ? "dataset" : type)
 
-function resource<const Q extends Params, const S extends Structure, const F extends Fields, const T extends ResourceType>(
+function resource<const Q extends QueryParams, const S extends Structure, const F extends Fields, const T extends ResourceType>(
   options: ResourceOptions<Q, S, F, T>,
 ) {
   return { ...changes(options), ...reads(options) }
 }
 
-function changes<Q extends Params, const S extends Structure, const F extends Fields, const T extends ResourceType>({
+function changes<Q extends QueryParams, const S extends Structure, const F extends Fields, const T extends ResourceType>({
   tag,
   path,
   model,
@@ -125,7 +125,7 @@ function changes<Q extends Params, const S extends Structure, const F extends Fi
   } as const satisfies Record<string, Endpoint>
 }
 
-function reads<const Q extends Params, const S extends Structure, const F extends Fields, const T extends ResourceType>({
+function reads<const Q extends QueryParams, const S extends Structure, const F extends Fields, const T extends ResourceType>({
   tag,
   path,
   plural,
@@ -140,7 +140,7 @@ function reads<const Q extends Params, const S extends Structure, const F extend
       path: plural,
       tag,
       summary: `List ${nounOf(type)}s that the caller may see, newest first`,
-      query: { ...filters, ...paging },
+      query: { ...filters, ...pagingParams },
       answer: { list: model },
       permission: `${type}:list`,
     },
@@ -175,7 +175,7 @@ const data = resource({
   filters: {
     ...filters,
     Name: exactParam,
-    Type: choice("Only this kind.", ["dir"]),
+    Type: enumParam("Only this kind.", ["dir"]),
     sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "Name"]),
   },
 })
@@ -189,7 +189,7 @@ const project = resource({
   filters: {
     ...filters,
     ProjectName: exactParam,
-    Type: choice("Only this type.", projectTypes),
+    Type: enumParam("Only this type.", projectTypes),
     GroupName: exactParam,
     sort: sortParam(["ID", "CreatedAt", "UpdatedAt", "ProjectName"]),
   },
@@ -326,9 +326,9 @@ export const endpoints = {
       ID: idsParam,
       UserName: userNameParam,
       ProjectID: idParam,
-      State: choice("Only this state; `ended` is everything that is over.", runStateNames),
+      State: enumParam("Only this state; `ended` is everything that is over.", runStateNames),
       sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]),
-      ...paging,
+      ...pagingParams,
     },
     answer: { list: runningProject },
     permission: "run:list",
@@ -431,7 +431,7 @@ export const endpoints = {
     path: "/users",
     tag: "People and credentials",
     summary: "List accounts, newest first",
-    query: { ID: idsParam, UserName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
+    query: { ID: idsParam, UserName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...pagingParams },
     answer: { list: userModel },
     permission: "user:list",
   },
@@ -478,7 +478,7 @@ export const endpoints = {
     path: "/groups",
     tag: "People and credentials",
     summary: "List groups: for members their own, for administrators all",
-    query: { ID: idsParam, GroupName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...paging },
+    query: { ID: idsParam, GroupName: exactParam, q: wordsParam, sort: sortParam(["ID", "CreatedAt", "UpdatedAt"]), ...pagingParams },
     answer: { list: groupModel },
     permission: "group:list",
   },
@@ -497,7 +497,7 @@ export const endpoints = {
     path: "/tokens",
     tag: "People and credentials",
     summary: "List one's own tokens",
-    query: { ...paging },
+    query: { ...pagingParams },
     answer: { list: tokenModel },
     permission: "token:list",
   },
@@ -541,7 +541,7 @@ export const endpoints = {
     path: "/grants",
     tag: "People and credentials",
     summary: "List grants on one's own resources, and those to oneself or one's groups, newest first",
-    query: { ...grantQuery, ID: idsParam, ...paging },
+    query: { ...grantQuery, ID: idsParam, ...pagingParams },
     answer: { list: grantModel },
     permission: "grant:list",
   },
@@ -584,7 +584,7 @@ export const endpoints = {
       Action: exactParam,
       from: timeParam("Only at or after this time."),
       to: timeParam("Only at or before this time."),
-      ...paging,
+      ...pagingParams,
     },
     answer: { list: auditEntry },
     permission: "audit:list",

@@ -1,4 +1,4 @@
-import { formatOciReference, normalizeOciReference, type OciReference, reasonSentences } from "#contract"
+import { formatOciReference, normalizeOciReference, type OciReference, reasonMessages } from "#contract"
 import { EngineError, type ImagePolicy } from "./engine.ts"
 import type { RegistryAllowlist } from "./registry-allowlist.ts"
 
@@ -8,7 +8,7 @@ export function parseReference(image: string): OciReference {
   if (reference) return reference
   throw new EngineError(
     "image_not_found",
-    `${reasonSentences.image_not_found}: ${JSON.stringify(image.slice(0, 100))} is not an image reference`,
+    `${reasonMessages.image_not_found}: ${JSON.stringify(image.slice(0, 100))} is not an image reference`,
   )
 }
 
@@ -61,6 +61,6 @@ export function assertImageSize(bytes: number, maxBytes: number): void {
   const gib = (amount: number) => `${(amount / 2 ** 30).toLocaleString("en", { maximumFractionDigits: 2 })} GiB`
   throw new EngineError(
     "image_too_large",
-    `${reasonSentences.image_too_large}: at least ${gib(bytes)}, more than the limit of ${gib(maxBytes)}`,
+    `${reasonMessages.image_too_large}: at least ${gib(bytes)}, more than the limit of ${gib(maxBytes)}`,
   )
 }

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises"
 import { BlockList, isIP } from "node:net"
 import { networkInterfaces } from "node:os"
-import { bounds, defaultRegistry, type OciReference, reasonSentences } from "#contract"
+import { bounds, defaultRegistry, type OciReference, reasonMessages } from "#contract"
 import { abortable, deadline, Semaphore } from "#kit"
 import { EngineError } from "./engine.ts"
 
@@ -89,7 +89,7 @@ export class RegistryAllowlist {
     const addresses = await this.#addressesOf(nameOf(host)).catch((cause: unknown) => {
       throw new EngineError(
         "image_pull_failed",
-        `${reasonSentences.image_pull_failed}: the name of its registry ${host} cannot be resolved`,
+        `${reasonMessages.image_pull_failed}: the name of its registry ${host} cannot be resolved`,
         {
           cause,
         },

@@ -1,4 +1,4 @@
-import { Failure, type Progress, type Reason, reasonSentences } from "#contract"
+import { Failure, type Progress, type Reason, reasonMessages } from "#contract"
 import { type Engine, EngineError, type ImageInfo, type ImagePolicy } from "#engine"
 import type { Actor, Events } from "#events"
 import { type Clock, IdleTimeout, type Logger } from "#kit"
@@ -63,7 +63,7 @@ export class ImagePulls implements AsyncDisposable {
     const { engine, clock, events, store } = this.#options
     const { image, policy, actor } = request
     const late = new AbortController()
-    using idleTimeout = new IdleTimeout(clock, () => late.abort(new EngineError("timeout_pulling", reasonSentences.timeout_pulling)))
+    using idleTimeout = new IdleTimeout(clock, () => late.abort(new EngineError("timeout_pulling", reasonMessages.timeout_pulling)))
     let told = 0
     const report = (progress: Progress | null) => {
       idleTimeout.refresh()
@@ -84,7 +84,7 @@ export class ImagePulls implements AsyncDisposable {
   }
 
   #reasonOf(error: unknown): Reason {
-    if (!(error instanceof EngineError)) return { code: "image_pull_failed", msg: reasonSentences.image_pull_failed }
+    if (!(error instanceof EngineError)) return { code: "image_pull_failed", msg: reasonMessages.image_pull_failed }
     if (error.detail !== undefined) this.#options.logger.warn({ code: error.code, detail: error.detail }, "an image was not pulled")
     return { code: error.code, msg: error.message }
   }

@@ -1,10 +1,10 @@
-import type { Refusal } from "#access"
+import type { AuthenticationFailure } from "#access"
 
 /** The actor of the audit for requests that nobody authenticated. */
 export const unauthenticatedUser = "-"
 
 /** A refusal of access as plain data, for the file server and the gateway. */
-export function toPlainRefusal({ status, message, retryAfterSeconds, userName }: Refusal) {
+export function toPlainRefusal({ status, message, retryAfterSeconds, userName }: AuthenticationFailure) {
   return {
     ok: false as const,
     status: status as 401 | 403 | 429 | 503,

@@ -1,4 +1,4 @@
-import { type Identity, impersonate, loadFileAccess, mountScopes, Refusal } from "#access"
+import { AuthenticationFailure, type Identity, impersonate, loadFileAccess, mountKeys } from "#access"
 import type { Events } from "#events"
 import type { Authority } from "#files"
 import type { Clock } from "#kit"
@@ -24,14 +24,14 @@ export function createFilesAuthority(made: {
     },
     async identify(authorization, address) {
       const caller = await identity.authenticateForFiles(authorization, address)
-      if (caller instanceof Refusal) return toPlainRefusal(caller)
+      if (caller instanceof AuthenticationFailure) return toPlainRefusal(caller)
       return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
     },
     async access(userId, paths) {
       const caller = await impersonate(store, await store.users.get(userId), clock.now())
       return caller ? loadFileAccess(store, caller, paths) : paths.map(() => ({ level: "none", canReplace: false }))
     },
-    mountAreas: (paths) => mountScopes(store, paths),
+    mountAreas: (paths) => mountKeys(store, paths),
     storageQuota: (account) => quotas.quotaOf(account),
   }
 }

@@ -1,4 +1,4 @@
-import { type Caller, decideWithGrants, type Identity, missingResource, Refusal, runResource, scopedRunId } from "#access"
+import { AuthenticationFailure, type Caller, decideWithGrants, type Identity, missingResource, runResource, scopedRunId } from "#access"
 import type { Events } from "#events"
 import type { PortAssignments, RunDirectory, Visitor } from "#gateway"
 import type { Logger } from "#kit"
@@ -22,7 +22,7 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
     liveRuns: () => runs.targets(),
     async authenticate(authorization, address) {
       const caller = await identity.authenticate(authorization, undefined, address)
-      return caller instanceof Refusal ? toPlainRefusal(caller) : visitorOf(caller)
+      return caller instanceof AuthenticationFailure ? toPlainRefusal(caller) : visitorOf(caller)
     },
     async canOpen(visitor, runId) {
       const caller = await identity.refreshCaller(visitor.userId, visitor.credentialId)

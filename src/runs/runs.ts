@@ -1,4 +1,4 @@
-import { type Progress, reasonSentences } from "#contract"
+import { type Progress, reasonMessages } from "#contract"
 import { type Engine, EngineError, type ImagePolicy, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
@@ -237,7 +237,7 @@ async function startRun({ ctx, supervisor }: RunsParts, request: StartRequest, {
 async function admissionInput(supervisor: Supervisor, request: StartRequest): Promise<AdmissionInput> {
   const nodes = await supervisor.capacity.nodes().catch((error: unknown) => {
     if (error instanceof EngineError) return error
-    return new EngineError("engine_unreachable", reasonSentences.engine_unreachable, { cause: error })
+    return new EngineError("engine_unreachable", reasonMessages.engine_unreachable, { cause: error })
   })
   return { request, nodes, orphanDevices: supervisor.orphanDevices() }
 }

@@ -4,7 +4,7 @@ import {
   openApi,
   operationsByTag,
   type ReferenceRow,
-  reasonSentences,
+  reasonMessages,
   reasonStatus,
   runStates,
 } from "#contract"
@@ -40,7 +40,7 @@ const entries = (title: string, rows: readonly ReferenceRow[]) =>
     ? ""
     : `\n${table(
         [title, "Type", "Meaning"],
-        rows.map(({ name, type, need, doc }) => [`\`${name}\`${need === "" ? "" : ` (${need})`}`, shown(type), shown(doc)]),
+        rows.map(({ name, type, need, description }) => [`\`${name}\`${need === "" ? "" : ` (${need})`}`, shown(type), shown(description)]),
       )}`
 
 function shown(text: string): string {
@@ -72,7 +72,7 @@ function structures(): string {
   const parts = Object.entries(schemas).flatMap(([name, { properties }]) => {
     if (!properties) return []
     const rows = Object.entries(properties).map(
-      ([field, schema]): ReferenceRow => ({ name: field, type: describeType(schema), need: "", doc: schema.description ?? "" }),
+      ([field, schema]): ReferenceRow => ({ name: field, type: describeType(schema), need: "", description: schema.description ?? "" }),
     )
     return [`### ${name}\n${entries("Field", rows)}`]
   })
@@ -97,9 +97,9 @@ ${table(["Variable", "Name", "Default", "Meaning"], rows)}`
 
 function codes(): string {
   const failures = Object.entries(failureStatus).map(([code, status]) => [`\`${code}\``, String(status)])
-  const reasons = Object.entries(reasonSentences).map(([code, sentence]) => [
+  const reasons = Object.entries(reasonMessages).map(([code, sentence]) => [
     `\`${code}\``,
-    String(reasonStatus(code as keyof typeof reasonSentences)),
+    String(reasonStatus(code as keyof typeof reasonMessages)),
     shown(sentence),
   ])
   return `# Codes

@@ -12,8 +12,8 @@ const stop = ["test/api/stop.test.ts"]
 /** The rules of the HTTP API. */
 export const api = [
   ...faults("src/api/http/etag.ts", writing, [
-    ["If-Match is passed over", at("checkMatch", "if (!tags.includes(etagOf(row)))"), "if (false)"],
-    ["a weak tag matches", at("checkMatch", "if (!tags.includes(etagOf(row)))"), "if (!tags.some((tag) => tag.endsWith(etagOf(row))))"],
+    ["If-Match is passed over", at("checkIfMatch", "if (!tags.includes(etagOf(row)))"), "if (false)"],
+    ["a weak tag matches", at("checkIfMatch", "if (!tags.includes(etagOf(row)))"), "if (!tags.some((tag) => tag.endsWith(etagOf(row))))"],
     ["the tag stays when the object changes", at("etagOf"), 'return `"${id}"`'],
   ]),
   ...faults(
@@ -27,7 +27,7 @@ export const api = [
     [["one person's concurrent reads by computed fields are unlimited", at("findOne", "scan(search"), "search("]],
   ),
   ...faults("src/api/handlers/resources/owned-resource.ts", writing, [
-    ["DELETE passes If-Match over", at("remove", 'checkMatch(context.header("if-match"), stored as R)'), ""],
+    ["DELETE passes If-Match over", at("remove", 'checkIfMatch(context.header("if-match"), stored as R)'), ""],
     ["who may change may delete", at("remove", '"delete"'), '"read"'],
     ["a restoration may give others rights on a directory", at("restore", "await kind.checkRestore?.(tx, stored)"), ""],
   ]),

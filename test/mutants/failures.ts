@@ -53,9 +53,9 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/api/urgent.ts",
+    "src/api/disk-reserve.ts",
     ["test/api/full-disk.test.ts"],
-    [["a full disk keeps an administrator from disabling", at("isUrgent"), 'return method === "DELETE" || false']],
+    [["a full disk keeps an administrator from disabling", at("mayUseDiskReserve"), 'return method === "DELETE" || false']],
   ),
   ...faults(
     "src/access/credentials/sessions.ts",

@@ -64,7 +64,7 @@ export const guards = [
     [
       [
         "of two Authorization headers the first counts",
-        at("authenticate", "if (authorization instanceof Refusal) throw authorization"),
+        at("authenticate", "if (authorization instanceof AuthenticationFailure) throw authorization"),
         "",
       ],
     ],

@@ -224,7 +224,7 @@ export const isolation = [
   ...faults(
     "src/access/policy/file-access.ts",
     ["src/access/policy/file-access.integration.test.ts"],
-    [["a stranger's project counts as the home that it lies in", at("mountScopes", "(?:\\/projects(?:\\/[^/]+)?)?(?="), "(?="]],
+    [["a stranger's project counts as the home that it lies in", at("mountKeys", "(?:\\/projects(?:\\/[^/]+)?)?(?="), "(?="]],
   ),
   ...faults(
     "src/files/tree/copy-entry.ts",

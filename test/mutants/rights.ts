@@ -97,7 +97,7 @@ export const rights = [
     ["a token goes with any name", at("Authenticator.#byToken", "if (userName !== undefined && (await"), "if (userName === null && (await"],
     [
       "a run's token opens files",
-      at("Authenticator.authenticateForFiles", 'instanceof Refusal || caller.scopes.includes("read")'),
+      at("Authenticator.authenticateForFiles", 'instanceof AuthenticationFailure || caller.scopes.includes("read")'),
       "!== undefined",
     ],
     [

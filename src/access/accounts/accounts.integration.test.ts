@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
-import { caller, home, refusal } from "../testing/identity-checks.ts"
+import { clientAddress, expectCaller, expectFailure } from "../testing/identity-checks.ts"
 
 describe("people", () => {
   it("begin with one administrator, whose generated password is told before it counts", async () => {
@@ -14,16 +14,16 @@ describe("people", () => {
     const [password = ""] = both.filter((each) => each !== undefined)
     assert.equal(both.filter((each) => each !== undefined).length, 1)
     assert.ok(told.includes(password))
-    const admin = caller(await world.identity.authenticate(basic("admin", password), undefined, home))
+    const admin = expectCaller(await world.identity.authenticate(basic("admin", password), undefined, clientAddress))
     assert.equal(admin.isAdmin, true)
     assert.equal(await world.identity.ensureAdmin("another"), undefined)
-    refusal(await world.identity.authenticate(basic("admin", "another"), undefined, home))
+    expectFailure(await world.identity.authenticate(basic("admin", "another"), undefined, clientAddress))
   })
 
   it("begin with an administrator of the given password, and nothing is generated", async () => {
     await using world = await createIdentityFixture()
     assert.equal(await world.identity.ensureAdmin("sesam"), undefined)
-    caller(await world.identity.authenticate(basic("admin", "sesam"), undefined, home))
+    expectCaller(await world.identity.authenticate(basic("admin", "sesam"), undefined, clientAddress))
   })
 
   it("have names of the right form that are never given again", async () => {

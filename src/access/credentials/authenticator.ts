@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import { bounds } from "#contract"
 import type { Clock } from "#kit"
 import type { Store } from "#store"
-import { type Caller, invalidCredentials, missingCredentials, Refusal } from "../caller.ts"
+import { AuthenticationFailure, type Caller, invalidCredentials, missingCredentials } from "../caller.ts"
 import type { PasswordChecker } from "../passwords/password-checker.ts"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
 import { isTokenFormat, parseAuthorization } from "./authorization-header.ts"
@@ -55,22 +55,26 @@ export class Authenticator {
     return credential.kind === "password" && this.#context.passwords.isThrottled(userName, address)
   }
 
-  async authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | Refusal> {
+  async authenticate(
+    authorization: string | undefined,
+    session: string | undefined,
+    address: string,
+  ): Promise<Caller | AuthenticationFailure> {
     const known = this.authenticateCached(authorization, session, address)
     if (known) return known
     if (authorization !== undefined) return this.#byHeader(authorization, address)
     return session === undefined ? missingCredentials() : this.#bySession(session)
   }
 
-  async authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | Refusal> {
+  async authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | AuthenticationFailure> {
     const caller = (await this.#byFilesToken(authorization)) ?? (await this.authenticate(authorization, undefined, address))
-    if (caller instanceof Refusal || caller.scopes.includes("read")) return caller
-    return new Refusal("forbidden", "This token opens one run and allows nothing else", { userName: caller.userName })
+    if (caller instanceof AuthenticationFailure || caller.scopes.includes("read")) return caller
+    return new AuthenticationFailure("forbidden", "This token opens one run and allows nothing else", { userName: caller.userName })
   }
 
-  async checkPassword(userName: string, password: string, address: string): Promise<Caller | Refusal> {
+  async checkPassword(userName: string, password: string, address: string): Promise<Caller | AuthenticationFailure> {
     const user = await this.#context.passwords.check({ userName, password }, address)
-    if (user instanceof Refusal) return user
+    if (user instanceof AuthenticationFailure) return user
     const { store, clock } = this.#context
     return (await loadCaller(store, user.id, passwordCredential(user).id, clock.now()))?.caller ?? invalidCredentials()
   }
@@ -96,9 +100,9 @@ export class Authenticator {
     return callers.load(key, () => loadCaller(store, userId, credentialId, clock.now()), maxAgeMs)
   }
 
-  async #byHeader(authorization: string, address: string): Promise<Caller | Refusal> {
+  async #byHeader(authorization: string, address: string): Promise<Caller | AuthenticationFailure> {
     const credentials = parseAuthorization(authorization)
-    if (credentials instanceof Refusal) return credentials
+    if (credentials instanceof AuthenticationFailure) return credentials
     const key = this.#keyOf(authorization)
     if (credentials.scheme === "token") return this.#byToken(key, credentials.token)
     if (credentials.scheme === "files") return invalidCredentials()
@@ -106,7 +110,7 @@ export class Authenticator {
     return this.#byPassword(key, credentials, address)
   }
 
-  async #byToken(key: string, token: string, userName?: string): Promise<Caller | Refusal> {
+  async #byToken(key: string, token: string, userName?: string): Promise<Caller | AuthenticationFailure> {
     const { store } = this.#context
     const row = await store.tokens.byHash(sha256(token))
     if (!row) return invalidCredentials()
@@ -115,7 +119,11 @@ export class Authenticator {
     return loaded ? this.#recordUse(loaded) : invalidCredentials()
   }
 
-  async #byPassword(key: string, credentials: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+  async #byPassword(
+    key: string,
+    credentials: { userName: string; password: string },
+    address: string,
+  ): Promise<Caller | AuthenticationFailure> {
     const known = await this.#cachedPassword(key)
     if (known && !this.#isBlockedGuess(known, address)) return known
     return this.#verifyPassword(key, credentials, address)
@@ -132,26 +140,32 @@ export class Authenticator {
     return loaded?.caller
   }
 
-  async #verifyPassword(key: string, credentials: { userName: string; password: string }, address: string): Promise<Caller | Refusal> {
+  async #verifyPassword(
+    key: string,
+    credentials: { userName: string; password: string },
+    address: string,
+  ): Promise<Caller | AuthenticationFailure> {
     const user = await this.#context.passwords.check(credentials, address)
-    if (user instanceof Refusal) return user
+    if (user instanceof AuthenticationFailure) return user
     const credentialId = passwordCredential(user).id
     const loaded = await this.#load(key, user.id, credentialId, basicMs)
     if (loaded) this.#verified.set(key, { userId: user.id, credentialId, until: this.#context.clock.now() + basicMs })
     return loaded?.caller ?? invalidCredentials()
   }
 
-  async #bySession(secret: string): Promise<Caller | Refusal> {
+  async #bySession(secret: string): Promise<Caller | AuthenticationFailure> {
     const key = sha256(secret)
     const row = await this.#context.store.sessions.byHash(key)
     const loaded = row && (await this.#load(key, row.userId, `session:${key}`))
-    return loaded ? loaded.caller : new Refusal("unauthorized", "The session has ended: sign in again with user name and password")
+    return loaded
+      ? loaded.caller
+      : new AuthenticationFailure("unauthorized", "The session has ended: sign in again with user name and password")
   }
 
   /** Undefined when the header holds other credentials, or none. */
-  async #byFilesToken(authorization: string | undefined): Promise<Caller | Refusal | undefined> {
+  async #byFilesToken(authorization: string | undefined): Promise<Caller | AuthenticationFailure | undefined> {
     const credentials = authorization === undefined ? undefined : parseAuthorization(authorization)
-    if (credentials === undefined || credentials instanceof Refusal || credentials.scheme !== "files") return undefined
+    if (credentials === undefined || credentials instanceof AuthenticationFailure || credentials.scheme !== "files") return undefined
     const claims = verifyFilesToken(this.#context.filesKey, credentials.token)
     return (claims && (await this.refreshCaller(claims.userId, claims.credentialId))) ?? invalidCredentials()
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { parseAuthorization, readAuthorizationHeader } from "./authorization-header.ts"
 
 const basic = (text: string | Buffer) => `Basic ${Buffer.from(text).toString("base64")}`
@@ -34,7 +34,7 @@ describe("an Authorization header", () => {
     ]
     for (const [header, sentence] of wrong) {
       const answer = parseAuthorization(header)
-      assert.ok(answer instanceof Refusal, header)
+      assert.ok(answer instanceof AuthenticationFailure, header)
       assert.equal(answer.status, 401)
       assert.match(answer.message, sentence)
       assert.match(answer.message, /user name/)
@@ -43,13 +43,15 @@ describe("an Authorization header", () => {
 
   it("never repeats a secret in a refusal", () => {
     const answer = parseAuthorization(basic("secretwithoutcolon"))
-    assert.ok(answer instanceof Refusal)
+    assert.ok(answer instanceof AuthenticationFailure)
     assert.doesNotMatch(answer.message, /secret/)
   })
 
   it("is refused when two of them come", () => {
     assert.equal(readAuthorizationHeader(["Host", "x"]), undefined)
     assert.equal(readAuthorizationHeader(["Host", "x", "authorization", "Basic a"]), "Basic a")
-    assert.ok(readAuthorizationHeader(["Authorization", "Basic a", "Host", "x", "authorization", "Basic a"]) instanceof Refusal)
+    assert.ok(
+      readAuthorizationHeader(["Authorization", "Basic a", "Host", "x", "authorization", "Basic a"]) instanceof AuthenticationFailure,
+    )
   })
 })

@@ -1,5 +1,5 @@
 import { bounds } from "#contract"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 
 /** A parsed `Authorization` header that has not been verified. */
 export type ParsedAuthorization =
@@ -23,7 +23,7 @@ export function isTokenFormat(text: string): boolean {
  * Parses an `Authorization` header. The refusal names the malformed part: that reveals nothing
  * about any account.
  */
-export function parseAuthorization(header: string): ParsedAuthorization | Refusal {
+export function parseAuthorization(header: string): ParsedAuthorization | AuthenticationFailure {
   const match = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(\S+)$/.exec(header.trim())
   if (!match) return malformed("have the form `Basic …` or `Bearer …`")
   const [, scheme = "", value = ""] = match
@@ -32,7 +32,7 @@ export function parseAuthorization(header: string): ParsedAuthorization | Refusa
   return malformed(`be Basic or Bearer, not ${scheme.slice(0, 40)}`)
 }
 
-function readBasic(value: string): ParsedAuthorization | Refusal {
+function readBasic(value: string): ParsedAuthorization | AuthenticationFailure {
   if (!base64Form.test(value)) return malformed("contain Base64 after Basic")
   const text = decode(Buffer.from(value, "base64"))
   if (text === undefined) return malformed("contain UTF-8 in Base64 after Basic")
@@ -49,25 +49,26 @@ function decode(bytes: Buffer): string | undefined {
   }
 }
 
-function readBearer(token: string): ParsedAuthorization | Refusal {
+function readBearer(token: string): ParsedAuthorization | AuthenticationFailure {
   if (tokenForm.test(token)) return { scheme: "token", token }
   if (token.length <= 2048 && filesTokenForm.test(token)) return { scheme: "files", token }
   return malformed("contain a token after Bearer: qs_ and 43 characters")
 }
 
-function malformed(wanted: string): Refusal {
-  return new Refusal("unauthorized", `No user name could be read: the Authorization header must ${wanted}`)
+function malformed(wanted: string): AuthenticationFailure {
+  return new AuthenticationFailure("unauthorized", `No user name could be read: the Authorization header must ${wanted}`)
 }
 
 /**
  * The one `Authorization` header of a request, from its raw headers (name, value, name, value, …).
  * Node's own `headers` has only the first of several, so a second one would go unnoticed.
  */
-export function readAuthorizationHeader(rawHeaders: readonly string[]): string | undefined | Refusal {
+export function readAuthorizationHeader(rawHeaders: readonly string[]): string | undefined | AuthenticationFailure {
   let found: string | undefined
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.toLowerCase() !== "authorization") continue
-    if (found !== undefined) return new Refusal("unauthorized", "Two Authorization headers came: one, for one user name, is wanted")
+    if (found !== undefined)
+      return new AuthenticationFailure("unauthorized", "There must be one Authorization header, for one user name; got two")
     found = rawHeaders[i + 1]
   }
   return found

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
-import { caller, home, minute, refusal, signIn, tokenOf } from "../testing/identity-checks.ts"
+import { clientAddress, expectCaller, expectFailure, minuteMs, signIn, tokenOf } from "../testing/identity-checks.ts"
 
 describe("a proof", () => {
   it("is a name with its password, a token, a name with its token, or a session", async () => {
     await using world = await createIdentityFixture()
     const { identity } = world
     const ann = await world.person("ann", "sesam")
-    const byPassword = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const byPassword = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     assert.equal(byPassword.userId, ann.id)
     assert.deepEqual(
       { ...byPassword, credential: byPassword.credential.kind },
@@ -17,24 +17,24 @@ describe("a proof", () => {
     const { token } = await tokenOf(world, byPassword)
     assert.match(token, /^qs_[A-Za-z0-9_-]{43}$/)
     for (const header of [`Bearer ${token}`, `bearer ${token}`, basic("ann", token)]) {
-      const byToken = caller(await identity.authenticate(header, undefined, home))
+      const byToken = expectCaller(await identity.authenticate(header, undefined, clientAddress))
       assert.deepEqual([byToken.userName, byToken.credential.kind], ["ann", "token"])
     }
     const { secret } = await signIn(world, "ann", "sesam")
-    assert.equal(caller(await identity.authenticate(undefined, secret, home)).credential.kind, "session")
+    assert.equal(expectCaller(await identity.authenticate(undefined, secret, clientAddress)).credential.kind, "session")
   })
 
   it("knows the person's groups", async () => {
     await using world = await createIdentityFixture()
     const ann = await world.person("ann", "sesam")
-    caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
+    expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     await world.store.change(async (tx) => {
       const { limits } = ann
       const group = await tx.groups.insert({ groupName: "lab", comment: "", limits, totalLimits: limits })
       await tx.groups.setMembers(group.id, [ann.id])
       tx.afterCommit(() => world.identity.invalidateAll())
     })
-    assert.deepEqual(caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home)).groupNames, ["lab"])
+    assert.deepEqual(expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)).groupNames, ["lab"])
   })
 
   it("that is wrong is refused in the same words, whatever is wrong", async () => {
@@ -46,7 +46,7 @@ describe("a proof", () => {
     await world.person("disabled", "sesam", { isDisabled: true })
     const gone = await world.person("gone", "sesam")
     const bob = await world.person("bob", "sesam")
-    const { token } = await tokenOf(world, caller(await identity.authenticate(basic("bob", "sesam"), undefined, home)))
+    const { token } = await tokenOf(world, expectCaller(await identity.authenticate(basic("bob", "sesam"), undefined, clientAddress)))
     await store.change((tx) => identity.accounts.delete(tx, gone.id))
     const wrong = {
       "wrong password": basic("ann", "Sesam"),
@@ -64,19 +64,19 @@ describe("a proof", () => {
     }
     const words = new Set<string>()
     for (const [what, header] of Object.entries(wrong)) {
-      const answer = refusal(await identity.authenticate(header, undefined, home))
+      const answer = expectFailure(await identity.authenticate(header, undefined, clientAddress))
       assert.equal(answer.status, 401, what)
       words.add(answer.message)
     }
     assert.equal(words.size, 1)
     assert.match([...words].join(), /user name/)
-    assert.equal(caller(await identity.authenticate(`Bearer ${token}`, undefined, home)).userId, bob.id)
+    assert.equal(expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress)).userId, bob.id)
   })
 
   it("that is missing, malformed or too long is refused with what is wanted", async () => {
     await using world = await createIdentityFixture()
     for (const header of [undefined, "Basic bm9jb2xvbg==", "Digest x", basic("ann", "x".repeat(64 * 1024))]) {
-      const answer = refusal(await world.identity.authenticate(header, undefined, home))
+      const answer = expectFailure(await world.identity.authenticate(header, undefined, clientAddress))
       assert.equal(answer.status, 401)
       assert.match(answer.message, /user name/)
       if (header && header.length > 1000) assert.match(answer.message, /at most 1024 bytes/)
@@ -88,25 +88,25 @@ describe("a proof", () => {
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    assert.equal(caller(await world.identity.authenticate(basic("bob", "sesam"), secret, home)).userName, "bob")
-    refusal(await world.identity.authenticate(basic("bob", "wrong"), secret, home))
+    assert.equal(expectCaller(await world.identity.authenticate(basic("bob", "sesam"), secret, clientAddress)).userName, "bob")
+    expectFailure(await world.identity.authenticate(basic("bob", "wrong"), secret, clientAddress))
   })
 
   it("of one kind is not taken for another", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    const { token } = await tokenOf(world, caller(await world.identity.authenticate(undefined, secret, home)))
-    caller(await world.identity.authenticate(`Bearer ${token}`, undefined, home))
+    const { token } = await tokenOf(world, expectCaller(await world.identity.authenticate(undefined, secret, clientAddress)))
+    expectCaller(await world.identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     for (const [header, session] of [
       [`Bearer ${secret}`, undefined],
       [basic("ann", secret), undefined],
       [undefined, token],
       [undefined, ""],
     ] as const) {
-      refusal(await world.identity.authenticate(header, session, home))
+      expectFailure(await world.identity.authenticate(header, session, clientAddress))
     }
-    refusal(await world.identity.checkPassword("ann", token, home))
+    expectFailure(await world.identity.checkPassword("ann", token, clientAddress))
   })
 
   it("is recalled by its own person alone", async () => {
@@ -115,10 +115,10 @@ describe("a proof", () => {
     const ann = await world.person("ann", "sesam")
     const bob = await world.person("bob", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    const bySession = caller(await identity.authenticate(undefined, secret, home))
+    const bySession = expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     const { token } = await tokenOf(world, bySession)
-    const byToken = caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
-    const byPassword = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const byToken = expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+    const byPassword = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     for (const { credential } of [bySession, byToken, byPassword]) {
       assert.deepEqual((await identity.refreshCaller(ann.id, credential.id))?.credential, credential)
       assert.equal(await identity.refreshCaller(bob.id, credential.id), undefined, credential.kind)
@@ -132,14 +132,14 @@ describe("a proof", () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const header = basic("ann", "sesam")
-    const identity = world.another({ maxCacheAgeMs: 10 * minute })
-    assert.equal(identity.authenticateCached(header, undefined, home), undefined)
-    const who = caller(await identity.authenticate(header, undefined, home))
-    assert.equal(identity.authenticateCached(header, undefined, home), who)
-    assert.equal(identity.authenticateCached(basic("ann", "wrong"), undefined, home), undefined)
-    assert.equal(identity.authenticateCached(undefined, undefined, home), undefined)
-    await world.clock.advance(minute)
-    assert.equal(identity.authenticateCached(header, undefined, home), undefined, "believed for 60 s")
+    const identity = world.another({ maxCacheAgeMs: 10 * minuteMs })
+    assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined)
+    const who = expectCaller(await identity.authenticate(header, undefined, clientAddress))
+    assert.equal(identity.authenticateCached(header, undefined, clientAddress), who)
+    assert.equal(identity.authenticateCached(basic("ann", "wrong"), undefined, clientAddress), undefined)
+    assert.equal(identity.authenticateCached(undefined, undefined, clientAddress), undefined)
+    await world.clock.advance(minuteMs)
+    assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined, "believed for 60 s")
   })
 
   it("of Basic that comes in many requests at once costs one hash", async () => {
@@ -147,13 +147,15 @@ describe("a proof", () => {
     await world.person("ann", "sesam")
     // One hash at a time and nobody may wait: a second one would be refused.
     const identity = world.another({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
-    const answers = await Promise.all(Array.from({ length: 20 }, () => identity.authenticate(basic("ann", "sesam"), undefined, home)))
-    assert.equal(new Set(answers.map((answer) => caller(answer).userName)).size, 1)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)),
+    )
+    assert.equal(new Set(answers.map((answer) => expectCaller(answer).userName)).size, 1)
     const [one, two] = await Promise.all([
-      identity.authenticate(basic("ann", "wrong one"), undefined, home),
-      identity.authenticate(basic("ann", "wrong two"), undefined, home),
+      identity.authenticate(basic("ann", "wrong one"), undefined, clientAddress),
+      identity.authenticate(basic("ann", "wrong two"), undefined, clientAddress),
     ])
-    assert.deepEqual([refusal(one).status, refusal(two).status].sort(), [401, 503])
+    assert.deepEqual([expectFailure(one).status, expectFailure(two).status].sort(), [401, 503])
   })
 
   it("of Basic costs one hash a minute, however often its person is read again", async () => {
@@ -165,20 +167,20 @@ describe("a proof", () => {
     const header = basic("ann", "sesam")
     const whileBusy = async () => {
       const other = identity.authenticate(basic("nobody", "any"), undefined, "192.0.2.7")
-      const own = await identity.authenticate(header, undefined, home)
+      const own = await identity.authenticate(header, undefined, clientAddress)
       await other
       return own
     }
-    caller(await identity.authenticate(header, undefined, home))
+    expectCaller(await identity.authenticate(header, undefined, clientAddress))
     await world.clock.advance(59_000)
-    assert.equal(identity.authenticateCached(header, undefined, home), undefined)
-    caller(await whileBusy())
+    assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined)
+    expectCaller(await whileBusy())
     await world.clock.advance(1_000)
-    assert.equal(refusal(await whileBusy()).status, 503, "after a minute it is checked again")
-    caller(await identity.authenticate(header, undefined, home))
+    assert.equal(expectFailure(await whileBusy()).status, 503, "after a minute it is checked again")
+    expectCaller(await identity.authenticate(header, undefined, clientAddress))
     const another = await world.identity.hashPassword("another")
     await world.store.change((tx) => world.identity.accounts.update(tx, id, { passwordHash: another }))
     await world.clock.advance(2_000)
-    assert.equal(refusal(await identity.authenticate(header, undefined, home)).status, 401, "another password ends it")
+    assert.equal(expectFailure(await identity.authenticate(header, undefined, clientAddress)).status, 401, "another password ends it")
   })
 })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
-import { caller, home, refusal, signIn, tokenOf } from "../testing/identity-checks.ts"
+import { clientAddress, expectCaller, expectFailure, signIn, tokenOf } from "../testing/identity-checks.ts"
 import { sessionLifetimeMs } from "./sessions.ts"
 
 describe("what ends a proof", () => {
@@ -9,20 +9,20 @@ describe("what ends a proof", () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     await world.person("ann", "sesam")
-    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const who = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const { token, row } = await tokenOf(world, who)
     const { secret } = await signIn(world, "ann", "sesam")
-    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
-    caller(await identity.authenticate(basic("ann", token), undefined, home))
-    caller(await identity.authenticate(undefined, secret, home))
+    expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+    expectCaller(await identity.authenticate(basic("ann", token), undefined, clientAddress))
+    expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     await store.change((tx) => identity.tokens.delete(tx, who, row.id))
     for (const header of [`Bearer ${token}`, basic("ann", token)]) {
-      assert.equal(identity.authenticateCached(header, undefined, home), undefined)
-      refusal(await identity.authenticate(header, undefined, home))
+      assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined)
+      expectFailure(await identity.authenticate(header, undefined, clientAddress))
     }
-    caller(await identity.authenticate(undefined, secret, home))
+    expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     await store.change((tx) => identity.sessions.end(tx, secret))
-    refusal(await identity.authenticate(undefined, secret, home))
+    expectFailure(await identity.authenticate(undefined, secret, clientAddress))
     await store.change((tx) => identity.sessions.end(tx, secret))
   })
 
@@ -30,12 +30,13 @@ describe("what ends a proof", () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
-    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const who = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const { token, row } = await tokenOf(world, who)
     const session = await signIn(world, "ann", "sesam")
-    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await store.change((tx) => identity.accounts.delete(tx, ann.id))
-    for (const header of [basic("ann", "sesam"), `Bearer ${token}`]) refusal(await identity.authenticate(header, undefined, home))
+    for (const header of [basic("ann", "sesam"), `Bearer ${token}`])
+      expectFailure(await identity.authenticate(header, undefined, clientAddress))
     assert.equal(await store.tokens.get(row.id), undefined)
     assert.equal(await store.sessions.byHash(session.row.hash), undefined)
   })
@@ -50,7 +51,7 @@ describe("what ends a proof", () => {
       throw new Error("no")
     })
     await assert.rejects(undone, /no/)
-    caller(await identity.authenticate(undefined, secret, home))
+    expectCaller(await identity.authenticate(undefined, secret, clientAddress))
   })
 
   it("is a disabling, for password, token and session, and enabling brings none of token and session back", async () => {
@@ -58,37 +59,37 @@ describe("what ends a proof", () => {
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const password = basic("ann", "sesam")
-    const who = caller(await identity.authenticate(password, undefined, home))
+    const who = expectCaller(await identity.authenticate(password, undefined, clientAddress))
     const { token } = await tokenOf(world, who)
     const { secret } = await signIn(world, "ann", "sesam")
-    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
-    caller(await identity.authenticate(undefined, secret, home))
+    expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+    expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     assert.equal((await identity.refreshCaller(ann.id, who.credential.id))?.userName, "ann")
     await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
     assert.equal(await identity.refreshCaller(ann.id, who.credential.id), undefined)
-    for (const header of [password, `Bearer ${token}`]) refusal(await identity.authenticate(header, undefined, home))
-    refusal(await identity.authenticate(undefined, secret, home))
+    for (const header of [password, `Bearer ${token}`]) expectFailure(await identity.authenticate(header, undefined, clientAddress))
+    expectFailure(await identity.authenticate(undefined, secret, clientAddress))
     await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: false }))
-    caller(await identity.authenticate(password, undefined, home))
-    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
-    refusal(await identity.authenticate(undefined, secret, home))
+    expectCaller(await identity.authenticate(password, undefined, clientAddress))
+    expectFailure(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+    expectFailure(await identity.authenticate(undefined, secret, clientAddress))
   })
 
   it("is a new password, for the old password and all sessions but the one that changed it", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
-    const old = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const old = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const mine = await signIn(world, "ann", "sesam")
     const other = await signIn(world, "ann", "sesam")
-    for (const { secret } of [mine, other]) caller(await identity.authenticate(undefined, secret, home))
+    for (const { secret } of [mine, other]) expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     const passwordHash = await identity.hashPassword("geheim")
     await store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }, { keepSession: mine.row.hash }))
-    refusal(await identity.authenticate(basic("ann", "sesam"), undefined, home))
-    refusal(await identity.authenticate(undefined, other.secret, home))
+    expectFailure(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    expectFailure(await identity.authenticate(undefined, other.secret, clientAddress))
     assert.equal(await identity.refreshCaller(ann.id, old.credential.id), undefined)
-    caller(await identity.authenticate(undefined, mine.secret, home))
-    caller(await identity.authenticate(basic("ann", "geheim"), undefined, home))
+    expectCaller(await identity.authenticate(undefined, mine.secret, clientAddress))
+    expectCaller(await identity.authenticate(basic("ann", "geheim"), undefined, clientAddress))
   })
 
   it("is a new password even for who was let in line with the old one", async () => {
@@ -97,12 +98,12 @@ describe("what ends a proof", () => {
     const ann = await world.person("ann", "sesam")
     const passwordHash = await world.identity.hashPassword("geheim")
     const ahead = Array.from({ length: 10 }, (_, i) => identity.authenticate(basic(`nobody${i}`, "x"), undefined, `10.0.${i}.1`))
-    const inLine = identity.authenticate(basic("ann", "sesam"), undefined, home)
-    const signingIn = identity.checkPassword("ann", "sesam", home)
+    const inLine = identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)
+    const signingIn = identity.checkPassword("ann", "sesam", clientAddress)
     await new Promise((resolve) => setImmediate(resolve))
     await world.store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }))
-    refusal(await inLine)
-    refusal(await signingIn)
+    expectFailure(await inLine)
+    expectFailure(await signingIn)
     await Promise.all(ahead)
   })
 
@@ -110,7 +111,7 @@ describe("what ends a proof", () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
-    const who = caller(await identity.checkPassword("ann", "sesam", home))
+    const who = expectCaller(await identity.checkPassword("ann", "sesam", clientAddress))
     await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
     await assert.rejects(
       store.change((tx) => identity.sessions.create(tx, who)),
@@ -123,13 +124,13 @@ describe("what ends a proof", () => {
     await using world = await createIdentityFixture()
     const elsewhere = world.another({ maxCacheAgeMs: 4_000 })
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const who = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const { token, row } = await tokenOf(world, who)
-    caller(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
+    expectCaller(await elsewhere.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await world.store.change((tx) => world.identity.tokens.delete(tx, who, row.id))
-    caller(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
+    expectCaller(await elsewhere.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await world.clock.advance(4_000)
-    refusal(await elsewhere.authenticate(`Bearer ${token}`, undefined, home))
+    expectFailure(await elsewhere.authenticate(`Bearer ${token}`, undefined, clientAddress))
   })
 
   it("is time: a token's own, and seven days for a session", async () => {
@@ -137,18 +138,18 @@ describe("what ends a proof", () => {
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
     const { secret, row } = await signIn(world, "ann", "sesam")
-    const who = caller(await identity.authenticate(undefined, secret, home))
+    const who = expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     const { token } = await tokenOf(world, who, { expiresAt: clock.now() + 10_000 })
-    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await clock.advance(9_999)
-    caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await clock.advance(1)
-    assert.equal(identity.authenticateCached(`Bearer ${token}`, undefined, home), undefined)
-    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
+    assert.equal(identity.authenticateCached(`Bearer ${token}`, undefined, clientAddress), undefined)
+    expectFailure(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await clock.advance(sessionLifetimeMs - 10_001)
-    caller(await identity.authenticate(undefined, secret, home))
+    expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     await clock.advance(1)
-    refusal(await identity.authenticate(undefined, secret, home))
+    expectFailure(await identity.authenticate(undefined, secret, clientAddress))
     const next = await signIn(world, "ann", "sesam")
     assert.equal(await store.sessions.byHash(row.hash), undefined, "what has expired is swept at the next sign-in")
     assert.ok(await store.sessions.byHash(next.row.hash))

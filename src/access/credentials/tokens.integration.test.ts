@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
 import type { Caller } from "../caller.ts"
-import { caller, home, minute, refusal, second, signIn, tokenOf } from "../testing/identity-checks.ts"
+import { clientAddress, expectCaller, expectFailure, minuteMs, secondMs, signIn, tokenOf } from "../testing/identity-checks.ts"
 
 describe("a session", () => {
   it("gets a new secret at every sign-in, and the one that the browser came with ends", async () => {
@@ -11,8 +11,8 @@ describe("a session", () => {
     const first = await signIn(world, "ann", "sesam")
     const next = await signIn(world, "ann", "sesam", first.secret)
     assert.notEqual(first.secret, next.secret)
-    refusal(await world.identity.authenticate(undefined, first.secret, home))
-    caller(await world.identity.authenticate(undefined, next.secret, home))
+    expectFailure(await world.identity.authenticate(undefined, first.secret, clientAddress))
+    expectCaller(await world.identity.authenticate(undefined, next.secret, clientAddress))
   })
 
   it("ends with all others of the person on request", async () => {
@@ -21,10 +21,10 @@ describe("a session", () => {
     await world.person("bob", "sesam")
     const sessions = [await signIn(world, "ann", "sesam"), await signIn(world, "ann", "sesam")]
     const other = await signIn(world, "bob", "sesam")
-    for (const { secret } of sessions) caller(await world.identity.authenticate(undefined, secret, home))
+    for (const { secret } of sessions) expectCaller(await world.identity.authenticate(undefined, secret, clientAddress))
     await world.store.change((tx) => world.identity.sessions.endAll(tx, ann.id))
-    for (const { secret } of sessions) refusal(await world.identity.authenticate(undefined, secret, home))
-    caller(await world.identity.authenticate(undefined, other.secret, home))
+    for (const { secret } of sessions) expectFailure(await world.identity.authenticate(undefined, secret, clientAddress))
+    expectCaller(await world.identity.authenticate(undefined, other.secret, clientAddress))
   })
 })
 
@@ -32,11 +32,14 @@ describe("a token", () => {
   it("has one of three sets of scopes, and an end in the future or none", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const who = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     for (const scopes of [["read"], ["read", "write"], ["write", "read"], ["run:12"]]) {
       const { token, row } = await tokenOf(world, who, { scopes })
       assert.deepEqual([...row.scopes].sort(), [...scopes].sort())
-      assert.deepEqual([...caller(await world.identity.authenticate(`Bearer ${token}`, undefined, home)).scopes].sort(), [...scopes].sort())
+      assert.deepEqual(
+        [...expectCaller(await world.identity.authenticate(`Bearer ${token}`, undefined, clientAddress)).scopes].sort(),
+        [...scopes].sort(),
+      )
     }
     for (const scopes of [[], ["write"], ["run:12", "read"], ["run:12", "run:13"], ["run:0"], ["run:x"], ["admin"]]) {
       await assert.rejects(tokenOf(world, who, { scopes }), { code: "invalid", field: "Scopes" })
@@ -47,11 +50,11 @@ describe("a token", () => {
   it("gives no other token more than it has, nor a longer life", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
-    const expiresAt = world.clock.now() + minute
+    const who = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    const expiresAt = world.clock.now() + minuteMs
     const by = async (scopes: string[]) => {
       const { token } = await tokenOf(world, who, { scopes, expiresAt })
-      return caller(await world.identity.authenticate(`Bearer ${token}`, undefined, home))
+      return expectCaller(await world.identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     }
     const reader = await by(["read"])
     for (const scopes of [["read"], ["read", "write"]])
@@ -69,8 +72,8 @@ describe("a token", () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     await world.person("boss", "sesam", { isAdmin: true })
-    const ann = caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
-    const boss = caller(await world.identity.authenticate(basic("boss", "sesam"), undefined, home))
+    const ann = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    const boss = expectCaller(await world.identity.authenticate(basic("boss", "sesam"), undefined, clientAddress))
     const { row } = await tokenOf(world, ann)
     const { identity, store } = world
     await assert.rejects(
@@ -93,22 +96,22 @@ describe("a token", () => {
     await using world = await createIdentityFixture()
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
-    const { token, row } = await tokenOf(world, caller(await identity.authenticate(basic("ann", "sesam"), undefined, home)))
+    const { token, row } = await tokenOf(world, expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)))
     const lastUsed = async () => (await store.tokens.get(row.id))?.lastUsedAt
-    const use = () => identity.authenticate(`Bearer ${token}`, undefined, home)
+    const use = () => identity.authenticate(`Bearer ${token}`, undefined, clientAddress)
     const start = clock.now()
     await use()
-    await clock.advance(30 * second)
+    await clock.advance(30 * secondMs)
     await use()
     await store.change(async () => {})
     assert.equal(await lastUsed(), start)
-    await clock.advance(2 * second)
+    await clock.advance(2 * secondMs)
     await store.change(async () => {})
     assert.equal(await lastUsed(), start)
-    await clock.advance(28 * second)
+    await clock.advance(28 * secondMs)
     await use()
     await identity[Symbol.asyncDispose]()
-    assert.equal(await lastUsed(), start + minute)
+    assert.equal(await lastUsed(), start + minuteMs)
   })
 })
 
@@ -117,16 +120,20 @@ describe("a files token", () => {
     await using world = await createIdentityFixture()
     const { identity, clock } = world
     await world.person("ann", "sesam")
-    const who = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const who = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const { token, expiresAt } = identity.createFilesToken(who)
-    assert.equal(expiresAt, clock.now() + 5 * minute)
-    refusal(await identity.authenticate(`Bearer ${token}`, undefined, home))
-    const there = caller(await identity.authenticateForFiles(`Bearer ${token}`, home))
+    assert.equal(expiresAt, clock.now() + 5 * minuteMs)
+    expectFailure(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+    const there = expectCaller(await identity.authenticateForFiles(`Bearer ${token}`, clientAddress))
     assert.deepEqual([there.userName, there.credential.kind], ["ann", "files"])
-    assert.equal(caller(await world.another().authenticateForFiles(`Bearer ${token}`, home)).userName, "ann", "any process with the key")
-    refusal(await identity.authenticateForFiles(`Bearer ${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`, home))
-    await clock.advance(5 * minute)
-    refusal(await identity.authenticateForFiles(`Bearer ${token}`, home))
+    assert.equal(
+      expectCaller(await world.another().authenticateForFiles(`Bearer ${token}`, clientAddress)).userName,
+      "ann",
+      "any process with the key",
+    )
+    expectFailure(await identity.authenticateForFiles(`Bearer ${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`, clientAddress))
+    await clock.advance(5 * minuteMs)
+    expectFailure(await identity.authenticateForFiles(`Bearer ${token}`, clientAddress))
   })
 
   it("ends with the proof that it was made by, and has its scopes", async () => {
@@ -134,29 +141,29 @@ describe("a files token", () => {
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
-    const bySession = caller(await identity.authenticate(undefined, secret, home))
+    const bySession = expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     const { token } = await tokenOf(world, bySession, { scopes: ["read"] })
-    const byToken = caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
-    const byPassword = caller(await identity.authenticate(basic("ann", "sesam"), undefined, home))
+    const byToken = expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+    const byPassword = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const made = [bySession, byToken, byPassword].map((who) => `Bearer ${identity.createFilesToken(who).token}`)
-    for (const header of made) caller(await identity.authenticateForFiles(header, home))
-    assert.deepEqual(caller(await identity.authenticateForFiles(made[1], home)).scopes, ["read"])
+    for (const header of made) expectCaller(await identity.authenticateForFiles(header, clientAddress))
+    assert.deepEqual(expectCaller(await identity.authenticateForFiles(made[1], clientAddress)).scopes, ["read"])
     await store.change((tx) => identity.sessions.end(tx, secret))
-    refusal(await identity.authenticateForFiles(made[0], home))
-    caller(await identity.authenticateForFiles(made[1], home))
+    expectFailure(await identity.authenticateForFiles(made[0], clientAddress))
+    expectCaller(await identity.authenticateForFiles(made[1], clientAddress))
     const passwordHash = await identity.hashPassword("geheim")
     await store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }))
-    refusal(await identity.authenticateForFiles(made[2], home))
+    expectFailure(await identity.authenticateForFiles(made[2], clientAddress))
     await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
-    for (const header of made) refusal(await identity.authenticateForFiles(header, home))
+    for (const header of made) expectFailure(await identity.authenticateForFiles(header, clientAddress))
   })
 
   it("is not needed there by who has another proof, but a run's token opens no files", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
-    const who = caller(await world.identity.authenticateForFiles(basic("ann", "sesam"), home))
+    const who = expectCaller(await world.identity.authenticateForFiles(basic("ann", "sesam"), clientAddress))
     const { token } = await tokenOf(world, who, { scopes: ["run:1"] })
-    assert.equal(refusal(await world.identity.authenticateForFiles(`Bearer ${token}`, home)).status, 403)
-    assert.equal(refusal(await world.identity.authenticateForFiles(undefined, home)).status, 401)
+    assert.equal(expectFailure(await world.identity.authenticateForFiles(`Bearer ${token}`, clientAddress)).status, 403)
+    assert.equal(expectFailure(await world.identity.authenticateForFiles(undefined, clientAddress)).status, 401)
   })
 })

@@ -1,5 +1,5 @@
 import { accountNameError, isPlainText } from "#contract"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 
 /** The names of the claims that the service reads. */
 export interface ClaimNames {
@@ -59,10 +59,10 @@ function textsIn(value: unknown): string[] {
   return all.filter((each) => typeof each === "string")
 }
 
-/** Throws a `Refusal` when the claims contain no valid user name. */
+/** Throws an `AuthenticationFailure` when the claims contain no valid user name. */
 export function checkProviderUserName({ userName }: ProviderUser): void {
   const wanted = accountNameError(userName)
   if (wanted === undefined) return
   const came = userName === "" ? "no usable one" : JSON.stringify(userName.slice(0, 64))
-  throw new Refusal("forbidden", `The OpenID provider must send a user name of ${wanted}; got ${came}`)
+  throw new AuthenticationFailure("forbidden", `The OpenID provider must send a user name of ${wanted}; got ${came}`)
 }

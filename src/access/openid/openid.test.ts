@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { ManualClock } from "#kit"
 import { type HostileIssuer, jwt, publicPart, startHostileIssuer } from "../../../test/fixtures/openid/hostile-issuer.ts"
 import { type Jwk, signingKey } from "../../../test/fixtures/openid/openid-provider.ts"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { createOpenId, type OpenId, type OpenIdOptions, openIdSignInMs } from "./openid.ts"
 
 const baseUrl = "https://quayside.example"
@@ -37,7 +37,7 @@ async function signIn(issuer: HostileIssuer, openId: OpenId, change: (callback: 
 }
 
 const refusedAs = (code: string, words: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof Refusal, String(error))
+  assert.ok(error instanceof AuthenticationFailure, String(error))
   assert.equal(error.code, code)
   assert.match(error.message, words)
   return true

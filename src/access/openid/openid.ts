@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import type * as Library from "openid-client"
 import { type Clock, ReplayGuard, Signer } from "#kit"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { boundedFetch } from "./bounded-fetch.ts"
 import { type ClaimNames, type ProviderUser, toProviderUser } from "./claims.ts"
 
@@ -27,7 +27,7 @@ export interface OpenIdOptions extends ClaimNames {
 
 /**
  * Signs people in by an OpenID provider: authorization code, PKCE, discovery. Both methods reject
- * with a `Refusal` whose message explains the problem to a person.
+ * with an `AuthenticationFailure` whose message explains the problem to a person.
  */
 export interface OpenId {
   /**
@@ -179,29 +179,39 @@ class Provider {
   }
 }
 
-function notBegun(): Refusal {
-  return new Refusal("unauthorized", "This sign-in was not started in this browser, was used before or took too long; start again")
+function notBegun(): AuthenticationFailure {
+  return new AuthenticationFailure(
+    "unauthorized",
+    "This sign-in was not started in this browser, was used before or took too long; start again",
+  )
 }
 
 /** The message is for people; the library's error becomes the cause, for the log. */
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
+function refusalOf(error: unknown): AuthenticationFailure {
+  if (error instanceof AuthenticationFailure) return error
   if (isUnreachable(error)) return unavailable(error)
   const { error: told, code, name } = error as { error?: unknown; code?: unknown; name?: unknown }
   const short = String(told ?? code ?? name).replaceAll(/[^\w .-]/g, "")
-  return caused(new Refusal("unauthorized", `The OpenID provider's response does not prove a user name (${short.slice(0, 80)})`), error)
+  return caused(
+    new AuthenticationFailure("unauthorized", `The OpenID provider's response does not prove a user name (${short.slice(0, 80)})`),
+    error,
+  )
 }
 
-function unavailable(cause: unknown): Refusal {
+function unavailable(cause: unknown): AuthenticationFailure {
   return caused(
-    new Refusal("unavailable", "The OpenID provider cannot be reached at the moment; signing in with a password still works", {
-      retryAfterSeconds: 10,
-    }),
+    new AuthenticationFailure(
+      "unavailable",
+      "The OpenID provider cannot be reached at the moment; signing in with a password still works",
+      {
+        retryAfterSeconds: 10,
+      },
+    ),
     cause,
   )
 }
 
-function caused(refusal: Refusal, cause: unknown): Refusal {
+function caused(refusal: AuthenticationFailure, cause: unknown): AuthenticationFailure {
   refusal.cause = cause
   return refusal
 }

@@ -1,7 +1,7 @@
 import { accountNameError, Failure, noLimits } from "#contract"
 import type { Change, GroupRow, UserRow } from "#store"
 import type { Accounts } from "../accounts/accounts.ts"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { checkProviderUserName, type ProviderUser } from "./claims.ts"
 
 /** The administrator's rules for people who sign in by OpenID. */
@@ -29,7 +29,7 @@ export interface ProvisionedAccount {
 /**
  * Finds or creates the account, then updates administration and groups from the claims. A subject
  * has its account for ever, even if its claims change. An account of the same name belongs to
- * another person unless the rules allow linking. Throws a `Refusal` (403).
+ * another person unless the rules allow linking. Throws an `AuthenticationFailure` (403).
  */
 export async function provisionAccount(
   tx: Change,
@@ -38,7 +38,7 @@ export async function provisionAccount(
 ): Promise<ProvisionedAccount> {
   const found = (await known(tx, person)) ?? (await linked(tx, person, means.rules)) ?? (await created(tx, person, means))
   if (found.user.deletedAt !== null || found.user.isDisabled) {
-    throw new Refusal("forbidden", `The account with the user name ${found.user.userName} is disabled`)
+    throw new AuthenticationFailure("forbidden", `The account with the user name ${found.user.userName} is disabled`)
   }
   const renewed = await withAdministration(tx, person, { user: found.user, people: means.people })
   const groups = await withGroups(tx, person, { userId: found.user.id, patterns: means.rules.groups })
@@ -60,7 +60,7 @@ async function linked(tx: Change, person: ProviderUser, { link }: ProvisioningRu
   const isTaken = user.deletedAt !== null || (await tx.subjects.ofUser(user.id)).some(({ issuer }) => issuer === person.issuer)
   const isOpen = link === "all" || (link === "no-password" && user.passwordHash === null)
   if (isTaken || !isOpen) {
-    throw new Refusal("forbidden", `The user name ${user.userName} belongs to another account here; ask an administrator`)
+    throw new AuthenticationFailure("forbidden", `The user name ${user.userName} belongs to another account here; ask an administrator`)
   }
   await tx.subjects.insert({ issuer: person.issuer, subject: person.subject, userId: user.id })
   return { user, account: "linked" }
@@ -73,7 +73,7 @@ async function created(
 ): Promise<Found> {
   const { issuer, subject, userName, email } = person
   if (rules.unknown === "refuse") {
-    throw new Refusal("forbidden", `There is no account with the user name ${userName}; an administrator can create one`)
+    throw new AuthenticationFailure("forbidden", `There is no account with the user name ${userName}; an administrator can create one`)
   }
   const plain = { comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
   const user = await people.create(tx, { userName, passwordHash: null, email, ...plain })

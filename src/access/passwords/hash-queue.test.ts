@@ -13,7 +13,7 @@ function controlled(width: number, maxWaiting = some) {
     queue,
     began,
     ask(label: string, place: Partial<HashRequest>): Promise<void> {
-      return queue.run({ trust: "clean", address: "192.0.2.1", name: label, ...place }, async () => {
+      return queue.run({ reputation: "clean", address: "192.0.2.1", name: label, ...place }, async () => {
         began.push(label)
         const end = Promise.withResolvers<void>()
         running.push(end)
@@ -55,19 +55,19 @@ describe("passwords that are checked", () => {
   it("of known devices and of addresses that have not failed have turns of their own", async () => {
     const { began, ask, finish } = controlled(1)
     const crowd = Array.from({ length: 20 }, (_, i) => ask(`stranger ${i}`, { address: `198.51.100.${i}` }))
-    const failed = ask("suspect", { trust: "suspect", address: "203.0.113.1" })
-    const known = ask("known", { trust: "known", address: "203.0.113.2" })
+    const failed = ask("suspect", { reputation: "suspect", address: "203.0.113.1" })
+    const known = ask("known", { reputation: "known", address: "203.0.113.2" })
     await finish(22)
     await Promise.all([...crowd, failed, known])
     assert.equal(began.indexOf("known"), 1, began.join())
     assert.ok(began.indexOf("suspect") <= 3, began.join())
   })
 
-  it("are refused beyond the bound of their trust, and the other levels stay open", async () => {
+  it("are refused beyond the bound of their reputation, and the other levels stay open", async () => {
     const { ask, finish } = controlled(1, { known: 1, clean: 1, suspect: 0 })
-    const taken = [ask("one", {}), ask("two", {}), ask("known", { trust: "known" })]
+    const taken = [ask("one", {}), ask("two", {}), ask("known", { reputation: "known" })]
     await assert.rejects(ask("three", {}), { name: "Overloaded" })
-    await assert.rejects(ask("suspect", { trust: "suspect" }), { name: "Overloaded" })
+    await assert.rejects(ask("suspect", { reputation: "suspect" }), { name: "Overloaded" })
     await finish(3)
     await Promise.all(taken)
   })

@@ -5,10 +5,10 @@ import { TwoGenerationCache } from "../two-generation-cache.ts"
  * The class of a waiting hash: devices that signed in as this name before, addresses without a
  * recent failure, and all others.
  */
-export type TrustLevel = "known" | "clean" | "suspect"
+export type SourceReputation = "known" | "clean" | "suspect"
 
 export interface HashRequest {
-  trust: TrustLevel
+  reputation: SourceReputation
   address: string
   /** One hash of a name runs at a time. Undefined: the hash is not for a name. */
   name: string | undefined
@@ -18,18 +18,18 @@ interface QueuedHash extends HashRequest {
   admission: PromiseWithResolvers<void>
 }
 
-const trustLevels: readonly TrustLevel[] = ["known", "clean", "suspect"]
+const reputations: readonly SourceReputation[] = ["known", "clean", "suspect"]
 
 /**
- * Limits concurrent hashes and queues the others fairly: by turns between levels of trust, then by
- * the name and address that were served longest ago. A crowd of one name or one address delays
- * everybody else by about one hash.
+ * Limits concurrent hashes and queues the others fairly: by turns between levels of reputation,
+ * then by the name and address that were served longest ago. A crowd of one name or one address
+ * delays everybody else by about one hash.
  */
 export class HashQueue {
   readonly #width: number
-  readonly #maxWaiting: Readonly<Record<TrustLevel, number>>
+  readonly #maxWaiting: Readonly<Record<SourceReputation, number>>
   /** The level that was served longest ago is first. */
-  #levels: { trust: TrustLevel; waiting: QueuedHash[] }[] = trustLevels.map((trust) => ({ trust, waiting: [] }))
+  #levels: { reputation: SourceReputation; waiting: QueuedHash[] }[] = reputations.map((reputation) => ({ reputation, waiting: [] }))
   /** When names and addresses were last served, counted in hashes. */
   readonly #served = new TwoGenerationCache<number>(1_000)
   #count = 0
@@ -38,7 +38,7 @@ export class HashQueue {
   #suspects = 0
   #closed: Error | undefined
 
-  constructor(width: number, maxWaiting: Readonly<Record<TrustLevel, number>>) {
+  constructor(width: number, maxWaiting: Readonly<Record<SourceReputation, number>>) {
     this.#width = width
     this.#maxWaiting = maxWaiting
   }
@@ -62,31 +62,31 @@ export class HashQueue {
   }
 
   #wait(request: HashRequest): Promise<void> {
-    const waiting = this.#levels.find(({ trust }) => trust === request.trust)?.waiting ?? []
-    if (waiting.length >= this.#maxWaiting[request.trust]) throw new Overloaded(`${waiting.length} hashes are already waiting`)
+    const waiting = this.#levels.find(({ reputation }) => reputation === request.reputation)?.waiting ?? []
+    if (waiting.length >= this.#maxWaiting[request.reputation]) throw new Overloaded(`${waiting.length} hashes are already waiting`)
     const admission = Promise.withResolvers<void>()
     waiting.push({ ...request, admission })
     return admission.promise
   }
 
-  #mayRun({ trust, name }: HashRequest): boolean {
-    if (this.#running >= this.#width || (trust === "suspect" && this.#suspects > 0)) return false
+  #mayRun({ reputation, name }: HashRequest): boolean {
+    if (this.#running >= this.#width || (reputation === "suspect" && this.#suspects > 0)) return false
     return name === undefined || !this.#names.has(name)
   }
 
-  #begin({ trust, name, address }: HashRequest): void {
+  #begin({ reputation, name, address }: HashRequest): void {
     this.#running += 1
     this.#count += 1
     this.#served.set(`address ${address}`, this.#count)
-    if (trust === "suspect") this.#suspects += 1
+    if (reputation === "suspect") this.#suspects += 1
     if (name === undefined) return
     this.#names.add(name)
     this.#served.set(`name ${name}`, this.#count)
   }
 
-  #end({ trust, name }: HashRequest): void {
+  #end({ reputation, name }: HashRequest): void {
     this.#running -= 1
-    if (trust === "suspect") this.#suspects -= 1
+    if (reputation === "suspect") this.#suspects -= 1
     if (name !== undefined) this.#names.delete(name)
     for (let next = this.#next(); next; next = this.#next()) {
       this.#begin(next)

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import { accountNameError } from "#contract"
 import type { Clock } from "#kit"
 import type { Store, UserRow } from "#store"
-import { invalidCredentials, Refusal } from "../caller.ts"
+import { AuthenticationFailure, invalidCredentials } from "../caller.ts"
 import { maxPasswordBytes } from "../credentials/authorization-header.ts"
 import { isActiveUser } from "../credentials/load-caller.ts"
 import { dummyHash, type PasswordHasher } from "./password-hasher.ts"
@@ -21,7 +21,7 @@ export class PasswordChecker {
   readonly #dummy = dummyHash()
   readonly #limit = new SignInLimiter()
   readonly #key = createSecretKey(randomBytes(32))
-  readonly #pendingChecks = new Map<string, Promise<UserRow | Refusal>>()
+  readonly #pendingChecks = new Map<string, Promise<UserRow | AuthenticationFailure>>()
 
   constructor({ store, clock, hasher }: { store: Store; clock: Clock; hasher: PasswordHasher }) {
     this.#store = store
@@ -35,7 +35,7 @@ export class PasswordChecker {
    * the queue: callers read the account again by `passwordCredential` of this row, which ends with
    * that password. Concurrent checks of the same name, password and address share one hash.
    */
-  check(credentials: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
+  check(credentials: { userName: string; password: string }, address: string): Promise<UserRow | AuthenticationFailure> {
     const words = JSON.stringify([credentials.userName, credentials.password, address])
     const key = createHmac("sha256", this.#key).update(words).digest("latin1")
     const running = this.#pendingChecks.get(key)
@@ -45,9 +45,15 @@ export class PasswordChecker {
     return pending
   }
 
-  async #checkOnce({ userName, password }: { userName: string; password: string }, address: string): Promise<UserRow | Refusal> {
+  async #checkOnce(
+    { userName, password }: { userName: string; password: string },
+    address: string,
+  ): Promise<UserRow | AuthenticationFailure> {
     if (Buffer.byteLength(password) > maxPasswordBytes) {
-      return new Refusal("unauthorized", `A password of at most ${maxPasswordBytes} bytes goes with a user name; a longer one came`)
+      return new AuthenticationFailure(
+        "unauthorized",
+        `A password of at most ${maxPasswordBytes} bytes goes with a user name; a longer one came`,
+      )
     }
     const attempt = this.#throttle.startAttempt(userName, address)
     try {
@@ -56,7 +62,7 @@ export class PasswordChecker {
       if (attempt.delayMs > 0) await this.#clock.sleep(attempt.delayMs)
       return await this.#verify({ userName, password }, attempt)
     } catch (error) {
-      if (error instanceof Refusal) return error
+      if (error instanceof AuthenticationFailure) return error
       throw error
     }
   }
@@ -69,12 +75,15 @@ export class PasswordChecker {
     return this.#throttle.isBlocked(userName, address)
   }
 
-  async #verify({ userName, password }: { userName: string; password: string }, attempt: SignInAttempt): Promise<UserRow | Refusal> {
+  async #verify(
+    { userName, password }: { userName: string; password: string },
+    attempt: SignInAttempt,
+  ): Promise<UserRow | AuthenticationFailure> {
     const user = accountNameError(userName) === undefined ? await this.#store.users.byName(userName) : undefined
     const known = user?.passwordHash ?? this.#dummy
     const live = user !== undefined && isActiveUser(user)
     const right = await this.#hasher.verify(known, password, {
-      trust: attempt.isKnown ? "known" : attempt.isSuspect ? "suspect" : "clean",
+      reputation: attempt.isKnown ? "known" : attempt.isSuspect ? "suspect" : "clean",
       name: attempt.name,
       address: attempt.address,
       begin: () => attempt.assertAllowed(),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { Failure } from "#contract"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { checkNewPassword, dummyHash, PasswordHasher } from "./password-hasher.ts"
 
-const options = { trust: "clean", address: "192.0.2.1", name: undefined, begin: () => {} } as const
+const options = { reputation: "clean", address: "192.0.2.1", name: undefined, begin: () => {} } as const
 
 describe("a password's hash", () => {
   it("is an argon2id string with a salt of its own that only the password fits", async () => {
@@ -36,7 +36,7 @@ describe("a password's hash", () => {
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.hash("x")))
     assert.deepEqual(answers.map((answer) => answer.status).sort(), ["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"])
     for (const answer of answers)
-      if (answer.status === "rejected") assert.ok(answer.reason instanceof Refusal && answer.reason.code === "unavailable")
+      if (answer.status === "rejected") assert.ok(answer.reason instanceof AuthenticationFailure && answer.reason.code === "unavailable")
     assert.ok(await hasher.hash("x"))
   })
 
@@ -44,7 +44,7 @@ describe("a password's hash", () => {
     const hasher = new PasswordHasher({ maxConcurrent: 1 })
     const known = await hasher.hash("x")
     const under = hasher.verify(known, "x", options)
-    const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, trust: "suspect" })]
+    const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, reputation: "suspect" })]
     const told = Promise.all(waiting.map((each) => assert.rejects(each, { code: "unavailable", message: "The service is stopping" })))
     hasher.close()
     await told
@@ -57,7 +57,7 @@ describe("a password's hash", () => {
     const hash = dummyHash()
     const done: string[] = []
     const crowd = Array.from({ length: 8 }, (_, i) =>
-      hasher.verify(hash, "x", { ...options, trust: "suspect", begin: () => done.push(`suspect ${i}`) }),
+      hasher.verify(hash, "x", { ...options, reputation: "suspect", begin: () => done.push(`suspect ${i}`) }),
     )
     await hasher.verify(hash, "x", { ...options, begin: () => done.push("clean") })
     assert.ok(done.indexOf("clean") <= 1, done.join())

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto"
 import { availableParallelism } from "node:os"
 import { bounds, Failure } from "#contract"
 import { Overloaded } from "#kit"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { isTokenFormat, maxPasswordBytes } from "../credentials/authorization-header.ts"
 import { HashQueue, type HashRequest } from "./hash-queue.ts"
 import { HashThreads } from "./hash-threads.ts"
@@ -84,8 +84,8 @@ export interface VerifyOptions extends HashRequest {
 }
 
 /**
- * Hashes passwords, few at a time, in threads of lower priority. Rejects with a `Refusal` (503)
- * when too many wait or after `close`.
+ * Hashes passwords, few at a time, in threads of lower priority. Rejects with an
+ * `AuthenticationFailure` (503) when too many wait or after `close`.
  */
 export class PasswordHasher implements AsyncDisposable {
   readonly #threads = new HashThreads()
@@ -101,7 +101,7 @@ export class PasswordHasher implements AsyncDisposable {
   /** Returns a PHC string with a new salt. */
   hash(password: string): Promise<string> {
     const nonce = randomBytes(16)
-    return this.#enqueue({ trust: "known", address: "", name: undefined }, async () =>
+    return this.#enqueue({ reputation: "known", address: "", name: undefined }, async () =>
       toPhc({ ...cost, nonce, tag: await this.#tagOf(password, { ...cost, nonce }, tagLength) }),
     )
   }
@@ -122,7 +122,9 @@ export class PasswordHasher implements AsyncDisposable {
       return await this.#queue.run(request, work)
     } catch (error) {
       if (!(error instanceof Overloaded)) throw error
-      throw new Refusal("unavailable", "Too many people are signing in with a password at once; try again", { retryAfterSeconds: 1 })
+      throw new AuthenticationFailure("unavailable", "Too many people are signing in with a password at once; try again", {
+        retryAfterSeconds: 1,
+      })
     }
   }
 
@@ -136,7 +138,7 @@ export class PasswordHasher implements AsyncDisposable {
    * rejected at once.
    */
   close(): void {
-    this.#queue.close(new Refusal("unavailable", "The service is stopping", { retryAfterSeconds: 5 }))
+    this.#queue.close(new AuthenticationFailure("unavailable", "The service is stopping", { retryAfterSeconds: 5 }))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,12 +1,6 @@
 import { bounds } from "#contract"
-import { Refusal } from "../caller.ts"
-
-export interface SignInSource {
-  name: string
-  address: string
-  /** Whether this name signed in from this address before. */
-  isKnown: boolean
-}
+import { AuthenticationFailure } from "../caller.ts"
+import type { SignInAttempt } from "./throttle.ts"
 
 /**
  * Limits the running and waiting password checks of one name and of one address. A name's known
@@ -16,9 +10,10 @@ export class SignInLimiter {
   readonly #open = new Map<string, number>()
 
   /**
-   * Throws a `Refusal` (429) when there are too many; dispose of the result when the check ends.
+   * Throws an `AuthenticationFailure` (429) when there are too many; dispose of the result when the
+   * check ends.
    */
-  acquire({ name, address, isKnown }: SignInSource): Disposable {
+  acquire({ name, address, isKnown }: Pick<SignInAttempt, "name" | "address" | "isKnown">): Disposable {
     const byName = `${isKnown ? "known" : "stranger"} ${name}`
     const byAddress = `address ${address}`
     if (this.#count(byName) >= bounds.accounts.signInsPerName.value) throw tooMany("for this user name")
@@ -43,8 +38,8 @@ export class SignInLimiter {
   }
 }
 
-function tooMany(whose: string): Refusal {
-  return new Refusal("too_many_requests", `Too many passwords ${whose} are being checked at once; try again in 1 s`, {
+function tooMany(whose: string): AuthenticationFailure {
+  return new AuthenticationFailure("too_many_requests", `Too many passwords ${whose} are being checked at once; try again in 1 s`, {
     retryAfterSeconds: 1,
   })
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
-import { Refusal } from "../caller.ts"
-import { caller, home, minute, refusal, second, tokenOf } from "../testing/identity-checks.ts"
+import { AuthenticationFailure } from "../caller.ts"
+import { clientAddress, expectCaller, expectFailure, minuteMs, secondMs, tokenOf } from "../testing/identity-checks.ts"
 
 describe("wrong passwords", () => {
   it("are refused with 429 after ten from an address, and nobody else is locked out by them", async () => {
@@ -12,13 +12,13 @@ describe("wrong passwords", () => {
     await world.person("ann", "sesam")
     const tries = async (password: string, from: string) => {
       const answer = await identity.authenticate(basic("ann", password), undefined, from)
-      return answer instanceof Refusal ? answer.status : 200
+      return answer instanceof AuthenticationFailure ? answer.status : 200
     }
     for (let i = 0; i < 10; i += 1) assert.equal(await tries("wrong", "10.0.0.66"), 401)
     assert.equal(await tries("wrong", "10.0.0.66"), 429)
     assert.equal(await tries("sesam", "10.0.0.66"), 429, "the right one does not tell itself")
     assert.equal(await tries("sesam", "10.0.0.1"), 200)
-    await world.clock.advance(minute)
+    await world.clock.advance(minuteMs)
     assert.equal(await tries("sesam", "10.0.0.66"), 200)
   })
 
@@ -27,15 +27,15 @@ describe("wrong passwords", () => {
     const { identity } = world
     const status = async (header: string, from: string) => {
       const answer = identity.authenticateCached(header, undefined, from) ?? (await identity.authenticate(header, undefined, from))
-      return answer instanceof Refusal ? answer.status : 200
+      return answer instanceof AuthenticationFailure ? answer.status : 200
     }
     for (const [name, from] of [
       ["ann", "10.0.0.66"],
-      ["bob", home],
+      ["bob", clientAddress],
     ] as const) {
       await world.person(name, "sesam")
       const right = basic(name, "sesam")
-      assert.equal(await status(right, home), 200)
+      assert.equal(await status(right, clientAddress), 200)
       for (let i = 0; i < 10; i += 1) assert.equal(await status(basic(name, `wrong ${i}`), from), 401)
       assert.equal(identity.authenticateCached(right, undefined, from), undefined)
       assert.equal(await status(right, from), 429)
@@ -51,29 +51,30 @@ describe("wrong passwords", () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => world.identity.authenticate(basic("ann", `wrong ${i}`), undefined, "10.0.0.66")),
     )
-    const hashed = answers.filter((answer) => refusal(answer).status === 401).length
+    const hashed = answers.filter((answer) => expectFailure(answer).status === 401).length
     assert.ok(hashed >= 10 && hashed <= 11, String(hashed))
-    assert.ok(answers.every((answer) => [401, 429].includes(refusal(answer).status)))
+    assert.ok(answers.every((answer) => [401, 429].includes(expectFailure(answer).status)))
   })
 
   it("are those of the disabled, too, however right they are", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam", { isDisabled: true })
     const statuses: number[] = []
-    for (let i = 0; i < 11; i += 1) statuses.push(refusal(await world.identity.authenticate(basic("ann", "sesam"), undefined, home)).status)
+    for (let i = 0; i < 11; i += 1)
+      statuses.push(expectFailure(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)).status)
     assert.deepEqual(statuses, [...Array(10).fill(401), 429])
   })
 
   it("that are refused do not wait in line for it", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
-    for (let i = 0; i < 10; i += 1) refusal(await world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"))
+    for (let i = 0; i < 10; i += 1) expectFailure(await world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"))
     const answers = await Promise.all([
       world.identity.authenticate(basic("bob", "wrong"), undefined, "10.0.0.1"),
       world.identity.authenticate(basic("carl", "wrong"), undefined, "10.0.0.2"),
       world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"),
     ])
     assert.deepEqual(
-      answers.map((answer) => refusal(answer).status),
+      answers.map((answer) => expectFailure(answer).status),
       [401, 503, 429],
     )
   })
@@ -81,12 +82,12 @@ describe("wrong passwords", () => {
   it("from a crowd do not stand before the right one of somebody who has not failed", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
-    refusal(await world.identity.authenticate(basic("nobody", "wrong"), undefined, "10.0.0.66"))
+    expectFailure(await world.identity.authenticate(basic("nobody", "wrong"), undefined, "10.0.0.66"))
     let done = 0
     const crowd = Array.from({ length: 8 }, (_, i) =>
       world.identity.authenticate(basic(`nobody${i}`, "wrong"), undefined, "10.0.0.66").then(() => (done += 1)),
     )
-    caller(await world.identity.authenticate(basic("ann", "sesam"), undefined, home))
+    expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     assert.ok(done <= 3, `${done} of the crowd were before`)
     await Promise.all(crowd)
   })
@@ -94,17 +95,17 @@ describe("wrong passwords", () => {
   it("of strangers do not slow an address that signed in by this name before, nor fill the line before it", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
-    caller(await world.identity.checkPassword("ann", "sesam", home))
+    expectCaller(await world.identity.checkPassword("ann", "sesam", clientAddress))
     for (let i = 0; i < 30; i += 1) {
       const failing = world.identity.checkPassword("ann", `wrong ${i}`, `10.0.1.${i}`)
       while ((await Promise.race([failing, world.clock.advance(100)])) === undefined) await new Promise((resolve) => setImmediate(resolve))
-      refusal(await failing)
+      expectFailure(await failing)
     }
     // They wait out their delay, and the clock stands still: whoever is not delayed is answered.
     const crowd = Array.from({ length: 40 }, (_, i) => world.identity.checkPassword("ann", `wrong ${i}`, `10.0.2.${i}`))
-    caller(await world.identity.checkPassword("ann", "sesam", home))
+    expectCaller(await world.identity.checkPassword("ann", "sesam", clientAddress))
     await world.clock.advance(2_000)
-    const statuses = (await Promise.all(crowd)).map((answer) => refusal(answer).status)
+    const statuses = (await Promise.all(crowd)).map((answer) => expectFailure(answer).status)
     assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [16, 24])
   })
 
@@ -112,15 +113,15 @@ describe("wrong passwords", () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
-    const right = Array.from({ length: 300 }, () => world.identity.checkPassword("ann", "sesam", home))
+    const right = Array.from({ length: 300 }, () => world.identity.checkPassword("ann", "sesam", clientAddress))
     const wrong = Array.from({ length: 300 }, (_, i) => world.identity.checkPassword("ann", "sesam", `10.0.${1 + (i >> 8)}.${i & 255}`))
     let done = 0
-    for (const each of wrong) void each.then((answer) => (done += answer instanceof Refusal ? 0 : 1))
-    caller(await world.identity.checkPassword("bob", "sesam", "192.0.2.99"))
+    for (const each of wrong) void each.then((answer) => (done += answer instanceof AuthenticationFailure ? 0 : 1))
+    expectCaller(await world.identity.checkPassword("bob", "sesam", "192.0.2.99"))
     assert.ok(done <= 4, `${done} of the crowd were before`)
-    for (const answer of await Promise.all(right)) caller(answer)
+    for (const answer of await Promise.all(right)) expectCaller(answer)
     const answers = await Promise.all(wrong)
-    const refused = answers.filter((answer) => answer instanceof Refusal)
+    const refused = answers.filter((answer) => answer instanceof AuthenticationFailure)
     assert.ok(refused.length >= 284, String(refused.length))
     for (const each of refused) assert.deepEqual([each.status, each.retryAfterSeconds], [429, 1])
   })
@@ -129,13 +130,13 @@ describe("wrong passwords", () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
-    for (let i = 0; i < 11; i += 1) refusal(await world.identity.authenticate(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
+    for (let i = 0; i < 11; i += 1) expectFailure(await world.identity.authenticate(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
     const slowed = world.identity.authenticate(basic("ann", "sesam"), undefined, "10.1.0.1")
     // One hash at a time, in order: without the delay the slowed one would be through by now.
-    caller(await world.identity.authenticate(basic("bob", "sesam"), undefined, "10.1.0.2"))
+    expectCaller(await world.identity.authenticate(basic("bob", "sesam"), undefined, "10.1.0.2"))
     assert.equal(await Promise.race([slowed, Promise.resolve("waits")]), "waits")
-    await world.clock.advance(2 * second)
-    assert.equal(caller(await slowed).userName, "ann")
+    await world.clock.advance(2 * secondMs)
+    assert.equal(expectCaller(await slowed).userName, "ann")
   })
 })
 
@@ -145,23 +146,23 @@ describe("two hundred people", () => {
     const hash = await world.identity.hashPassword("sesam")
     const names = Array.from({ length: 200 }, (_, i) => `user${i}`)
     await Promise.all(names.map((name) => world.person(name, null, { passwordHash: hash })))
-    const first = caller(await world.identity.authenticate(basic("user0", "sesam"), undefined, home))
+    const first = expectCaller(await world.identity.authenticate(basic("user0", "sesam"), undefined, clientAddress))
     const { token } = await tokenOf(world, first)
     const identity = world.another()
     const before = process.memoryUsage().rss
     let most = before
     let served = 0
     let over = false
-    const signIns = Promise.all(names.map((name) => identity.authenticate(basic(name, "sesam"), undefined, home))).finally(
+    const signIns = Promise.all(names.map((name) => identity.authenticate(basic(name, "sesam"), undefined, clientAddress))).finally(
       () => (over = true),
     )
     while (!over) {
-      caller(await identity.authenticate(`Bearer ${token}`, undefined, home))
+      expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
       await pause(10)
       most = Math.max(most, process.memoryUsage().rss)
       served += 1
     }
-    assert.equal(new Set((await signIns).map((answer) => caller(answer).userName)).size, 200)
+    assert.equal(new Set((await signIns).map((answer) => expectCaller(answer).userName)).size, 200)
     assert.ok(served > 50, `${served} served meanwhile`)
     assert.ok(most - before < 300 * 1024 * 1024, `${(most - before) / 1024 / 1024} MB`)
   })

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { ManualClock } from "#kit"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { PasswordThrottle } from "./throttle.ts"
 
 const minute = 60_000
 
-function refused(throttle: PasswordThrottle, name: string, address: string): Refusal | undefined {
+function refused(throttle: PasswordThrottle, name: string, address: string): AuthenticationFailure | undefined {
   try {
     throttle.startAttempt(name, address).assertAllowed()
     return undefined
   } catch (error) {
-    assert.ok(error instanceof Refusal)
+    assert.ok(error instanceof AuthenticationFailure)
     return error
   }
 }

@@ -1,6 +1,6 @@
 import { accountNameError, bounds } from "#contract"
 import { type Clock, networkOf } from "#kit"
-import { Refusal } from "../caller.ts"
+import { AuthenticationFailure } from "../caller.ts"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
 
 const minute = 60_000
@@ -30,7 +30,7 @@ export interface SignInAttempt {
   readonly isSuspect: boolean
   /** The delay before the check, in milliseconds. */
   readonly delayMs: number
-  /** Throws a `Refusal` (429) after too many wrong passwords. */
+  /** Throws an `AuthenticationFailure` (429) after too many wrong passwords. */
   assertAllowed(): void
   recordFailure(): void
   recordSuccess(): void
@@ -107,7 +107,7 @@ export class PasswordThrottle {
     const until = this.#over(failures, most)
     if (until === undefined) return
     const seconds = Math.max(1, Math.ceil((until - this.#clock.now()) / 1000))
-    throw new Refusal(
+    throw new AuthenticationFailure(
       "too_many_requests",
       `Too many wrong passwords for this user name or from this address; the next try is in ${seconds} s`,
       { retryAfterSeconds: seconds },

@@ -3,8 +3,8 @@ import { describe, it } from "node:test"
 import type { DataRow } from "#store"
 import { basic, createIdentityFixture, type IdentityFixture } from "../../../test/fixtures/identity.ts"
 import { recordQueries } from "../../../test/fixtures/recorded-queries.ts"
-import { type Caller, Refusal } from "../caller.ts"
-import { type FileAccess, loadFileAccess, mountMode, mountScopes } from "./file-access.ts"
+import { AuthenticationFailure, type Caller } from "../caller.ts"
+import { type FileAccess, loadFileAccess, mountKeys, mountMode } from "./file-access.ts"
 
 type Look = (caller: Caller, ...paths: string[]) => Promise<string[]>
 
@@ -36,7 +36,7 @@ function who(people: Record<string, Caller>, name: string): Caller {
 
 async function callerOf(world: IdentityFixture, header: string): Promise<Caller> {
   const caller = await world.identity.authenticate(header, undefined, "127.0.0.1")
-  if (caller instanceof Refusal) assert.fail(caller.message)
+  if (caller instanceof AuthenticationFailure) assert.fail(caller.message)
   return caller
 }
 
@@ -210,7 +210,7 @@ describe("mount areas", () => {
       ["/sets/all/part", "/sets/all/part/x"],
       ["/elsewhere", "/sets"],
     ]
-    const areas = await Promise.all(apart.map((paths) => mountScopes(world.store, paths)))
+    const areas = await Promise.all(apart.map((paths) => mountKeys(world.store, paths)))
     for (const [i, alike] of areas.entries()) assert.equal(new Set(alike).size, 1, String(apart[i]))
     assert.equal(new Set(areas.flat()).size, apart.length)
   })

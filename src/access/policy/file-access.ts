@@ -74,7 +74,7 @@ function mountOf(caller: Caller, resource: Resource): "rw" | "ro" | "no" {
  * For each path, the mounts through which runs reach it, as one text: homes, directories of one
  * project, datasets. If two texts are equal, a run that has one path also has the other.
  */
-export async function mountScopes(reads: Pick<Reads, "data">, paths: readonly string[]): Promise<string[]> {
+export async function mountKeys(reads: Pick<Reads, "data">, paths: readonly string[]): Promise<string[]> {
   return Promise.all(
     paths.map(async (path) => {
       const own = /^\/users\/[^/]+(?:\/projects(?:\/[^/]+)?)?(?=\/|$)/.exec(path)?.[0]

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict"
 import type { IdentityFixture } from "../../../test/fixtures/identity.ts"
-import { type Caller, Refusal } from "../caller.ts"
+import { AuthenticationFailure, type Caller } from "../caller.ts"
 
-export const home = "127.0.0.1"
-export const second = 1_000
-export const minute = 60 * second
+export const clientAddress = "127.0.0.1"
+export const secondMs = 1_000
+export const minuteMs = 60 * secondMs
 
-export function caller(answer: Caller | Refusal | undefined): Caller {
-  if (answer === undefined || answer instanceof Refusal) assert.fail(`a caller is wanted, got ${answer?.message}`)
+export function expectCaller(answer: Caller | AuthenticationFailure | undefined): Caller {
+  if (answer === undefined || answer instanceof AuthenticationFailure) assert.fail(`a caller was expected; got ${answer?.message}`)
   return answer
 }
 
-export function refusal(answer: Caller | Refusal | undefined): Refusal {
-  assert.ok(answer instanceof Refusal, "a refusal is wanted")
+export function expectFailure(answer: Caller | AuthenticationFailure | undefined): AuthenticationFailure {
+  assert.ok(answer instanceof AuthenticationFailure, "a failure was expected")
   return answer
 }
 
@@ -22,6 +22,6 @@ export async function tokenOf(world: IdentityFixture, who: Caller, wanted: { exp
 }
 
 export async function signIn(world: IdentityFixture, name: string, password: string, previous?: string) {
-  const who = caller(await world.identity.checkPassword(name, password, home))
+  const who = expectCaller(await world.identity.checkPassword(name, password, clientAddress))
   return world.store.change((tx) => world.identity.sessions.create(tx, who, previous))
 }

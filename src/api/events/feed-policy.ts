@@ -1,10 +1,10 @@
 import { type Action, type Caller, can, groupResource, type Identity, type Resource, tokenResource, userResource } from "#access"
 import type { EventVisibility, FeedPolicy } from "#events"
 import type { JournalRow, Store } from "#store"
-import { dataResources, grantResources, imageResources, projectResources, runResources } from "./resources.ts"
+import { loadDataResources, loadGrantResources, loadImageResources, loadProjectResources, loadRunResources } from "./load-resources.ts"
 
 /** The resources that exist now, by `<type> <id>`. */
-export type Resources = ReadonlyMap<string, Resource>
+export type ResourceMap = ReadonlyMap<string, Resource>
 
 /** The part of a journal row that only this policy reads. */
 interface RowAudience {
@@ -23,7 +23,7 @@ const keyOf = ({ type, id }: { type: string; id?: number }) => `${type} ${id}`
  * Decides by the policy who receives which events, from the resources as they are when the event is
  * sent.
  */
-export function createFeedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, Resources> {
+export function createFeedPolicy({ store, identity }: { store: Store; identity: Identity }): FeedPolicy<Caller, ResourceMap> {
   return {
     loadSubscriber: (userId, credentialId) => identity.refreshCaller(userId, credentialId),
     onInvalidate: (listener) => identity.onInvalidate(listener),
@@ -42,7 +42,7 @@ function usersWithChangedRights(row: JournalRow): readonly number[] {
   return row.resource.type === "user" ? [row.resource.id] : (audienceOf(row).people ?? [])
 }
 
-function* affectedUsers(row: JournalRow, resources: Resources): Iterable<number> {
+function* affectedUsers(row: JournalRow, resources: ResourceMap): Iterable<number> {
   const { to, was } = audienceOf(row)
   if (to) yield* to
   for (const resource of [resources.get(keyOf(row.resource)), was]) {
@@ -52,7 +52,7 @@ function* affectedUsers(row: JournalRow, resources: Resources): Iterable<number>
   }
 }
 
-function visibilityOf(caller: Caller, row: JournalRow, resources: Resources): EventVisibility {
+function visibilityOf(caller: Caller, row: JournalRow, resources: ResourceMap): EventVisibility {
   const { to, was } = audienceOf(row)
   if (to && !to.includes(caller.userId)) return "none"
   if (row.event === "reset") return "reset"
@@ -71,16 +71,16 @@ function isAllowed(caller: Caller, resource: Resource, verb: "read" | "details")
   return can(caller, `${resource.type}:${verb}` as Action, resource) === "yes"
 }
 
-async function loadResources(store: Store, rows: readonly JournalRow[]): Promise<Resources> {
+async function loadResources(store: Store, rows: readonly JournalRow[]): Promise<ResourceMap> {
   const ids = new Map<string, Set<number>>()
   for (const { resource } of rows) ids.set(resource.type, (ids.get(resource.type) ?? new Set()).add(resource.id))
   const idsOf = (type: string) => [...(ids.get(type) ?? [])]
   const resources = await Promise.all([
-    imageResources(store, idsOf("image")),
-    dataResources(store, idsOf("data")),
-    projectResources(store, idsOf("project")),
-    runResources(store, idsOf("run")),
-    grantResources(store, idsOf("grant")),
+    loadImageResources(store, idsOf("image")),
+    loadDataResources(store, idsOf("data")),
+    loadProjectResources(store, idsOf("project")),
+    loadRunResources(store, idsOf("run")),
+    loadGrantResources(store, idsOf("grant")),
     loadEach(idsOf("user"), store.users, userResource),
     loadEach(idsOf("group"), store.groups, groupResource),
     loadEach(idsOf("token"), store.tokens, tokenResource),

@@ -1,11 +1,11 @@
 import { type AuditEntry, openApi } from "#contract"
 import type { AuditRow } from "#store"
-import type { ApiSettings, Context, Handlers, Result, Services } from "../context.ts"
+import { SerializedJson } from "../answer-forms.ts"
+import type { ApiSettings, Context, HandlerResult, Handlers, Services } from "../context.ts"
 import { docsPage, docsSecurityPolicy } from "../pages/docs.ts"
-import { ReadyJson } from "../rendered.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../responses/lists.ts"
 
-async function listAudit({ services, query }: Context<"listAudit">): Promise<Result<"listAudit">> {
+async function listAudit({ services, query }: Context<"listAudit">): Promise<HandlerResult<"listAudit">> {
   const page = toPageRequest(query)
   const { UserName: actor, Action: action, from, to } = query
   const filter = {
@@ -42,7 +42,7 @@ function cached<Answer>(make: (settings: ApiSettings) => Answer): (services: Pic
   }
 }
 
-const describe = cached(({ version, baseUrl, memoryUnit }) => new ReadyJson(openApi({ version, baseUrl, memoryUnit })))
+const describe = cached(({ version, baseUrl, memoryUnit }) => new SerializedJson(openApi({ version, baseUrl, memoryUnit })))
 const page = cached(docsPage)
 
 export const installationHandlers = {

@@ -1,8 +1,8 @@
 import type { RequestListener, Server, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
 import { type ConnectionLimit, createHttpServer, HttpServers, type ParseErrorOptions, PendingRequests } from "#http"
-import { sendFailure } from "./answer.ts"
 import { newRequestId } from "./request-context.ts"
+import { sendFailure } from "./send.ts"
 
 export interface ListenAddress {
   host: string

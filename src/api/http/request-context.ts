@@ -46,7 +46,7 @@ export class RequestContext {
 const alias = "/admin"
 
 /** The path without the alias. */
-export function withoutAlias(path: string): string {
+export function stripAdminPrefix(path: string): string {
   return path.startsWith(`${alias}/`) ? path.slice(alias.length) : path
 }
 

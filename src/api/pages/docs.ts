@@ -38,7 +38,7 @@ function structures(about: Parameters<typeof openApi>[0]): string[] {
   return Object.entries(schemas).flatMap(([name, schema]) => {
     if (!schema.properties) return []
     const rows = Object.entries(schema.properties as Record<string, JsonSchema>).map(
-      ([field, each]): ReferenceRow => ({ name: field, type: describeType(each), need: "", doc: String(each.description ?? "") }),
+      ([field, each]): ReferenceRow => ({ name: field, type: describeType(each), need: "", description: String(each.description ?? "") }),
     )
     return [`<article id="${h(name)}"><h3>${h(name)}</h3>${table("Fields", rows)}</article>`]
   })
@@ -47,8 +47,8 @@ function structures(about: Parameters<typeof openApi>[0]): string[] {
 function table(title: string, rows: readonly ReferenceRow[]): string {
   if (rows.length === 0) return ""
   const lines = rows.map(
-    ({ name, type, need, doc }) =>
-      `<tr><td><code>${h(name)}</code>${need === "" ? "" : ` (${prose(need)})`}</td><td>${h(type)}</td><td>${prose(doc)}</td></tr>`,
+    ({ name, type, need, description }) =>
+      `<tr><td><code>${h(name)}</code>${need === "" ? "" : ` (${prose(need)})`}</td><td>${h(type)}</td><td>${prose(description)}</td></tr>`,
   )
   return `<table><caption>${h(title)}</caption>${lines.join("")}</table>\n`
 }

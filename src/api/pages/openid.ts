@@ -1,4 +1,4 @@
-import { impersonate, openIdSignInMs, type ProvisionedAccount, provisionAccount, Refusal, sessionLifetimeMs } from "#access"
+import { AuthenticationFailure, impersonate, openIdSignInMs, type ProvisionedAccount, provisionAccount, sessionLifetimeMs } from "#access"
 import { Failure } from "#contract"
 import type { Actor } from "#events"
 import { memberIdsOf, publishGroupChange } from "#projects"
@@ -53,7 +53,7 @@ async function createSessionFor(services: Services, tx: Change, signIn: { person
   const actor = { ...signIn.request.actor, userName: user.userName }
   await publishAccountChanges(services, tx, { provisioned, actor })
   const caller = await impersonate(tx, user, clock.now())
-  if (!caller) throw new Refusal("forbidden", `The account with the user name ${user.userName} is disabled`)
+  if (!caller) throw new AuthenticationFailure("forbidden", `The account with the user name ${user.userName} is disabled`)
   const { secret } = await identity.sessions.create(tx, caller, signIn.request.session)
   await events.sessionChanged(tx, actor, "created")
   return secret
@@ -88,7 +88,7 @@ async function refusalAsPage(services: Services, request: PageRequest, render: (
   try {
     return await render()
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof AuthenticationFailure)) throw error
     services.events.requestRefused(request.actor, "oidc", { code: error.code })
     if (error.cause !== undefined) {
       services.logger.warn({ err: error.cause, requestId: request.actor.requestId }, "a sign-in by the OpenID provider failed")

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises"
-import { type Caller, Refusal } from "#access"
+import { AuthenticationFailure, type Caller } from "#access"
 import { Failure, type FailureCode, failureStatus, parseQuery } from "#contract"
 import type { Actor } from "#events"
 import type { Services } from "../context.ts"
@@ -87,7 +87,7 @@ export async function sessionCaller({ identity }: Services, { session, actor }: 
   if (session === undefined) return undefined
   const caller =
     identity.authenticateCached(undefined, session, actor.address) ?? (await identity.authenticate(undefined, session, actor.address))
-  return caller instanceof Refusal ? undefined : caller
+  return caller instanceof AuthenticationFailure ? undefined : caller
 }
 
 /** A page with one message and one link. */

@@ -1,6 +1,6 @@
 import { bounds, type List } from "#contract"
 import type { Page, PageRequest } from "#store"
-import { LongList } from "../rendered.ts"
+import { LongList } from "../answer-forms.ts"
 import { toListResponse } from "./lists.ts"
 import type { OutlineResponses } from "./resources.ts"
 

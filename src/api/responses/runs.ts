@@ -46,7 +46,7 @@ async function addProjects(
     const resource = resources[i] as Resource
     return can(caller, "run:details", resource) === "yes"
       ? toWholeRun(services, caller, { row, project, resource })
-      : toOutlinedRun(row, project)
+      : toRedactedRun(row, project)
   })
   const bytes = rows.map((row, i) => runBytes + (found.bytes?.[i] ?? 0) + (projectBytes.get(row.projectId) ?? 0))
   return { responses, bytes, isCut: drafts.isCut }
@@ -114,7 +114,7 @@ function withoutLog({ logTail: _hidden, ...reason }: Reason): Reason {
 }
 
 /** A run as the project's owner sees it if somebody else started it. */
-function toOutlinedRun(row: RunRow, project: Project | { ID: number }): RunningProject {
+function toRedactedRun(row: RunRow, project: Project | { ID: number }): RunningProject {
   return {
     ID: row.id,
     Project: project,

@@ -80,9 +80,9 @@ export interface BodyShape {
 }
 
 /** A body as the handler of an operation gets it. */
-export type BodyOf<B extends BodyShape> = B["mode"] extends "create" ? BodyValues<B["fields"]> : BodyChanges<B["fields"]>
+export type ParsedBody<B extends BodyShape> = B["mode"] extends "create" ? BodyValues<B["fields"]> : BodyChanges<B["fields"]>
 
 /** Parses the JSON of a body by its endpoint. */
-export function parseRequestBody<B extends BodyShape>({ fields, mode }: B, json: unknown): BodyOf<B> {
-  return (mode === "create" ? parseNew(fields, json) : new BodyChanges(fields, json)) as BodyOf<B>
+export function parseRequestBody<B extends BodyShape>({ fields, mode }: B, json: unknown): ParsedBody<B> {
+  return (mode === "create" ? parseNew(fields, json) : new BodyChanges(fields, json)) as ParsedBody<B>
 }

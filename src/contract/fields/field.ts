@@ -7,7 +7,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
  * Whether a body sets a field: `never` means that the service sets it and ignores it in a body,
  * `required` that a POST must hold it.
  */
-export type Write = "never" | "optional" | "required"
+export type Writability = "never" | "optional" | "required"
 
 /**
  * One field of a structure: what an answer shows, what a body may set, and what a query may
@@ -16,7 +16,7 @@ export type Write = "never" | "optional" | "required"
  * `In` is the type that a body or query gives, `Out` the type in an answer. A field whose `Out` is
  * `never` is never answered. `initial` is what a POST stores when an optional field is absent.
  */
-export interface Field<In = unknown, Out = In, W extends Write = Write> {
+export interface Field<In = unknown, Out = In, W extends Writability = Writability> {
   readonly write: W
   readonly initial: In | undefined
   /** Shape in an answer, description included. */
@@ -41,32 +41,34 @@ export interface OptionalField<Out> extends Field<never, Out, "never"> {
 export type Fields = Readonly<Record<string, Field>>
 
 /** The type of a field in an answer. */
-export type FieldOut<F> = F extends Field<unknown, infer Out> ? Out : never
+export type AnswerValue<F> = F extends Field<unknown, infer Out> ? Out : never
 /** The type of a field in a body or a query. */
-export type FieldIn<F> = F extends Field<infer In, unknown> ? In : never
+export type BodyValue<F> = F extends Field<infer In, unknown> ? In : never
 
 type IsNever<T> = [T] extends [never] ? true : false
-type AnsweredKeys<F extends Fields> = { [K in keyof F]: IsNever<FieldOut<F[K]>> extends true ? never : K }[keyof F]
+type AnsweredKeys<F extends Fields> = { [K in keyof F]: IsNever<AnswerValue<F[K]>> extends true ? never : K }[keyof F]
 type OptionalKeys<F extends Fields> = { [K in keyof F]: F[K] extends { isOptional: true } ? K : never }[keyof F]
 type WritableKeys<F extends Fields> = { [K in keyof F]: F[K]["write"] extends "never" ? never : K }[keyof F]
 type Flat<T> = { [K in keyof T]: T[K] }
 
 /** An answer with these fields: all but secret ones. */
 export type AnswerValues<F extends Fields> = Flat<
-  { -readonly [K in Exclude<AnsweredKeys<F>, OptionalKeys<F>>]: FieldOut<F[K]> } & { -readonly [K in OptionalKeys<F>]?: FieldOut<F[K]> }
+  { -readonly [K in Exclude<AnsweredKeys<F>, OptionalKeys<F>>]: AnswerValue<F[K]> } & {
+    -readonly [K in OptionalKeys<F>]?: AnswerValue<F[K]>
+  }
 >
 /** The fields that a body sets: all but those that the service sets. */
-export type BodyValues<F extends Fields> = { -readonly [K in WritableKeys<F>]: FieldIn<F[K]> }
+export type BodyValues<F extends Fields> = { -readonly [K in WritableKeys<F>]: BodyValue<F[K]> }
 
 /** The options of every kind of field. */
-export interface FieldOptions<T, W extends Write> {
-  doc?: string
+export interface FieldOptions<T, W extends Writability> {
+  description?: string
   write?: W
   initial?: T
 }
 
 /** `fallback` if a field does not set `write`. The type follows the literal. */
-export function writeOf<W extends Write>(write: W | undefined, fallback: Write): W {
+export function writabilityOf<W extends Writability>(write: W | undefined, fallback: Writability): W {
   return write ?? (fallback as W)
 }
 

@@ -1,15 +1,15 @@
-import { type Field, type FieldOptions, invalid, type Write, writeOf } from "./field.ts"
+import { type Field, type FieldOptions, invalid, type Writability, writabilityOf } from "./field.ts"
 
-export interface IntegerOptions<W extends Write> extends FieldOptions<number, W> {
+export interface IntegerOptions<W extends Writability> extends FieldOptions<number, W> {
   /** Default 0. */
   min?: number
   /** Default 2^53 - 1. */
   max?: number
 }
 
-export function integer<W extends Write = "optional">(options: IntegerOptions<W>): Field<number, number, W> {
-  const { min = 0, max = Number.MAX_SAFE_INTEGER, doc } = options
-  const write = writeOf<W>(options.write, "optional")
+export function integer<W extends Writability = "optional">(options: IntegerOptions<W>): Field<number, number, W> {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER, description } = options
+  const write = writabilityOf<W>(options.write, "optional")
   const expected = `a whole number from ${min} to ${max}`
   const check = (value: unknown, field: string): number => {
     if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) throw invalid(field, expected, value)
@@ -18,7 +18,7 @@ export function integer<W extends Write = "optional">(options: IntegerOptions<W>
   return {
     write,
     initial: options.initial ?? (write === "optional" ? 0 : undefined),
-    schema: { type: "integer", description: doc, minimum: min, maximum: max },
+    schema: { type: "integer", description, minimum: min, maximum: max },
     bodySchema: undefined,
     parse: check,
     fromQuery: (value, field) => {
@@ -28,12 +28,12 @@ export function integer<W extends Write = "optional">(options: IntegerOptions<W>
   }
 }
 
-export function boolean<W extends Write = "optional">(options: FieldOptions<boolean, W>): Field<boolean, boolean, W> {
-  const { doc } = options
+export function boolean<W extends Writability = "optional">(options: FieldOptions<boolean, W>): Field<boolean, boolean, W> {
+  const { description } = options
   return {
-    write: writeOf<W>(options.write, "optional"),
+    write: writabilityOf<W>(options.write, "optional"),
     initial: options.initial ?? false,
-    schema: { type: "boolean", description: doc },
+    schema: { type: "boolean", description },
     bodySchema: undefined,
     parse: (value, field) => {
       if (typeof value !== "boolean") throw invalid(field, "true or false", value)
@@ -47,13 +47,13 @@ export function boolean<W extends Write = "optional">(options: FieldOptions<bool
   }
 }
 
-export interface EnumOptions<T extends string, W extends Write> extends FieldOptions<T, W> {
+export interface EnumOptions<T extends string, W extends Writability> extends FieldOptions<T, W> {
   values: readonly T[]
 }
 
 /** One of a closed list of words. */
-export function oneOf<const T extends string, W extends Write = "optional">(options: EnumOptions<T, W>): Field<T, T, W> {
-  const { values, doc } = options
+export function oneOf<const T extends string, W extends Writability = "optional">(options: EnumOptions<T, W>): Field<T, T, W> {
+  const { values, description } = options
   const parse = (value: unknown, field: string): T => {
     if (typeof value !== "string") throw invalid(field, "a string", value)
     const known = values.find((each) => each === value)
@@ -61,9 +61,9 @@ export function oneOf<const T extends string, W extends Write = "optional">(opti
     return known
   }
   return {
-    write: writeOf<W>(options.write, "optional"),
+    write: writabilityOf<W>(options.write, "optional"),
     initial: options.initial,
-    schema: { type: "string", enum: values, description: doc },
+    schema: { type: "string", enum: values, description },
     bodySchema: undefined,
     parse,
     fromQuery: parse,
@@ -71,22 +71,22 @@ export function oneOf<const T extends string, W extends Write = "optional">(opti
 }
 
 /** RFC 3339 in UTC with milliseconds. */
-export function timestamp<W extends Write = "never">(options: FieldOptions<string, W>): Field<string, string, W> {
+export function timestamp<W extends Writability = "never">(options: FieldOptions<string, W>): Field<string, string, W> {
   return { ...timeField<string, W>(options, "string"), parse: parseTime, fromQuery: parseTime }
 }
 
 /** The same, or null. */
-export function nullableTimestamp<W extends Write = "never">(
+export function nullableTimestamp<W extends Writability = "never">(
   options: FieldOptions<string | null, W>,
 ): Field<string | null, string | null, W> {
   const parse = (value: unknown, field: string) => (value === null ? null : parseTime(value, field))
   return { ...timeField<string | null, W>({ initial: null, ...options }, ["string", "null"]), parse, fromQuery: parse }
 }
 
-function timeField<T, W extends Write>({ doc, write, initial }: FieldOptions<T, W>, type: string | string[]) {
-  const schema = { type, format: "date-time", description: doc }
+function timeField<T, W extends Writability>({ description, write, initial }: FieldOptions<T, W>, type: string | string[]) {
+  const schema = { type, format: "date-time", description }
   // Validators differ in whether an empty text has the format of a time: its length settles it.
-  return { write: writeOf<W>(write, "never"), initial, schema, bodySchema: { ...schema, minLength: 20 } }
+  return { write: writabilityOf<W>(write, "never"), initial, schema, bodySchema: { ...schema, minLength: 20 } }
 }
 
 function parseTime(value: unknown, field: string): string {

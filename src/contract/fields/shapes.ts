@@ -1,28 +1,28 @@
 import {
+  type AnswerValue,
   type AnswerValues,
   type Field,
   type FieldOptions,
-  type FieldOut,
   type Fields,
   invalid,
   type JsonSchema,
   type OptionalField,
-  type Write,
-  writeOf,
+  type Writability,
+  writabilityOf,
 } from "./field.ts"
 
-interface CustomOptions<In, W extends Write> extends FieldOptions<In, W> {
+interface CustomOptions<In, W extends Writability> extends FieldOptions<In, W> {
   schema: JsonSchema
   bodySchema?: JsonSchema
   parse: (value: unknown, field: string) => In
 }
 
 /** A field that a body sets, with a shape and a check of its own. */
-export function custom<In, Out = In, W extends Write = "optional">(options: CustomOptions<In, W>): Field<In, Out, W> {
+export function custom<In, Out = In, W extends Writability = "optional">(options: CustomOptions<In, W>): Field<In, Out, W> {
   return {
-    write: writeOf<W>(options.write, "optional"),
+    write: writabilityOf<W>(options.write, "optional"),
     initial: options.initial,
-    schema: { ...options.schema, description: options.doc },
+    schema: { ...options.schema, description: options.description },
     bodySchema: options.bodySchema,
     parse: options.parse,
     fromQuery: undefined,
@@ -30,14 +30,14 @@ export function custom<In, Out = In, W extends Write = "optional">(options: Cust
 }
 
 /** A field that only answers hold. */
-export type AnswerField<Out> = Field<never, Out, "never">
+export type ReadOnlyField<Out> = Field<never, Out, "never">
 
 /** A field that only answers hold, with a schema of its own. */
-export function answerOnly<Out>(schema: JsonSchema, doc?: string): AnswerField<Out> {
+export function readOnlyField<Out>(schema: JsonSchema, description?: string): ReadOnlyField<Out> {
   return {
     write: "never",
     initial: undefined,
-    schema: doc === undefined ? schema : { ...schema, description: doc },
+    schema: description === undefined ? schema : { ...schema, description },
     bodySchema: undefined,
     parse: (_value, field) => {
       throw invalid(field, "left out")
@@ -47,37 +47,37 @@ export function answerOnly<Out>(schema: JsonSchema, doc?: string): AnswerField<O
 }
 
 /** A number that need not be whole. */
-export function number(options: { doc?: string; min?: number } = {}): AnswerField<number> {
-  return answerOnly({ type: "number", ...(options.min === undefined ? {} : { minimum: options.min }) }, options.doc)
+export function number(options: { description?: string; min?: number } = {}): ReadOnlyField<number> {
+  return readOnlyField({ type: "number", ...(options.min === undefined ? {} : { minimum: options.min }) }, options.description)
 }
 
 /** Always this value. */
-export function constant<const T extends boolean | string>(value: T): AnswerField<T> {
-  return answerOnly({ type: typeof value, const: value })
+export function constant<const T extends boolean | string>(value: T): ReadOnlyField<T> {
+  return readOnlyField({ type: typeof value, const: value })
 }
 
-export function list<F extends Field>(of: F, doc?: string): AnswerField<readonly FieldOut<F>[]> {
-  return answerOnly({ type: "array", items: of.schema }, doc)
+export function list<F extends Field>(of: F, description?: string): ReadOnlyField<readonly AnswerValue<F>[]> {
+  return readOnlyField({ type: "array", items: of.schema }, description)
 }
 
 /** An object with these fields. */
-export function object<const F extends Fields>(fields: F, doc?: string): AnswerField<AnswerValues<F>> {
-  return answerOnly(objectSchema(fields), doc)
+export function object<const F extends Fields>(fields: F, description?: string): ReadOnlyField<AnswerValues<F>> {
+  return readOnlyField(objectSchema(fields), description)
 }
 
 /** A text that holds the JSON of an object with these fields. */
-export function jsonText<const F extends Fields>(fields: F, doc?: string): AnswerField<AnswerValues<F>> {
-  return answerOnly({ type: "string", contentMediaType: "application/json", contentSchema: objectSchema(fields) }, doc)
+export function jsonText<const F extends Fields>(fields: F, description?: string): ReadOnlyField<AnswerValues<F>> {
+  return readOnlyField({ type: "string", contentMediaType: "application/json", contentSchema: objectSchema(fields) }, description)
 }
 
 /** The same field, or null. */
-export function nullable<F extends Field>(field: F, doc?: string): AnswerField<FieldOut<F> | null> {
-  return answerOnly({ ...field.schema, type: [field.schema.type, "null"] }, doc)
+export function nullable<F extends Field>(field: F, description?: string): ReadOnlyField<AnswerValue<F> | null> {
+  return readOnlyField({ ...field.schema, type: [field.schema.type, "null"] }, description)
 }
 
 /** The same field, which an answer may leave out. */
-export function optional<F extends Field>(field: F, doc?: string): OptionalField<FieldOut<F>> {
-  return { ...answerOnly<FieldOut<F>>(field.schema, doc), isOptional: true }
+export function optional<F extends Field>(field: F, description?: string): OptionalField<AnswerValue<F>> {
+  return { ...readOnlyField<AnswerValue<F>>(field.schema, description), isOptional: true }
 }
 
 /** The value of an answer with these fields. */

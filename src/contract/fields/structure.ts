@@ -1,5 +1,5 @@
 import type { AnswerValues, Fields, JsonSchema } from "./field.ts"
-import { type AnswerField, answerOnly, objectSchema } from "./shapes.ts"
+import { objectSchema, type ReadOnlyField, readOnlyField } from "./shapes.ts"
 
 /** A named shape of answers; the description holds it once and refers to it by its name. */
 export interface Structure<Out = unknown, N extends string = string> {
@@ -13,17 +13,21 @@ export interface Structure<Out = unknown, N extends string = string> {
 export type StructureValue<S> = S extends Structure<infer Out> ? Out : never
 
 /** An object with these fields, all of which an answer holds unless they are optional. */
-export function structure<const F extends Fields, N extends string>(name: N, fields: F, doc?: string): Structure<AnswerValues<F>, N> {
+export function structure<const F extends Fields, N extends string>(
+  name: N,
+  fields: F,
+  description?: string,
+): Structure<AnswerValues<F>, N> {
   const schema = objectSchema(fields)
-  return { name, schema: doc === undefined ? schema : { ...schema, description: doc } }
+  return { name, schema: description === undefined ? schema : { ...schema, description } }
 }
 
 /** Either the object, or its ID alone if the caller may not see it. */
-export function orIdAlone<Out, N extends string>(name: N, whole: Structure<Out>, doc: string): Structure<Out | { ID: number }, N> {
-  return { name, schema: { description: doc, anyOf: [refTo(whole), idAlone] } }
+export function wholeOrId<Out, N extends string>(name: N, whole: Structure<Out>, description: string): Structure<Out | { ID: number }, N> {
+  return { name, schema: { description, anyOf: [refTo(whole), idOnlySchema] } }
 }
 
-export const idAlone: JsonSchema = {
+export const idOnlySchema: JsonSchema = {
   type: "object",
   properties: { ID: { type: "integer" } },
   required: ["ID"],
@@ -35,6 +39,6 @@ export function refTo({ name }: Structure): JsonSchema {
 }
 
 /** A field that holds such a structure. */
-export function structureField<Out>(structure: Structure<Out>, doc: string): AnswerField<Out> {
-  return answerOnly(refTo(structure), doc)
+export function structureField<Out>(structure: Structure<Out>, description: string): ReadOnlyField<Out> {
+  return readOnlyField(refTo(structure), description)
 }

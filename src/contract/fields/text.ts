@@ -1,5 +1,5 @@
 import { bounds } from "../bounds/index.ts"
-import { type Field, type FieldOptions, invalid, type Write, writeOf } from "./field.ts"
+import { type Field, type FieldOptions, invalid, type Writability, writabilityOf } from "./field.ts"
 
 /**
  * Control characters (C0, DEL and C1) other than tab, line feed and carriage return: nobody types
@@ -40,7 +40,7 @@ export function checkWellFormed(value: string, field: string): void {
   if (value.includes("\0")) throw invalid(field, "text without NUL")
 }
 
-export interface TextOptions<W extends Write> extends FieldOptions<string, W> {
+export interface TextOptions<W extends Writability> extends FieldOptions<string, W> {
   /** Longest length in characters (code points). Default 1,024. */
   max?: number
   /**
@@ -60,10 +60,10 @@ export interface TextOptions<W extends Write> extends FieldOptions<string, W> {
   characters?: (value: string, field: string) => void
 }
 
-export function text<W extends Write = "optional">(options: TextOptions<W>): Field<string, string, W> {
+export function text<W extends Writability = "optional">(options: TextOptions<W>): Field<string, string, W> {
   return {
     ...fieldOf<string, W>(options, plainTextPattern),
-    querySchema: { type: "string", description: options.doc, pattern: plainTextPattern },
+    querySchema: { type: "string", description: options.description, pattern: plainTextPattern },
     fromQuery: (value, field) => {
       checkPlainText(value, field)
       return value
@@ -72,23 +72,23 @@ export function text<W extends Write = "optional">(options: TextOptions<W>): Fie
 }
 
 /** A text that is never answered and no query compares, such as a password. */
-export function secret<W extends Write = "optional">(options: TextOptions<W>): Field<string, never, W> {
+export function secret<W extends Writability = "optional">(options: TextOptions<W>): Field<string, never, W> {
   const field = fieldOf<never, W>({ characters: checkWellFormed, ...options }, passwordPattern)
   return { ...field, schema: { ...field.schema, writeOnly: true }, fromQuery: undefined }
 }
 
-function fieldOf<Out, W extends Write>(options: TextOptions<W>, anyPattern: string): Field<string, Out, W> {
-  const { max = bounds.texts.textCharacters.value, maxBytes, format, doc } = options
-  const write = writeOf<W>(options.write, "optional")
+function fieldOf<Out, W extends Writability>(options: TextOptions<W>, anyPattern: string): Field<string, Out, W> {
+  const { max = bounds.texts.textCharacters.value, maxBytes, format, description } = options
+  const write = writabilityOf<W>(options.write, "optional")
   const filled = options.filled ?? write === "required"
   const checkCharacters = options.characters ?? checkPlainText
   return {
     write,
     initial: options.initial ?? (write === "optional" ? "" : undefined),
-    schema: { type: "string", description: doc },
+    schema: { type: "string", description },
     bodySchema: {
       type: "string",
-      description: doc,
+      description,
       maxLength: max,
       ...(filled ? { minLength: 1 } : {}),
       pattern: options.pattern ?? (filled ? filledTextPattern : anyPattern),

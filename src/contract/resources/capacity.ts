@@ -31,8 +31,8 @@ export type Capacity = StructureValue<typeof capacity>
 
 /** The expected result of a start. */
 export const preview = structure("Preview", {
-  Admitted: boolean({ doc: "It would start at once." }),
-  Queued: boolean({ doc: "It would wait for resources that others use." }),
+  Admitted: boolean({ description: "It would start at once." }),
+  Queued: boolean({ description: "It would wait for resources that others use." }),
   QueuePosition: nullable(integer({ min: 1 }), "From 1, if the run would be queued."),
   Reason: nullable(reason, "Why it would fail."),
 })

@@ -4,11 +4,11 @@ import { text } from "../fields/text.ts"
 import { accountNameError } from "../formats/names.ts"
 
 /** The fields that every stored resource carries; the service alone sets them. */
-export const stamps = {
-  ID: integer({ doc: "Primary key. Assigned by the service; ignored in POST bodies.", write: "never" }),
-  CreatedAt: timestamp({ doc: "Creation time." }),
-  UpdatedAt: timestamp({ doc: "Last update time." }),
-  DeletedAt: nullableTimestamp({ doc: "When it was deleted; null while it is not. Deletion is soft: the owner can restore." }),
+export const commonFields = {
+  ID: integer({ description: "Primary key. Assigned by the service; ignored in POST bodies.", write: "never" }),
+  CreatedAt: timestamp({ description: "Creation time." }),
+  UpdatedAt: timestamp({ description: "Last update time." }),
+  DeletedAt: nullableTimestamp({ description: "When it was deleted; null while it is not. Deletion is soft: the owner can restore." }),
 }
 
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -16,18 +16,19 @@ const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$"
 const docMax = bounds.texts.docBytes.value
 
-export const name = (doc: string) => text({ doc, max: bounds.texts.nameCharacters.value, write: "required" })
-export const comment = text({ doc: "Short description.", max: bounds.texts.commentCharacters.value })
-export const doc = text({ doc: "Markdown documentation, at most 262,144 bytes in UTF-8.", max: docMax, maxBytes: docMax })
+export const name = (description: string) => text({ description, max: bounds.texts.nameCharacters.value, write: "required" })
+export const comment = text({ description: "Short description.", max: bounds.texts.commentCharacters.value })
+export const doc = text({ description: "Markdown documentation, at most 262,144 bytes in UTF-8.", max: docMax, maxBytes: docMax })
 export const userName = text({
-  doc: "Owner. Defaults to the caller; only administrators may name somebody else.",
+  description: "Owner. Defaults to the caller; only administrators may name somebody else.",
   max: 64,
   pattern: `^$|${namePattern}`,
   format: (value) => (value === "" ? undefined : accountNameError(value)),
 })
 
 /** A name that must be there. */
-export const accountName = (what: string) => text({ doc: what, max: 64, write: "required", pattern: namePattern, format: accountNameError })
+export const accountName = (what: string) =>
+  text({ description: what, max: 64, write: "required", pattern: namePattern, format: accountNameError })
 
 /** Of a part inside of another object. */
-export const partDoc = "The object without its `Doc`, or its ID alone if the caller may not see it."
+export const partDescription = "The object without its `Doc`, or its ID alone if the caller may not see it."

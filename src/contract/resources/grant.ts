@@ -3,14 +3,15 @@ import { integer, nullableTimestamp, oneOf, timestamp } from "../fields/scalars.
 import { structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 
-const resourceId = (what: string) => integer({ doc: `The ${what} that it is on; 0: it is on another kind.` })
-const granteeName = (what: string) => text({ doc: `The ${what} that it is granted to; empty: it is granted to the other kind.`, max: 64 })
+const resourceId = (what: string) => integer({ description: `The ${what} that it is on; 0: it is on another kind.` })
+const granteeName = (what: string) =>
+  text({ description: `The ${what} that it is granted to; empty: it is granted to the other kind.`, max: 64 })
 
 /** A right on one resource, granted to one person or to the members of one group. */
 export const grantFields = {
-  ID: integer({ doc: "Primary key.", write: "never" }),
-  CreatedAt: timestamp({ doc: "Creation time." }),
-  UpdatedAt: timestamp({ doc: "When it was last granted again." }),
+  ID: integer({ description: "Primary key.", write: "never" }),
+  CreatedAt: timestamp({ description: "Creation time." }),
+  UpdatedAt: timestamp({ description: "When it was last granted again." }),
   ImageID: resourceId("image"),
   DataID: resourceId("dataset"),
   ProjectID: resourceId("project"),
@@ -18,11 +19,11 @@ export const grantFields = {
   UserName: granteeName("person"),
   GroupName: granteeName("group"),
   Access: oneOf({
-    doc: "The right. `write` includes `use`, which includes `read`.",
+    description: "The right. `write` includes `use`, which includes `read`.",
     values: ["read", "use", "write"],
     write: "required",
   }),
-  Until: nullableTimestamp({ doc: "When it expires; null: it lasts until it is revoked.", write: "optional" }),
+  Until: nullableTimestamp({ description: "When it expires; null: it lasts until it is revoked.", write: "optional" }),
 }
 export type Grant = AnswerValues<typeof grantFields>
 export const grantModel = structure("Grant", grantFields)

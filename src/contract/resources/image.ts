@@ -2,45 +2,47 @@ import { bounds } from "../bounds/index.ts"
 import type { AnswerValues } from "../fields/field.ts"
 import { boolean, integer, oneOf } from "../fields/scalars.ts"
 import { list } from "../fields/shapes.ts"
-import { orIdAlone, type StructureValue, structure } from "../fields/structure.ts"
+import { type StructureValue, structure, wholeOrId } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 import { commandError } from "../formats/command.ts"
 import { envError } from "../formats/env.ts"
 import { portError } from "../formats/names.ts"
 import { ociReferenceError } from "../formats/oci-reference.ts"
 import { projectTypes } from "../states.ts"
-import { comment, doc, name, partDoc, stamps, userName } from "./common.ts"
+import { comment, commonFields, doc, name, partDescription, userName } from "./common.ts"
 
 /** ImageModel: a container image definition that a project runs. */
 export const imageFields = {
-  ...stamps,
+  ...commonFields,
   Name: name("Display name."),
   Image: text({
-    doc: "Container image reference, such as `repo/name:tag` or `repo/name@sha256:…`.",
+    description: "Container image reference, such as `repo/name:tag` or `repo/name@sha256:…`.",
     write: "required",
     format: ociReferenceError,
   }),
   Comment: comment,
   Command: text({
-    doc: "Arguments for the container: empty (the image's own, or the type's default), the text of a JSON array of strings, or one line split as a POSIX shell splits words. `{port}` and `{baseUrl}` are filled in.",
+    description:
+      "Arguments for the container: empty (the image's own, or the type's default), the text of a JSON array of strings, or one line split as a POSIX shell splits words. `{port}` and `{baseUrl}` are filled in.",
     max: bounds.texts.commandCharacters.value,
     format: commandError,
   }),
   Env: text({
-    doc: "Environment: lines of `KEY=VALUE`, or the text of a JSON object of strings.",
+    description: "Environment: lines of `KEY=VALUE`, or the text of a JSON object of strings.",
     max: bounds.texts.envCharacters.value,
     format: envError,
   }),
   Port: text({
-    doc: "The port that the service listens on inside the container: `8888` or `8888/tcp`; empty means the type's default.",
+    description: "The port that the service listens on inside the container: `8888` or `8888/tcp`; empty means the type's default.",
     max: 16,
     pattern: "^$|^[1-9][0-9]{0,4}(/tcp)?$",
     format: portError,
   }),
   UserName: userName,
-  IsPublished: boolean({ doc: "Whether every signed-in person may see and use it." }),
+  IsPublished: boolean({ description: "Whether every signed-in person may see and use it." }),
   IsTrusted: boolean({
-    doc: "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change or publication by anybody else ends it.",
+    description:
+      "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change or publication by anybody else ends it.",
   }),
   Doc: doc,
 }
@@ -51,23 +53,23 @@ export const imageModel = structure("ImageModel", imageFields)
 const { Doc: _doc, ...fieldsWithoutDoc } = imageFields
 export const imageWithoutDoc = structure("ImageWithoutDoc", fieldsWithoutDoc)
 /** An image inside a project. */
-export const imagePart = orIdAlone("ImagePart", imageWithoutDoc, partDoc)
+export const imagePart = wholeOrId("ImagePart", imageWithoutDoc, partDescription)
 export type ImagePart = StructureValue<typeof imagePart>
 
-const texts = (doc: string) => list(text({}), doc)
+const texts = (description: string) => list(text({}), description)
 
 /** The engine's state of an image. If `Present` is false, everything but `Pulling` is empty. */
 const imageCheckFields = {
-  ID: integer({ doc: "Of the image's definition." }),
-  Image: text({ doc: "The reference." }),
-  Present: boolean({ doc: "Whether the engine has it." }),
-  Pulling: boolean({ doc: "Whether it is being fetched for the caller." }),
-  Digest: text({ doc: "`sha256:…`, as a run's `ImageDigest`." }),
-  Size: integer({ doc: "Bytes, unpacked." }),
-  User: text({ doc: "The user that the image names. Runs have a user of their own." }),
+  ID: integer({ description: "Of the image's definition." }),
+  Image: text({ description: "The reference." }),
+  Present: boolean({ description: "Whether the engine has it." }),
+  Pulling: boolean({ description: "Whether it is being fetched for the caller." }),
+  Digest: text({ description: "`sha256:…`, as a run's `ImageDigest`." }),
+  Size: integer({ description: "Bytes, unpacked." }),
+  User: text({ description: "The user that the image names. Runs have a user of their own." }),
   EntryPoint: texts("The image's entry point."),
   Command: texts("The image's own arguments."),
-  WorkDir: text({ doc: "The image's working directory." }),
+  WorkDir: text({ description: "The image's working directory." }),
   Ports: texts("Ports that the image exposes, such as `8888/tcp`."),
   Types: list(oneOf({ values: projectTypes }), "The types that it looks made for, by its ports and the names of its programs."),
 }

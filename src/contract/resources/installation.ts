@@ -1,6 +1,6 @@
-import { type FailureCode, failureStatus, type ReasonCode, reasonSentences } from "../codes.ts"
+import { type FailureCode, failureStatus, type ReasonCode, reasonMessages } from "../codes.ts"
 import { boolean, integer, oneOf, timestamp } from "../fields/scalars.ts"
-import { answerOnly, constant, jsonText, nullable, object, optional } from "../fields/shapes.ts"
+import { constant, jsonText, nullable, object, optional, readOnlyField } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 import { progress, reason } from "./run-parts.ts"
@@ -19,7 +19,7 @@ export type Done = StructureValue<typeof done>
 export const auditEntry = structure("AuditEntry", {
   ID: integer({}),
   Time: timestamp({}),
-  Actor: text({ doc: "The user name; `-` for unauthenticated callers, empty for the service itself." }),
+  Actor: text({ description: "The user name; `-` for unauthenticated callers, empty for the service itself." }),
   Action: text({}),
   Thing: nullable(object({ Type: text({}), ID: integer({}) })),
   Outcome: oneOf({ values: ["done", "refused"] }),
@@ -27,7 +27,8 @@ export const auditEntry = structure("AuditEntry", {
   RequestID: text({}),
   Count: integer({
     min: 1,
-    doc: "Refusals of one actor, action and minute are one row, written when the minute is over: Time, Address and RequestID are those of the first.",
+    description:
+      "Refusals of one actor, action and minute are one row, written when the minute is over: Time, Address and RequestID are those of the first.",
   }),
 })
 export type AuditEntry = StructureValue<typeof auditEntry>
@@ -36,7 +37,7 @@ export type AuditEntry = StructureValue<typeof auditEntry>
 export const serverEvent = structure(
   "Event",
   {
-    id: text({ doc: "Grows in the order of commits; to be sent as `Last-Event-ID`." }),
+    id: text({ description: "Grows in the order of commits; to be sent as `Last-Event-ID`." }),
     event: text({}),
     data: jsonText({
       ID: optional(integer({})),
@@ -51,13 +52,13 @@ export const serverEvent = structure(
 )
 export type ServerEvent = StructureValue<typeof serverEvent>
 
-const failureCodes = [...new Set([...Object.keys(failureStatus), ...Object.keys(reasonSentences)])] as (FailureCode | ReasonCode)[]
+const failureCodes = [...new Set([...Object.keys(failureStatus), ...Object.keys(reasonMessages)])] as (FailureCode | ReasonCode)[]
 
 export const failure = structure(
   "Failure",
   {
     ok: constant(false),
-    msg: text({ doc: "What was expected and what was received." }),
+    msg: text({ description: "What was expected and what was received." }),
     code: oneOf({ values: failureCodes }),
     field: optional(text({}), "The body field or query parameter at fault."),
     requestId: optional(text({})),
@@ -65,7 +66,7 @@ export const failure = structure(
     State: optional(runningProjectFields.State, "Of that run."),
     Reason: optional(runningProjectFields.Reason, "Why that run failed."),
     URL: optional(text({}), "Address of the existing run, if the caller may open it."),
-    checks: optional(answerOnly<Readiness["checks"]>({ type: "object" }), "Of /readyz: what each part says."),
+    checks: optional(readOnlyField<Readiness["checks"]>({ type: "object" }), "Of /readyz: what each part says."),
     detail: optional(text({}), "For administrators: what the engine or the registry said of an image that was not fetched."),
   },
   "Any status other than 200.",

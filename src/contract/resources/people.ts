@@ -1,12 +1,12 @@
 import { bounds } from "../bounds/index.ts"
 import { runs } from "../bounds/runs.ts"
 import { storage } from "../bounds/storage.ts"
-import { type AnswerValues, invalid, parseObject, type Write } from "../fields/field.ts"
+import { type AnswerValues, invalid, parseObject, type Writability } from "../fields/field.ts"
 import { boolean, integer, nullableTimestamp, timestamp } from "../fields/scalars.ts"
-import { answerOnly, custom, list } from "../fields/shapes.ts"
+import { custom, list, readOnlyField } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { secret, text } from "../fields/text.ts"
-import { accountName, comment, stamps } from "./common.ts"
+import { accountName, comment, commonFields } from "./common.ts"
 
 /** `MaxMemory`, `MaxDisk` and `MaxStorage` are in the unit of `memoryUnit`. */
 export const limitNames = [
@@ -55,11 +55,11 @@ const limitsSchema = {
   ),
 }
 
-const effectiveLimits = (doc: string) => answerOnly<EffectiveLimits>({ ...limitsSchema, required: limitNames }, doc)
+const effectiveLimits = (description: string) => readOnlyField<EffectiveLimits>({ ...limitsSchema, required: limitNames }, description)
 
-const limits = (doc: string) =>
+const limits = (description: string) =>
   custom<Limits>({
-    doc,
+    description,
     write: "optional",
     initial: noLimits,
     schema: limitsSchema,
@@ -78,20 +78,20 @@ const limits = (doc: string) =>
   })
 
 /** White space alone is a password like any other. */
-const password = <W extends Write>(doc: string, write: W) => secret({ doc, max: 1_024, write, filled: false })
+const password = <W extends Writability>(description: string, write: W) => secret({ description, max: 1_024, write, filled: false })
 
 /** A person's account. */
 export const userFields = {
-  ...stamps,
+  ...commonFields,
   UserName: accountName("Never changes and is never given again."),
   Password: password(
     "Write only. 1 to 1,024 bytes. Without one, nobody can sign in to the account by password; an empty one changes nothing.",
     "optional",
   ),
-  Email: text({ doc: "Where to reach the person.", max: 320 }),
+  Email: text({ description: "Where to reach the person.", max: 320 }),
   Comment: comment,
-  IsAdmin: boolean({ doc: "Whether the person administers the installation." }),
-  IsDisabled: boolean({ doc: "Whether the person is locked out." }),
+  IsAdmin: boolean({ description: "Whether the person administers the installation." }),
+  IsDisabled: boolean({ description: "Whether the person is locked out." }),
   Limits: limits("The limits of the person. `null` is unlimited; the defaults apply to absent limits."),
 }
 export type User = AnswerValues<typeof userFields>
@@ -101,7 +101,7 @@ export const userModel = structure("User", userFields)
 export const userChangeFields = {
   ...userFields,
   CurrentPassword: custom<string | undefined, never>({
-    doc: "Write only. The present password; required from people who change their own.",
+    description: "Write only. The present password; required from people who change their own.",
     schema: { type: "string", writeOnly: true },
     // Administrators need no current password, so any text is accepted.
     parse: (value) => (typeof value === "string" ? value : undefined),
@@ -110,11 +110,11 @@ export const userChangeFields = {
 
 /** A group of people. */
 export const groupFields = {
-  ...stamps,
+  ...commonFields,
   GroupName: accountName("Never changes and is never given again."),
   Comment: comment,
   Members: custom<string[]>({
-    doc: "User names, in alphabetical order.",
+    description: "User names, in alphabetical order.",
     write: "optional",
     initial: [],
     schema: { type: "array", items: { type: "string" } },
@@ -140,13 +140,13 @@ export type Whoami = StructureValue<typeof whoami>
 
 /** An access token. The secret itself is answered once, by the POST that makes it. */
 export const tokenFields = {
-  ID: integer({ doc: "Primary key.", write: "never" }),
-  Name: text({ doc: "A name for its purpose.", max: bounds.texts.nameCharacters.value, write: "required" }),
-  CreatedAt: timestamp({ doc: "Creation time." }),
-  ExpiresAt: nullableTimestamp({ doc: "When it stops working; null: never.", write: "optional" }),
-  LastUsedAt: nullableTimestamp({ doc: "When it was last used, to the minute." }),
+  ID: integer({ description: "Primary key.", write: "never" }),
+  Name: text({ description: "A name for its purpose.", max: bounds.texts.nameCharacters.value, write: "required" }),
+  CreatedAt: timestamp({ description: "Creation time." }),
+  ExpiresAt: nullableTimestamp({ description: "When it stops working; null: never.", write: "optional" }),
+  LastUsedAt: nullableTimestamp({ description: "When it was last used, to the minute." }),
   Scopes: custom<string[]>({
-    doc: 'The rights of the token: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
+    description: 'The rights of the token: ["read"], ["read", "write"], or ["run:<ID>"], which opens that run\'s address and nothing else.',
     write: "optional",
     initial: ["read", "write"],
     schema: { type: "array", items: { type: "string" } },
@@ -167,15 +167,15 @@ export const tokenFields = {
 }
 export type Token = AnswerValues<typeof tokenFields>
 export const tokenModel = structure("Token", tokenFields)
-export const newToken = structure("NewToken", { ...tokenFields, Token: text({ doc: "The secret, answered this once." }) })
+export const newToken = structure("NewToken", { ...tokenFields, Token: text({ description: "The secret, answered this once." }) })
 
 /** A token for the files address. */
 export const filesToken = structure("FilesToken", {
-  Token: text({ doc: "A Bearer token." }),
-  ExpiresAt: timestamp({ doc: "When it stops working." }),
+  Token: text({ description: "A Bearer token." }),
+  ExpiresAt: timestamp({ description: "When it stops working." }),
 })
 
 export const sessionFields = {
-  UserName: text({ doc: "Name of the account.", max: 64, write: "required" }),
+  UserName: text({ description: "Name of the account.", max: 64, write: "required" }),
   Password: password("The password.", "required"),
 }

@@ -7,7 +7,7 @@ import { refTo, type StructureValue, structure, structureField } from "../fields
 import { checkWellFormed, text } from "../fields/text.ts"
 import { defaultMountPaths, mountPathError } from "../formats/paths.ts"
 import { projectTypes } from "../states.ts"
-import { comment, doc, name, pathPattern, stamps, userName } from "./common.ts"
+import { comment, commonFields, doc, name, pathPattern, userName } from "./common.ts"
 import { dataPart } from "./data.ts"
 import { type ImagePart, imagePart } from "./image.ts"
 
@@ -16,9 +16,9 @@ const projectDataMax = bounds.texts.projectDatasets.value
 
 /** A dataset of a project and its mount path. */
 export const projectTrainData = structure("ProjectTrainDataModel", {
-  ProjectID: integer({ doc: "The project's ID." }),
+  ProjectID: integer({ description: "The project's ID." }),
   Data: structureField(dataPart, "The dataset."),
-  MountPath: text({ doc: "Where it is mounted." }),
+  MountPath: text({ description: "Where it is mounted." }),
 })
 export type ProjectData = StructureValue<typeof projectTrainData>
 
@@ -36,14 +36,14 @@ const mountPath = text({
   // A new one is checked for control characters once it is known which are stored: these are
   // accepted back.
   characters: checkWellFormed,
-  doc: `Where it is mounted: absolute, distinct. Empty means \`${defaultMountPaths.data}\` and a name made from the dataset's.`,
+  description: `Where it is mounted: absolute, distinct. Empty means \`${defaultMountPaths.data}\` and a name made from the dataset's.`,
   max: bounds.texts.pathCharacters.value,
   pattern: pathPattern,
   format: mountPathError,
 })
 const path = (what: string, initial: string) =>
   text({
-    doc: `Mount location of the ${what} directory: absolute, distinct. Empty means \`${initial}\`.`,
+    description: `Mount location of the ${what} directory: absolute, distinct. Empty means \`${initial}\`.`,
     max: bounds.texts.pathCharacters.value,
     pattern: pathPattern,
     format: mountPathError,
@@ -51,34 +51,35 @@ const path = (what: string, initial: string) =>
 
 /** ProjectModel: an image, datasets, mount locations and a type. */
 export const projectFields = {
-  ...stamps,
+  ...commonFields,
   ProjectName: name("Project name."),
   UserName: userName,
   GroupName: text({
-    doc: "The group whose members may see and start it; empty: none. Only its members and administrators may name it.",
+    description: "The group whose members may see and start it; empty: none. Only its members and administrators may name it.",
     max: 64,
   }),
   Type: oneOf({
-    doc: "The kind of program: decides default port, arguments, landing page and readiness check.",
+    description: "The kind of program: decides default port, arguments, landing page and readiness check.",
     values: projectTypes,
     write: "required",
   }),
   Comment: comment,
   Doc: doc,
-  IsPublic: boolean({ doc: "Whether every signed-in person may see and start it." }),
+  IsPublic: boolean({ description: "Whether every signed-in person may see and start it." }),
   IsTrusted: boolean({
-    doc: "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change, release or publication by anybody else ends it.",
+    description:
+      "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change, release or publication by anybody else ends it.",
   }),
   Image: custom<number | undefined, ImagePart>({
-    doc: "The image; in a body only its `ID` counts.",
+    description: "The image; in a body only its `ID` counts.",
     write: "optional",
     schema: refTo(imagePart),
     bodySchema: referenceSchema,
     parse: (value, field) => reference(value, field),
   }),
-  ImageID: integer({ doc: "The image's ID. A body may name the image here or in `Image`." }),
+  ImageID: integer({ description: "The image's ID. A body may name the image here or in `Image`." }),
   TrainData: custom<ProjectDataInput[], ProjectData[]>({
-    doc: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a path a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
+    description: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a path a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
     write: "optional",
     initial: [],
     schema: { type: "array", items: refTo(projectTrainData) },
@@ -96,7 +97,7 @@ export const projectFields = {
   UserPath: path("user", defaultMountPaths.UserPath),
   CodePath: path("code", defaultMountPaths.CodePath),
   ModelPath: path("model", defaultMountPaths.ModelPath),
-  Running: boolean({ doc: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
+  Running: boolean({ description: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
 }
 
 /** A project as it is answered. */

@@ -1,19 +1,19 @@
-import { type ReasonCode, reasonSentences } from "../codes.ts"
-import type { FieldOut } from "../fields/field.ts"
+import { type ReasonCode, reasonMessages } from "../codes.ts"
+import type { AnswerValue } from "../fields/field.ts"
 import { integer, oneOf } from "../fields/scalars.ts"
 import { nullable, object, optional } from "../fields/shapes.ts"
 import { text } from "../fields/text.ts"
 
-const reasonCodes = Object.keys(reasonSentences) as ReasonCode[]
+const reasonCodes = Object.keys(reasonMessages) as ReasonCode[]
 
 /** Why a run ended or failed, as it is stored and answered. */
 export const reason = object({
   code: oneOf({ values: reasonCodes }),
-  msg: text({ doc: "One plain sentence for the person who started the run." }),
+  msg: text({ description: "One plain sentence for the person who started the run." }),
   exitCode: optional(integer({}), "The program's exit code, if it ended by itself."),
   logTail: optional(text({}), "The last lines of output, at most 4 KiB."),
 })
-export type Reason = FieldOut<typeof reason>
+export type Reason = AnswerValue<typeof reason>
 
 /** How far a step of a start has come. */
 export const progress = object({
@@ -22,4 +22,4 @@ export const progress = object({
   total: nullable(integer({}), "Null if nobody knows."),
   unit: oneOf({ values: ["bytes", "layers", "entries"] }),
 })
-export type Progress = FieldOut<typeof progress>
+export type Progress = AnswerValue<typeof progress>

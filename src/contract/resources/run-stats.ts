@@ -3,7 +3,7 @@ import { list, nullable, number, object } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 
-const amount = (doc: string) => nullable(number({ min: 0 }), doc)
+const amount = (description: string) => nullable(number({ min: 0 }), description)
 const bytesSinceStart = nullable(integer({}), "Bytes since the start.")
 
 /** The usage of a run at one time. Unknown values are null. */
@@ -26,8 +26,8 @@ export type RunStats = StructureValue<typeof runStats>
 
 /** One line of a run's output. */
 export const logLine = structure("LogLine", {
-  time: timestamp({ doc: "When it was printed." }),
-  stream: oneOf({ doc: "Where it was printed.", values: ["stdout", "stderr"] }),
-  text: text({ doc: "The line, without its end." }),
+  time: timestamp({ description: "When it was printed." }),
+  stream: oneOf({ description: "Where it was printed.", values: ["stdout", "stderr"] }),
+  text: text({ description: "The line, without its end." }),
 })
 export type LogLine = StructureValue<typeof logLine>

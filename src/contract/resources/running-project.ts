@@ -1,7 +1,7 @@
 import type { AnswerValues } from "../fields/field.ts"
 import { integer, nullableTimestamp, oneOf } from "../fields/scalars.ts"
 import { custom, list, nullable } from "../fields/shapes.ts"
-import { idAlone, refTo, structure } from "../fields/structure.ts"
+import { idOnlySchema, refTo, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 import { runStateNames } from "../states.ts"
 import { userName } from "./common.ts"
@@ -9,43 +9,43 @@ import { type Project, projectModel, reference, referenceSchema } from "./projec
 import { progress, reason } from "./run-parts.ts"
 
 const computed = "never" as const
-const amount = (doc: string) => integer({ doc: `${doc} 0 or absent means the default.`, max: 2 ** 31 - 1 })
+const amount = (description: string) => integer({ description: `${description} 0 or absent means the default.`, max: 2 ** 31 - 1 })
 /** May be bytes; how much there can be is asked for once the unit is known. */
-const memory = (doc: string) => integer({ doc: `${doc} 0 or absent means the default.` })
+const memory = (description: string) => integer({ description: `${description} 0 or absent means the default.` })
 const position = integer({ min: 1 })
-const names = (doc: string) => list(text({}), doc)
+const names = (description: string) => list(text({}), description)
 
 /** RunningProject: a started instance of a project. */
 export const runningProjectFields = {
-  ID: integer({ doc: "Primary key of the run.", write: computed }),
+  ID: integer({ description: "Primary key of the run.", write: computed }),
   Project: custom<number | undefined, Project | { ID: number }>({
-    doc: "The project being run; in a body only its `ID` counts.",
+    description: "The project being run; in a body only its `ID` counts.",
     write: "optional",
-    schema: { anyOf: [refTo(projectModel), idAlone] },
+    schema: { anyOf: [refTo(projectModel), idOnlySchema] },
     bodySchema: referenceSchema,
     parse: reference,
   }),
-  ProjectID: integer({ doc: "The project's ID. A body may name the project here or in `Project`." }),
-  StartTime: nullableTimestamp({ doc: "When it left the queue; null before." }),
+  ProjectID: integer({ description: "The project's ID. A body may name the project here or in `Project`." }),
+  StartTime: nullableTimestamp({ description: "When it left the queue; null before." }),
   UserName: userName,
   Nodes: amount("Node count."),
   Cpus: amount("CPU count."),
   Memory: memory("Memory, in the unit that the setting `memoryUnit` names (MiB by default)."),
   Gpus: amount("GPU count."),
   GpuMemory: memory("Memory of each GPU, in the same unit as `Memory`."),
-  URL: text({ doc: "Address of the program; empty until the run is `ready`. May be left empty in a body.", write: computed }),
-  ControlURL: text({ doc: "Address of the local client's channel; empty until it exists.", write: computed }),
-  State: oneOf({ doc: "The state of its life cycle.", values: runStateNames, write: computed }),
+  URL: text({ description: "Address of the program; empty until the run is `ready`. May be left empty in a body.", write: computed }),
+  ControlURL: text({ description: "Address of the local client's channel; empty until it exists.", write: computed }),
+  State: oneOf({ description: "The state of its life cycle.", values: runStateNames, write: computed }),
   Reason: nullable(reason, "Why it ended or failed: a code from a closed list and one plain sentence."),
   QueuePosition: { ...nullable(position, "From 1 while it is queued, otherwise null."), fromQuery: position.fromQuery },
   Progress: nullable(progress, "The current step of the start."),
-  ReadyTime: nullableTimestamp({ doc: "When its program first answered." }),
-  EndTime: nullableTimestamp({ doc: "When it was over." }),
-  LastActivity: nullableTimestamp({ doc: "When it was last used." }),
-  ExpiresAt: nullableTimestamp({ doc: "When it will be stopped by its longest allowed time." }),
+  ReadyTime: nullableTimestamp({ description: "When its program first answered." }),
+  EndTime: nullableTimestamp({ description: "When it was over." }),
+  LastActivity: nullableTimestamp({ description: "When it was last used." }),
+  ExpiresAt: nullableTimestamp({ description: "When it will be stopped by its longest allowed time." }),
   NodeNames: names("Where it runs."),
   GpuDevices: names("The GPUs that it holds."),
-  ImageDigest: text({ doc: "Digest of the image that runs.", write: computed }),
+  ImageDigest: text({ description: "Digest of the image that runs.", write: computed }),
 }
 
 export type RunningProject = AnswerValues<typeof runningProjectFields>

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { statfs } from "node:fs/promises"
 import type Dockerode from "dockerode"
-import { reasonSentences } from "#contract"
+import { reasonMessages } from "#contract"
 import { abortable, type Logger, silentLogger } from "#kit"
 import {
   type Address,
@@ -151,7 +151,7 @@ class DockerEngine implements Engine {
 
   async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
     return this.#lock.runAbortable(spec.key, signal, async (combined) => {
-      if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonSentences.nodes_unsupported)
+      if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonMessages.nodes_unsupported)
       await this.#checkGpus(spec)
       const imageDigest = await this.#starter.start({ spec, report, resolveMounts }, combined)
       return { imageDigest, nodeNames: [await this.#nodeName(combined)], gpuDevices: [...spec.gpus] }

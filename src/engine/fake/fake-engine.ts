@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
-import { reasonSentences } from "#contract"
+import { reasonMessages } from "#contract"
 import { splitPath } from "#kit"
 import {
   type Address,
@@ -62,7 +62,7 @@ export class FakeEngine implements Engine {
 
   async ping(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    if (!this.#daemon.reachable) throw new EngineError("engine_unreachable", reasonSentences.engine_unreachable)
+    if (!this.#daemon.reachable) throw new EngineError("engine_unreachable", reasonMessages.engine_unreachable)
   }
 
   check(signal?: AbortSignal): Promise<void> {
@@ -232,8 +232,8 @@ export class FakeEngine implements Engine {
  */
 const closedPort = 2
 
-function failure(code: keyof typeof reasonSentences): EngineError {
-  return new EngineError(code, reasonSentences[code], { detail: "reported by the fake engine" })
+function failure(code: keyof typeof reasonMessages): EngineError {
+  return new EngineError(code, reasonMessages[code], { detail: "reported by the fake engine" })
 }
 
 function toStartResult({ spec }: FakeContainer): StartResult {

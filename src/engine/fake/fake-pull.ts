@@ -1,4 +1,4 @@
-import { reasonSentences } from "#contract"
+import { reasonMessages } from "#contract"
 import { EngineError, type Progress, type RegistryCredentials } from "../engine.ts"
 import { assertImageSize } from "../image-policy.ts"
 import type { Behaviour } from "./behaviour.ts"
@@ -48,8 +48,8 @@ export async function pullFakeImage(
   daemon.images.add(image)
 }
 
-function pullError(code: keyof typeof reasonSentences): EngineError {
-  return new EngineError(code, reasonSentences[code], { detail: "reported by the fake registry" })
+function pullError(code: keyof typeof reasonMessages): EngineError {
+  return new EngineError(code, reasonMessages[code], { detail: "reported by the fake registry" })
 }
 
 export function rejectOnAbort(signal: AbortSignal): Promise<never> {

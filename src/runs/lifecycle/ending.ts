@@ -1,4 +1,4 @@
-import { Failure, type Reason, type RunState, reasonSentences } from "#contract"
+import { Failure, type Reason, type RunState, reasonMessages } from "#contract"
 import { EngineError } from "#engine"
 import { isStorageFull, type RunRow } from "#store"
 import type { RunsContext, StopRequest } from "../context.ts"
@@ -115,7 +115,7 @@ async function stopEngine({ engine, settings, clock, closed }: RunsContext, run:
   const late = new AbortController()
   const over = new AbortController()
   const limit = clock.sleep(graceMs + timeoutsMs.stopping, over.signal)
-  limit.then(() => late.abort(new EngineError("timeout_stopping", reasonSentences.timeout_stopping))).catch(() => {})
+  limit.then(() => late.abort(new EngineError("timeout_stopping", reasonMessages.timeout_stopping))).catch(() => {})
   try {
     await engine.stop(run.key, { graceMs, signal: AbortSignal.any([late.signal, closed]) })
   } finally {
@@ -124,5 +124,5 @@ async function stopEngine({ engine, settings, clock, closed }: RunsContext, run:
 }
 
 function asEngineError(error: unknown): EngineError {
-  return error instanceof EngineError ? error : new EngineError("engine_error", reasonSentences.engine_error, { cause: error })
+  return error instanceof EngineError ? error : new EngineError("engine_error", reasonMessages.engine_error, { cause: error })
 }

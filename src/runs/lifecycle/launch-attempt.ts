@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
-import { type Progress, reasonSentences } from "#contract"
+import { type Progress, reasonMessages } from "#contract"
 import { type Address, EngineError, type Mount, type StartResult, type StartStep } from "#engine"
 import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
@@ -163,10 +163,10 @@ export class LaunchAttempt implements Disposable {
 
   #timeoutError(): EngineError {
     const last = this.#lastProbe
-    if (!last || last.ready) return new EngineError(`timeout_${this.#state}`, reasonSentences[`timeout_${this.#state}`])
+    if (!last || last.ready) return new EngineError(`timeout_${this.#state}`, reasonMessages[`timeout_${this.#state}`])
     return new EngineError(
       last.code,
-      `${reasonSentences[last.code]}${last.code === "not_answering" ? `: ${last.detail}` : this.#portHint()}`,
+      `${reasonMessages[last.code]}${last.code === "not_answering" ? `: ${last.detail}` : this.#portHint()}`,
     )
   }
 

@@ -1,4 +1,4 @@
-import { type Reason, type ReasonCode, reasonSentences } from "#contract"
+import { type Reason, type ReasonCode, reasonMessages } from "#contract"
 import { type Engine, EngineError, type ObservedRun } from "#engine"
 import type { Logger } from "#kit"
 
@@ -6,7 +6,7 @@ const tailBytes = 4_096
 const tailLines = 200
 const tailMs = 2_000
 
-export function createReason(code: ReasonCode, msg: string = reasonSentences[code]): Reason {
+export function createReason(code: ReasonCode, msg: string = reasonMessages[code]): Reason {
   return { code, msg }
 }
 
@@ -14,7 +14,7 @@ export function createReason(code: ReasonCode, msg: string = reasonSentences[cod
 export function reasonOfError(error: unknown, logger: Logger): Reason {
   if (error instanceof EngineError) {
     if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine rejected a request")
-    return createReason(error.code, error.message || reasonSentences[error.code])
+    return createReason(error.code, error.message || reasonMessages[error.code])
   }
   logger.error({ err: error }, "a start failed for an unknown reason")
   return createReason("engine_error")
@@ -28,7 +28,7 @@ export function reasonOfExit(seen: ObservedRun | undefined): Reason {
   if (seen?.state !== "exited") return createReason("lost")
   const code = seen.oomKilled ? "oom_killed" : "exited"
   if (seen.exitCode === null) return createReason(code)
-  const msg = code === "exited" ? `The program ended by itself with exit code ${seen.exitCode}` : reasonSentences.oom_killed
+  const msg = code === "exited" ? `The program ended by itself with exit code ${seen.exitCode}` : reasonMessages.oom_killed
   return { code, msg, exitCode: seen.exitCode }
 }
 

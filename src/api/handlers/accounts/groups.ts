@@ -2,8 +2,8 @@ import { authorize, groupResource } from "#access"
 import { Failure, type Group, type Limits } from "#contract"
 import { memberIdsOf, publishGroupChange } from "#projects"
 import { changesFromBody, fieldsFromBody, type GroupRow, type Reads, tables } from "#store"
-import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
-import { checkMatch, etagOf } from "../../http/etag.ts"
+import type { Context, HandlerContext, HandlerResult, Handlers, Services } from "../../context.ts"
+import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { toListFilter } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
@@ -33,7 +33,7 @@ async function resolveMembers(reads: Pick<Reads, "users">, names: readonly strin
   return ids
 }
 
-async function createGroup(context: Context<"createGroup">): Promise<Result<"createGroup">> {
+async function createGroup(context: Context<"createGroup">): Promise<HandlerResult<"createGroup">> {
   const { services } = context
   authorize(context.caller, "group:create", { resource: { type: "group" }, what: "group" })
   const values = context.body
@@ -78,7 +78,7 @@ async function respondWithGroup(context: Pick<HandlerContext, "services" | "setH
   return toGroupResponse(context.services, row)
 }
 
-async function updateGroup(context: Context<"updateGroup">): Promise<Result<"updateGroup">> {
+async function updateGroup(context: Context<"updateGroup">): Promise<HandlerResult<"updateGroup">> {
   const { services } = context
   const id = context.body.ID
   const row = await services.store.change(async (tx) => {
@@ -86,7 +86,7 @@ async function updateGroup(context: Context<"updateGroup">): Promise<Result<"upd
     authorize(context.caller, "group:change", { resource: stored && groupResource(stored), what: "group" })
     const given = context.body.against(stored && { Comment: stored.comment })
     const group = stored as GroupRow
-    checkMatch(context.header("if-match"), group)
+    checkIfMatch(context.header("if-match"), group)
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)
       throw new Failure("invalid", "GroupName never changes", { field: "GroupName" })
     const before = await memberIdsOf(tx, id)
@@ -103,13 +103,13 @@ async function updateGroup(context: Context<"updateGroup">): Promise<Result<"upd
   return respondWithGroup(context, row)
 }
 
-async function deleteGroup(context: Context<"deleteGroup">): Promise<Result<"deleteGroup">> {
+async function deleteGroup(context: Context<"deleteGroup">): Promise<HandlerResult<"deleteGroup">> {
   const { services } = context
   const id = requireId(context)
   await services.store.change(async (tx) => {
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:delete", { resource: stored && groupResource(stored), what: "group" })
-    checkMatch(context.header("if-match"), stored as GroupRow)
+    checkIfMatch(context.header("if-match"), stored as GroupRow)
     const before = await memberIdsOf(tx, id)
     // Published first: deleting the group removes its grants, by which the members are found.
     await publishGroupChange(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
@@ -118,7 +118,7 @@ async function deleteGroup(context: Context<"deleteGroup">): Promise<Result<"del
   return { ok: true }
 }
 
-async function readGroup(context: Context<"readGroup">): Promise<Result<"readGroup">> {
+async function readGroup(context: Context<"readGroup">): Promise<HandlerResult<"readGroup">> {
   const { services } = context
   const { ID, GroupName } = context.query
   if (ID === undefined && GroupName === undefined) throw new Failure("invalid", "ID or GroupName is needed", { field: "ID" })
@@ -128,7 +128,7 @@ async function readGroup(context: Context<"readGroup">): Promise<Result<"readGro
   return respondWithGroup(context, row as GroupRow)
 }
 
-async function listGroups(context: Context<"listGroups">): Promise<Result<"listGroups">> {
+async function listGroups(context: Context<"listGroups">): Promise<HandlerResult<"listGroups">> {
   const { services } = context
   const { query, caller } = context
   const page = toPageRequest(query)

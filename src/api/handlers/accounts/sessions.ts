@@ -1,7 +1,7 @@
-import { type Caller, can, forbidden, Refusal, sessionLifetimeMs } from "#access"
+import { AuthenticationFailure, type Caller, can, forbidden, sessionLifetimeMs } from "#access"
 import type { Whoami } from "#contract"
 import { effectiveLimitsOf } from "#runs"
-import type { Context, Handlers, Result, Services } from "../../context.ts"
+import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
 import { sessionCookie } from "../../http/session-cookie.ts"
 import { toLimitsResponse } from "../../responses/limits.ts"
 import { toTimestamp } from "../../responses/lists.ts"
@@ -11,11 +11,11 @@ async function toWhoami({ store, settings }: Services, caller: Caller): Promise<
   return { UserName: caller.userName, IsAdmin: caller.isAdmin, Groups: [...caller.groupNames].sort(), Limits: limits }
 }
 
-async function createSession(context: Context<"createSession">): Promise<Result<"createSession">> {
+async function createSession(context: Context<"createSession">): Promise<HandlerResult<"createSession">> {
   const { services } = context
   const given = context.body
   const caller = await services.identity.checkPassword(given.UserName, given.Password, context.actor.address)
-  if (caller instanceof Refusal) throw caller
+  if (caller instanceof AuthenticationFailure) throw caller
   const { secret } = await services.store.change(
     async (tx) => {
       const made = await services.identity.sessions.create(tx, caller, context.session)
@@ -34,7 +34,7 @@ async function createSession(context: Context<"createSession">): Promise<Result<
 /**
  * Ending a session needs no proof beyond the session itself; without one there is nothing to end.
  */
-async function deleteSession(context: Context<"deleteSession">): Promise<Result<"deleteSession">> {
+async function deleteSession(context: Context<"deleteSession">): Promise<HandlerResult<"deleteSession">> {
   const { services } = context
   if (context.query.All) await endAllSessions(context)
   else if (context.session !== undefined) await endSession(context, context.session)
@@ -45,7 +45,7 @@ async function deleteSession(context: Context<"deleteSession">): Promise<Result<
 async function endSession({ services, actor }: Context<"deleteSession">, session: string): Promise<void> {
   const { identity, store, events } = services
   const caller = await identity.authenticate(undefined, session, actor.address)
-  const userName = caller instanceof Refusal ? actor.userName : caller.userName
+  const userName = caller instanceof AuthenticationFailure ? actor.userName : caller.userName
   await store.change(async (tx) => {
     // Anybody can make up a secret, so an unknown one is not recorded.
     if (!(await identity.sessions.end(tx, session))) return
@@ -58,7 +58,7 @@ async function endAllSessions(context: Context<"deleteSession">): Promise<void> 
   const { identity, store, events } = context.services
   const { actor } = context
   const caller = await identity.authenticate(context.header("authorization"), context.session, actor.address)
-  if (caller instanceof Refusal) throw caller
+  if (caller instanceof AuthenticationFailure) throw caller
   if (can(caller, "session:delete") !== "yes") throw forbidden(caller, "session:delete", { words: "" })
   await store.change(async (tx) => {
     await identity.sessions.endAll(tx, caller.userId)
@@ -66,7 +66,7 @@ async function endAllSessions(context: Context<"deleteSession">): Promise<void> 
   })
 }
 
-function createFilesToken({ services, caller }: Context<"createFilesToken">): Result<"createFilesToken"> {
+function createFilesToken({ services, caller }: Context<"createFilesToken">): HandlerResult<"createFilesToken"> {
   const { token, expiresAt } = services.identity.createFilesToken(caller)
   return { Token: token, ExpiresAt: toTimestamp(expiresAt) }
 }

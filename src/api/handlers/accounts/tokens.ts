@@ -1,8 +1,8 @@
 import { tokenResource } from "#access"
 import type { Token } from "#contract"
 import type { TokenRow } from "#store"
-import type { Context, Handlers, Result } from "../../context.ts"
-import { checkMatch, etagOf } from "../../http/etag.ts"
+import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
 
@@ -18,9 +18,9 @@ function toTokenResponse(row: TokenRow): Token {
 }
 
 /** A token never changes, so its version is always 1. */
-const toTagged = (id: number) => ({ id, version: 1, updatedAt: 0 })
+const toVersionedRow = (id: number) => ({ id, version: 1, updatedAt: 0 })
 
-async function createToken(context: Context<"createToken">): Promise<Result<"createToken">> {
+async function createToken(context: Context<"createToken">): Promise<HandlerResult<"createToken">> {
   const { services } = context
   const values = context.body
   const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
@@ -30,23 +30,23 @@ async function createToken(context: Context<"createToken">): Promise<Result<"cre
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "token", id: made.row.id } })
     return made
   })
-  context.setHeader("etag", etagOf(toTagged(row.id)))
+  context.setHeader("etag", etagOf(toVersionedRow(row.id)))
   return { ...toTokenResponse(row), Token: token }
 }
 
-async function listTokens(context: Context<"listTokens">): Promise<Result<"listTokens">> {
+async function listTokens(context: Context<"listTokens">): Promise<HandlerResult<"listTokens">> {
   const { services } = context
   const page = toPageRequest(context.query)
   const found = await services.store.tokens.list(context.caller.userId, page)
   return toListResponse(found, page, found.rows.map(toTokenResponse))
 }
 
-async function deleteToken(context: Context<"deleteToken">): Promise<Result<"deleteToken">> {
+async function deleteToken(context: Context<"deleteToken">): Promise<HandlerResult<"deleteToken">> {
   const { services } = context
   const id = requireId(context)
   await services.store.change(async (tx) => {
     const was = tokenResource(await services.identity.tokens.delete(tx, context.caller, id))
-    checkMatch(context.header("if-match"), toTagged(id))
+    checkIfMatch(context.header("if-match"), toVersionedRow(id))
     const resource = { type: "token", id } as const
     await services.events.changed(tx, context.actor, { verb: "deleted", resource, was, people: [context.caller.userId] })
   })

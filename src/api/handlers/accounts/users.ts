@@ -1,9 +1,9 @@
-import { authorize, can, notFound, Refusal, userResource } from "#access"
+import { AuthenticationFailure, authorize, can, notFound, userResource } from "#access"
 import { Failure, type User } from "#contract"
 import { removeFromAllGroups, stopRunsOfUser } from "#projects"
 import { changesFromBody, fieldsFromBody, tables, type UserRow } from "#store"
-import type { Context, Handlers, Result, Services } from "../../context.ts"
-import { checkMatch, etagOf } from "../../http/etag.ts"
+import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
+import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { toListFilter } from "../../responses/accounts.ts"
 import { toLimitsResponse, toStoredLimits } from "../../responses/limits.ts"
@@ -22,7 +22,7 @@ function toUserResponse({ settings }: Services, row: UserRow): User {
   }
 }
 
-async function createUser(context: Context<"createUser">): Promise<Result<"createUser">> {
+async function createUser(context: Context<"createUser">): Promise<HandlerResult<"createUser">> {
   const { services } = context
   authorize(context.caller, "user:create", { resource: { type: "user" }, what: "account" })
   const values = context.body
@@ -45,7 +45,7 @@ async function createUser(context: Context<"createUser">): Promise<Result<"creat
  * Administrators change everything but the name. Other people change only their own password, and
  * must send the current one.
  */
-async function updateUser(context: Context<"updateUser">): Promise<Result<"updateUser">> {
+async function updateUser(context: Context<"updateUser">): Promise<HandlerResult<"updateUser">> {
   const { services } = context
   const { caller, actor } = context
   const { identity } = services
@@ -68,7 +68,7 @@ async function updateUser(context: Context<"updateUser">): Promise<Result<"updat
   const row = await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
     if (!stored) throw notFound("account")
-    checkMatch(context.header("if-match"), stored)
+    checkIfMatch(context.header("if-match"), stored)
     const changes = { ...(isAllowed ? fields : {}), ...(passwordHash === undefined ? {} : { passwordHash }) }
     const changed = await identity.accounts.update(tx, id, changes, keepSession === undefined ? {} : { keepSession })
     await services.events.changed(tx, actor, { verb: "updated", resource: { type: "user", id } })
@@ -94,7 +94,7 @@ async function checkOwnChange(
   if (!password) return
   if (current === undefined) throw new Failure("invalid", "CurrentPassword is needed: a string", { field: "CurrentPassword" })
   const proof = await services.identity.checkPassword(user.userName, current, actor.address)
-  if (proof instanceof Refusal)
+  if (proof instanceof AuthenticationFailure)
     throw new Failure(proof.code, proof.status === 401 ? "CurrentPassword is wrong for this user name" : proof.message, {
       field: "CurrentPassword",
       headers: proof.headers,
@@ -105,13 +105,13 @@ function apiNameOf(field: string): string {
   return field.slice(0, 1).toUpperCase() + field.slice(1)
 }
 
-async function deleteUser(context: Context<"deleteUser">): Promise<Result<"deleteUser">> {
+async function deleteUser(context: Context<"deleteUser">): Promise<HandlerResult<"deleteUser">> {
   const { services } = context
   const id = requireId(context)
   await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
     authorize(context.caller, "user:delete", { resource: stored && userResource(stored), what: "account" })
-    checkMatch(context.header("if-match"), stored as UserRow)
+    checkIfMatch(context.header("if-match"), stored as UserRow)
     await removeFromAllGroups(services, tx, { actor: context.actor, userId: id })
     await services.identity.accounts.delete(tx, id)
     await services.events.changed(tx, context.actor, {
@@ -124,7 +124,7 @@ async function deleteUser(context: Context<"deleteUser">): Promise<Result<"delet
   return { ok: true }
 }
 
-async function readUser(context: Context<"readUser">): Promise<Result<"readUser">> {
+async function readUser(context: Context<"readUser">): Promise<HandlerResult<"readUser">> {
   const { services } = context
   const { ID, UserName } = context.query
   if (ID === undefined && UserName === undefined) throw new Failure("invalid", "ID or UserName is needed", { field: "ID" })
@@ -135,7 +135,7 @@ async function readUser(context: Context<"readUser">): Promise<Result<"readUser"
   return toUserResponse(services, row as UserRow)
 }
 
-async function listUsers(context: Context<"listUsers">): Promise<Result<"listUsers">> {
+async function listUsers(context: Context<"listUsers">): Promise<HandlerResult<"listUsers">> {
   const { services } = context
   const { query } = context
   const page = toPageRequest(query)

@@ -2,8 +2,8 @@ import { type Caller, can, dataResource, homePath } from "#access"
 import type { BodyValues, dataFields } from "#contract"
 import { type PendingTransfer, resolveOwner, transferDataset } from "#projects"
 import type { DataRow } from "#store"
-import type { Context, Handlers, Result } from "../../context.ts"
-import { checkMatch } from "../../http/etag.ts"
+import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import { checkIfMatch } from "../../http/etag.ts"
 import { toDataResponse } from "../../responses/resources.ts"
 import { data } from "./data.ts"
 import { update } from "./owned-resource.ts"
@@ -11,12 +11,12 @@ import { update } from "./owned-resource.ts"
 type Given = Partial<BodyValues<typeof dataFields>>
 
 /** Changes a dataset. If an administrator transfers it, its directory moves with it. */
-async function updateData(context: Context<"updateData">): Promise<Result<"updateData">> {
+async function updateData(context: Context<"updateData">): Promise<HandlerResult<"updateData">> {
   const { services, caller, body } = context
   const row = await services.store.data.get(body.ID)
   const given = body.against(row && toDataResponse(row))
   if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return update(data, context)
-  checkMatch(context.header("if-match"), row)
+  checkIfMatch(context.header("if-match"), row)
   const newOwner = await resolveOwner(services.store, caller, given.UserName)
   const transfer = { dataset: row, newOwner, isPublished: given.IsPublished ?? row.isPublished, name: given.Name ?? row.name }
   return transferDataset(services, transfer, (moved) => update(withMove(moved), context))

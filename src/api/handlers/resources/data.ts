@@ -9,9 +9,9 @@ import {
   resolveOwner,
 } from "#projects"
 import { changesFromBody, type DataRow, fieldsFromBody, tables } from "#store"
-import type { Context, Handlers, Result } from "../../context.ts"
+import type { Context, HandlerResult, Handlers } from "../../context.ts"
 import { toDataResponse, toOutlineResponses } from "../../responses/resources.ts"
-import { list, type ResourceDefinition, readById, remove, respondWithOne, restore } from "./owned-resource.ts"
+import { list, type ResourceDefinition, readById, remove, respondWithETag, restore } from "./owned-resource.ts"
 
 export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
   type: "data",
@@ -47,7 +47,7 @@ function changesOf(given: Partial<BodyValues<typeof dataFields>>) {
   return fields.accessInfo === undefined ? fields : { ...fields, accessInfo: normalizePath(fields.accessInfo) }
 }
 
-async function createData(context: Context<"createData">): Promise<Result<"createData">> {
+async function createData(context: Context<"createData">): Promise<HandlerResult<"createData">> {
   const { services, caller, body: values } = context
   const owner = await resolveOwner(services.store, caller, values.UserName)
   authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
@@ -68,11 +68,11 @@ async function createData(context: Context<"createData">): Promise<Result<"creat
       if (wanted === "") await services.tree.removeEmptyDirectory(accessInfo)
       throw error
     })
-  return respondWithOne(data, context, row)
+  return respondWithETag(data, context, row)
 }
 
 /** `ID` alone reads one dataset; everything else is a list. */
-function listData(context: Context<"listData">): Promise<Result<"listData">> {
+function listData(context: Context<"listData">): Promise<HandlerResult<"listData">> {
   const { ID: [id, ...more] = [], ...others } = context.query
   const isOne = id !== undefined && more.length === 0 && Object.keys(others).length === 0
   return isOne ? readById(data, context, id) : list(data, context)

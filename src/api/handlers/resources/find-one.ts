@@ -4,15 +4,19 @@ import { Failure } from "#contract"
 import { fieldsByApiName, type Page, type PageRequest } from "#store"
 
 /** How the fields of a structure are found in the store's rows. */
-export type Columns = Readonly<Record<string, { column?: string; toColumn?: (value: unknown) => unknown }>>
+export type FieldColumns = Readonly<Record<string, { column?: string; toColumn?: (value: unknown) => unknown }>>
 
 const toTime = (value: unknown) => (value === null ? null : Date.parse(value as string))
 
 export const timeColumn = (column: string) => ({ column, toColumn: toTime })
-const timeColumns: Columns = { CreatedAt: timeColumn("createdAt"), UpdatedAt: timeColumn("updatedAt"), DeletedAt: timeColumn("deletedAt") }
+const timeColumns: FieldColumns = {
+  CreatedAt: timeColumn("createdAt"),
+  UpdatedAt: timeColumn("updatedAt"),
+  DeletedAt: timeColumn("deletedAt"),
+}
 
 /** All fields of a table's resources that the store compares. */
-export function columnsOf(table: Parameters<typeof fieldsByApiName>[0]): Columns {
+export function columnsOf(table: Parameters<typeof fieldsByApiName>[0]): FieldColumns {
   const named = Object.entries(fieldsByApiName(table)).map(([apiName, column]) => [apiName, { column }])
   return { ...Object.fromEntries(named), ...timeColumns }
 }
@@ -20,10 +24,10 @@ export function columnsOf(table: Parameters<typeof fieldsByApiName>[0]): Columns
 /** A time that is compared in the response. */
 export const timeInResponse = { toColumn: toTime }
 
-export interface FindOptions<Row, Answer> {
+export interface FindOneOptions<Row, Answer> {
   /** The word in messages. */
   label: string
-  columns: Columns
+  columns: FieldColumns
   list(where: Record<string, unknown>, page: PageRequest): Promise<Page<Row>>
   /** Long texts may be missing in the answers. They are compared in the store. */
   toResponses(found: Page<Row>): Promise<Answer[]>
@@ -40,7 +44,7 @@ export interface FindOptions<Row, Answer> {
  */
 export async function findOne<Row, Answer extends object>(
   query: Readonly<Record<string, unknown>>,
-  options: FindOptions<Row, Answer>,
+  options: FindOneOptions<Row, Answer>,
 ): Promise<{ row: Row; answer: Answer }> {
   const { label, columns, scan } = options
   if (Object.keys(query).length === 0)
@@ -69,7 +73,7 @@ interface Search<Answer> {
 
 /** The matching objects; if there are several, at least two of them. */
 async function searchFor<Row, Answer extends object>(
-  options: FindOptions<Row, Answer>,
+  options: FindOneOptions<Row, Answer>,
   { where, pageSize, fits }: Search<Answer>,
 ): Promise<{ row: Row; answer: Answer }[]> {
   const found: { row: Row; answer: Answer }[] = []

@@ -13,8 +13,8 @@ import {
   resolveGrantee,
 } from "#projects"
 import type { Change, GrantFilter, GrantRow } from "#store"
-import type { Context, Handlers, Result } from "../../context.ts"
-import { checkMatch, etagOf } from "../../http/etag.ts"
+import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 
 function toGrantResponse(row: GrantRow): Grant {
@@ -34,7 +34,7 @@ function toGrantResponse(row: GrantRow): Grant {
   }
 }
 
-async function create(context: Context<"createGrant">): Promise<Result<"createGrant">> {
+async function create(context: Context<"createGrant">): Promise<HandlerResult<"createGrant">> {
   const { services } = context
   const { caller, body } = context
   const { type, id } = parseGrantTarget(body)
@@ -84,7 +84,7 @@ function toGrantFilter(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] 
   }
 }
 
-async function list(context: Context<"listGrants">): Promise<Result<"listGrants">> {
+async function list(context: Context<"listGrants">): Promise<HandlerResult<"listGrants">> {
   const { services } = context
   const page = toPageRequest(context.query)
   const { ID, ...fields } = context.query
@@ -108,14 +108,14 @@ async function findGrant(tx: Change, context: Context<"deleteGrant">): Promise<G
   return found[0]
 }
 
-async function remove(context: Context<"deleteGrant">): Promise<Result<"deleteGrant">> {
+async function remove(context: Context<"deleteGrant">): Promise<HandlerResult<"deleteGrant">> {
   const { services } = context
   await services.store.change(async (tx) => {
     const grant = await findGrant(tx, context)
     const resource = await loadGrantTarget(tx, grant.resourceType, grant.resourceId)
     if (!resource || (await decideWithGrants(tx, context.caller, `${grant.resourceType}:grant` as Action, resource)) !== "yes")
       throw new Failure("forbidden", `Only people who may grant this ${grantableResources[grant.resourceType].label} may revoke its grants`)
-    checkMatch(context.header("if-match"), grant)
+    checkIfMatch(context.header("if-match"), grant)
     await tx.grants.delete(grant.id)
     await checkGrantOnSharedDirectory(tx, grant)
     await services.events.granted(tx, context.actor, {

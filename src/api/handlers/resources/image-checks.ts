@@ -5,7 +5,7 @@ import type { ImageRequest, ImageState } from "#images"
 import { abortable } from "#kit"
 import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
-import type { Context, HandlerContext, Handlers, Result } from "../../context.ts"
+import type { Context, HandlerContext, HandlerResult, Handlers } from "../../context.ts"
 import { respondsAsync } from "../runs/prefer.ts"
 import { requireId } from "./owned-resource.ts"
 
@@ -27,13 +27,13 @@ async function toImageRequest(context: ImageContext, action: Action): Promise<Im
   return { image: image as ImageRow, byAdmin: await isAdminImage(services.store, image as ImageRow), person: context.caller }
 }
 
-async function checkImage(context: Context<"checkImage">): Promise<Result<"checkImage">> {
+async function checkImage(context: Context<"checkImage">): Promise<HandlerResult<"checkImage">> {
   const request = await toImageRequest(context, "image:check")
   return toCheckResponse(request, await context.services.images.state(request).catch((error: unknown) => refuse(context, error)))
 }
 
 /** The pull continues when the caller leaves; only the waiting ends. */
-async function pullImage(context: Context<"pullImage">): Promise<Result<"pullImage">> {
+async function pullImage(context: Context<"pullImage">): Promise<HandlerResult<"pullImage">> {
   const { services } = context
   const request = await toImageRequest(context, "image:pull")
   const pulling = services.images.pull(request, context.actor)

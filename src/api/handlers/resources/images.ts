@@ -13,11 +13,11 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ImageRow, tables } from "#store"
-import type { Context, Handlers, Result } from "../../context.ts"
+import type { Context, HandlerResult, Handlers } from "../../context.ts"
 import { toImageResponse, toOutlineResponses } from "../../responses/resources.ts"
 import { columnsOf } from "./find-one.ts"
 import { checkImageReference } from "./image-checks.ts"
-import { list, type ResourceDefinition, read, remove, respondWithOne, restore, update } from "./owned-resource.ts"
+import { list, type ResourceDefinition, read, remove, respondWithETag, restore, update } from "./owned-resource.ts"
 
 export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   type: "image",
@@ -58,7 +58,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   },
 }
 
-async function createImage(context: Context<"createImage">): Promise<Result<"createImage">> {
+async function createImage(context: Context<"createImage">): Promise<HandlerResult<"createImage">> {
   const { services, body: values } = context
   checkTrustChange(context.caller, values.IsTrusted, false)
   checkImageReference(context, values.Image)
@@ -74,7 +74,7 @@ async function createImage(context: Context<"createImage">): Promise<Result<"cre
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "image", id: made.id } })
     return made
   })
-  return respondWithOne(images, context, row)
+  return respondWithETag(images, context, row)
 }
 
 export const imageHandlers = {

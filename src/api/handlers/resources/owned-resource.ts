@@ -1,13 +1,13 @@
 import { type Action, authorizeWithGrants, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
 import { type AnswerValues, type BodyChanges, type BodyValues, type Done, Failure, type Fields, type List, type Sort } from "#contract"
 import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
+import type { LongList } from "../../answer-forms.ts"
 import type { HandlerContext } from "../../context.ts"
-import { checkMatch, etagOf } from "../../http/etag.ts"
-import type { LongList } from "../../rendered.ts"
+import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { splitWords, toPageRequest, toSortColumn } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
 import type { OutlineResponses } from "../../responses/resources.ts"
-import { type Columns, findOne } from "./find-one.ts"
+import { type FieldColumns, findOne } from "./find-one.ts"
 
 interface Row {
   id: number
@@ -24,7 +24,7 @@ export interface ResourceDefinition<R extends Row, A extends object, F extends F
   readonly type: "image" | "data" | "project"
   /** The word in messages. */
   readonly label: string
-  readonly columns: Columns
+  readonly columns: FieldColumns
   readonly published: "isPublished" | "isPublic"
   readonly name: "name" | "projectName"
   reads(reads: Reads): ResourceReads<R>
@@ -64,7 +64,7 @@ type ListQuery = {
 const action = (kind: { type: string }, verb: string) => `${kind.type}:${verb}` as Action
 
 /** The answer to a read, POST or PUT: the whole object and its tag. */
-export async function respondWithOne<R extends Row, A extends object>(
+export async function respondWithETag<R extends Row, A extends object>(
   kind: Pick<ResourceDefinition<R, A, Fields>, "toResponses">,
   context: HandlerContext,
   row: R,
@@ -124,7 +124,7 @@ export async function read<R extends Row, A extends object, F extends Fields>(
   })
   const [whole] = await reads.getMany([row.id])
   if (!whole) throw notFound(kind.label)
-  return respondWithOne(kind, context, whole)
+  return respondWithETag(kind, context, whole)
 }
 
 export async function readById<R extends Row, A extends object, F extends Fields>(
@@ -135,7 +135,7 @@ export async function readById<R extends Row, A extends object, F extends Fields
   const { services } = context
   const row = await kind.reads(services.store).get(id)
   await authorizeWithGrants(services.store, context.caller, action(kind, "read"), { resource: row && kind.resource(row), what: kind.label })
-  return respondWithOne(kind, context, row as R)
+  return respondWithETag(kind, context, row as R)
 }
 
 export async function update<R extends Row, A extends object, F extends Fields>(
@@ -148,7 +148,7 @@ export async function update<R extends Row, A extends object, F extends Fields>(
   const row = await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     await authorizeWithGrants(tx, context.caller, action(kind, "change"), { resource: stored && kind.resource(stored), what: kind.label })
-    checkMatch(match, stored as R)
+    checkIfMatch(match, stored as R)
     const given = body.against(kind.stored(stored as R))
     const fields = await kind.change(tx, context, { row: stored as R, given })
     const changed = await kind.writes(tx).update(id, fields)
@@ -158,7 +158,7 @@ export async function update<R extends Row, A extends object, F extends Fields>(
     await kind.changed?.(tx, context, { was: stored as R, now: changed })
     return changed
   })
-  return respondWithOne(kind, context, row)
+  return respondWithETag(kind, context, row)
 }
 
 export async function remove<R extends Row, A extends object, F extends Fields>(
@@ -170,7 +170,7 @@ export async function remove<R extends Row, A extends object, F extends Fields>(
   await services.store.change(async (tx) => {
     const stored = await kind.reads(tx).get(id)
     await authorizeWithGrants(tx, context.caller, action(kind, "delete"), { resource: stored && kind.resource(stored), what: kind.label })
-    checkMatch(context.header("if-match"), stored as R)
+    checkIfMatch(context.header("if-match"), stored as R)
     const [was] = await loadAllGrants(tx, kind.type, [kind.resource(stored as R)])
     await kind.writes(tx).setDeleted(id, true)
     await services.events.changed(tx, context.actor, { verb: "deleted", resource: { type: kind.type, id }, was: was as Resource })
@@ -197,7 +197,7 @@ export async function restore<R extends Row, A extends object, F extends Fields>
     await services.events.changed(tx, context.actor, { verb: "restored", resource: { type: kind.type, id } })
     return restored as R
   })
-  return respondWithOne(kind, context, row)
+  return respondWithETag(kind, context, row)
 }
 
 /** The `ID` that a DELETE or an action names. */

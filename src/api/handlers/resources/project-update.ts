@@ -2,12 +2,12 @@ import { authorizeWithGrants, projectResource } from "#access"
 import type { Project } from "#contract"
 import { copyProject, needsRelease, releaseCode } from "#projects"
 import type { ProjectRow } from "#store"
-import type { Context, Handlers, Result } from "../../context.ts"
-import { checkMatch, etagOf } from "../../http/etag.ts"
-import { requireId, respondWithOne, update } from "./owned-resource.ts"
+import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import { checkIfMatch, etagOf } from "../../http/etag.ts"
+import { requireId, respondWithETag, update } from "./owned-resource.ts"
 import { projects } from "./projects.ts"
 
-async function updateProject(context: Context<"updateProject">): Promise<Result<"updateProject">> {
+async function updateProject(context: Context<"updateProject">): Promise<HandlerResult<"updateProject">> {
   const { services, body } = context
   const { IsPublic: isPublic, GroupName: groupName } = body.only("IsPublic", "GroupName")
   if (isPublic || groupName) {
@@ -24,7 +24,7 @@ async function updateProject(context: Context<"updateProject">): Promise<Result<
  */
 async function updateWithRelease(context: Context<"updateProject">, stored: ProjectRow): Promise<Project> {
   const match = context.header("if-match")
-  checkMatch(match, stored)
+  checkIfMatch(match, stored)
   const released = await releaseCode(context.services, context, { stored, signal: context.signal })
   if (released === stored) return update(projects, context)
   return update(untrusted, context, match === undefined ? undefined : etagOf(released))
@@ -38,7 +38,7 @@ const untrusted: typeof projects = {
   },
 }
 
-async function releaseProject(context: Context<"releaseProject">): Promise<Result<"releaseProject">> {
+async function releaseProject(context: Context<"releaseProject">): Promise<HandlerResult<"releaseProject">> {
   const { services } = context
   const id = requireId(context)
   const stored = await services.store.projects.get(id)
@@ -50,13 +50,13 @@ async function releaseProject(context: Context<"releaseProject">): Promise<Resul
   await services.store.change((tx) =>
     services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id: project.id } }),
   )
-  return respondWithOne(projects, context, project)
+  return respondWithETag(projects, context, project)
 }
 
-async function copy(context: Context<"copyProject">): Promise<Result<"copyProject">> {
+async function copy(context: Context<"copyProject">): Promise<HandlerResult<"copyProject">> {
   const projectId = requireId(context)
   const row = await copyProject(context.services, context, { projectId, objectLimits: context.server.objectLimits, signal: context.signal })
-  return respondWithOne(projects, context, row)
+  return respondWithETag(projects, context, row)
 }
 
 export const projectUpdateHandlers = {

@@ -15,10 +15,10 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ProjectRow, tables, valuesByApiName } from "#store"
-import type { Context, Handlers, Result } from "../../context.ts"
+import type { Context, HandlerResult, Handlers } from "../../context.ts"
 import { toProjectOutlines, toProjectResponses } from "../../responses/resources.ts"
 import { columnsOf } from "./find-one.ts"
-import { list, type ResourceDefinition, read, remove, respondWithOne, restore } from "./owned-resource.ts"
+import { list, type ResourceDefinition, read, remove, respondWithETag, restore } from "./owned-resource.ts"
 
 export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFields> = {
   type: "project",
@@ -63,7 +63,7 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
     publishTrustEnd(context.services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
 }
 
-async function createProject(context: Context<"createProject">): Promise<Result<"createProject">> {
+async function createProject(context: Context<"createProject">): Promise<HandlerResult<"createProject">> {
   const { services, caller, body: values } = context
   checkTrustChange(caller, values.IsTrusted, false)
   const row = await services.store.change(async (tx) => {
@@ -80,7 +80,7 @@ async function createProject(context: Context<"createProject">): Promise<Result<
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "project", id: made.id } })
     return made
   })
-  return respondWithOne(projects, context, row)
+  return respondWithETag(projects, context, row)
 }
 
 export const projectHandlers = {

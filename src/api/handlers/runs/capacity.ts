@@ -1,11 +1,11 @@
 import { Failure } from "#contract"
 import { EngineError } from "#engine"
 import { type NodeUsage, remainingResourcesOf } from "#runs"
-import type { Context, Handlers, Result, Services } from "../../context.ts"
-import { toRemainingAmount } from "../../units.ts"
+import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
+import { fromMiBRoundedDown } from "../../units.ts"
 
 /** The capacity of the nodes, and the resources that the caller's limits leave them. */
-async function readCapacity(context: Context<"readCapacity">): Promise<Result<"readCapacity">> {
+async function readCapacity(context: Context<"readCapacity">): Promise<HandlerResult<"readCapacity">> {
   const { services } = context
   const nodes = await services.runs.nodeUsage().catch((error: unknown) => {
     if (error instanceof EngineError) throw new Failure("engine_unreachable", error.message, { cause: error })
@@ -20,8 +20,8 @@ async function readCapacity(context: Context<"readCapacity">): Promise<Result<"r
 async function toNodeResponse({ services, caller }: Context<"readCapacity">, node: NodeUsage) {
   const { store, settings } = services
   const inUnit = (amount: { total: number; free: number }) => ({
-    total: toRemainingAmount(amount.total, settings.memoryUnit),
-    free: toRemainingAmount(amount.free, settings.memoryUnit),
+    total: fromMiBRoundedDown(amount.total, settings.memoryUnit),
+    free: fromMiBRoundedDown(amount.free, settings.memoryUnit),
   })
   const holders = node.devices.map(async ({ runId }) => {
     if (runId === null || caller.isAdmin) return runId
@@ -36,7 +36,7 @@ async function toNodeResponse({ services, caller }: Context<"readCapacity">, nod
     Devices: node.devices.map(({ id, model, memoryMiB }, i) => ({
       ID: id,
       Model: model,
-      Memory: toRemainingAmount(memoryMiB, settings.memoryUnit),
+      Memory: fromMiBRoundedDown(memoryMiB, settings.memoryUnit),
       RunID: shown[i] ?? null,
     })),
   }
@@ -44,7 +44,7 @@ async function toNodeResponse({ services, caller }: Context<"readCapacity">, nod
 
 async function toOwnCapacity({ store, settings }: Services, { userId }: { userId: number }) {
   const { cpus, memoryMiB, gpus } = await remainingResourcesOf(store, userId, settings.defaultLimits)
-  return { Cpus: cpus, Memory: memoryMiB === null ? null : toRemainingAmount(memoryMiB, settings.memoryUnit), Gpus: gpus }
+  return { Cpus: cpus, Memory: memoryMiB === null ? null : fromMiBRoundedDown(memoryMiB, settings.memoryUnit), Gpus: gpus }
 }
 
 export const capacityHandlers = { readCapacity } satisfies Partial<Handlers>

@@ -1,7 +1,7 @@
 import { Failure, isLive } from "#contract"
 import type { UsageSample } from "#runs"
 import type { RunRow } from "#store"
-import type { Context, Handlers, Result, Services } from "../../context.ts"
+import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toTimestamp } from "../../responses/lists.ts"
 import { toRunResponse } from "../../responses/runs.ts"
@@ -9,7 +9,7 @@ import { fromBytes, fromMiB } from "../../units.ts"
 import { authorizedRun } from "./runs.ts"
 
 /** The usage of a run now and in the last hour. Unknown values are null. */
-async function readStats(context: Context<"runStats">): Promise<Result<"runStats">> {
+async function readStats(context: Context<"runStats">): Promise<HandlerResult<"runStats">> {
   const { services } = context
   const run = await authorizedRun(context, "run:stats")
   const series = (await services.runs.usageSamples(run.id)).map((sample) => toSampleResponse(services, sample))
@@ -36,7 +36,7 @@ function toUnknownSample({ clock, settings }: Services, run: RunRow) {
   return { Time: toTimestamp(clock.now()), ...unknown, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
 }
 
-async function keepAlive(context: Context<"keepRun">): Promise<Result<"keepRun">> {
+async function keepAlive(context: Context<"keepRun">): Promise<HandlerResult<"keepRun">> {
   const { services } = context
   const run = await authorizedRun(context, "run:keep")
   const extended = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)

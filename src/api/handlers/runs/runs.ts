@@ -3,18 +3,18 @@ import { Failure, type LogLine, type RunningProject, runStateNames } from "#cont
 import type { LogLine as EngineLogLine } from "#engine"
 import { abortOnRevocation } from "#projects"
 import type { RunRow } from "#store"
-import type { Context, HandlerContext, Handlers, Result, Services } from "../../context.ts"
-import { checkMatch, etagOf } from "../../http/etag.ts"
-import { JsonLines } from "../../rendered.ts"
+import { JsonLines } from "../../answer-forms.ts"
+import type { Context, HandlerContext, HandlerResult, Handlers, Services } from "../../context.ts"
+import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toPageRequest, toSortColumn, toTimestamp } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
 import { toRunOutlines, toRunResponse, toRunResponses } from "../../responses/runs.ts"
-import { type Columns, findOne, timeColumn, timeInResponse } from "../resources/find-one.ts"
+import { type FieldColumns, findOne, timeColumn, timeInResponse } from "../resources/find-one.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
 
 /** Fields that may be hidden from a project's owner are compared in the response. */
-const columns: Columns = {
+const columns: FieldColumns = {
   ID: { column: "id" },
   ProjectID: { column: "projectId" },
   UserName: { column: "userName" },
@@ -26,7 +26,7 @@ const columns: Columns = {
   ExpiresAt: timeInResponse,
 }
 
-async function stop(context: Context<"stopRun">): Promise<Result<"stopRun">> {
+async function stop(context: Context<"stopRun">): Promise<HandlerResult<"stopRun">> {
   const { services } = context
   const { ID, ProjectID } = context.query
   if ((ID === undefined) === (ProjectID === undefined))
@@ -41,7 +41,7 @@ async function stop(context: Context<"stopRun">): Promise<Result<"stopRun">> {
   }
   await authorizeWithGrants(store, caller, "run:stop", { resource: await resourceOf(services, run), what: "running project" })
   const stopped = run as RunRow
-  checkMatch(context.header("if-match"), stopped)
+  checkIfMatch(context.header("if-match"), stopped)
   await runs.stop(stopped.id, {
     by: stopped.userId === caller.userId || !caller.isAdmin ? "stopped_by_user" : "stopped_by_admin",
     actor: context.actor,
@@ -70,7 +70,7 @@ export async function authorizedRun({ services, caller, query }: RunContext, act
 
 type RunContext = Pick<HandlerContext, "services" | "caller"> & { query: { ID?: number } }
 
-async function read(context: Context<"readRun">): Promise<Result<"readRun">> {
+async function read(context: Context<"readRun">): Promise<HandlerResult<"readRun">> {
   const { services } = context
   const { query } = context
   const { store } = services
@@ -91,7 +91,7 @@ async function read(context: Context<"readRun">): Promise<Result<"readRun">> {
   return toRunResponse(services, context.caller, row)
 }
 
-async function list(context: Context<"listRuns">): Promise<Result<"listRuns">> {
+async function list(context: Context<"listRuns">): Promise<HandlerResult<"listRuns">> {
   const { services } = context
   const { query, caller } = context
   const page = toPageRequest(query)
@@ -118,7 +118,7 @@ async function list(context: Context<"listRuns">): Promise<Result<"listRuns">> {
   return toListResult({ found, page, draft, read: readSlice })
 }
 
-async function logs(context: Context<"runLogs">): Promise<Result<"runLogs">> {
+async function logs(context: Context<"runLogs">): Promise<HandlerResult<"runLogs">> {
   const { services } = context
   const { tail, since, follow = false } = context.query
   const run = await authorizedRun(context, "run:logs")

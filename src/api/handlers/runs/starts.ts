@@ -4,7 +4,7 @@ import { Failure, invalid, isLive, type RunningProject, reasonStatus } from "#co
 import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
 import { AlreadyRunningError, type StartRequest } from "#runs"
 import type { ProjectRow, RunRow } from "#store"
-import type { Context, Handlers, Result, Services } from "../../context.ts"
+import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toRunResponses } from "../../responses/runs.ts"
 import { toMiB, toRunMemoryMiB } from "../../units.ts"
@@ -16,7 +16,7 @@ type StartContext = Context<"startRun"> | Context<"repeatRun">
 /** `warning` is published to the starter if the run is admitted. */
 type RequestWithWarning = StartRequest & { warning?: string }
 
-async function start(context: Context<"startRun">): Promise<Result<"startRun">> {
+async function start(context: Context<"startRun">): Promise<HandlerResult<"startRun">> {
   const earlier = await findEarlierStart(context)
   if (earlier) return respond(context, earlier)
   return startAndRespond(context, await toStartRequest(context, "project:start"))
@@ -26,7 +26,7 @@ async function start(context: Context<"startRun">): Promise<Result<"startRun">> 
  * Starts a run again with the resources, image and mounts of an earlier one, even if image and
  * project have changed.
  */
-async function repeat(context: Context<"repeatRun">): Promise<Result<"repeatRun">> {
+async function repeat(context: Context<"repeatRun">): Promise<HandlerResult<"repeatRun">> {
   const { services } = context
   const earlier = await findEarlierStart(context)
   if (earlier) return respond(context, earlier)
@@ -83,7 +83,7 @@ async function findEarlierStart(context: StartContext): Promise<RunRow | undefin
   return idempotency && context.services.runs.findByIdempotencyKey(context.caller.userId, idempotency)
 }
 
-async function preview(context: Context<"previewRun">): Promise<Result<"previewRun">> {
+async function preview(context: Context<"previewRun">): Promise<HandlerResult<"previewRun">> {
   const { services } = context
   const request = await toStartRequest(context, "project:preview")
   const { refusal, placement, position } = await services.runs.preview(request).catch((error: unknown) => {
@@ -159,7 +159,7 @@ function idempotencyOf(context: StartContext): { key: string; bodyHash: string }
   if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw invalid("Idempotency-Key", "1 to 200 printable ASCII characters, without spaces", key)
   return {
     key,
-    bodyHash: context.hash(),
+    bodyHash: context.requestHash(),
   }
 }
 

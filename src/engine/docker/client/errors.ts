@@ -1,4 +1,4 @@
-import { type ReasonCode, reasonSentences } from "#contract"
+import { type ReasonCode, reasonMessages } from "#contract"
 import { EngineError } from "../../engine.ts"
 
 /** A pattern, its code, and a sentence if the code's own is too vague. */
@@ -147,7 +147,7 @@ function matchPhrase(table: readonly Phrase[], error: unknown): EngineError | un
   return found && withCode(found[1], error, found[2])
 }
 
-function withCode(code: ReasonCode, error: unknown, sentence: string = reasonSentences[code]): EngineError {
+function withCode(code: ReasonCode, error: unknown, sentence: string = reasonMessages[code]): EngineError {
   return new EngineError(code, sentence, { detail: detailOf(error), cause: error })
 }
 

@@ -1,5 +1,5 @@
 import type Dockerode from "dockerode"
-import { reasonSentences } from "#contract"
+import { reasonMessages } from "#contract"
 import { type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
@@ -67,12 +67,12 @@ export class StartCheck {
 
   async #rejectMissingCommand(id: string): Promise<void> {
     const output = (await Array.fromAsync(readLogs(this.#client, id, { tail: 5 }))).map((line) => line.text).join("\n")
-    if (isCommandMissing(output)) throw new EngineError("command_not_found", reasonSentences.command_not_found, { detail: output })
+    if (isCommandMissing(output)) throw new EngineError("command_not_found", reasonMessages.command_not_found, { detail: output })
   }
 
   async #state(id: string): Promise<Dockerode.ContainerInspectInfo["State"]> {
     const found = await undefinedIfNotFound(this.#client.call((docker, abort) => docker.getContainer(id).inspect(abort)))
-    if (!found) throw new EngineError("lost", reasonSentences.lost)
+    if (!found) throw new EngineError("lost", reasonMessages.lost)
     return found.State
   }
 }

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { reasonSentences } from "#contract"
+import { reasonMessages } from "#contract"
 import { Directory, type Logger, silentLogger, splitPath } from "#kit"
 import { EngineError, IsolationError, type Mount } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
@@ -107,7 +107,7 @@ export class MountPins {
       return [...(await this.#bindAll(folder, options, signal)), ...files]
     } catch (error) {
       await this.release(options.key)
-      throw isFull(error) ? new EngineError("disk_full", reasonSentences.disk_full, { detail: String(error), cause: error }) : error
+      throw isFull(error) ? new EngineError("disk_full", reasonMessages.disk_full, { detail: String(error), cause: error }) : error
     }
   }
 

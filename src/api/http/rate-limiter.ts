@@ -20,7 +20,7 @@ type Buckets = Record<Kind, number> & { at: number }
 const words: Record<Kind, string> = { starts: "starts of runs", writes: "changes", streams: "opened event streams" }
 
 /** Token buckets, one of each kind for a person. Nothing runs while nobody asks. */
-export class Rates {
+export class RateLimiter {
   readonly #clock: Clock
   readonly #limits: Record<Kind, number>
   readonly #people = new Map<number, Buckets>()

@@ -3,12 +3,12 @@ import type { EventSink } from "#events"
 import type { JsonLinesOptions } from "#http"
 
 /** Forms of an answer of type `T` that are not serialized to JSON at once. */
-export type Rendered<T> = ReadyJson<T> | (T extends List<infer Item> ? LongList<Item> : never) | RenderedStream<T>
+export type AnswerForm<T> = SerializedJson<T> | (T extends List<infer Item> ? LongList<Item> : never) | StreamForm<T>
 
-type RenderedStream<T> = T extends AsyncIterable<infer Item> ? JsonLines<Item> | EventStream<Item> : never
+type StreamForm<T> = T extends AsyncIterable<infer Item> ? JsonLines<Item> | EventStream<Item> : never
 
 /** An answer that is already serialized. */
-export class ReadyJson<T> {
+export class SerializedJson<T> {
   readonly text: string
   /** Never set: the type of the answer. */
   declare readonly answer?: T

@@ -14,12 +14,12 @@ const administrative: ReadonlySet<OperationId> = new Set(["updateUser", "updateG
  * revoke a right; so may what an administrator needs. They cannot exhaust the reserve: nothing is
  * deleted twice, and nothing is created meanwhile.
  */
-export function isUrgent(operation: OperationId, { method, caller }: { method: string; caller: Caller | undefined }): boolean {
+export function mayUseDiskReserve(operation: OperationId, { method, caller }: { method: string; caller: Caller | undefined }): boolean {
   return method === "DELETE" || (caller?.isAdmin === true && administrative.has(operation))
 }
 
 /** The same services, with a store whose changes are all urgent. */
-export function urgentServices(services: Services): Services {
+export function withDiskReserve(services: Services): Services {
   const { store } = services
   const change: Store["change"] = (work, options) => store.change(work, { urgent: true, ...options })
   // The store has private fields, so its other methods must run on the store itself.

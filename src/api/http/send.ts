@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http"
 import { Failure } from "#contract"
 import { closeIfUnread } from "#http"
 
-export interface AnswerOptions {
+export interface SendOptions {
   requestId: string
   /** Names and values, alternating. */
   headers?: readonly string[] | undefined
@@ -11,17 +11,17 @@ export interface AnswerOptions {
 }
 
 /** Sends one answer. Every answer is complete, uncached, and carries the request's ID. */
-export function send(response: ServerResponse, status: number, text: string | Buffer, options: AnswerOptions): void {
+export function send(response: ServerResponse, status: number, text: string | Buffer, options: SendOptions): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   const length = Buffer.byteLength(text)
-  const head = headOf(options)
+  const head = toRawHeaders(options)
   head.push("content-length", String(length))
   response.writeHead(status, head)
   if (made.push({ response, text, length }) === 1) setImmediate(writeMade)
 }
 
 /** The head of an answer without its length: names and values, alternating. */
-export function headOf({ requestId, headers, type = "application/json; charset=utf-8" }: AnswerOptions): string[] {
+export function toRawHeaders({ requestId, headers, type = "application/json; charset=utf-8" }: SendOptions): string[] {
   const head = [
     "content-type",
     type,
@@ -64,14 +64,14 @@ function writeMade(): void {
  * Sends a refusal. An error that is not a `Failure` is internal: the caller gets no details.
  */
 export function sendFailure(response: ServerResponse, error: unknown, requestId: string): Failure {
-  const failure = asFailure(error)
+  const failure = toFailure(error)
   const headers = Object.entries(failure.headers).flat()
   if (failure.status === 401) headers.push("www-authenticate", 'Bearer realm="Quayside"')
   send(response, failure.status, JSON.stringify(failure.toBody(requestId)), { requestId, headers })
   return failure
 }
 
-export function asFailure(error: unknown): Failure {
+export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
   return new Failure("internal", "Something went wrong on the server; its log tells more under this request's ID", { cause: error })
 }

@@ -2,16 +2,16 @@ import { once } from "node:events"
 import type { ServerResponse } from "node:http"
 import { setImmediate as turn } from "node:timers/promises"
 import { closeIfUnread } from "#http"
-import type { LongList } from "../rendered.ts"
-import { type AnswerOptions, headOf, send } from "./answer.ts"
+import type { LongList } from "../answer-forms.ts"
+import { type SendOptions, send, toRawHeaders } from "./send.ts"
 
 /**
  * Sends an answer that is large and whole; resolves when it has been taken or its reader is gone.
  */
-export async function sendWhole(
+export async function sendLargeText(
   response: ServerResponse,
   text: string,
-  { status, ...options }: AnswerOptions & { status: number },
+  { status, ...options }: SendOptions & { status: number },
 ): Promise<void> {
   const over = ended(response)
   send(response, status, text, options)
@@ -25,9 +25,9 @@ export async function sendWhole(
 export async function sendLongList(
   response: ServerResponse,
   list: LongList<unknown>,
-  options: AnswerOptions & { isHead: boolean },
+  options: SendOptions & { isHead: boolean },
 ): Promise<void> {
-  const head = headOf(options)
+  const head = toRawHeaders(options)
   if (options.isHead) return void response.writeHead(200, head).end()
   const over = ended(response)
   closeIfUnread(response)

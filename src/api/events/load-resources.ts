@@ -4,7 +4,7 @@ import type { Store } from "#store"
 
 const everything = { userId: 0, groupIds: [], everything: true }
 
-export async function imageResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
+export async function loadImageResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
   if (ids.length === 0) return []
   const rows = await store.images.getMany(ids)
   return loadAllGrants(
@@ -14,7 +14,7 @@ export async function imageResources(store: Store, ids: readonly number[]): Prom
   )
 }
 
-export async function dataResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
+export async function loadDataResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
   if (ids.length === 0) return []
   const rows = await store.data.getMany(ids)
   return loadAllGrants(
@@ -24,7 +24,7 @@ export async function dataResources(store: Store, ids: readonly number[]): Promi
   )
 }
 
-export async function projectResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
+export async function loadProjectResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
   if (ids.length === 0) return []
   const rows = await store.projects.getMany(ids)
   return loadAllGrants(
@@ -34,12 +34,12 @@ export async function projectResources(store: Store, ids: readonly number[]): Pr
   )
 }
 
-export async function grantResources({ grants }: Store, ids: readonly number[]): Promise<Resource[]> {
+export async function loadGrantResources({ grants }: Store, ids: readonly number[]): Promise<Resource[]> {
   const rows = await Promise.all(ids.map((id) => grants.get(id)))
   return rows.filter((row) => row !== undefined).map(grantResource)
 }
 
-export async function runResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
+export async function loadRunResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
   if (ids.length === 0) return []
   const { runs, projects } = store
   const { rows } = await runs.list({ ids, states: runStateNames }, everything, { page: 1, pageSize: ids.length })
