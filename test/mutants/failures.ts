@@ -48,7 +48,7 @@ export const failures = [
     [
       ["a guest's run ends for what the owner's stores", at("leadsTo", "&& enclosingArea(source, boundaries) === area"), ""],
       ["no run is ended for its storage", at("StorageEnforcer.#endGrower", "if (!found || found.bytes < toleratedBytes)"), ""],
-      ["a nearly full disk ends nobody's run", at("StorageEnforcer.#makeRoom", "if (!room.isLow)"), ""],
+      ["a nearly full disk ends nobody's run", at("StorageEnforcer.#makeRoom", "if (!space.isLow)"), ""],
       ["a run that grew little is ended for the one that grew most", at("mostGrown", "b.bytes - a"), "a.bytes - b"],
     ],
   ),

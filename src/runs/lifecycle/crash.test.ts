@@ -5,34 +5,34 @@ import type { Runs } from "../index.ts"
 import { CrashableProcess } from "../testing/crashable-process.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
-/** The engine holds exactly the runs that the database wants, each of them ready. */
-async function agrees(fixture: RunsFixture): Promise<boolean> {
+/** Whether the engine has exactly the containers of the live runs, and all of them are ready. */
+async function isConsistent(fixture: RunsFixture): Promise<boolean> {
   const live = await fixture.store.runs.live()
   const up = live.every(({ key, state }) => state === "ready" && fixture.fake.containers.get(key)?.state === "running")
   return up && live.length === fixture.containerKeys().length
 }
 
 /**
- * Lets a process do something and die after each of its steps in turn; what the next one makes of
- * it must agree every time.
+ * Repeats the same work, and crashes the process one step later each time. After each crash the next
+ * process must restore the agreement of desired and observed state.
  */
-async function dieEverywhere(fixture: RunsFixture, life: (runs: Runs) => Promise<unknown>): Promise<number> {
+async function crashAtEveryStep(fixture: RunsFixture, work: (runs: Runs) => Promise<unknown>): Promise<number> {
   for (let step = 1; ; step += 1) {
-    const mortal = new CrashableProcess(step)
+    const crashable = new CrashableProcess(step)
     const opening = fixture.runs({
-      store: mortal.store(fixture.store),
-      engine: await fixture.engine(mortal.fake(fixture.fake)),
+      store: crashable.store(fixture.store),
+      engine: await fixture.engine(crashable.fake(fixture.fake)),
       settings: { observeEveryMs: 60_000 },
     })
-    const doing = opening.then(life)
-    await Promise.race([mortal.death.promise, doing])
-    const survived = !mortal.isDead
-    if (survived) await (await opening).close()
+    const working = opening.then(work)
+    await Promise.race([crashable.crashed.promise, working])
+    const isFinished = !crashable.isCrashed
+    if (isFinished) await (await opening).close()
     await using next = await fixture.runs()
-    await eventually(`wanted and observed agree after a death at step ${step}`, () => agrees(fixture))
+    await eventually(`desired and observed state agree after a crash at step ${step}`, () => isConsistent(fixture))
     for (const { id } of await fixture.store.runs.live()) await next.stop(id, { by: "stopped_by_user" })
-    assert.deepEqual(fixture.containerKeys(), [], `after a death at step ${step}`)
-    if (survived) return step
+    assert.deepEqual(fixture.containerKeys(), [], `after a crash at step ${step}`)
+    if (isFinished) return step
   }
 }
 
@@ -47,7 +47,7 @@ for (const image of ["fake/http", "fake/slow-pull:10", "fake/exits:3", "fake/no-
     await using fixture = await RunsFixture.open({
       settings: { graceMs: 10, timeoutsMs: { pulling: 5_000, creating: 5_000, starting: 5_000 } },
     })
-    const steps = await dieEverywhere(fixture, startAndStop(fixture, image))
+    const steps = await crashAtEveryStep(fixture, startAndStop(fixture, image))
     assert.ok(steps > 12, `only ${steps} steps`)
     for (const { id } of fixture.transitions) assert.ok(!isLive((await fixture.row(id)).state))
   })
@@ -55,7 +55,7 @@ for (const image of ["fake/http", "fake/slow-pull:10", "fake/exits:3", "fake/no-
 
 test("a crash at any step of a stop during a pull is repaired by the next process", async () => {
   await using fixture = await RunsFixture.open({ settings: { graceMs: 10 } })
-  await dieEverywhere(fixture, async (runs) => {
+  await crashAtEveryStep(fixture, async (runs) => {
     const { id } = await runs.start(fixture.request("fake/slow-pull:200"))
     await runs.stop(id, { by: "stopped_by_user" })
   })
@@ -63,12 +63,12 @@ test("a crash at any step of a stop during a pull is repaired by the next proces
 
 test("a program that exited while no process watched is not started again", async () => {
   await using fixture = await RunsFixture.open()
-  const mortal = new CrashableProcess()
-  const first = await fixture.runs({ store: mortal.store(fixture.store), engine: await fixture.engine(mortal.fake(fixture.fake)) })
+  const crashable = new CrashableProcess()
+  const first = await fixture.runs({ store: crashable.store(fixture.store), engine: await fixture.engine(crashable.fake(fixture.fake)) })
   const { id, key } = await first.start(fixture.request("fake/no-port"))
   await eventually("it is starting", async () => (await fixture.row(id)).state === "starting")
   await eventually("it is up", () => fixture.fake.containers.get(key)?.state === "running")
-  mortal.kill()
+  crashable.kill()
   await fixture.fake.exit(key, 9)
   await using second = await fixture.runs()
   const run = await second.waitUntilSettled(id)
@@ -77,11 +77,11 @@ test("a program that exited while no process watched is not started again", asyn
 
 test("a ready run whose program exited, or whose container vanished, while no process watched gets its true end", async () => {
   await using fixture = await RunsFixture.open()
-  const mortal = new CrashableProcess()
-  const first = await fixture.runs({ store: mortal.store(fixture.store), engine: await fixture.engine(mortal.fake(fixture.fake)) })
+  const crashable = new CrashableProcess()
+  const first = await fixture.runs({ store: crashable.store(fixture.store), engine: await fixture.engine(crashable.fake(fixture.fake)) })
   const [one, two] = [await first.start(fixture.request("fake/http")), await first.start(fixture.request("fake/http", { person: 1 }))]
   await Promise.all([first.waitUntilSettled(one.id), first.waitUntilSettled(two.id)])
-  mortal.kill()
+  crashable.kill()
   await fixture.fake.exit(one.key, 4)
   await fixture.fake.remove(two.key)
   await using second = await fixture.runs()

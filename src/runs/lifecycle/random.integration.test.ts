@@ -18,14 +18,14 @@ const images = [
 ]
 
 /**
- * A day in which everything happens at once: people, programs that end, an engine that comes and
- * goes, and deaths of Quayside.
+ * Random starts and stops of people, exits of programs, outages of the engine, and crashes of
+ * Quayside.
  */
-class Day {
+class RandomFaults {
   readonly fixture: RunsFixture
   readonly #random: Random
   readonly reasons = new Map<number, Reason>()
-  #mortal = new CrashableProcess()
+  #process = new CrashableProcess()
   #runs: Runs | undefined
 
   constructor(fixture: RunsFixture, seed: number) {
@@ -33,14 +33,14 @@ class Day {
     this.#random = seededRandom(seed)
   }
 
-  /** Kills the present process and opens the next. */
+  /** Crashes the current process and opens the next. */
   async open(): Promise<Runs> {
-    this.#mortal.kill()
-    this.#mortal = new CrashableProcess()
+    this.#process.kill()
+    this.#process = new CrashableProcess()
     const settings = { observeEveryMs: 20, graceMs: 20 }
     this.#runs = await this.fixture.runs({
-      store: this.#mortal.store(this.fixture.store),
-      engine: await this.fixture.engine(this.#mortal.fake(this.fixture.fake)),
+      store: this.#process.store(this.fixture.store),
+      engine: await this.fixture.engine(this.#process.fake(this.fixture.fake)),
       settings,
     })
     return this.#runs
@@ -60,7 +60,7 @@ class Day {
     else if (dice < 90) await this.open()
     else await new Promise((resolve) => setTimeout(resolve, this.#random.below(40)))
     await new Promise((resolve) => setTimeout(resolve, this.#random.below(8)))
-    await this.#firstReasonsStand()
+    await this.#assertFirstReasonsStay()
   }
 
   #breakEngineFor(ms: number): void {
@@ -76,8 +76,8 @@ class Day {
     if (run) void runs.stop(run.id, { by: "stopped_by_user" }).catch(() => {})
   }
 
-  /** What was once told as the cause stays the cause. */
-  async #firstReasonsStand(): Promise<void> {
+  /** Asserts that no later reason replaces the first. */
+  async #assertFirstReasonsStay(): Promise<void> {
     for (const { id } of this.fixture.transitions) {
       const { reason } = await this.fixture.row(id)
       const first = this.reasons.get(id)
@@ -91,7 +91,7 @@ class Day {
   }
 }
 
-/** Whether every live run is up or waits for good cause, and the engine holds nothing else. */
+/** Whether every live run is ready or rightly queued, and the engine has no other containers. */
 async function atRest(fixture: RunsFixture, runs: Runs): Promise<boolean> {
   const live = await fixture.store.runs.live()
   const up = live.filter(({ state }) => state === "ready")
@@ -108,16 +108,16 @@ async function atRest(fixture: RunsFixture, runs: Runs): Promise<boolean> {
 for (const seed of [1, 2, 3]) {
   test(`desired and observed state agree soon after random faults stop (seed ${seed})`, async () => {
     await using fixture = await RunsFixture.open({ people: 12, cpus: 6, mockGpus: 3 })
-    const day = new Day(fixture, seed)
-    for (let n = 0; n < 150; n += 1) await day.step()
-    const runs = await day.open()
+    const faults = new RandomFaults(fixture, seed)
+    for (let n = 0; n < 150; n += 1) await faults.step()
+    const runs = await faults.open()
     await eventually("everything is at rest", () => atRest(fixture, runs))
     for (const { id, from, to } of fixture.transitions) if (from) assert.ok(canTransition(from, to), `run ${id} went from ${from} to ${to}`)
     const live = await fixture.store.runs.live()
     const devices = live.flatMap(({ gpuDevices }) => gpuDevices)
     assert.equal(new Set(devices).size, devices.length)
     assert.ok(live.every(({ state }) => isLive(state)))
-    assert.ok(day.reasons.size > 10)
-    await day.close()
+    assert.ok(faults.reasons.size > 10)
+    await faults.close()
   })
 }

@@ -21,7 +21,7 @@ const dayMs = 24 * 3_600_000
  */
 export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
   const now = ctx.runCache.row(run.id) ?? run
-  if (!isLive(now.state)) return yield* keptLogs(ctx, run, options)
+  if (!isLive(now.state)) return yield* storedLogs(ctx, run, options)
   try {
     yield* ctx.engine.logs(run.key, options)
   } catch (error) {
@@ -34,7 +34,7 @@ export class FinalLogs {
   readonly #ctx: RunsContext
   readonly #key: string
   readonly #userId: number
-  readonly #over = new AbortController()
+  readonly #stop = new AbortController()
   readonly #lines: string[] = []
   #characters = 0
   #collecting: Promise<void> = Promise.resolve()
@@ -56,23 +56,23 @@ export class FinalLogs {
    */
   async save(): Promise<void> {
     const { clock, logger } = this.#ctx
-    const patience = clock.sleep(collectTimeoutMs, this.#over.signal).catch(() => {})
-    await Promise.race([this.#collecting, patience])
-    this.#over.abort()
+    const timeout = clock.sleep(collectTimeoutMs, this.#stop.signal).catch(() => {})
+    await Promise.race([this.#collecting, timeout])
+    this.#stop.abort()
     await this.#write().catch((error) => logger.warn({ err: error, key: this.#key }, "the output of a run was not stored"))
   }
 
   /** Called when the run still exists. */
   discard(): void {
-    this.#over.abort()
+    this.#stop.abort()
   }
 
   async #collect(): Promise<void> {
     try {
-      const lines = this.#ctx.engine.logs(this.#key, { tail: maxLines, follow: true, signal: this.#over.signal })
+      const lines = this.#ctx.engine.logs(this.#key, { tail: maxLines, follow: true, signal: this.#stop.signal })
       for await (const line of lines) this.#add(JSON.stringify(line))
     } catch (error) {
-      if (!this.#over.signal.aborted)
+      if (!this.#stop.signal.aborted)
         this.#ctx.logger.warn({ err: error, key: this.#key }, "the output of a run could not be read to its end")
     }
   }
@@ -88,12 +88,12 @@ export class FinalLogs {
     if (logsDir === undefined || this.#lines.length === 0) return
     const directory = directoryOf(logsDir, this.#userId)
     await mkdir(directory, { recursive: true, mode: 0o700 })
-    const unfinished = join(directory, `${randomBytes(8).toString("hex")}.new`)
+    const temporary = join(directory, `${randomBytes(8).toString("hex")}.new`)
     try {
-      await writeFile(unfinished, `${this.#lines.join("\n")}\n`, { mode: 0o600 })
-      await rename(unfinished, fileOf(directory, this.#key))
+      await writeFile(temporary, `${this.#lines.join("\n")}\n`, { mode: 0o600 })
+      await rename(temporary, fileOf(directory, this.#key))
     } catch (error) {
-      await rm(unfinished, { force: true })
+      await rm(temporary, { force: true })
       throw error
     }
     await prunePerson(directory)
@@ -119,21 +119,21 @@ async function prunePerson(directory: string): Promise<void> {
   }
 }
 
-async function* keptLogs({ settings }: RunsContext, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
+async function* storedLogs({ settings }: RunsContext, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
   if (settings.logsDir === undefined) return
-  const own = fileOf(directoryOf(settings.logsDir, userId), key)
+  const path = fileOf(directoryOf(settings.logsDir, userId), key)
   // Older versions stored output beside the directories of people.
-  const file = existsSync(own) ? own : fileOf(settings.logsDir, key)
-  const young = (line: LogLine) => since === undefined || line.time > since
+  const file = existsSync(path) ? path : fileOf(settings.logsDir, key)
+  const isNewer = (line: LogLine) => since === undefined || line.time > since
   // Counted first and then read again: a slow reader must not hold all lines in memory.
-  let passed = 0
+  let toSkip = 0
   if (tail !== undefined) {
-    for await (const line of linesOf(file, signal)) if (young(line)) passed += 1
-    passed = Math.max(0, passed - tail)
+    for await (const line of linesOf(file, signal)) if (isNewer(line)) toSkip += 1
+    toSkip = Math.max(0, toSkip - tail)
   }
   for await (const line of linesOf(file, signal)) {
-    if (!young(line)) continue
-    if (passed > 0) passed -= 1
+    if (!isNewer(line)) continue
+    if (toSkip > 0) toSkip -= 1
     else yield line
   }
 }

@@ -10,7 +10,7 @@ interface Series {
   /** A count about one minute old, or the one after the last action of the enforcer. */
   lately: Areas
   latelyAt: number
-  /** The last count within the limits; if that is unknown (undefined), the lowest since. */
+  /** The last count within the limits, or if there was none, the lowest since. */
   within: Areas
   boundaries: ReadonlySet<string>
 }

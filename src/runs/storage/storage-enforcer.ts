@@ -12,12 +12,12 @@ import type { StorageQuotas } from "./storage-quotas.ts"
 const { countEveryMs, quickCountEveryMs, warnPercents, layersAfterBytes } = bounds.storage
 const mib = 2 ** 20
 /** Fractions of a limit at which the runs get a warning. */
-const warnings = [warnPercents.value / 100, 0.9]
+const warningShares = [warnPercents.value / 100, 0.9]
 /**
- * The maximum fraction of time for one person's counts; a filling disk permits more.
+ * Counting a person takes at most one part in so many of the time; more when the disk fills.
  */
-const calmShare = 20
-const quickShare = 4
+const calmFraction = 20
+const quickFraction = 4
 /**
  * Growth beyond a limit that ends no run yet: logs, histories, and the files that deleting needs.
  */
@@ -68,20 +68,20 @@ export class StorageEnforcer {
 
   /** Checks the disk once and starts the counts that are due. */
   async check(): Promise<void> {
-    const room = await this.#meter.diskSpace()
-    const isHurried = this.#isHurried(room)
+    const space = await this.#meter.diskSpace()
+    const isFilling = this.#isFilling(space)
     const writers = this.#writers()
     for (const id of this.#warned.keys()) if (!this.#ctx.runCache.row(id)) this.#warned.delete(id)
     const names = new Set(this.#quotas.drainUncounted())
-    for (const name of await this.#ownersOf(writers)) if (this.#isDue(name, isHurried)) names.add(name)
+    for (const name of await this.#ownersOf(writers)) if (this.#isDue(name, isFilling)) names.add(name)
     const counts = [...names].map((name) => this.#count(name))
-    if (!room.isLow) return this.#layers.resetBaseline(this.#ctx.runCache.rows())
+    if (!space.isLow) return this.#layers.resetBaseline(this.#ctx.runCache.rows())
     // This check does not wait for long counts.
     await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
     await this.#makeRoom()
   }
 
-  #isHurried({ freeBytes, reserveBytes, isLow }: DiskSpace): boolean {
+  #isFilling({ freeBytes, reserveBytes, isLow }: DiskSpace): boolean {
     const isNear = isLow || freeBytes < 2 * reserveBytes
     const isFalling = this.#mostFree - freeBytes >= Math.min(layersAfterBytes.value, reserveBytes)
     this.#mostFree = isFalling ? freeBytes : Math.max(this.#mostFree, freeBytes)
@@ -100,18 +100,18 @@ export class StorageEnforcer {
     return new Set(owners.filter((owner) => owner !== undefined))
   }
 
-  #isDue(name: string, isHurried: boolean): boolean {
+  #isDue(name: string, isFilling: boolean): boolean {
     const last = this.#quotas.countOf(name)
     if (!last) return true
-    const calm = Math.max(countEveryMs.value, calmShare * last.tookMs)
-    const quick = Math.max(quickCountEveryMs.value, quickShare * last.tookMs)
-    return this.#ctx.clock.now() - last.at >= (isHurried ? quick : calm)
+    const calm = Math.max(countEveryMs.value, calmFraction * last.tookMs)
+    const quick = Math.max(quickCountEveryMs.value, quickFraction * last.tookMs)
+    return this.#ctx.clock.now() - last.at >= (isFilling ? quick : calm)
   }
 
   /** Runs one count at a time for each person. Never rejects. */
   #count(name: string): Promise<void> {
-    const known = this.#counting.get(name)
-    if (known) return known
+    const running = this.#counting.get(name)
+    if (running) return running
     const { closed, logger } = this.#ctx
     const counting = this.#countNow(name)
       .catch((err: unknown) => void (closed.aborted || logger.warn({ err, userName: name }, "counting a person's stored files failed")))
@@ -146,14 +146,14 @@ export class StorageEnforcer {
   }
 
   #warn(run: RunRow, { whose, limit, used }: Bound): void {
-    const level = warnings.filter((part) => limit > 0 && used >= part * limit).length
-    const known = this.#warned.get(run.id) ?? 0
+    const level = warningShares.filter((part) => limit > 0 && used >= part * limit).length
+    const before = this.#warned.get(run.id) ?? 0
     this.#warned.set(run.id, level)
-    if (level <= known) return
-    const what = used > limit ? "the run that stores more is ended" : "beyond that the run that stores more is ended"
+    if (level <= before) return
+    const consequence = used > limit ? "the run that stores more is ended" : "beyond that the run that stores more is ended"
     this.#ctx.events.warning(
       run,
-      `${whose} ${mibText(limit)} in homes and datasets, and ${mibText(used)} are stored: ${what}. Delete files`,
+      `${whose} ${mibText(limit)} in homes and datasets, and ${mibText(used)} are stored: ${consequence}. Delete files`,
     )
   }
 
@@ -168,13 +168,13 @@ export class StorageEnforcer {
 
   /** Ends the run that grew most; none if nothing grew. */
   async #makeRoom(): Promise<void> {
-    const room = await this.#meter.diskSpace()
-    if (!room.isLow) return
+    const space = await this.#meter.diskSpace()
+    if (!space.isLow) return
     const stored = mostGrown(this.#writers(), this.#growth.recentGrowth())
-    const written = await this.#mostWritten(room)
+    const written = await this.#mostWritten(space)
     const found = (written?.bytes ?? 0) > (stored?.bytes ?? 0) ? written : stored
-    if (!found || found.bytes < Math.min(64 * mib, room.reserveBytes / 16)) return
-    const numbers = `${mibText(room.freeBytes)} of the disk are free, and ${mibText(room.reserveBytes)} are kept free`
+    if (!found || found.bytes < Math.min(64 * mib, space.reserveBytes / 16)) return
+    const numbers = `${mibText(space.freeBytes)} of the disk are free, and ${mibText(space.reserveBytes)} are kept free`
     await this.#end(
       found.run,
       `${numbers}; ${found === written ? "this run's file system" : "this run's directories"} grew most, by ${mibText(found.bytes)}`,
@@ -184,8 +184,8 @@ export class StorageEnforcer {
   }
 
   /** The run that wrote most to its own file system. */
-  async #mostWritten(room: DiskSpace): Promise<{ run: RunRow; bytes: number } | undefined> {
-    const grown = await this.#layers.measureGrowth(room)
+  async #mostWritten(space: DiskSpace): Promise<{ run: RunRow; bytes: number } | undefined> {
+    const grown = await this.#layers.measureGrowth(space)
     const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
     return rows.map((run) => ({ run, bytes: grown(run) })).sort((a, b) => b.bytes - a.bytes)[0]
   }

@@ -1,8 +1,9 @@
 /*
- * What this folder needs to know of people's files. The file server has it; it is given to
- * `createRuns`, since this folder knows no files.
+ * The file server's figures of stored files. `openRuns` receives a `StorageMeter`, since this folder
+ * does not access files.
  */
 
+/** The directories whose files count for one person. */
 export interface StorageAccount {
   /** The person's user name. */
   name: string
@@ -16,22 +17,22 @@ export interface StorageAccount {
 
 export interface StorageCount {
   bytes: number
-  /** False where the time was over first: it is at least so much. */
+  /** False if the count ran out of time, and there are at least so many bytes. */
   isComplete: boolean
   /** Bytes by directory: each root, sub-area and project of a home on its own. */
   areas: Readonly<Record<string, number>>
   tookMs: number
 }
 
-/** What somebody may store. */
+/** The storage limits of one person, and the counts to compare with them. */
 export interface StorageQuota {
   account: StorageAccount
   /** Bytes; null is unlimited. */
   maxBytes: number | null
-  /** What members of groups may store together. */
+  /** Limits of groups on what their members store together. */
   groups: readonly { groupName: string; maxBytes: number; members: readonly string[] }[]
   /**
-   * The last count of the person and of the groups' members, by name. Who was never counted is
+   * The last counts of the person and of the groups' members, by name. People without a count are
    * missing.
    */
   counted: Readonly<Record<string, number>>
@@ -40,9 +41,9 @@ export interface StorageQuota {
 export interface DiskSpace {
   freeBytes: number
   totalBytes: number
-  /** What is kept free. */
+  /** Reserved: runs end before less is free. */
   reserveBytes: number
-  /** Less than that is free, of bytes or of files. */
+  /** Whether less than the reserve is free, of bytes or of files. */
   isLow: boolean
 }
 

@@ -10,35 +10,35 @@ const never = new Promise<never>(() => {})
 export class CrashableProcess {
   /** Number of operations so far. */
   steps = 0
-  readonly #diesAt: number
-  readonly death = Promise.withResolvers<void>()
+  readonly #crashesAt: number
+  readonly crashed = Promise.withResolvers<void>()
 
-  constructor(diesAt = Number.POSITIVE_INFINITY) {
-    this.#diesAt = diesAt
+  constructor(crashesAt = Number.POSITIVE_INFINITY) {
+    this.#crashesAt = crashesAt
   }
 
-  get isDead(): boolean {
-    return this.steps >= this.#diesAt || this.#killed
+  get isCrashed(): boolean {
+    return this.steps >= this.#crashesAt || this.#killed
   }
   #killed = false
 
   kill(): void {
     this.#killed = true
-    this.death.resolve()
+    this.crashed.resolve()
   }
 
   /** Whether the process survives one more step. */
   #step(): boolean {
-    if (!this.isDead) this.steps += 1
-    if (this.isDead) this.death.resolve()
-    return !this.isDead
+    if (!this.isCrashed) this.steps += 1
+    if (this.isCrashed) this.crashed.resolve()
+    return !this.isCrashed
   }
 
   /**
    * The process may crash before and after the operation. An operation that began before the crash
    * still completes.
    */
-  async #does<T>(work: () => Promise<T>): Promise<T> {
+  async #perform<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#step()) return never
     const result = await work().then(
       (value) => () => value,
@@ -50,12 +50,12 @@ export class CrashableProcess {
   }
 
   store(real: Store): Store {
-    const change = <T>(work: (tx: Change) => Promise<T>) => this.#does(() => real.change((tx) => work(this.#tx(tx))))
+    const change = <T>(work: (tx: Change) => Promise<T>) => this.#perform(() => real.change((tx) => work(this.#tx(tx))))
     const runs = wrapMethods(
       real.runs,
       (_, method) =>
         (...args) =>
-          this.#does(() => method(...args) as Promise<unknown>),
+          this.#perform(() => method(...args) as Promise<unknown>),
     )
     return wrapMethods(real, (name, method) => (name === "change" ? (change as Method) : method), { runs })
   }
@@ -71,13 +71,13 @@ export class CrashableProcess {
   fake(real: FakeDaemon): FakeDaemon {
     const clock = {
       now: () => real.clock.now(),
-      sleep: (ms: number, signal?: AbortSignal) => this.#does(() => real.clock.sleep(ms, signal)),
+      sleep: (ms: number, signal?: AbortSignal) => this.#perform(() => real.clock.sleep(ms, signal)),
     }
     const act = (_: string, method: Method): Method => {
       return (...args) => {
-        if (this.isDead) return never
+        if (this.isCrashed) return never
         const result = method(...args)
-        return result instanceof Promise ? this.#does(() => result) : result
+        return result instanceof Promise ? this.#perform(() => result) : result
       }
     }
     return wrapMethods(real, act, { clock })

@@ -10,12 +10,12 @@ import type { RunPlan } from "#store"
 const exec = promisify(execFile)
 const uid = 1000
 
-/** An instance of its own on the machine's Docker daemon; in the end nothing of it is left. */
+/** A separate instance on the machine's Docker daemon, which disposal removes completely. */
 export class DockerFixture implements AsyncDisposable {
   readonly #folder: string
   readonly #instance = `test-${randomBytes(4).toString("hex")}`
   #opened = 0
-  readonly #held = new AsyncDisposableStack()
+  readonly #resources = new AsyncDisposableStack()
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -38,7 +38,7 @@ export class DockerFixture implements AsyncDisposable {
     this.#opened += 1
     const stagingDir = join(this.#folder, `staging-${this.#opened}`)
     const engine = await createEngine({ kind: "docker", instance: this.#instance, filesRoot: join(this.#folder, "files"), stagingDir, uid })
-    return this.#held.use(engine)
+    return this.#resources.use(engine)
   }
 
   plan(fields: Partial<RunPlan>): Partial<RunPlan> {
@@ -61,7 +61,7 @@ export class DockerFixture implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const engine = await this.engine()
     for (const { key } of await engine.observe()) await engine.stop(key, { graceMs: 0 })
-    await this.#held.disposeAsync()
+    await this.#resources.disposeAsync()
     await rm(this.#folder, { recursive: true })
   }
 }

@@ -28,7 +28,7 @@ export const fastSettings: RunSettingsOptions = {
   memoryOvercommit: 1,
   cpuOvercommit: 1,
   reserve: { cpus: 0, memoryMiB: 0 },
-  // Long enough for the slowest machine: what is about a deadline sets its own.
+  // Long enough for the slowest machine; tests of deadlines set their own.
   timeoutsMs: { pulling: 30_000, creating: 30_000, starting: 30_000, stopping: 30_000 },
 }
 
@@ -36,9 +36,9 @@ export interface RunsFixtureOptions {
   cpus?: number
   memoryMiB?: number
   mockGpus?: number
-  /** How many people there are. Default 3. */
+  /** Number of people. Default 3. */
   people?: number
-  /** Of the fake engine and of the `Runs`. Default: the system's. */
+  /** The clock of the fake engine and of the `Runs`. Default: the system's. */
   clock?: Clock
   settings?: RunSettingsOptions
 }
@@ -54,7 +54,7 @@ export class RunsFixture implements AsyncDisposable {
   projectId = 0
   readonly transitions: { id: number; from: RunState | undefined; to: RunState; reason: ReasonCode | undefined }[] = []
   readonly #options: RunsFixtureOptions
-  readonly #held = new AsyncDisposableStack()
+  readonly #resources = new AsyncDisposableStack()
 
   private constructor(store: Store, fake: FakeDaemon, options: RunsFixtureOptions) {
     this.store = store
@@ -67,9 +67,9 @@ export class RunsFixture implements AsyncDisposable {
     const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
     const fake = await openFakeDaemon({ clock: options.clock ?? systemClock })
     const fixture = new RunsFixture(store, fake, options)
-    fixture.#held.defer(() => rm(directory, { recursive: true }))
-    fixture.#held.use(store)
-    fixture.#held.use(fake)
+    fixture.#resources.defer(() => rm(directory, { recursive: true }))
+    fixture.#resources.use(store)
+    fixture.#resources.use(fake)
     await fixture.#populate(options.people ?? 3)
     return fixture
   }
@@ -95,7 +95,8 @@ export class RunsFixture implements AsyncDisposable {
   }
 
   /**
-   * An engine that is looked at; `looks` resolves after so many more looks, whatever came of them.
+   * An engine with counted observations; `observations` resolves after so many more of them,
+   * successful or not.
    */
   async observedEngine(): Promise<{ engine: Engine; observations(count: number): Promise<void> }> {
     const engine = await this.engine()
@@ -106,13 +107,13 @@ export class RunsFixture implements AsyncDisposable {
         seen += 1
       })
     const observations = (count: number) => {
-      const enough = seen + count
-      return eventually(`it was looked ${count} times`, () => seen >= enough)
+      const target = seen + count
+      return eventually(`the engine was observed ${count} times`, () => seen >= target)
     }
     return { engine, observations }
   }
 
-  /** Opens what a process of Quayside has. */
+  /** Opens `Runs` as one process of Quayside does. */
   async runs(options: Partial<RunsOptions> = {}): Promise<Runs> {
     const runs = await openRuns({
       store: this.store,
@@ -122,8 +123,8 @@ export class RunsFixture implements AsyncDisposable {
       settings: { ...fastSettings, ...this.#options.settings, ...options.settings },
       events: {
         stateChanged: async (tx, run, before) => {
-          const move = { id: run.id, from: before?.state, to: run.state, reason: run.reason?.code }
-          tx.afterCommit(() => this.transitions.push(move))
+          const change = { id: run.id, from: before?.state, to: run.state, reason: run.reason?.code }
+          tx.afterCommit(() => this.transitions.push(change))
         },
         ...options.events,
       },
@@ -140,10 +141,10 @@ export class RunsFixture implements AsyncDisposable {
 
   /** The states that a run went through, in order. */
   statesOf(id: number): RunState[] {
-    return this.transitions.filter((move) => move.id === id).map(({ to }) => to)
+    return this.transitions.filter((change) => change.id === id).map(({ to }) => to)
   }
 
-  /** Keys of what the engine holds. */
+  /** Keys of the engine's containers. */
   containerKeys(): string[] {
     return [...this.fake.containers.keys()]
   }
@@ -156,7 +157,7 @@ export class RunsFixture implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#held.disposeAsync()
+    await this.#resources.disposeAsync()
   }
 }
 

@@ -1,9 +1,6 @@
 import { type Clock, systemClock } from "#kit"
 
-/**
- * A clock that is set by hand and whose waits are real: what happens every few milliseconds goes
- * on, and hours pass when they are told to.
- */
+/** A clock whose time a test advances, while its sleeps take real time. */
 export class SteppedClock implements Clock {
   #now = Date.UTC(2026, 0, 1)
   readonly sleep = systemClock.sleep
