@@ -64,7 +64,7 @@ test("the run and its events show the progress of the code copy at a stranger's 
   await bob.client.stopRun({ query: { ID } })
 })
 
-test("once a stranger's project is trusted, a run with the home begins with what was released, and what runs without it left is put aside", async () => {
+test("once a stranger's project is trusted, a run with the home begins with the release, and code of earlier runs is moved away", async () => {
   const ProjectID = await released(1)
   const own = `/users/bob/projects/${ProjectID}`
   const run = async () => {

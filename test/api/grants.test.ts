@@ -32,7 +32,7 @@ const newProject = (imageId: number, fields: object = {}) =>
   ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, ...fields } })
 const isListed = async (who: Person, path: string, id: number) => ids(await call(who, "GET", path)).includes(id)
 
-test("a grant shows a thing to a person and nobody else, in reads and lists, until it is taken back", async () => {
+test("a grant makes a resource visible to one person, in reads and lists, until it is revoked", async () => {
   const image = await newImage()
   assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)], [404, false])
   const { body, headers, status: code } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
@@ -55,7 +55,7 @@ test("a grant shows a thing to a person and nobody else, in reads and lists, unt
   assert.equal((await call(bob, "GET", "/images")).body.pageCount, 0)
 })
 
-test("read, use and write give on images and projects what the table of rights says", async () => {
+test("`read`, `use` and `write` grant the rights of the policy's table on images and projects", async () => {
   const image = await newImage()
   const project = await newProject(image.ID)
   const change = { ID: project.ID, Comment: "x" }
@@ -168,7 +168,7 @@ test("an invalid grant returns 400 with its field, and a hidden or missing objec
   assert.equal((await grant(ann, good)).status, 404, "a deleted thing is granted to nobody")
 })
 
-test("grants are listed to the owner, to those they were given to, and to administrators, and taken back by owner and administrator", async () => {
+test("owner, grantee and administrators list a grant; owner and administrators revoke it", async () => {
   const image = await newImage()
   const made = (await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })).body
   const shown = async (who: Person | string, query = "") => ids(await call(who, "GET", `/grants?ImageID=${image.ID}${query}`))
@@ -220,7 +220,7 @@ test("grants on a deleted object are suspended, and apply again once it is resto
   assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/grants", Number(body.ID))], [200, true])
 })
 
-test("a grant's time ends it, for reads, lists and the list of grants", async () => {
+test("an expired grant has no effect on reads, lists and the list of grants", async () => {
   const image = await newImage()
   const { body } = await withSoonExpiring(async (Until) => {
     const made = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read", Until })
@@ -233,7 +233,7 @@ test("a grant's time ends it, for reads, lists and the list of grants", async ()
   assert.equal((await take(ann, `ID=${body.ID}`)).status, 404)
 })
 
-test("a dataset's grants hold for files and mounts: read and use read, write writes; taken back, they end at once", async () => {
+test("a dataset's grants apply to files and mounts: `read` and `use` read, `write` writes; revocation ends them at once", async () => {
   const data = await ann.client.createData({ body: { Name: "table" } })
   await writeFile(join(server.dataDir, "files", data.AccessInfo, "a.txt"), "hello")
   const file = `${data.AccessInfo}/a.txt`

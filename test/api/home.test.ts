@@ -52,7 +52,7 @@ async function homeIn(who: Person, project: number): Promise<"home" | "own direc
   return "own directory"
 }
 
-test("one's own project with one's own image holds one's home, and nobody else's", async () => {
+test("a person's own project with their own image mounts their home, and nobody else's", async () => {
   const { image, project } = await pair()
   assert.equal(await homeIn(ann, project), "home")
   await share(ann, { image, project }, "bob")
@@ -63,7 +63,7 @@ test("one's own project with one's own image holds one's home, and nobody else's
   assert.equal(await homeIn(ann, mixed.ID), "own directory")
 })
 
-test("what an administrator owns and administrators alone have changed is trusted, and is so no more once somebody else changed it, whoever changes it then", async () => {
+test("an administrator's project or image is trusted until somebody else changes it, also after a later change by an administrator", async () => {
   const house = await server.admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })
   const onIt = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID } })
   assert.equal(await homeIn(ann, onIt.ID), "home")
@@ -81,7 +81,7 @@ test("what an administrator owns and administrators alone have changed is truste
   assert.equal(await homeIn(ann, onIt.ID), "own directory")
 })
 
-test("what somebody else changed in what runs does not run in the owner's home, until the owner or an administrator changes it", async () => {
+test("a project or image changed by somebody else does not run in the owner's home until the owner or an administrator changes it", async () => {
   const data = await bob.client.createData({ body: { Name: "tools" } })
   const { ID: other } = await bob.client.createImage({ body: { Name: "other", Image: "fake/http" } })
   await call(bob, "POST", "/grant", { body: { ImageID: other, UserName: "ann", Access: "use" } })
@@ -116,7 +116,7 @@ test("what somebody else changed in what runs does not run in the owner's home, 
   assert.equal(await homeIn(ann, made.project), "own directory", "who set it back may have changed more")
 })
 
-test("an owner is warned why a run does not hold the home, and nobody is where it does, or where there is a project of another", async () => {
+test("only the owner gets a warning, and only when a run of their project does not mount their home", async () => {
   await using listening = await recordEvents(ann.client)
   const warned = async (id: number) => {
     const { body, text, status } = await call(ann, "POST", "/running_project", { body: { ProjectID: id } })
@@ -141,7 +141,7 @@ test("an owner is warned why a run does not hold the home, and nobody is where i
   assert.deepEqual(await warned(mixed.ID), [`${words}the image is bob's, and no administrator trusts it`])
 })
 
-test("a repetition gets the home no more once somebody else changed what runs", async () => {
+test("a repeated run does not mount the home after somebody else changed what runs", async () => {
   const made = await pair()
   await share(ann, made, "bob")
   const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: made.project } })
@@ -153,7 +153,7 @@ test("a repetition gets the home no more once somebody else changed what runs", 
   assert.equal((await call(ann, "POST", `/running_project/repeat?ID=${run.ID}`)).body.code, "data_unavailable")
 })
 
-test("what an administrator makes for somebody holds their home; what was another's does not, after it was handed over or copied", async () => {
+test("a project that an administrator made for somebody mounts their home; a transferred or copied one does not", async () => {
   const image = await server.admin.createImage({ body: { Name: "web", Image: "fake/http", UserName: "ann" } })
   const project = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, UserName: "ann" } })
   assert.equal(await homeIn(ann, project.ID), "home")
@@ -169,7 +169,7 @@ test("what an administrator makes for somebody holds their home; what was anothe
   assert.equal(await homeIn(ann, copy.ID), "own directory")
 })
 
-test("what an administrator trusts holds everybody's home, until somebody else changes what runs, mounts included", async () => {
+test("a trusted project mounts everybody's home until somebody else changes what runs, including its mounts", async () => {
   const made = await pair()
   const data = await ann.client.createData({ body: { Name: "tools", IsPublished: true } })
   await share(ann, made, "bob")

@@ -20,7 +20,7 @@ const start = (body: object, asked: SendOptions = {}) => call("POST", "/running_
 const stop = (query: string, as = ann.authorization) => call("DELETE", `/running_project?${query}`, { as })
 const history = async (project: number) => ids(await call("GET", `/running_projects?State=ended&ProjectID=${project}`))
 
-test("a start is answered when the run is ready, with the URL that answers", async () => {
+test("a start returns when the run is ready, with a working URL", async () => {
   const project = await newProject()
   const { status, body: run } = await start({ Project: { ID: project.ID }, URL: "", Nodes: 0 })
   assert.deepEqual([status, run.State, run.ProjectID, run.UserName, run.ControlURL], [200, "ready", project.ID, "ann", ""])
@@ -133,7 +133,7 @@ test("a project whose part was deleted or is hidden from the starter stays reada
   assert.ok(!String(second.body.msg).includes("hidden data"), "its name is not told to who may not see it")
 })
 
-test("over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting", async () => {
+test("a run over the lowest of its person's and their groups' limits fails with `quota_exceeded`", async () => {
   await server.person("carl", { Limits: { MaxCpus: 4 } })
   const carl = basicAuth("carl", "carl-password")
   const project = await newProject()
@@ -149,7 +149,7 @@ test("over one's own limit a run fails with quota_exceeded, the lowest of own an
   await stop(`ProjectID=${project.ID}`, carl)
 })
 
-test("what a group's members may hold together makes a run queue behind the others, and fail beyond one's own share", async () => {
+test("a group's total limit queues a run behind other members' runs, and rejects a run beyond the limit", async () => {
   const [fay, gus] = [await server.person("fay"), await server.person("gus")]
   await server.admin.createGroup({ body: { GroupName: "pair", Members: ["fay", "gus"], TotalLimits: { MaxCpus: 3 } } })
   const project = await newProject()
@@ -219,7 +219,7 @@ test("a run larger than every node fails, and one that waits for others is queue
   await stop(`ProjectID=${project.ID}`)
 })
 
-test("respond-async answers at once with the run as it stands", async () => {
+test("`respond-async` returns the run as it is at once", async () => {
   const slow = await ann.client.createImage({ body: { Name: "slow", Image: "fake/slow:60000" } })
   const project = await newProject({ ImageID: slow.ID })
   const answer = await start({ ProjectID: project.ID }, { headers: { prefer: "wait=5, respond-async" } })
@@ -268,7 +268,7 @@ test("a repeat under an Idempotency-Key gives its run also when the project was 
   assert.equal((await start({ ProjectID: project.ID })).status, 404)
 })
 
-test("lists of runs hold what is live, one state, or with State=ended the history", async () => {
+test("lists of runs contain live runs, runs of one state, or the history with `State=ended`", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const list = async (query: string, as = ann.authorization) =>
@@ -332,7 +332,7 @@ test("disabling a person stops their runs with access_withdrawn", async () => {
   assert.deepEqual([seen.State, seen.Reason?.code], ["ended", "access_withdrawn"])
 })
 
-test("a run's figures are answered to who may see it, what is not known as null, and nothing is known after the end", async () => {
+test("a run's usage is returned to people who may see it, with null for unknown figures, and is empty after the end", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID, Memory: 512 })
   const stats = async (as = ann.authorization) => (await call("GET", `/running_project/stats?ID=${run.ID}`, { as })).body
@@ -349,7 +349,7 @@ test("a run's figures are answered to who may see it, what is not known as null,
   assert.deepEqual([after.series, after.now?.Memory], [[], null])
 })
 
-test("keeping a run counts as its use, for who may, while it is not over", async () => {
+test("a keep request counts as activity, for people who may send it, until the run ends", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const keep = (as = ann.authorization) => call("POST", `/running_project/keep?ID=${run.ID}`, { as })
@@ -364,7 +364,7 @@ test("keeping a run counts as its use, for who may, while it is not over", async
   assert.deepEqual([late.status, late.body.code], [409, "conflict"])
 })
 
-test("a repeat starts again what ran, whatever project and image say by now, and fails over what may no longer be used", async () => {
+test("a repeat starts the earlier image and mounts despite later changes, and fails when a right was lost", async () => {
   const image = await ann.client.createImage({ body: { Name: "first", Image: "fake/http:1", Env: "WORD=old", IsPublished: true } })
   const data = await ann.client.createData({ body: { Name: "shared", IsPublished: true } })
   const project = await newProject({ ImageID: image.ID, TrainData: [{ ID: data.ID, MountPath: "/in" }] })
@@ -405,7 +405,7 @@ test("an administrator starts for somebody else, with that person's rights", asy
   await stop(`ID=${run.body.ID}`, admin)
 })
 
-test("the code of others begins as what the owner released: at publication, and again by release", async () => {
+test("other people's code begins as a copy of the owner's latest release", async () => {
   const project = await newProject({ IsPublic: false })
   const code = `/users/ann/projects/${project.ID}/code`
   assert.equal((await start({ ProjectID: project.ID })).status, 200)
@@ -440,7 +440,7 @@ test("after a restart the lists match the runs in the engine", async () => {
   await stop(`ID=${run.ID}`)
 })
 
-test("a run's output is answered as JSON lines to who may read it, also after the end", async () => {
+test("a run's output is returned as JSON lines to people who may read it, also after the end", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const logs = (query = "", as = ann.authorization) =>

@@ -242,7 +242,7 @@ async function endsNaming(ID: number, names: RegExp): Promise<void> {
   assert.match(String(run.Reason?.msg), names)
 }
 
-test("what a queued run needs and may use no more ends it at once, and what it may still use is planned anew when it leaves the queue", async (t) => {
+test("a queued run ends at once when it loses a right, and is planned again when it leaves the queue", async (t) => {
   const holder = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
   await until(holder.ID, "ready")
   const goesOn: { ID: number; holds: NonNullable<Kind["holds"]> }[] = []
@@ -265,7 +265,7 @@ test("what a queued run needs and may use no more ends it at once, and what it m
   }
 })
 
-test("what may be used no more when the image has come ends the start, and what may only be read is mounted so", {
+test("a right lost during the pull ends the start, and a dataset reduced to reading is mounted read-only", {
   concurrency: 4,
 }, async (t) => {
   await Promise.all(

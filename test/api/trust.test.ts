@@ -55,7 +55,7 @@ const changes: [says: string, change: ReturnType<typeof project>, ends: "project
 ]
 
 for (const [says, change, ends] of changes) {
-  test(`${says} ends the trust, and only by somebody who is no administrator; owner and administrators are told`, async () => {
+  test(`${says} by anybody but an administrator ends the trust, and owner and administrators receive an event`, async () => {
     await using annHears = await recordEvents(ann.client)
     await using adminHears = await recordEvents(admin)
     await using bobHears = await recordEvents(bob.client)
@@ -84,7 +84,7 @@ for (const [says, change, ends] of changes) {
   })
 }
 
-test("the publication of a project or an image ends the trust in it before its code can be had", async () => {
+test("publication ends the trust in a project or image before anybody can get its code", async () => {
   const { ID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const made = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
   await admin.updateImage({ body: { ID, IsTrusted: true } })

@@ -23,8 +23,8 @@ const lists = "lists hold data, page, pageCount and pageSize, newest first"
 const soft = "deletion is soft: reads and lists no longer show it, owner and administrator restore it"
 const softToo = "datasets and projects are deleted and restored the same way"
 const runFields = "a run has every field of the document and of what Quayside adds"
-const ready = "a start is answered when the run is ready, with the URL that answers"
-const groupTotal = "what a group's members may hold together makes a run queue behind the others, and fail beyond one's own share"
+const ready = "a start returns when the run is ready, with a working URL"
+const groupTotal = "a group's total limit queues a run behind other members' runs, and rejects a run beyond the limit"
 const creates = "creation answers 200 with the whole object, and a new ID whatever the body says"
 const updates = "PUT names its object by ID and keeps absent fields"
 const byUser = "lists filter by UserName, and filters combine with AND"
@@ -46,7 +46,7 @@ const newPlace = "a directory is made from the dataset's name, with a suffix whe
 const failing = "a project whose part was deleted or is hidden from the starter stays readable and fails to start, naming the part"
 const noRun = "a hidden or missing project is 404 for its start, and makes no run"
 const stopping = "stopping a run that has ended or never ran succeeds"
-const running = "lists of runs hold what is live, one state, or with State=ended the history"
+const running = "lists of runs contain live runs, runs of one state, or the history with `State=ended`"
 const trainData = "TrainData items are accepted as datasets, with a place, or as links, and answered as links"
 const wrongTypes = "a wrong JSON type is refused with its field and nothing is converted"
 
@@ -273,30 +273,30 @@ const readme: readonly Entry[] = [
   ["Whoever may use a project", "a second start is 409 already_running with the run's ID, State and URL"],
   [
     "The run belongs to the person",
-    "the code of others begins as what the owner released: at publication, and again by release",
-    "one's own project with one's own image holds one's home, and nobody else's",
-    "what an administrator trusts holds everybody's home, until somebody else changes what runs, mounts included",
+    "other people's code begins as a copy of the owner's latest release",
+    "a person's own project with their own image mounts their home, and nobody else's",
+    "a trusted project mounts everybody's home until somebody else changes what runs, including its mounts",
   ],
   ["What a run mounts needs", "a mount has the lesser of the rights of its starter and of the project's owner"],
   [
     "Rights are judged when the run is asked for",
-    "what a queued run needs and may use no more ends it at once, and what it may still use is planned anew when it leaves the queue",
-    "what may be used no more when the image has come ends the start, and what may only be read is mounted so",
+    "a queued run ends at once when it loses a right, and is planned again when it leaves the queue",
+    "a right lost during the pull ends the start, and a dataset reduced to reading is mounted read-only",
     "a run that waits for a dataset ends when its grant is withdrawn, and never mounts the directory",
   ],
-  ["Trust ends when somebody", "the publication of a project or an image ends the trust in it before its code can be had"],
+  ["Trust ends when somebody", "publication ends the trust in a project or image before anybody can get its code"],
   ["The program starts in the image's working directory", later("images as their makers meant them")],
   ["An empty `Port` of type `http`", later("images as their makers meant them")],
   ["A project's `StartMinutes`", later("images as their makers meant them")],
-  ["The code directory begins", "the code of others begins as what the owner released: at publication, and again by release"],
+  ["The code directory begins", "other people's code begins as a copy of the owner's latest release"],
   ["One live run per person", "a second start is 409 already_running with the run's ID, State and URL"],
   ["A project's `Running`", ready],
   ["`UserName` and `GroupName` never change", "names of people and groups never change and are never given again"],
   [
     "rows of Who may do what",
     "has an expectation for every action on a resource with an owner",
-    "read, use and write give on images and projects what the table of rights says",
-    "a dataset's grants hold for files and mounts: read and use read, write writes; taken back, they end at once",
+    "`read`, `use` and `write` grant the rights of the policy's table on images and projects",
+    "a dataset's grants apply to files and mounts: `read` and `use` read, `write` writes; revocation ends them at once",
     "opens a run to an administrator by a grant only",
   ],
   [
@@ -345,10 +345,10 @@ const beyond: readonly Entry[] = [
   ],
   [
     "POST, DELETE `/grant`",
-    "a grant shows a thing to a person and nobody else, in reads and lists, until it is taken back",
-    "grants are listed to the owner, to those they were given to, and to administrators, and taken back by owner and administrator",
+    "a grant makes a resource visible to one person, in reads and lists, until it is revoked",
+    "owner, grantee and administrators list a grant; owner and administrators revoke it",
     "a second grant of the same object to the same grantee replaces the first",
-    "a grant's time ends it, for reads, lists and the list of grants",
+    "an expired grant has no effect on reads, lists and the list of grants",
     "withdrawal or expiry of a run's grant closes sockets and followed logs",
     "losing the right to a file ends that person's download, and nobody else's",
     "people without rights cannot learn that an object, a grant or a share exists",
@@ -369,7 +369,7 @@ const beyond: readonly Entry[] = [
   ["`UserName` and `GroupName`: 1–64", "names of people and groups: 1 to 64 of a-z 0-9 . _ -, starting with a letter or digit, never .."],
   [
     "`Limits`: `MaxRuns`",
-    "over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting",
+    "a run over the lowest of its person's and their groups' limits fails with `quota_exceeded`",
     "an absent limit stays absent, null is unlimited, and the default applies to absent limits",
     "objects beyond `MaxObjects` are refused with the numbers, until some are deleted",
     "a start beyond `MaxQueued` fails with `quota_exceeded`, unless it need not wait",
@@ -417,27 +417,27 @@ const beyond: readonly Entry[] = [
     ready,
     failing,
     noRun,
-    "over one's own limit a run fails with quota_exceeded, the lowest of own and groups' counting",
+    "a run over the lowest of its person's and their groups' limits fails with `quota_exceeded`",
     "a run larger than every node fails, and one that waits for others is queued with the reason",
-    "respond-async answers at once with the run as it stands",
+    "`respond-async` returns the run as it is at once",
     "an Idempotency-Key makes a repeat return the same run, and another body with it is 409",
     "a repeat under an Idempotency-Key gives its run also when the project was deleted or hidden meanwhile",
     groupTotal,
   ],
   ["DELETE `/running_project`", stopping],
-  ["GET `/running_project/logs", "a run's output is answered as JSON lines to who may read it, also after the end"],
+  ["GET `/running_project/logs", "a run's output is returned as JSON lines to people who may read it, also after the end"],
   [
     "GET `/running_project/stats",
-    "a run's figures are answered to who may see it, what is not known as null, and nothing is known after the end",
+    "a run's usage is returned to people who may see it, with null for unknown figures, and is empty after the end",
     "a run's usage is a series of samples that is deleted with the run",
   ],
   [
     "POST `/running_project/keep",
-    "keeping a run counts as its use, for who may, while it is not over",
+    "a keep request counts as activity, for people who may send it, until the run ends",
     "activity and a keep request restart a run's idle time",
-    "a repeat starts again what ran, whatever project and image say by now, and fails over what may no longer be used",
+    "a repeat starts the earlier image and mounts despite later changes, and fails when a right was lost",
   ],
-  ["WebSocket `ControlURL`", "a start is answered when the run is ready, with the URL that answers"],
+  ["WebSocket `ControlURL`", "a start returns when the run is ready, with a working URL"],
   [
     "GET `/capacity`",
     "capacity reports the total and free resources of nodes",
@@ -482,7 +482,7 @@ const beyond: readonly Entry[] = [
   [
     "POST `/project/copy",
     "a copy belongs to the copier, keeps its references as they are and is neither published nor trusted",
-    "the code of others begins as what the owner released: at publication, and again by release",
+    "other people's code begins as a copy of the owner's latest release",
   ],
   [
     "GET `/open?",

@@ -13,8 +13,8 @@ async function isConsistent(fixture: RunsFixture): Promise<boolean> {
 }
 
 /**
- * Repeats the same work, and crashes the process one step later each time. After each crash the next
- * process must restore the agreement of desired and observed state.
+ * Repeats the same work, and crashes the process one step later each time. After each crash the
+ * next process must restore the agreement of desired and observed state.
  */
 async function crashAtEveryStep(fixture: RunsFixture, work: (runs: Runs) => Promise<unknown>): Promise<number> {
   for (let step = 1; ; step += 1) {

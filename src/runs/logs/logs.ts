@@ -119,7 +119,11 @@ async function prunePerson(directory: string): Promise<void> {
   }
 }
 
-async function* storedLogs({ settings }: RunsContext, { key, userId }: RunRow, { tail, since, signal }: LogOptions): AsyncIterable<LogLine> {
+async function* storedLogs(
+  { settings }: RunsContext,
+  { key, userId }: RunRow,
+  { tail, since, signal }: LogOptions,
+): AsyncIterable<LogLine> {
   if (settings.logsDir === undefined) return
   const path = fileOf(directoryOf(settings.logsDir, userId), key)
   // Older versions stored output beside the directories of people.

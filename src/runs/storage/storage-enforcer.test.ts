@@ -104,7 +104,7 @@ test("a run that grows its owner's files beyond `MaxStorage` gets warnings at 80
   assert.deepEqual(await it.stateOf(other), ["ready", undefined])
 })
 
-test("somebody beyond `MaxStorage` may start a run to delete; it ends when it stores more", async () => {
+test("a person beyond `MaxStorage` may start a run to delete files; it ends when it stores more", async () => {
   await using it = await withMeter(100)
   it.store(0, 150)
   const id = await it.start(0)

@@ -1,6 +1,6 @@
 /*
- * The file server's figures of stored files. `openRuns` receives a `StorageMeter`, since this folder
- * does not access files.
+ * The file server's figures of stored files. `openRuns` receives a `StorageMeter`, since this
+ * folder does not access files.
  */
 
 /** The directories whose files count for one person. */
