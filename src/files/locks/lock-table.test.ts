@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as after } from "node:timers/promises"
 import { bounds } from "#contract"
-import { type LockRequest, LockTable } from "./lock-table.ts"
+import { seededRandom } from "../../../test/fixtures/random.ts"
+import { type Lock, type LockRequest, LockTable } from "./lock-table.ts"
 
 const most = bounds.files.locks.value
 
@@ -72,4 +73,63 @@ test("locks above and below a path are found, and released ones leave nothing", 
   locks.releaseTree("/users/ann")
   assert.deepEqual(locks.locksBelow("/"), [])
   assert.deepEqual(locks.locksBinding("/users/ann/a/b"), [root])
+})
+
+/** The answers of a table that looks at every lock. */
+class ScannedLocks {
+  #locks: Lock[] = []
+
+  binding = (path: string): Lock[] => this.live().filter((lock) => lock.path === path || (lock.isDeep && isBelow(path, lock.path)))
+  at = (path: string): Lock[] => this.live().filter((lock) => lock.path === path)
+  below = (path: string): Lock[] => this.live().filter((lock) => isBelow(lock.path, path))
+  live = (): Lock[] => this.#locks.filter(({ expiresAt }) => expiresAt > performance.now())
+
+  add(lock: Lock): void {
+    this.#locks.push(lock)
+  }
+
+  remove(gone: readonly Lock[]): void {
+    this.#locks = this.#locks.filter((lock) => !gone.includes(lock))
+  }
+
+  refusalOf({ path, isDeep, exclusive }: LockRequest): string | undefined {
+    const rivals = [...this.binding(path), ...(isDeep ? this.below(path) : [])]
+    if (rivals.some((lock) => lock.exclusive || exclusive)) return "locked"
+    return this.binding(path).length >= bounds.files.sharedLocks.value ? "too_many_requests" : undefined
+  }
+}
+
+const isBelow = (path: string, above: string): boolean => path !== above && path.startsWith(above === "/" ? "/" : `${above}/`)
+
+const somePaths = ["/", "/a", "/ab", "/a/b", "/a/b/c", "/a/bc", "/a/b/c/d", "/e", "/e/f", "/e/f/g"]
+const tokens = (locks: readonly Lock[]) => locks.map(({ token }) => token).sort()
+
+test("after any sequence of changes the table answers as a scan of all locks does", () => {
+  const random = seededRandom(12)
+  const [table, scanned] = [new LockTable(), new ScannedLocks()]
+  const tryToAcquire = (path: string) => {
+    const request = { ...wanted(random.below(3), 0), path, isDeep: random.once(2), exclusive: random.once(4) }
+    const refusal = scanned.refusalOf(request)
+    if (refusal === undefined) scanned.add(table.acquire(request))
+    else assert.throws(() => table.acquire(request), { code: refusal })
+  }
+  const releaseTree = (path: string) => {
+    scanned.remove([...scanned.at(path), ...scanned.below(path)])
+    table.releaseTree(path)
+  }
+  const changeOne = (lock: Lock) => {
+    if (random.once(2)) return table.refresh(lock, -1)
+    scanned.remove([lock])
+    table.release(lock)
+  }
+  for (let i = 0; i < 1_500; i += 1) {
+    const live = scanned.live()
+    if (random.once(20)) releaseTree(random.pick(somePaths))
+    else if (live.length > random.below(20)) changeOne(random.pick(live))
+    else tryToAcquire(random.pick(somePaths))
+    const path = random.pick(somePaths)
+    assert.deepEqual(tokens(table.locksBinding(path)), tokens(scanned.binding(path)))
+    assert.deepEqual(tokens(table.locksAt(path)), tokens(scanned.at(path)))
+    assert.deepEqual(tokens(table.locksBelow(path)), tokens(scanned.below(path)))
+  }
 })

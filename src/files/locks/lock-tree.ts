@@ -43,6 +43,7 @@ export class LockTree<L extends PathLock> {
 
   /** Locks at the path and the directories above it, from the path upwards. */
   upwards(path: string): L[] {
+    if (this.#root.children.size === 0) return liveLocks(this.#root)
     const nodes = [this.#root]
     for (const name of namesIn(path)) {
       const next = nodes.at(-1)?.children.get(name)
