@@ -5,7 +5,7 @@ import { getSystemErrorMap } from "node:util"
 export interface ListenAddress {
   /** A name or an address; `localhost` is both loopback addresses. */
   host: string
-  /** 0 picks a free one. */
+  /** 0 selects a free one. */
   port: number
 }
 

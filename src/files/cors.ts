@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { methodNames } from "./methods/method-names.ts"
-import { answerEmpty } from "./respond.ts"
+import { sendEmpty } from "./responses.ts"
 
 const allowedHeaders =
   "Authorization, Content-Type, Depth, Destination, If, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Lock-Token, Overwrite, Range, Timeout"
@@ -8,11 +8,11 @@ const exposedHeaders =
   "Content-Length, Content-Range, Content-Disposition, DAV, ETag, Last-Modified, Lock-Token, Retry-After, WWW-Authenticate"
 
 /**
- * Lets pages of one origin, the web UI's, use the files address with a token in `Authorization`;
- * never with what a browser keeps for this address itself, since credentials are not allowed.
- * Answers true when the request was only the browser's question whether it may.
+ * Lets pages of one origin, the web UI's, use the files address with a token in `Authorization`.
+ * Browsers send no stored credentials, since `Access-Control-Allow-Credentials` is missing. Returns
+ * true for a preflight request, which is answered.
  */
-export function shareWith(origin: string | undefined, request: IncomingMessage, response: ServerResponse): boolean {
+export function handleCors(origin: string | undefined, request: IncomingMessage, response: ServerResponse): boolean {
   if (origin === undefined) return false
   response.setHeader("Vary", "Origin")
   if (request.headers.origin !== origin) return false
@@ -21,9 +21,8 @@ export function shareWith(origin: string | undefined, request: IncomingMessage, 
     response.setHeader("Access-Control-Expose-Headers", exposedHeaders)
     return false
   }
-  const Allow = methodNames.join(", ")
-  answerEmpty(response, 204, {
-    "Access-Control-Allow-Methods": Allow,
+  sendEmpty(response, 204, {
+    "Access-Control-Allow-Methods": methodNames.join(", "),
     "Access-Control-Allow-Headers": allowedHeaders,
     "Access-Control-Max-Age": "600",
   })

@@ -3,7 +3,7 @@ import { Failure } from "#contract"
 import { type ConnectionLimit, createHttpServer, type PendingRequests } from "#http"
 import { createDavHandler, type DavHandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
-import { answerFailure, guardHeaders } from "./respond.ts"
+import { securityHeaders, sendFailure } from "./responses.ts"
 
 export interface DavServerOptions extends DavHandlerOptions {
   connections: ConnectionLimit
@@ -27,12 +27,12 @@ export function createDavServer(options: DavServerOptions): Server {
       // end the process.
       request.on("error", () => {})
       response.on("error", () => {})
-      if (expectation === "unknown") return void answerFailure(response, unknownExpectation(), { report: context.reportError })
+      if (expectation === "unknown") return void sendFailure(response, unknownExpectation(), { report: context.reportError })
       const done = markBusy(request, response)
       const sendContinue = expectation === "continue" ? () => response.writeContinue() : () => {}
       handle(request, response, sendContinue).then(done, context.reportError)
     },
-    parseErrors: { maxHeadBytes: 16 * 1024, longChunkExtensions: "invalid", methods: methodNames, headers: guardHeaders },
+    parseErrors: { maxHeadBytes: 16 * 1024, longChunkExtensions: "invalid", methods: methodNames, headers: securityHeaders },
     requestTimeoutMs: 0,
     connections,
     pending,

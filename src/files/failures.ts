@@ -2,14 +2,14 @@ import { Failure, type FailureOptions } from "#contract"
 
 export interface DavFailureOptions extends FailureOptions {
   /**
-   * The content of a `DAV:error` element, where RFC 4918 wants one instead of the failure object.
+   * The content of a `DAV:error` element, if RFC 4918 requires one instead of the failure object.
    */
   condition?: string
-  /** The entry may exist without the caller being allowed to know of it; they are not told. */
+  /** The entry may exist, but the caller must not learn whether it does. */
   isHidden?: boolean
 }
 
-/** A refusal with what only WebDAV knows of. */
+/** A failure with the parts that only WebDAV has. */
 export class DavFailure extends Failure {
   readonly condition: string | undefined
   readonly isHidden: boolean
@@ -21,20 +21,20 @@ export class DavFailure extends Failure {
   }
 }
 
-/** The other side closed the connection: there is nobody to answer. */
-export class ClientGone extends Error {
-  override readonly name = "ClientGone"
+/** The client closed the connection: there is nobody to answer. */
+export class ClientGoneError extends Error {
+  override readonly name = "ClientGoneError"
 }
 
 export const notFound = (options: DavFailureOptions = {}): Failure =>
   new DavFailure("not_found", "There is no such file or directory", options)
-export const hidden = (): Failure => notFound({ isHidden: true })
+/** For an entry that may exist; the caller must not learn whether it does. */
+export const hiddenNotFound = (): Failure => notFound({ isHidden: true })
 export const forbidden = (msg: string): Failure => new Failure("forbidden", msg)
 export const invalid = (msg: string): Failure => new Failure("invalid", msg)
 
 /**
- * What a failed file operation means to the caller; undefined where it means that the server is at
- * fault.
+ * Maps a failed file operation to the caller's failure; undefined when the server is at fault.
  */
 export function fileFailure(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error

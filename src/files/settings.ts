@@ -15,7 +15,7 @@ export interface FileServerSettings {
   storage: StorageSettings
 }
 
-/** How many connections there may be; see `bounds.http`. */
+/** Limits of connections; see `bounds.http`. */
 export interface ConnectionSettings {
   max: number
   maxPerAddress: number

@@ -19,7 +19,7 @@ import { FileTree, type PerformTreeOperation } from "./tree/file-tree.ts"
 import { openRoot } from "./tree/open-root.ts"
 
 export interface FilesOptions {
-  /** The files root, a path that only trusted people can change; made when missing. */
+  /** The files root, a path that only trusted people can change; created when missing. */
   root: string
   listen: ListenAddress
   authority: Authority
@@ -49,7 +49,7 @@ export interface FilesOptions {
 export interface Files extends AsyncDisposable {
   /** The bound addresses: for `localhost` both loopback ones, with one port. */
   readonly addresses: readonly ListenAddress[]
-  /** The same root for the main process. Work that is under way at the end is broken off. */
+  /** The files root for the main process. Operations still running at the end are cancelled. */
   readonly tree: FileTree
   /** Free space on the disk of the files root. */
   diskSpace(): Promise<DiskSpace>
@@ -95,10 +95,10 @@ async function startInProcess(options: FilesOptions, root: DirectoryHandle, addr
   const settings = settingsOf(options)
   const server = new FileServer({ root, authority, settings, report })
   await server.listen(addresses.map(({ socket }) => ({ handle: socket })))
-  let calls = 0
-  const ask: PerformTreeOperation = async (operation, { signal, onProgress = () => {} }) => {
-    calls += 1
-    const id = calls
+  let lastId = 0
+  const perform: PerformTreeOperation = async (operation, { signal, onProgress = () => {} }) => {
+    lastId += 1
+    const id = lastId
     const onAbort = () => server.treeWorker.cancel(id)
     const done = server.treeWorker.run({ id, operation, onProgress })
     signal?.addEventListener("abort", onAbort, { once: true })
@@ -106,7 +106,7 @@ async function startInProcess(options: FilesOptions, root: DirectoryHandle, addr
   }
   return {
     addresses: addresses.map(({ host, port }) => ({ host, port })),
-    tree: new FileTree(ask),
+    tree: new FileTree(perform),
     diskSpace: diskSpaceReader(root, settings),
     invalidate: () => server.invalidate(),
     health: async () => ({ ok: true, msg: "The file server runs in this process" }),
@@ -121,13 +121,13 @@ async function startWorker(options: FilesOptions, root: DirectoryHandle, address
   await supervisor.start()
   return {
     addresses: addresses.map(({ host, port }) => ({ host, port })),
-    tree: new FileTree((operation, how) => supervisor.perform(operation, how)),
+    tree: new FileTree((operation, options) => supervisor.perform(operation, options)),
     diskSpace: diskSpaceReader(root, settings),
     invalidate: () => supervisor.invalidate(),
     health: () => supervisor.health(),
     async [Symbol.asyncDispose]() {
       await supervisor[Symbol.asyncDispose]()
-      for (const held of [...addresses, root]) held[Symbol.dispose]()
+      for (const each of [...addresses, root]) each[Symbol.dispose]()
     },
   }
 }
@@ -137,5 +137,5 @@ async function startWorker(options: FilesOptions, root: DirectoryHandle, address
  * it does not start.
  */
 export function deferredTree(files: Promise<Files>): FileTree {
-  return new FileTree(async (operation, how) => (await files).tree.perform(operation, how))
+  return new FileTree(async (operation, options) => (await files).tree.perform(operation, options))
 }

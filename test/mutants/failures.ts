@@ -97,7 +97,7 @@ export const failures = [
     [
       [
         "the file server does not come up on a full disk",
-        at("StagingArea.#makeIfThereIsRoom", "if (!isFull(error)) throw error"),
+        at("StagingArea.#makeUnlessFull", "if (!isFull(error)) throw error"),
         "throw error",
       ],
       [

@@ -122,7 +122,7 @@ export const guards = [
   ]),
   ...faults("src/files/methods/handler.ts", files, [
     ["any Host has files", at("createDavHandler", "checkHost(incoming, context.allowedHosts)"), ""],
-    ["of two Authorization headers one opens files", at("createDavHandler", "checkSingle(incoming)"), ""],
+    ["of two Authorization headers one opens files", at("createDavHandler", "checkRepeatedHeaders(incoming)"), ""],
     ["a page from elsewhere changes files", at("createDavHandler", "checkOrigin(incoming, settings.allowedOrigin)"), ""],
     ["a token that reads changes files", at("authenticate", "&& !isReadMethod(incoming.method)"), "=== null"],
     ["a wrong proof is not asked for another", at("authenticate", "if (status === 401) headers"), "if (status === 403) headers"],
@@ -130,7 +130,7 @@ export const guards = [
   ...faults("src/files/requests/dav-request.ts", files, [
     [
       "files that are hidden are forbidden",
-      at("assertVisibleLevel", 'if (level === "none") throw hidden()'),
+      at("assertVisibleLevel", 'if (level === "none") throw hiddenNotFound()'),
       'if (level === "none") throw forbidden("You may not see this")',
     ],
     ["the right to read files allows writing", at("assertWriteLevel"), "void level"],
@@ -146,7 +146,7 @@ export const guards = [
       "an invalidation keeps the people",
       at(
         "RightsCache.invalidate",
-        "this.#people = new ExpiringMap(this.#ttlMs, this.#max)\n    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)",
+        "this.#people = new ExpiringMap(this.#ttlMs, this.#maxEntries)\n    this.#accesses = new ExpiringMap(this.#ttlMs, this.#maxEntries)",
       ),
       "",
     ],

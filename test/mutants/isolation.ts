@@ -232,21 +232,25 @@ export const isolation = [
     [["a copy goes down for ever", at("assertDepth", "depth > maxLevels"), "depth > 100 * maxLevels"]],
   ),
   ...faults(
-    "src/files/tree/remove-tree.ts",
+    "src/files/tree/directory-handle.ts",
     ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.integration.test.ts"],
     [
       [
         "a recursive removal changes a directory behind a link",
-        at("changeMode", "parent.open(name"),
-        'process.getBuiltinModule("node:fs").openSync(parent.pathTo(name)',
+        at("DirectoryHandle.chmodDirectory", "this.open(name"),
+        "openSync(this.pathTo(name)",
       ],
-      ["a program that swaps names keeps its deleted tree", at("moveUp", "if (!swappedCodes.has(failed))"), ""],
     ],
+  ),
+  ...faults(
+    "src/files/tree/remove-tree.ts",
+    ["src/files/tree/swapped-at-worst-moment.test.ts", "src/files/tree/swapped-names-in-trees.integration.test.ts"],
+    [["a program that swaps names keeps its deleted tree", at("moveUp", "if (!swappedCodes.has(failed))"), ""]],
   ),
   ...faults(
     "src/files/methods/put.ts",
     ["src/files/process/upload-crash.integration.test.ts"],
-    [["an upload is acknowledged before it is in its place", at("put", "await file"), "answerEmpty(request.response, 201)\n  await file"]],
+    [["an upload is acknowledged before it is in its place", at("put", "await file"), "sendEmpty(request.response, 201)\n  await file"]],
   ),
   ...faults(
     "src/files/tree/copy-totals.ts",

@@ -29,13 +29,13 @@ export const webdav = [
     ["each entry below a lock tells who holds it", at("activeLock", 'lock.path === path ? lock.owner : ""'), "lock.owner"],
   ]),
   ...faults("src/files/requests/yielder.ts", amplification, [
-    ["one person's long work delays everybody's", at("FairScheduler.#pass", "this.#waiting.delete(who)"), ""],
+    ["one person's long work delays everybody's", at("FairScheduler.#startNext", "this.#waiting.delete(userId)"), ""],
   ]),
   ...faults("src/files/requests/request-limiter.ts", amplification, [
     ["one person copies any number of trees at once", at("CopyQueue.acquire", "if (running < maxCopies)"), "if (running >= 0)"],
   ]),
   ...faults("src/files/properties/property-table.ts", budget, [
-    ["one person's stored properties take everybody's room", at("quotaOwner", "? `/users/${second}` :"), '? "/users" :'],
+    ["one person's stored properties take everybody's room", at("budgetOwner", "? `/users/${second}` :"), '? "/users" :'],
   ]),
   ...faults("src/files/properties/dead-properties.ts", budget, [
     ["on a full disk no property is removed", at("DeadProperties.patch", "(onlyRemoves"), "(false"],

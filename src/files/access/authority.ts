@@ -2,7 +2,7 @@ import type { StorageQuota } from "../storage/storage.ts"
 
 /**
  * Answers the file server's questions: which person a credential belongs to, and what that person
- * may do with a path. Values are plain, so that they can cross a process border.
+ * may do with a path. Values are plain, so that they can be sent to another process.
  */
 export interface Authority {
   /** `authorization` is the header as it came; `address` the caller's, after trusted proxies. */
@@ -39,7 +39,7 @@ export interface RefusalSummary {
 
 export type IdentifyResult =
   | { ok: true; userId: number; userName: string; readOnly?: boolean }
-  /** `userName` where the proof was right and yet not good here. */
+  /** `userName`: the credentials were right, but not allowed here. */
   | { ok: false; status: 401 | 403 | 429 | 503; msg: string; retryAfterSeconds?: number; userName?: string }
 
 /**

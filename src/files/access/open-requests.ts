@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
 
 /**
- * Two seconds is the lifetime of cached proofs and rights. So a withdrawn right ends the request
- * within three seconds.
+ * Cached identities and rights expire after two seconds, so a revoked right ends the request at the
+ * second check: within three seconds.
  */
 const revalidateEveryMs = 1_500
 /**
@@ -11,7 +11,7 @@ const revalidateEveryMs = 1_500
  */
 const fatalStatuses: ReadonlySet<number> = new Set([401, 403, 404])
 
-/** The part of a request that is needed to check it again. */
+/** The part of a request that a repeated check needs. */
 interface OpenRequest {
   readonly incoming: IncomingMessage
   readonly revalidate: () => Promise<void>
@@ -29,7 +29,7 @@ export class OpenRequests implements Disposable {
   readonly #timer: NodeJS.Timeout
 
   constructor() {
-    this.#timer = setInterval(() => this.#look(), revalidateEveryMs)
+    this.#timer = setInterval(() => this.#checkLongOnes(), revalidateEveryMs)
     this.#timer.unref()
   }
 
@@ -42,7 +42,7 @@ export class OpenRequests implements Disposable {
     return { [Symbol.dispose]: () => this.#open.delete(request) }
   }
 
-  #look(): void {
+  #checkLongOnes(): void {
     for (const request of this.#open.keys()) if (this.#long.has(request)) void this.#check(request)
     this.#long = new Set(this.#open.keys())
   }

@@ -4,8 +4,8 @@ import { Failure } from "#contract"
 
 /**
  * A strong validator: another file (inode), another length or another time of modification is
- * another entity. A program in a container that rewrites a file in place within the same tick of
- * the kernel's clock (4 ms) and with the same length escapes it.
+ * another entity. It misses a program in a container that rewrites a file in place, with the same
+ * length and within the same tick of the kernel's clock (4 ms).
  */
 export function etagOf(stats: Stats): string {
   return `"${stats.ino.toString(36)}-${stats.size.toString(36)}-${Math.round(stats.mtimeMs * 1000).toString(36)}"`

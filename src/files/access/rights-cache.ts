@@ -12,13 +12,13 @@ export interface RightsCacheOptions {
 }
 
 /**
- * Caches the authority's answers for two seconds. Small requests need no question each, and a
- * withdrawn right expires quickly.
+ * Caches the authority's answers for two seconds. So not every small request needs a question, and
+ * a revoked right expires quickly.
  */
 export class RightsCache {
   readonly #authority: Authority
   readonly #ttlMs: number
-  readonly #max: number
+  readonly #maxEntries: number
   #people: ExpiringMap<IdentifyResult>
   #accesses: ExpiringMap<PathAccess>
   /** Addresses that recently sent too many wrong credentials. */
@@ -27,16 +27,16 @@ export class RightsCache {
   constructor(authority: Authority, options: RightsCacheOptions = {}) {
     this.#authority = authority
     this.#ttlMs = options.ttlMs ?? 2_000
-    this.#max = options.maxEntries ?? 20_000
-    this.#people = new ExpiringMap(this.#ttlMs, this.#max)
-    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)
-    this.#throttledAddresses = new ExpiringMap(guessWindowMs, this.#max)
+    this.#maxEntries = options.maxEntries ?? 20_000
+    this.#people = new ExpiringMap(this.#ttlMs, this.#maxEntries)
+    this.#accesses = new ExpiringMap(this.#ttlMs, this.#maxEntries)
+    this.#throttledAddresses = new ExpiringMap(guessWindowMs, this.#maxEntries)
   }
 
   /** Empties the cache. Pending answers are still returned, but not cached. */
   invalidate(): void {
-    this.#people = new ExpiringMap(this.#ttlMs, this.#max)
-    this.#accesses = new ExpiringMap(this.#ttlMs, this.#max)
+    this.#people = new ExpiringMap(this.#ttlMs, this.#maxEntries)
+    this.#accesses = new ExpiringMap(this.#ttlMs, this.#maxEntries)
   }
 
   /**
@@ -88,16 +88,16 @@ export class RightsCache {
   }
 
   /**
-   * Asks for all directories above at the same time, so that the next file beside it needs no
+   * Asks about all directories above as well, so that the next file in the same directory needs no
    * question.
    */
   async #ask(userId: number, names: readonly string[]): Promise<PathAccess> {
-    const kept = this.#accesses
+    const cache = this.#accesses
     const paths = Array.from({ length: names.length + 1 }, (_, depth) => joinPath(names.slice(0, depth)))
     const answers = await this.#authority.access(userId, paths)
     paths.forEach((path, i) => {
       const answer = answers[i]
-      if (answer) kept.set(key(userId, path), answer)
+      if (answer) cache.set(key(userId, path), answer)
     })
     return answers.at(-1) ?? none
   }
@@ -127,11 +127,11 @@ const key = (userId: number, path: string): string => `${userId} ${path}`
 class ExpiringMap<T> {
   readonly #entries = new Map<string, { value: T; until: number }>()
   readonly #ttlMs: number
-  readonly #max: number
+  readonly #maxEntries: number
 
-  constructor(ttlMs: number, max: number) {
+  constructor(ttlMs: number, maxEntries: number) {
     this.#ttlMs = ttlMs
-    this.#max = max
+    this.#maxEntries = maxEntries
   }
 
   get(key: string): T | undefined {
@@ -142,7 +142,7 @@ class ExpiringMap<T> {
   set(key: string, value: T): void {
     const now = performance.now()
     for (const [oldest, entry] of this.#entries) {
-      if (entry.until > now && this.#entries.size < this.#max) break
+      if (entry.until > now && this.#entries.size < this.#maxEntries) break
       this.#entries.delete(oldest)
     }
     this.#entries.delete(key)

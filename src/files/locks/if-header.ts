@@ -8,7 +8,7 @@ export interface IfCondition {
 }
 
 export interface IfConditionList {
-  /** The address that the list is about, as it came; undefined: the request's own. */
+  /** The address that the list applies to, as it was sent; undefined: the request's own. */
   resource: string | undefined
   conditions: IfCondition[]
 }
@@ -16,8 +16,8 @@ export interface IfConditionList {
 const maxLists = bounds.files.ifLists.value
 
 /**
- * Reads an `If` header (RFC 4918, 10.4): lists of which one must hold, each of conditions which
- * must all hold.
+ * Parses an `If` header (RFC 4918, 10.4). One of its lists must hold, and a list holds if all of
+ * its conditions do.
  */
 export function parseIfHeader(header: string): IfConditionList[] {
   const lists: IfConditionList[] = []
@@ -58,9 +58,7 @@ function parseConditions(text: string): IfCondition[] {
 
 const malformed = (text: string) => invalid(`The If header cannot be read at ${JSON.stringify(text.slice(0, 60))}`)
 
-/**
- * Every state token that the header names, whether it holds or not: naming it is what submits it.
- */
+/** Every state token that the header names: naming it submits it, whether it holds or not. */
 export function submittedTokens(lists: readonly IfConditionList[]): Set<string> {
   return new Set(lists.flatMap(({ conditions }) => conditions.filter(({ kind }) => kind === "token").map(({ value }) => value)))
 }

@@ -4,14 +4,14 @@ import { joinPath, parseFileAddress } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { locateEntry } from "../tree/entry-location.ts"
 import { type IfConditionList, parseIfHeader, submittedTokens } from "./if-header.ts"
-import { lockedRefusal } from "./lock-table.ts"
+import { lockedFailure } from "./lock-table.ts"
 
 /** A change that a request is about to make. */
 export interface PlannedChange {
   names: readonly string[]
   /** The entry is created or removed, which also changes its parent. */
   changesParent: boolean
-  /** Everything below it changes, too. */
+  /** Everything below it changes as well. */
   isDeep: boolean
 }
 
@@ -23,7 +23,7 @@ export function checkLocks(request: DavRequest, changes: readonly PlannedChange[
   const header = request.headers.if
   const lists = header === undefined ? [] : parseIfHeader(header.toString())
   if (lists.length > 0 && !lists.some((list) => conditionsHold(request, list))) {
-    throw new Failure("stale", "What the If header says does not hold")
+    throw new Failure("stale", "The conditions of the If header do not hold")
   }
   const submitted = submittedTokens(lists)
   for (const change of changes) checkChange(request, change, submitted)
@@ -38,15 +38,15 @@ function checkChange(request: DavRequest, { names, changesParent, isDeep }: Plan
   for (const lock of locks.locksBelow(path)) assertSubmitted(request, [lock], submitted)
 }
 
-/** Of several shared locks one token is enough. */
+/** One token is enough for several shared locks. */
 function assertSubmitted(
   request: DavRequest,
   locks: ReturnType<DavRequest["context"]["locks"]["locksBinding"]>,
   submitted: ReadonlySet<string>,
 ): void {
   const [first] = locks
-  if (first && !locks.some(({ token, userId }) => userId === request.person.userId && submitted.has(token))) {
-    throw lockedRefusal(first, "lock-token-submitted")
+  if (first && !locks.some(({ token, userId }) => userId === request.userId && submitted.has(token))) {
+    throw lockedFailure(first, "lock-token-submitted")
   }
 }
 
@@ -57,14 +57,14 @@ function assertSubmitted(
 export async function findReadableIfPaths(request: DavRequest): Promise<ReadonlySet<string>> {
   const header = request.headers.if?.toString()
   if (!header?.includes("(")) return new Set()
-  const paths = [...new Set(taggedIn(header))]
+  const paths = [...new Set(taggedPaths(header))]
   if (paths.length === 0) return new Set()
-  const accesses = await request.context.rights.fetchAccess(request.person.userId, paths)
+  const accesses = await request.context.rights.fetchAccess(request.userId, paths)
   return new Set(paths.filter((_, i) => ["read", "write"].includes(accesses[i]?.level ?? "none")))
 }
 
-/** A header that cannot be read names none; `checkLocks` refuses it when it is reached. */
-function taggedIn(header: string): string[] {
+/** A malformed header names none; `checkLocks` rejects it later. */
+function taggedPaths(header: string): string[] {
   try {
     return parseIfHeader(header).flatMap(({ resource }) => {
       const names = resource === undefined ? undefined : splitPath(resource)

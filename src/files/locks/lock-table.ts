@@ -28,7 +28,7 @@ export const maxLockMs = bounds.files.lockMs.value
 /** WebDAV write locks. They bind WebDAV clients only, and end with the process. */
 export class LockTable {
   readonly #byPath = new LockTree<Lock>()
-  /** By person, some of them expired: other people's locks do not slow `acquire`. */
+  /** By person, including expired ones: other people's locks do not slow `acquire` down. */
   readonly #byPerson = new Map<number, Set<Lock>>()
 
   /** Locks that bind this path: those on it, and deep ones above it. */
@@ -51,10 +51,11 @@ export class LockTable {
     const here = this.locksBinding(wanted.path)
     const rivals = [...here, ...(wanted.isDeep ? this.locksBelow(wanted.path) : [])]
     const rival = rivals.find(({ exclusive }) => exclusive || wanted.exclusive)
-    if (rival) throw lockedRefusal(rival, "no-conflicting-lock")
-    if (here.length >= maxSharedLocks) throw new Failure("too_many_requests", `At most ${maxSharedLocks} locks bind one file or directory`)
+    if (rival) throw lockedFailure(rival, "no-conflicting-lock")
+    if (here.length >= maxSharedLocks)
+      throw new Failure("too_many_requests", `A file or directory may have at most ${maxSharedLocks} locks`)
     const own = this.#ownOf(wanted.userId)
-    if (own.size >= maxPerPerson) throw new Failure("too_many_requests", `A person can hold ${maxPerPerson} locks`)
+    if (own.size >= maxPerPerson) throw new Failure("too_many_requests", `A person may have at most ${maxPerPerson} locks`)
     const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, expiresAt: performance.now() + wanted.timeoutMs }
     this.#byPath.add(lock)
     this.#byPerson.set(lock.userId, own.add(lock))
@@ -85,7 +86,7 @@ export class LockTable {
   }
 }
 
-export function lockedRefusal(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Failure {
+export function lockedFailure(lock: Lock, condition: "no-conflicting-lock" | "lock-token-submitted"): Failure {
   const href = encodeURI(lock.path).replace(/[?#&]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
   return new DavFailure("locked", `${lock.path} is locked`, { condition: `<D:${condition}><D:href>${href}</D:href></D:${condition}>` })
 }

@@ -12,8 +12,8 @@ interface Node<L> {
 }
 
 /**
- * Locks by path, as a tree of names: looking up costs as much as the path is deep, or as there is
- * below it, however many locks there are elsewhere. Expired locks are removed when they are met.
+ * Locks by path, as a tree of names. A lookup costs as much as the path has names, or as there are
+ * locks below it, however many there are elsewhere. It removes the expired locks that it finds.
  */
 export class LockTree<L extends PathLock> {
   readonly #root: Node<L> = { name: "", parent: undefined, children: new Map(), locks: [] }
@@ -64,7 +64,7 @@ export class LockTree<L extends PathLock> {
     return locks
   }
 
-  /** The nodes from the root to the path; undefined when there is none for the path. */
+  /** The nodes from the root to the path; undefined when the path has none. */
   #nodesTo(path: string): Node<L>[] | undefined {
     const nodes = [this.#root]
     for (const name of namesIn(path)) {
@@ -87,7 +87,7 @@ function liveLocks<L extends PathLock>(node: Node<L>): L[] {
   return [...node.locks]
 }
 
-/** Removes a node that holds nothing, and those above it that held only that. */
+/** Removes a node that is empty, and the nodes above that become empty. */
 function prune<L>(node: Node<L>): void {
   let here = node
   while (here.parent && here.locks.length === 0 && here.children.size === 0) {

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
-import { ClientGone } from "../failures.ts"
+import { ClientGoneError } from "../failures.ts"
 
 const chunkCharacters = 32_768
 
@@ -19,9 +19,7 @@ export class BufferedResponse {
     this.#headers = options.headers
   }
 
-  /**
-   * The caller waits for a returned promise: the client reads more slowly than the text is made.
-   */
+  /** The caller waits for a returned promise: the client reads more slowly than the text grows. */
   write(text: string): Promise<void> | undefined {
     this.#text += text
     if (this.#text.length < chunkCharacters) return undefined
@@ -32,7 +30,7 @@ export class BufferedResponse {
     if (!this.#response.headersSent) this.#response.writeHead(this.#status, this.#headers)
     const text = this.#text
     this.#text = ""
-    if (this.#response.destroyed) throw new ClientGone()
+    if (this.#response.destroyed) throw new ClientGoneError()
     return this.#response.write(text) ? undefined : drained(this.#response)
   }
 
@@ -54,7 +52,7 @@ function drained(response: ServerResponse): Promise<void> {
       finish()
     }
     const onDrain = settle(resolve)
-    const onClose = settle(() => reject(new ClientGone()))
+    const onClose = settle(() => reject(new ClientGoneError()))
     response.once("drain", onDrain).once("close", onClose)
   })
 }

@@ -1,11 +1,11 @@
 import { renameSync } from "node:fs"
 import { bounds, Failure } from "#contract"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
-import { ClientGone, forbidden, invalid, notFound } from "../failures.ts"
+import { ClientGoneError, forbidden, invalid, notFound } from "../failures.ts"
 import { checkLocks, type PlannedChange } from "../locks/lock-check.ts"
 import { assertValidNewName, type FileAddress, joinPath, parseFileAddress } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { answerEmpty } from "../respond.ts"
+import { sendEmpty } from "../responses.ts"
 import type { StagedEntry } from "../staging/staged-entry.ts"
 import type { Reservation } from "../storage/ledger.ts"
 import { copyEntry } from "../tree/copy-entry.ts"
@@ -23,7 +23,7 @@ interface Transfer {
   accounts: { source: string | undefined; target: string | undefined }
 }
 
-/** Copies an entry; the copy appears as a whole. */
+/** Copies an entry; the copy becomes visible as a whole. */
 export async function copy(request: DavRequest): Promise<void> {
   await request.assertReadable()
   const transfer = await readTransfer(request, false)
@@ -128,7 +128,7 @@ function updateStorage({ accounts, request, isMove }: Transfer, { source, target
 
 async function copyToStaging(transfer: Transfer, room: Reservation): Promise<StagedEntry> {
   const { request, isShallow, isMove } = transfer
-  using _turn = await request.context.copyQueue.acquire(request.person.userId)
+  using _slot = await request.context.copyQueue.acquire(request.userId)
   using endpoints = checkedEndpoints(transfer)
   await using stack = new AsyncDisposableStack()
   const staged = stack.use(request.context.staging.createEntry(endpoints.target.parent))
@@ -181,11 +181,11 @@ function finish({ request, target, isMove, isShallow }: Transfer, location: Entr
     deadProperties.move(request.path, to)
     locks.releaseTree(request.path)
   } else deadProperties.copy(request.path, to, !isShallow)
-  answerEmpty(request.response, location.stats ? 204 : 201)
+  sendEmpty(request.response, location.stats ? 204 : 201)
 }
 
 function throwCopyFailure(request: DavRequest, error: unknown): never {
-  if (request.clientGone.aborted) throw new ClientGone()
+  if (request.clientGone.aborted) throw new ClientGoneError()
   if (error instanceof CopyLimitError) throw forbidden(`It cannot be copied: ${error.message}`)
   throw error
 }

@@ -2,7 +2,7 @@ import { checkWritePreconditions, validatorsOf } from "../access/preconditions.t
 import { invalid, notFound } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { answerEmpty } from "../respond.ts"
+import { sendEmpty } from "../responses.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
 
 /** A large tree disappears at once, but its space is freed later. The response waits this long. */
@@ -13,7 +13,7 @@ export async function deleteEntry(request: DavRequest): Promise<void> {
   if (!["infinity", undefined].includes(request.headers.depth?.toString().toLowerCase())) throw invalid("DELETE takes Depth: infinity only")
   const account = await request.storageAccount()
   await waitUpTo(removeNow(request, account))
-  answerEmpty(request.response, 204)
+  sendEmpty(request.response, 204)
 }
 
 /** Removes the entry before it returns. */

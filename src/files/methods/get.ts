@@ -4,19 +4,16 @@ import { Failure } from "#contract"
 import { checkReadPreconditions, etagOf, isNotModified, isRangeApplicable } from "../access/preconditions.ts"
 import { notFound } from "../failures.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { guardHeaders } from "../respond.ts"
+import { securityHeaders } from "../responses.ts"
 import { disposableDescriptor } from "../tree/directory-handle.ts"
 import { contentHeaders, mediaTypeOf } from "./media-types.ts"
 import { allowHeaderFor } from "./method-names.ts"
 import { sendFile } from "./send-file.ts"
 
-/**
- * Up to here a file is read at once and synchronously: it costs less than one hop to the thread
- * pool.
- */
+/** A file of up to this size is read synchronously, which costs less than the thread pool. */
 const smallFileBytes = 65_536
 
-/** GET and HEAD of a file. A directory's content is asked for with PROPFIND. */
+/** GET and HEAD of a file. PROPFIND lists a directory. */
 export async function get(request: DavRequest): Promise<void> {
   const level = await request.assertVisible()
   const name = request.names.at(-1)
@@ -30,7 +27,7 @@ export async function get(request: DavRequest): Promise<void> {
 }
 
 const isDirectory = (): Failure =>
-  new Failure("method_not_allowed", "This is a directory: its content is listed with PROPFIND", {
+  new Failure("method_not_allowed", "This is a directory; PROPFIND lists its content", {
     headers: allowHeaderFor("directory"),
   })
 
@@ -38,7 +35,7 @@ async function sendResponse(request: DavRequest, fd: number, stats: Stats): Prom
   const { incoming, response } = request
   const validators = { etag: etagOf(stats), mtimeMs: stats.mtimeMs }
   const headers: Record<string, string> = {
-    ...guardHeaders,
+    ...securityHeaders,
     ETag: validators.etag,
     "Last-Modified": stats.mtime.toUTCString(),
     "Cache-Control": "private, no-cache",
@@ -62,8 +59,8 @@ async function sendResponse(request: DavRequest, fd: number, stats: Stats): Prom
 }
 
 /**
- * One range is served; several, or what is no range of bytes, get the whole file, as RFC 9110
- * allows.
+ * Returns a single byte range. For several ranges, or ranges of another unit, the response contains
+ * the whole file, as RFC 9110 allows.
  */
 function partOf(range: string | undefined, size: number): { start: number; end: number } | undefined {
   if (range === undefined) return undefined
@@ -83,8 +80,7 @@ async function sendBytes(request: DavRequest, fd: number, start: number, end: nu
   const length = end - start
   if (length > smallFileBytes) return sendFile(response, fd, { start, end })
   const bytes = Buffer.allocUnsafe(length)
-  // A program that shortens the file meanwhile leaves less than was promised: the client must see
-  // that it is incomplete.
+  // If a program shortened the file meanwhile, the client must see that the content is incomplete.
   if (length > 0 && readSync(fd, bytes, 0, length, start) !== length) response.destroy()
   else response.end(bytes)
 }

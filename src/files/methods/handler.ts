@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Failure } from "#contract"
 import { assignConnection, TrustedProxies, tooManyConnections } from "#http"
-import { shareWith } from "../cors.ts"
+import { handleCors } from "../cors.ts"
 import { DavFailure, forbidden } from "../failures.ts"
-import { checkHost, checkOrigin, checkSingle, checkTransferEncoding } from "../guard.ts"
 import { findReadableIfPaths } from "../locks/lock-check.ts"
+import { checkHost, checkOrigin, checkRepeatedHeaders, checkTransferEncoding } from "../request-checks.ts"
 import { parseFileAddress } from "../requests/address.ts"
-import { DavRequest, type FilesContext, type Person } from "../requests/dav-request.ts"
-import { answerFailure } from "../respond.ts"
+import { DavRequest, type FilesContext } from "../requests/dav-request.ts"
+import { sendFailure } from "../responses.ts"
 import { copy, move } from "./copy-move.ts"
 import { deleteEntry } from "./delete.ts"
 import { get } from "./get.ts"
@@ -43,7 +43,8 @@ export interface DavHandlerOptions {
 }
 
 /**
- * Answers one request; `sendContinue` lets a client that waits for it send its body. Never rejects.
+ * Answers one request. `sendContinue` sends `100 Continue` to a client that waits for it. Never
+ * rejects.
  */
 export type DavHandler = (incoming: IncomingMessage, response: ServerResponse, sendContinue: () => void) => Promise<void>
 
@@ -54,27 +55,27 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
     const caller: Caller = { address: proxies.clientAddress(incoming), userName: undefined }
     try {
       checkHost(incoming, context.allowedHosts)
-      checkSingle(incoming)
+      checkRepeatedHeaders(incoming)
       checkTransferEncoding(incoming)
-      if (shareWith(settings.allowedOrigin, incoming, response)) return
+      if (handleCors(settings.allowedOrigin, incoming, response)) return
       const method = methodOf(incoming)
       checkOrigin(incoming, settings.allowedOrigin)
       const address = parseFileAddress(incoming.url ?? "")
-      const person = await authenticate(context, incoming, caller)
-      if (!assignConnection(incoming.socket, person.userId)) throw tooManyConnections()
-      using _turn = context.requestLimiter.acquire(person.userId)
+      const userId = await authenticate(context, incoming, caller)
+      if (!assignConnection(incoming.socket, userId)) throw tooManyConnections()
+      using _slot = context.requestLimiter.acquire(userId)
       const revalidate = async () => {
         await authenticate(context, incoming, caller)
         request.readableIfPaths = await findReadableIfPaths(request)
       }
-      const request: DavRequest = new DavRequest({ context, incoming, response, address, person, revalidate, sendContinue })
-      const cut = (refusal: Failure) => recordRefusal(context, incoming, { caller, error: refusal })
-      using _open = context.openRequests.add(request, cut)
+      const request: DavRequest = new DavRequest({ context, incoming, response, address, userId, revalidate, sendContinue })
+      const onRefused = (refusal: Failure) => recordRefusal(context, incoming, { caller, error: refusal })
+      using _open = context.openRequests.add(request, onRefused)
       if (incoming.headers.if !== undefined) request.readableIfPaths = await findReadableIfPaths(request)
       await method(request)
     } catch (error) {
       recordRefusal(context, incoming, { caller, error })
-      await answerFailure(response, error, { report: context.reportError, isProved: caller.userName !== undefined })
+      await sendFailure(response, error, { report: context.reportError, isAuthenticated: caller.userName !== undefined })
     }
   }
 }
@@ -101,17 +102,17 @@ function recordRefusal(
 function methodOf({ method }: IncomingMessage): (request: DavRequest) => Promise<void> {
   const name = methodNames.find((one) => one === method)
   if (name) return methods[name]
-  throw new Failure("method_not_allowed", `The files address does not know ${method ?? "this method"}`, {
+  throw new Failure("method_not_allowed", `${method ?? "This method"} is not a method of the files address`, {
     headers: { Allow: methodNames.join(", ") },
   })
 }
 
-async function authenticate(context: FilesContext, incoming: IncomingMessage, caller: Caller): Promise<Person> {
+async function authenticate(context: FilesContext, incoming: IncomingMessage, caller: Caller): Promise<number> {
   const found = await context.rights.identify(incoming.headers.authorization, caller.address)
   caller.userName = found.userName
   if (found.ok) {
     if (found.readOnly && !isReadMethod(incoming.method)) throw forbidden("This token may only read")
-    return { userId: found.userId, readOnly: found.readOnly ?? false }
+    return found.userId
   }
   const { status, msg, retryAfterSeconds } = found
   const headers: Record<string, string> = {}

@@ -23,7 +23,7 @@ interface Walk {
   request: DavRequest
   isDeep: boolean
   visit: ListingVisitor
-  slice: Yielder
+  yielder: Yielder
 }
 
 /**
@@ -40,7 +40,7 @@ export async function visitListing(
     await visit({ path: "/", name: "", stats: context.root.stat(), isDirectory: true })
     if (depth !== "0")
       await children(
-        { request, isDeep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) },
+        { request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) },
         context.root,
         {
           names,
@@ -55,7 +55,7 @@ export async function visitListing(
   await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
   if (depth === "0" || !isDirectory) return
   using folder = location.parent.openDirectory(location.name)
-  await children({ request, isDeep: depth === "infinity", visit, slice: new Yielder(context.scheduler, request.person.userId) }, folder, {
+  await children({ request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) }, folder, {
     names,
     level,
   })
@@ -87,7 +87,7 @@ async function children(walk: Walk, folder: DirectoryHandle, at: { names: readon
 async function visibleOnes(walk: Walk, folder: DirectoryHandle, at: { names: readonly string[]; some: string[] }): Promise<void> {
   const { request } = walk
   const accesses = await request.context.rights.fetchAccess(
-    request.person.userId,
+    request.userId,
     at.some.map((name) => joinPath([...at.names, name])),
   )
   for (const [i, name] of at.some.entries()) {
@@ -106,10 +106,10 @@ async function child(
   if (!stats || !(isDirectory || (stats.isFile() && at.level !== "traverse"))) return
   const parent = joinPath(at.names)
   const waiting =
-    walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory }) ?? walk.slice.pause()
+    walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory }) ?? walk.yielder.pause()
   if (waiting) await waiting
   if (!walk.isDeep || !isDirectory) return
-  if (at.names.length >= maxLevels) throw tooDeep()
+  if (at.names.length >= maxLevels) throw listingTooDeep()
   await below(walk, folder, at)
 }
 
@@ -130,7 +130,7 @@ async function below(
   await children(walk, held, { names: [...at.names, at.name], level: at.level })
 }
 
-export const tooDeep = (): Failure =>
+export const listingTooDeep = (): Failure =>
   new DavFailure("forbidden", "There is too much below this directory to be listed at once: use Depth 1", {
     condition: "<D:propfind-finite-depth/>",
   })

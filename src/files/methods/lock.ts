@@ -1,7 +1,6 @@
 import { closeSync, constants } from "node:fs"
 import { bounds, Failure } from "#contract"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
-import { readXml } from "../body.ts"
 import { DavFailure, forbidden, invalid } from "../failures.ts"
 import { parseIfHeader, submittedTokens } from "../locks/if-header.ts"
 import { checkLocks } from "../locks/lock-check.ts"
@@ -9,9 +8,10 @@ import { type Lock, type LockRequest, maxLockMs } from "../locks/lock-table.ts"
 import { lockDiscoveryXml } from "../locks/lock-xml.ts"
 import { assertValidNewName, joinPath } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { answerEmpty, answerXml } from "../respond.ts"
+import { sendEmpty, sendXml } from "../responses.ts"
 import { locateNewEntry } from "../tree/entry-location.ts"
 import { davNamespace, findChild, isDavElement, parseXml, serializeXml } from "../xml/xml.ts"
+import { readXmlBody } from "./read-xml-body.ts"
 
 const defaultLockMs = 600_000
 const maxOwnerCharacters = bounds.files.lockOwnerCharacters.value
@@ -23,26 +23,24 @@ const maxOwnerCharacters = bounds.files.lockOwnerCharacters.value
 export async function lock(request: DavRequest): Promise<void> {
   await request.assertWritable()
   request.sendContinue()
-  const body = await readXml(request)
-  if (body.length === 0) return renew(request)
+  const body = await readXmlBody(request)
+  if (body.length === 0) return refresh(request)
   const wanted = readLock(request, body)
-  const created = await makeIfMissing(request)
-  const made = request.context.locks.acquire(wanted)
-  const headers = { "Lock-Token": `<${made.token}>` }
-  answerXml(request.response, created ? 201 : 200, `<D:prop xmlns:D="DAV:">${lockDiscoveryXml([made], made.path)}</D:prop>`, headers)
+  const isNew = await createIfMissing(request)
+  const acquired = request.context.locks.acquire(wanted)
+  const headers = { "Lock-Token": `<${acquired.token}>` }
+  sendXml(request.response, isNew ? 201 : 200, `<D:prop xmlns:D="DAV:">${lockDiscoveryXml([acquired], acquired.path)}</D:prop>`, headers)
 }
 
-function renew(request: DavRequest): void {
+function refresh(request: DavRequest): void {
   const header = request.headers.if?.toString()
-  if (header === undefined) throw invalid("To renew a lock name its token in the If header; to take one send a lockinfo element")
+  if (header === undefined) throw invalid("To refresh a lock, name its token in the If header; to acquire one, send a lockinfo element")
   const tokens = submittedTokens(parseIfHeader(header))
-  const held = request.context.locks
-    .locksBinding(request.path)
-    .find(({ token, userId }) => tokens.has(token) && userId === request.person.userId)
-  if (!held)
-    throw new DavFailure("stale", "You hold no such lock here; it may have ended", { condition: "<D:lock-token-matches-request-uri/>" })
-  request.context.locks.refresh(held, timeoutOf(request))
-  answerXml(request.response, 200, `<D:prop xmlns:D="DAV:">${lockDiscoveryXml([held], held.path)}</D:prop>`)
+  const own = request.context.locks.locksBinding(request.path).find(({ token, userId }) => tokens.has(token) && userId === request.userId)
+  if (!own)
+    throw new DavFailure("stale", "You have no such lock here; it may have expired", { condition: "<D:lock-token-matches-request-uri/>" })
+  request.context.locks.refresh(own, timeoutOf(request))
+  sendXml(request.response, 200, `<D:prop xmlns:D="DAV:">${lockDiscoveryXml([own], own.path)}</D:prop>`)
 }
 
 function readLock(request: DavRequest, body: Buffer): LockRequest {
@@ -55,7 +53,7 @@ function readLock(request: DavRequest, body: Buffer): LockRequest {
     throw invalid("A lockinfo element names a lockscope, exclusive or shared, and the locktype write")
   }
   const owner = findChild(root, davNamespace, "owner")
-  const { userId } = request.person
+  const { userId } = request
   const text = owner ? serializeXml(owner) : ""
   if (text.length > maxOwnerCharacters)
     throw new Failure("too_large", `A lock's owner element has at most ${maxOwnerCharacters} characters`)
@@ -70,16 +68,16 @@ function isDeep(request: DavRequest): boolean {
 
 /** Returns the first timeout that can be parsed, at most the longest one allowed. */
 function timeoutOf(request: DavRequest): number {
-  const wishes = String(request.headers.timeout ?? "").split(",")
-  for (const propfind of wishes) {
-    if (/^\s*infinite\s*$/i.test(propfind)) return maxLockMs
-    const seconds = /^\s*second-(\d{1,15})\s*$/i.exec(propfind)?.[1]
+  const timeouts = String(request.headers.timeout ?? "").split(",")
+  for (const timeout of timeouts) {
+    if (/^\s*infinite\s*$/i.test(timeout)) return maxLockMs
+    const seconds = /^\s*second-(\d{1,15})\s*$/i.exec(timeout)?.[1]
     if (seconds !== undefined) return Math.max(1_000, Math.min(maxLockMs, Number(seconds) * 1_000))
   }
   return defaultLockMs
 }
 
-async function makeIfMissing(request: DavRequest): Promise<boolean> {
+async function createIfMissing(request: DavRequest): Promise<boolean> {
   if (request.names.length === 0) return false
   assertValidNewName(request.names)
   const account = await request.storageAccount()
@@ -102,13 +100,13 @@ export async function unlock(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const token = /^\s*<([^<>]+)>\s*$/.exec(String(request.headers["lock-token"] ?? ""))?.[1]
   if (token === undefined) throw invalid("UNLOCK needs the header Lock-Token: <token>")
-  const held: Lock | undefined = request.context.locks.locksBinding(joinPath(request.names)).find((one) => one.token === token)
-  if (!held) {
-    throw new DavFailure("conflict", "There is no such lock here; it may have ended", {
+  const found: Lock | undefined = request.context.locks.locksBinding(joinPath(request.names)).find((one) => one.token === token)
+  if (!found) {
+    throw new DavFailure("conflict", "There is no such lock here; it may have expired", {
       condition: "<D:lock-token-matches-request-uri/>",
     })
   }
-  if (held.userId !== request.person.userId) throw forbidden("The lock belongs to somebody else")
-  request.context.locks.release(held)
-  answerEmpty(request.response, 204)
+  if (found.userId !== request.userId) throw forbidden("The lock belongs to somebody else")
+  request.context.locks.release(found)
+  sendEmpty(request.response, 204)
 }

@@ -1,8 +1,8 @@
 import mime from "mime"
 
 /**
- * Kinds that a browser shows; all others are saved. None of them can carry a script or refer to
- * anything else.
+ * Types that a browser displays; it saves all others. None of these can contain a script or refer
+ * to other resources.
  */
 const inlineTypes = new Set([
   "text/plain",
@@ -26,14 +26,14 @@ const typesByExtension: Readonly<Record<string, string>> = {
   parquet: "application/vnd.apache.parquet",
 }
 
-/** The media type by the name's ending. */
+/** The media type by the name's extension. */
 export function mediaTypeOf(name: string): string {
   const dot = name.lastIndexOf(".")
-  const ending = dot > 0 ? name.slice(dot + 1).toLowerCase() : ""
-  return typesByExtension[ending] ?? mime.getType(ending) ?? "application/octet-stream"
+  const extension = dot > 0 ? name.slice(dot + 1).toLowerCase() : ""
+  return typesByExtension[extension] ?? mime.getType(extension) ?? "application/octet-stream"
 }
 
-export function contentHeaders(kind: string): { "Content-Type": string; "Content-Disposition"?: string } {
-  const type = kind.startsWith("text/") ? `${kind}; charset=utf-8` : kind
-  return inlineTypes.has(kind) ? { "Content-Type": type } : { "Content-Type": type, "Content-Disposition": "attachment" }
+export function contentHeaders(mediaType: string): { "Content-Type": string; "Content-Disposition"?: string } {
+  const type = mediaType.startsWith("text/") ? `${mediaType}; charset=utf-8` : mediaType
+  return inlineTypes.has(mediaType) ? { "Content-Type": type } : { "Content-Type": type, "Content-Disposition": "attachment" }
 }

@@ -18,8 +18,8 @@ export type MethodName = (typeof methodNames)[number]
 const fileMethods = new Set<MethodName>(["GET", "HEAD", "PUT"])
 
 /**
- * For `Allow` where the method does not go with what is there: a directory is neither read nor
- * written as a whole, and what is there is not made again.
+ * The `Allow` header for an existing file or directory. Directories are neither read nor written as
+ * a whole, and MKCOL needs a name that is free.
  */
 export function allowHeaderFor(kind: "file" | "directory"): { Allow: string } {
   return { Allow: methodNames.filter((name) => name !== "MKCOL" && (kind === "file" || !fileMethods.has(name))).join(", ") }

@@ -3,7 +3,7 @@ import { hasBody } from "#http"
 import { checkLocks } from "../locks/lock-check.ts"
 import { assertValidNewName } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { answerEmpty } from "../respond.ts"
+import { sendEmpty } from "../responses.ts"
 import { locateNewEntry } from "../tree/entry-location.ts"
 import { allowHeaderFor } from "./method-names.ts"
 
@@ -21,7 +21,7 @@ export async function mkcol(request: DavRequest): Promise<void> {
   checkLocks(request, [{ names: request.names, changesParent: true, isDeep: false }])
   location.parent.makeDirectory(location.name)
   room.commit(bytes)
-  answerEmpty(request.response, 201)
+  sendEmpty(request.response, 201)
 }
 
 const exists = (kind: "file" | "directory"): Failure =>

@@ -1,11 +1,11 @@
 import type { DavRequest } from "../requests/dav-request.ts"
-import { answerEmpty } from "../respond.ts"
+import { sendEmpty } from "../responses.ts"
 import { methodNames } from "./method-names.ts"
 
 /** Lists the methods for an address that the caller may see. */
 export async function options(request: DavRequest): Promise<void> {
   await request.assertVisible()
-  answerEmpty(request.response, 200, {
+  sendEmpty(request.response, 200, {
     DAV: "1, 2",
     "MS-Author-Via": "DAV",
     Allow: methodNames.join(", "),

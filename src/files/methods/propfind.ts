@@ -1,28 +1,28 @@
 import { bounds, type Failure } from "#contract"
-import { readXml } from "../body.ts"
 import { DavFailure, invalid } from "../failures.ts"
 import { parsePropfind } from "../properties/propfind-request.ts"
 import { createResponseRenderer } from "../properties/propfind-response.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { guardHeaders } from "../respond.ts"
+import { securityHeaders } from "../responses.ts"
 import { BufferedResponse } from "./buffered-response.ts"
-import { type Depth, depths, tooDeep, visitListing } from "./listing.ts"
+import { type Depth, depths, listingTooDeep, visitListing } from "./listing.ts"
+import { readXmlBody } from "./read-xml-body.ts"
 
 const { listingBytes, listingBytesPerEntry } = bounds.files
 
 /**
- * Lists an entry, its children, or everything below. The answer is streamed: a directory's size
- * does not matter. Of everything below, whether it is too much is found out before the first byte
- * is sent.
+ * Lists an entry, its children, or everything below. The response is streamed, so the size of a
+ * directory does not matter. A first walk for `Depth: infinity` checks the limits before the first
+ * byte.
  */
 export async function propfind(request: DavRequest): Promise<void> {
   const level = await request.assertVisible()
   const depth = depthOf(request)
-  using _turn = depth === "infinity" ? request.context.requestLimiter.acquire(request.person.userId, "deep") : undefined
+  using _slot = depth === "infinity" ? request.context.requestLimiter.acquire(request.userId, "deep") : undefined
   request.sendContinue()
-  const propfind = parsePropfind(await readXml(request))
-  if (depth !== "0") await request.context.scheduler.waitForSlot(request.person.userId)
-  const render = createResponseRenderer(propfind, request.context)
+  const wanted = parsePropfind(await readXmlBody(request))
+  if (depth !== "0") await request.context.scheduler.waitForSlot(request.userId)
+  const render = createResponseRenderer(wanted, request.context)
   const maxEntries = depth === "infinity" ? request.context.limits.maxDeepEntries : Number.POSITIVE_INFINITY
   if (depth === "infinity") {
     const count = counter(maxEntries)
@@ -30,7 +30,7 @@ export async function propfind(request: DavRequest): Promise<void> {
   }
   const body = new BufferedResponse(request.response, {
     status: 207,
-    headers: { ...guardHeaders, "Cache-Control": "no-store", "Content-Type": "application/xml; charset=utf-8" },
+    headers: { ...securityHeaders, "Cache-Control": "no-store", "Content-Type": "application/xml; charset=utf-8" },
   })
   await body.write(`<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:"${render.namespaces}>\n`)
   const count = counter(maxEntries)
@@ -47,14 +47,14 @@ export async function propfind(request: DavRequest): Promise<void> {
   body.end()
 }
 
-/** Refuses an answer that becomes too large for its number of entries. */
+/** Throws when the response becomes too large for its number of entries. */
 function counter(maxEntries: number): (text: string) => undefined {
   let entries = 0
   let bytes = 0
   return (text) => {
     entries += 1
     bytes += text.length
-    if (entries > maxEntries) throw tooDeep()
+    if (entries > maxEntries) throw listingTooDeep()
     if (bytes > listingBytes.value + entries * listingBytesPerEntry.value) throw tooLarge()
   }
 }
@@ -62,7 +62,7 @@ function counter(maxEntries: number): (text: string) => undefined {
 const tooLarge = (): Failure =>
   new DavFailure(
     "forbidden",
-    `The answer would have more than ${listingBytes.value} bytes and ${listingBytesPerEntry.value} for each entry: ask for fewer properties`,
+    `The response would have more than ${listingBytes.value} bytes and ${listingBytesPerEntry.value} for each entry: ask for fewer properties`,
     { condition: "<D:propfind-finite-depth/>" },
   )
 

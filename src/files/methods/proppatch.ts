@@ -1,14 +1,13 @@
 import { bounds } from "#contract"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
-import { readXml } from "../body.ts"
 import { invalid } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
-import { entryQuotaExceeded } from "../properties/dead-properties.ts"
+import { entryBudgetExceeded } from "../properties/dead-properties.ts"
 import { type PropertyName, propertyKey } from "../properties/live-properties.ts"
 import { checkPropertyCount } from "../properties/propfind-request.ts"
 import { hrefOf } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { answerXml } from "../respond.ts"
+import { sendXml } from "../responses.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
 import {
   childElements,
@@ -20,6 +19,7 @@ import {
   serializeXml,
   type XmlElement,
 } from "../xml/xml.ts"
+import { readXmlBody } from "./read-xml-body.ts"
 
 interface Wanted extends PropertyName {
   /** Null removes it. */
@@ -30,7 +30,7 @@ interface Wanted extends PropertyName {
 export async function proppatch(request: DavRequest): Promise<void> {
   await request.assertWritable()
   request.sendContinue()
-  const wanted = readUpdate(await readXml(request))
+  const wanted = readUpdate(await readXmlBody(request))
   const bytes = wanted.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
   // Removing properties needs no space.
   using _room =
@@ -53,7 +53,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
       ]
     : [propstat(wanted, "HTTP/1.1 200 OK")]
   const href = hrefOf({ path: request.path, isDirectory })
-  answerXml(
+  sendXml(
     request.response,
     207,
     `<D:multistatus xmlns:D="DAV:"><D:response><D:href>${href}</D:href>${stats.join("")}</D:response></D:multistatus>`,
@@ -90,7 +90,7 @@ function readUpdate(body: Buffer): Wanted[] {
       const { ns, name } = property
       const value = isDavElement(step, "set") ? serializeXml(withLanguage(property, prop)) : null
       characters += value?.length ?? 0
-      if (characters > bounds.files.entryProperties.value) throw entryQuotaExceeded()
+      if (characters > bounds.files.entryProperties.value) throw entryBudgetExceeded()
       wanted.set(propertyKey(property), { ns, name, value })
     }
   }

@@ -5,7 +5,7 @@ import { forbidden, invalid } from "../failures.ts"
 import { checkLocks } from "../locks/lock-check.ts"
 import { assertValidNewName } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { answerEmpty } from "../respond.ts"
+import { sendEmpty } from "../responses.ts"
 import type { TempFile } from "../staging/temp-file.ts"
 import type { Reservation } from "../storage/ledger.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
@@ -88,7 +88,7 @@ function finish(request: DavRequest, { file, room }: StartedUpload, modified: nu
   room.commit(storage.sizeOf(stats) - (location.stats ? storage.sizeOf(location.stats) : 0))
   const headers: Record<string, string> = { ETag: etagOf(stats) }
   if (modified !== undefined) headers["X-OC-Mtime"] = "accepted"
-  answerEmpty(request.response, location.stats ? 204 : 201, headers)
+  sendEmpty(request.response, location.stats ? 204 : 201, headers)
 }
 
 function checkedLocation(request: DavRequest): EntryLocation {

@@ -2,17 +2,17 @@ import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { hasBody } from "#http"
-import { ClientGone } from "../failures.ts"
+import { ClientGoneError } from "../failures.ts"
 
-/** The body stops being read while this much waits for the disk. */
+/** Reading pauses while this much waits for the disk. */
 const maxBufferedBytes = bounds.files.waitingBytes.value
-/** A body of at most this length is written at once when all of it is there. */
+/** A body of at most this length is written in one call when it is complete. */
 const smallBodyBytes = 65_536
 
 /**
  * Writes a request's body into a file as it arrives. `onBytes` is called before each write, and an
- * error that it throws ends the reception. Rejects with `ClientGone` when the body ends early. No
- * write is pending when the promise settles.
+ * error that it throws ends the reception. Rejects with `ClientGoneError` when the body ends early.
+ * No write is pending when the promise settles.
  */
 export async function receiveBody(request: IncomingMessage, fd: number, onBytes?: (bytes: number) => void): Promise<void> {
   if (!hasBody(request)) return
@@ -21,28 +21,28 @@ export async function receiveBody(request: IncomingMessage, fd: number, onBytes?
   })
 }
 
-/** The next pieces are gathered while the last ones are written. */
+/** Collects the next chunks while the last ones are written. */
 class BodyReceiver {
   readonly #request: IncomingMessage
   readonly #fd: number
   readonly #onBytes: ((bytes: number) => void) | undefined
   readonly #done: (error?: Error) => void
-  readonly #small: boolean
+  readonly #isSmall: boolean
   #waiting: Buffer[] = []
   #bytes = 0
-  #writing = false
-  #ended = false
+  #isWriting = false
+  #hasEnded = false
   #failure: Error | undefined
 
   constructor(
     request: IncomingMessage,
-    how: { fd: number; onBytes: ((bytes: number) => void) | undefined; done: (error?: Error) => void },
+    options: { fd: number; onBytes: ((bytes: number) => void) | undefined; done: (error?: Error) => void },
   ) {
     this.#request = request
-    this.#fd = how.fd
-    this.#onBytes = how.onBytes
-    this.#done = how.done
-    this.#small = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBodyBytes
+    this.#fd = options.fd
+    this.#onBytes = options.onBytes
+    this.#done = options.done
+    this.#isSmall = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBodyBytes
     request.on("data", this.#onData).once("end", this.#onEnd).once("error", this.#onGone).once("close", this.#onGone)
     if (request.destroyed) this.#onGone()
   }
@@ -57,22 +57,22 @@ class BodyReceiver {
     this.#waiting.push(chunk)
     this.#bytes += chunk.length
     if (this.#bytes >= maxBufferedBytes) this.#request.pause()
-    if (!this.#small) this.#write()
+    if (!this.#isSmall) this.#write()
   }
 
   #onEnd = (): void => {
-    this.#ended = true
-    if (this.#small) this.#writeSmall()
+    this.#hasEnded = true
+    if (this.#isSmall) this.#writeAtOnce()
     else this.#write()
   }
 
   #onGone = (): void => {
-    if (!this.#ended) this.#fail(new ClientGone())
+    if (!this.#hasEnded) this.#fail(new ClientGoneError())
   }
 
   #fail(error: Error): void {
     this.#failure ??= error
-    if (!this.#writing) this.#settle()
+    if (!this.#isWriting) this.#settle()
   }
 
   #settle(): void {
@@ -81,8 +81,8 @@ class BodyReceiver {
   }
 
   #write(): void {
-    if (this.#writing) return
-    if (this.#failure || (this.#ended && this.#waiting.length === 0)) this.#settle()
+    if (this.#isWriting) return
+    if (this.#failure || (this.#hasEnded && this.#waiting.length === 0)) this.#settle()
     else if (this.#waiting.length > 0) this.#writeWaiting()
   }
 
@@ -90,16 +90,16 @@ class BodyReceiver {
     const batch = this.#waiting
     this.#waiting = []
     this.#bytes = 0
-    this.#writing = true
+    this.#isWriting = true
     if (this.#request.isPaused()) this.#request.resume()
     writeAll(this.#fd, batch, (error) => {
-      this.#writing = false
+      this.#isWriting = false
       if (error) this.#failure ??= error
       this.#write()
     })
   }
 
-  #writeSmall(): void {
+  #writeAtOnce(): void {
     try {
       const all = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting)
       for (let done = 0; all && done < all.length; ) done += writeSync(this.#fd, all, done)
@@ -110,17 +110,17 @@ class BodyReceiver {
   }
 }
 
-/** `writev` may write less than it was given. */
+/** Repeats `writev`, which may write a part only. */
 function writeAll(fd: number, chunks: Buffer[], done: (error: Error | null) => void): void {
   writev(fd, chunks, null, (error, count) => {
     if (error) return done(error)
-    const rest = after(chunks, count)
+    const rest = dropBytes(chunks, count)
     if (rest.length === 0) done(null)
     else writeAll(fd, rest, done)
   })
 }
 
-function after(chunks: Buffer[], count: number): Buffer[] {
+function dropBytes(chunks: Buffer[], count: number): Buffer[] {
   let skip = count
   const rest: Buffer[] = []
   for (const chunk of chunks) {

@@ -110,7 +110,11 @@ test("a lock excludes clients without its token", async () => {
   assert.equal((await world.ask("PUT", "/users/ann/l", { body: "2", headers: { if: "(<urn:uuid:other>)" } })).status, 412)
   assert.equal((await world.ask("PUT", "/users/ann/l", { body: "2", headers: { if: "nonsense" } })).status, 400)
   assert.equal((await world.ask("UNLOCK", "/users/ann/l", { headers: { "lock-token": token } })).status, 204)
-  assert.equal((await world.ask("UNLOCK", "/users/ann/l", { headers: { "lock-token": token } })).status, 409)
+  const unlocked = await world.ask("UNLOCK", "/users/ann/l", { headers: { "lock-token": token } })
+  const refreshed = await world.ask("LOCK", "/users/ann/l", { headers: { if: `(${token})` } })
+  assert.deepEqual([unlocked.status, refreshed.status], [409, 412])
+  for (const { text } of [unlocked, refreshed])
+    assert.match(text, /<D:error xmlns:D="DAV:"><D:lock-token-matches-request-uri\/><\/D:error>/)
   assert.equal((await world.ask("DELETE", "/users/ann/l")).status, 204)
 })
 

@@ -15,13 +15,13 @@ type Reply = Extract<MessageToWorker, { type: "identifyReply" | "accessReply" | 
 /** In the worker: the authority of the main process, asked over the channel. */
 export class AuthorityProxy implements Authority {
   readonly #send: (message: MessageToMain) => void
-  readonly #pending = new Map<number, (handleReply: Reply["answer"]) => void>()
+  readonly #pending = new Map<number, (answer: Reply["answer"]) => void>()
   #refused = new Map<string, RefusalSummary>()
   #flushTimer: NodeJS.Timeout | undefined
   #lastId = 0
 
-  constructor(tell: (message: MessageToMain) => void) {
-    this.#send = tell
+  constructor(send: (message: MessageToMain) => void) {
+    this.#send = send
   }
 
   identify(authorization: string | undefined, address: string): Promise<IdentifyResult> {
@@ -68,11 +68,11 @@ export class AuthorityProxy implements Authority {
     this.#lastId += 1
     const id = this.#lastId
     return new Promise((resolve, reject) => {
-      const settle = (handleReply: Reply["answer"]) => {
+      const settle = (answer: Reply["answer"]) => {
         clearTimeout(timer)
         this.#pending.delete(id)
-        if (handleReply === null) reject(authorityUnavailable())
-        else resolve(handleReply as T)
+        if (answer === null) reject(authorityUnavailable())
+        else resolve(answer as T)
       }
       const timer = setTimeout(settle, replyTimeoutMs, null)
       this.#pending.set(id, settle)
@@ -82,4 +82,4 @@ export class AuthorityProxy implements Authority {
 }
 
 const authorityUnavailable = (): Failure =>
-  new Failure("unavailable", "It cannot be found out at present what you may do; try again", { headers: { "Retry-After": "1" } })
+  new Failure("unavailable", "Your rights cannot be determined at present; try again", { headers: { "Retry-After": "1" } })

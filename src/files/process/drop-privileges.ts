@@ -55,7 +55,7 @@ function assertDropped({ uid, gid }: FileOwner): void {
     idsOf("Gid").every((one) => one === gid) &&
     status("Groups") === "" &&
     ["CapInh", "CapPrm", "CapEff", "CapAmb"].every((name) => /^0+$/.test(status(name)))
-  if (!dropped) throw new Error("The file server could not give up its privileges")
+  if (!dropped) throw new Error("The file server could not drop its privileges")
 }
 
 function missingProtections(owner: FileOwner | undefined): string[] {

@@ -17,13 +17,13 @@ import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { LocalFileTree } from "../tree/local-file-tree.ts"
 import { TreeWorker } from "./tree-worker.ts"
 
-/** Requests under way have so long to end when the service stops. */
+/** How long open requests may take to finish when the server stops. */
 const shutdownMs = 10_000
 const sweepEveryMs = 600_000
-/** After the start: a predecessor whose main process was killed may take a moment to end. */
+/** After the start: a predecessor whose main process was killed may need a moment to end. */
 const earlySweepsMs = [1_000, 5_000, 30_000] as const
 
-/** The file server itself, without knowing in which process it runs. */
+/** The file server, in whichever process it runs. */
 export class FileServer implements AsyncDisposable {
   /** Runs the main process's operations on the file tree. */
   readonly treeWorker: TreeWorker
@@ -90,7 +90,7 @@ export class FileServer implements AsyncDisposable {
   }
 }
 
-/** By the descriptors of this process, which has no others to keep room for. */
+/** Limited by the descriptors of this process, which needs few others. */
 function connectionLimit({ connections, trustedProxies }: FileServerSettings, report: (error: unknown) => void): ConnectionLimit {
   return new ConnectionLimit({
     ...connectionLimits({

@@ -2,7 +2,7 @@ import { Failure } from "#contract"
 import type { IdentifyResult, PathAccess, RefusalSummary } from "../access/authority.ts"
 import type { FileServerSettings } from "../settings.ts"
 import type { StorageQuota } from "../storage/storage.ts"
-import type { CopyProgress, SerializedRefusal, TreeOperation } from "../tree/file-tree.ts"
+import type { CopyProgress, SerializedFailure, TreeOperation } from "../tree/file-tree.ts"
 
 /** Descriptors that the worker inherits, after standard input, output, error and the channel. */
 export const rootDescriptor = 4
@@ -44,7 +44,7 @@ export type MessageToMain =
   | { type: "treeReply"; id: number; outcome: TreeOutcome }
 
 /** How a `TreeOperation` ended. */
-export type TreeOutcome = { answer: unknown } | { refusal: SerializedRefusal } | { error: SerializedError }
+export type TreeOutcome = { answer: unknown } | { refusal: SerializedFailure } | { error: SerializedError }
 
 export function failedOutcome(error: unknown): TreeOutcome {
   return error instanceof Failure ? { refusal: { code: error.code, message: error.message } } : { error: serializeError(error) }

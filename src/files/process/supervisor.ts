@@ -2,17 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { Failure } from "#contract"
 import { abortable, type Logger } from "#kit"
 import type { TreeOperation, TreeOperationOptions } from "../tree/file-tree.ts"
-import { WorkerExited, WorkerProcess, type WorkerProcessOptions } from "./worker-process.ts"
+import { WorkerExitedError, WorkerProcess, type WorkerProcessOptions } from "./worker-process.ts"
 
 const minRestartMs = 50
 const maxRestartMs = 5_000
-/** After a life of this length the next death waits the shortest time again. */
+/** A worker that ran for so long is restarted after the shortest delay again. */
 const stableAfterMs = 30_000
 const pingEveryMs = 10_000
 const pongTimeoutMs = 5_000
-/** So many unanswered pings in a row end the worker. */
+/** So many unanswered pings in a row get the worker killed. */
 const maxMissedPings = 6
-/** An operation is given up after so many workers ended during it: it may be the cause. */
+/** An operation fails after so many workers ended during it: it may be the cause. */
 const maxAttempts = 3
 
 /**
@@ -25,7 +25,7 @@ export class WorkerSupervisor implements AsyncDisposable {
   readonly #stopped = new AbortController()
   #worker: WorkerProcess
   #isReady = false
-  /** Resolves with the worker when it serves, and is another one from its end on. */
+  /** Resolves with the worker when it serves; replaced when that worker ends. */
   #serving = Promise.withResolvers<WorkerProcess>()
   #missedPings = 0
   #restarting: Promise<void> | undefined
@@ -70,7 +70,7 @@ export class WorkerSupervisor implements AsyncDisposable {
       try {
         return await worker.perform(operation, options)
       } catch (error) {
-        if (!(error instanceof WorkerExited)) throw error
+        if (!(error instanceof WorkerExitedError)) throw error
         this.#logger.warn(
           { err: error, op: operation.op, attempt },
           "the file server's process ended in the middle of work for the main process",
@@ -98,7 +98,7 @@ export class WorkerSupervisor implements AsyncDisposable {
   }
 
   async health(): Promise<{ ok: boolean; msg: string }> {
-    if (!this.#isReady) return { ok: false, msg: "The file server's process ended and is being started again" }
+    if (!this.#isReady) return { ok: false, msg: "The file server's process ended and is being restarted" }
     const ok = await this.#worker.ping(pongTimeoutMs)
     return { ok, msg: ok ? "The file server answers" : `The file server has not answered for ${pongTimeoutMs / 1000} s` }
   }
@@ -110,7 +110,7 @@ export class WorkerSupervisor implements AsyncDisposable {
       this.#markEnded(this.#worker)
       if (this.#stopped.signal.aborted) return
       if (performance.now() - startedAt > stableAfterMs) waitMs = minRestartMs
-      this.#logger.error({ err: cause, waitMs }, "the file server's process ended; it is started again")
+      this.#logger.error({ err: cause, waitMs }, "the file server's process ended and is restarted")
       await sleep(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => {})
       if (this.#stopped.signal.aborted) return
       waitMs = Math.min(maxRestartMs, waitMs * 2)
@@ -129,7 +129,7 @@ export class WorkerSupervisor implements AsyncDisposable {
     else this.#missedPings += 1
     if (this.#missedPings < maxMissedPings || worker !== this.#worker) return
     this.#missedPings = 0
-    this.#logger.error({ pid: worker.pid }, "the file server's process does not answer and is ended")
+    this.#logger.error({ pid: worker.pid }, "the file server's process does not answer and is killed")
     worker.kill()
   }
 
@@ -142,4 +142,4 @@ export class WorkerSupervisor implements AsyncDisposable {
 }
 
 const unavailable = (cause: unknown): Failure =>
-  new Failure("unavailable", "The process that works on files ended before this was done; try again", { cause })
+  new Failure("unavailable", "The file server's process ended before this was done; try again", { cause })

@@ -13,7 +13,7 @@ export interface TreeJob {
 /** Runs the main process's operations concurrently. Each has its own cancellation. */
 export class TreeWorker {
   readonly #tree: LocalFileTree
-  readonly #running = new Map<number, { cut: AbortController; done: Promise<TreeOutcome> }>()
+  readonly #running = new Map<number, { controller: AbortController; done: Promise<TreeOutcome> }>()
 
   constructor(tree: LocalFileTree) {
     this.#tree = tree
@@ -21,18 +21,18 @@ export class TreeWorker {
 
   /** Never rejects. */
   run({ id, operation, onProgress }: TreeJob): Promise<TreeOutcome> {
-    const cut = new AbortController()
-    const work = this.#tree.run(operation, { signal: cut.signal, onProgress: throttled(onProgress) })
+    const controller = new AbortController()
+    const work = this.#tree.run(operation, { signal: controller.signal, onProgress: throttled(onProgress) })
     const done = work.then((answer) => ({ answer: answer ?? null }), failedOutcome).finally(() => this.#running.delete(id))
-    this.#running.set(id, { cut, done })
+    this.#running.set(id, { controller, done })
     return done
   }
 
   cancel(id: number): void {
-    this.#running.get(id)?.cut.abort(new Error("It is not wanted any more"))
+    this.#running.get(id)?.controller.abort(new Error("The operation was cancelled"))
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Cancels all operations and resolves when they have ended. */
   async end(): Promise<void> {
     for (const id of this.#running.keys()) this.cancel(id)
     await Promise.all([...this.#running.values()].map(({ done }) => done))
@@ -40,13 +40,13 @@ export class TreeWorker {
 }
 
 /** Always passes on the first and the last report. */
-function throttled(tell: (progress: CopyProgress) => void): (progress: CopyProgress) => void {
-  let toldAt = Number.NEGATIVE_INFINITY
+function throttled(report: (progress: CopyProgress) => void): (progress: CopyProgress) => void {
+  let reportedAt = Number.NEGATIVE_INFINITY
   return (progress) => {
     const now = performance.now()
     const isLast = progress.done.entries === progress.total.entries
-    if (now - toldAt < progressEveryMs && !isLast) return
-    toldAt = now
-    tell(progress)
+    if (now - reportedAt < progressEveryMs && !isLast) return
+    reportedAt = now
+    report(progress)
   }
 }

@@ -21,26 +21,26 @@ export interface WorkerProcessOptions {
   owner: FileOwner | undefined
   /** A request failed in the worker because of an error in the program. */
   onFailure(error: Error): void
-  /** The worker lacks a protection that this machine does not have. */
+  /** The worker lacks a protection that this machine does not offer. */
   onWeakness(weakness: string): void
 }
 
-/** The process ended before it answered: what it did by then is not known. */
-export class WorkerExited extends Error {
-  override readonly name = "WorkerGone"
+/** The process ended before it replied; how far the operation came is unknown. */
+export class WorkerExitedError extends Error {
+  override readonly name = "WorkerExitedError"
 }
 
 interface PendingOperation {
   settle(outcome: TreeOutcome): void
-  fail(error: WorkerExited): void
+  fail(error: WorkerExitedError): void
   onProgress: TreeOperationOptions["onProgress"]
 }
 
 /** One worker process, from its start to its end. */
 export class WorkerProcess {
-  /** Resolves when it accepts connections; rejects with why it cannot. */
+  /** Resolves when the process accepts connections; rejects with the reason if it cannot. */
   readonly ready: Promise<void>
-  /** Resolves with why it ended. */
+  /** Resolves with the reason when the process ended. */
   readonly ended: Promise<Error>
   readonly #child: ChildProcess
   readonly #options: WorkerProcessOptions
@@ -49,13 +49,13 @@ export class WorkerProcess {
   #lastPingId = 0
   #lastOperationId = 0
   #fatalError: Error | undefined
-  #exited: WorkerExited | undefined
+  #exited: WorkerExitedError | undefined
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options
     const { root, addresses, owner, settings } = options
-    const [program, ...words] = [...noNewPrivileges(), process.execPath, ...nodeFlags, workerFile()]
-    this.#child = spawn(program, words, {
+    const [program, ...args] = [...noNewPrivileges(), process.execPath, ...nodeFlags, workerFile()]
+    this.#child = spawn(program, args, {
       stdio: ["ignore", 2, 2, "ipc", root.fd, ...addresses.map(({ socket }) => socket.fd())],
       env: workerEnvironment(),
       cwd: "/",
@@ -76,7 +76,7 @@ export class WorkerProcess {
   }
 
   #failPending(cause: Error): void {
-    this.#exited = new WorkerExited(cause.message, { cause })
+    this.#exited = new WorkerExitedError(cause.message, { cause })
     for (const { fail } of this.#pendingOperations.values()) fail(this.#exited)
   }
 
@@ -88,12 +88,12 @@ export class WorkerProcess {
     if (this.#child.connected) this.#child.send(message, () => {})
   }
 
-  /** Whether it answers within so many milliseconds. */
-  async ping(ms: number): Promise<boolean> {
+  /** Whether the process answers in time. */
+  async ping(timeoutMs: number): Promise<boolean> {
     this.#lastPingId += 1
     const id = this.#lastPingId
     const pong = new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(false), ms)
+      const timer = setTimeout(() => resolve(false), timeoutMs)
       timer.unref()
       this.#pongs.set(id, () => {
         clearTimeout(timer)
@@ -105,8 +105,8 @@ export class WorkerProcess {
   }
 
   /**
-   * Runs one operation on the file tree. Rejects with `WorkerExited` when the process ends first.
-   * After an abort it still waits until the operation has ended.
+   * Runs one operation on the file tree. Rejects with `WorkerExitedError` when the process ends
+   * first. After an abort it still waits until the operation has ended.
    */
   async perform(operation: TreeOperation, { signal, onProgress }: TreeOperationOptions): Promise<unknown> {
     this.#lastOperationId += 1
@@ -128,7 +128,7 @@ export class WorkerProcess {
     this.#child.kill("SIGKILL")
   }
 
-  /** Requests under way end first; after 15 s it is killed. */
+  /** Lets open requests finish, and kills the process after 15 s. */
   async stop(): Promise<void> {
     this.send({ type: "stop" })
     const timer = setTimeout(() => this.kill(), stopMs)
@@ -169,22 +169,21 @@ export class WorkerProcess {
   }
 }
 
-/** Beside this file, with the same ending: `.ts` in a checkout, `.js` in a published package. */
+/** Beside this file, with the same extension: `.ts` in a checkout, `.js` in a published package. */
 function workerFile(): string {
   return join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 }
 
 /**
- * The young generation stays small, since most of what is allocated are buffers, which live
- * elsewhere; with 1 MiB a small upload costs an eighth more processor time. `drop.ts` uses
- * `node:ffi`.
+ * The young generation is small, since buffers live elsewhere; with 1 MiB a small upload would cost
+ * an eighth more processor time. The warning would be about `node:ffi` of `drop-privileges.ts`.
  */
 const nodeFlags = ["--max-semi-space-size=4", "--disable-warning=ExperimentalWarning"]
 
 /**
- * No program that the worker runs gives it privileges, set-uid ones included. Node.js cannot set
- * this for all threads of a process that runs already, so a program of util-linux does before it
- * becomes the worker.
+ * Programs that the worker starts gain no privileges, not even set-uid ones. Node.js cannot set
+ * this for all threads of a running process, so `setpriv` of util-linux does before it becomes the
+ * worker.
  */
 function noNewPrivileges(): string[] {
   const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find(existsSync)
@@ -192,8 +191,8 @@ function noNewPrivileges(): string[] {
 }
 
 /**
- * Nothing of the main process's own environment: it may hold secrets. One arena for all threads:
- * with one for each, freed buffers of uploads are never given back (100 MB instead of 35 after a
+ * Nothing of the main process's own environment, which may contain secrets. One arena for all
+ * threads: with one each, freed buffers of uploads are never returned (100 MB instead of 35 after a
  * large one).
  */
 function workerEnvironment(): NodeJS.ProcessEnv {

@@ -25,7 +25,7 @@ process.on("message", (message: MessageToWorker) => {
   else authority.handleReply(message)
 })
 process.on("disconnect", () => process.exit(0))
-// A terminal sends these to the whole group; the main process decides when this one ends.
+// A terminal sends these to the whole process group; the main process decides when this one ends.
 process.on("SIGINT", () => {})
 process.on("SIGTERM", () => {})
 
@@ -39,7 +39,7 @@ async function start({ owner, settings, sockets }: Start): Promise<void> {
 }
 
 async function runTreeOperation({ id, operation }: Extract<MessageToWorker, { type: "tree" }>): Promise<void> {
-  if (!server) throw new Error("The main process asked before this one was ready")
+  if (!server) throw new Error("The worker got an operation before it was ready")
   const outcome = await server.treeWorker.run({ id, operation, onProgress: (progress) => send({ type: "treeProgress", id, progress }) })
   send({ type: "treeReply", id, outcome })
 }

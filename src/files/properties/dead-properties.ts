@@ -4,8 +4,8 @@ import { bounds, type Failure } from "#contract"
 import { DavFailure, fileFailure } from "../failures.ts"
 import { reservedDirectory } from "../requests/address.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
-import { ignoreErrors } from "../tree/remove-tree.ts"
-import { type PropertyChange, PropertyTable, quotaOwner } from "./property-table.ts"
+import { ignoreErrors } from "../tree/ignore-errors.ts"
+import { budgetOwner, type PropertyChange, PropertyTable } from "./property-table.ts"
 
 const fileName = "properties.jsonl"
 /** A longer log is rewritten when less than half of its lines are still valid. */
@@ -45,8 +45,8 @@ export class DeadProperties implements Disposable {
   patch(path: string, changes: readonly { key: string; value: string | null }[]): void {
     this.#load()
     const onlyRemoves = changes.every(({ value }) => value === null)
-    if (!onlyRemoves && !this.#table.fitsEntryLimit(path, changes)) throw entryQuotaExceeded()
-    if (!onlyRemoves && !this.#table.hasRoomFor(path, changes)) throw ownerQuotaExceeded(path)
+    if (!onlyRemoves && !this.#table.fitsEntryLimit(path, changes)) throw entryBudgetExceeded()
+    if (!onlyRemoves && !this.#table.hasRoomFor(path, changes)) throw ownerBudgetExceeded(path)
     const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
     if (onlyRemoves) this.#applyEvenIfFull(entries)
     else this.#write(entries)
@@ -121,8 +121,8 @@ export class DeadProperties implements Disposable {
 
   #openToRead(): number | undefined {
     try {
-      using hidden = this.#root.openDirectory(reservedDirectory)
-      return hidden.open(fileName, constants.O_RDONLY)
+      using reserved = this.#root.openDirectory(reservedDirectory)
+      return reserved.open(fileName, constants.O_RDONLY)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
       throw error
@@ -140,17 +140,17 @@ export class DeadProperties implements Disposable {
   /** Replaces the log with one that contains only the valid entries. */
   #compact(): void {
     let length = 0
-    using hidden = this.#root.openDirectory(reservedDirectory)
-    const fd = hidden.open(`${fileName}.new`, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
+    using reserved = this.#root.openDirectory(reservedDirectory)
+    const fd = reserved.open(`${fileName}.new`, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
     try {
       for (const text of this.#textOfAll()) {
         append(fd, text)
         length += text.length
       }
       fdatasyncSync(fd)
-      renameSync(hidden.pathTo(`${fileName}.new`), hidden.pathTo(fileName))
+      renameSync(reserved.pathTo(`${fileName}.new`), reserved.pathTo(fileName))
     } catch (error) {
-      ignoreErrors(() => unlinkSync(hidden.pathTo(`${fileName}.new`)))
+      ignoreErrors(() => unlinkSync(reserved.pathTo(`${fileName}.new`)))
       throw error
     } finally {
       closeSync(fd)
@@ -174,8 +174,8 @@ export class DeadProperties implements Disposable {
 
   #open(): number {
     if (this.#fd !== undefined) return this.#fd
-    using hidden = this.#root.openDirectory(reservedDirectory)
-    this.#fd = hidden.open(fileName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
+    using reserved = this.#root.openDirectory(reservedDirectory)
+    this.#fd = reserved.open(fileName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
     return this.#fd
   }
 
@@ -210,18 +210,18 @@ function parse(line: string): PropertyChange | undefined {
 }
 
 /** The properties exceed the limit of one file or directory. */
-export function entryQuotaExceeded(): Failure {
+export function entryBudgetExceeded(): Failure {
   const { value } = bounds.files.entryProperties
   return new DavFailure("storage_full", `One file or directory may have properties of ${value} characters together; remove some`, {
     condition: "<D:quota-not-exceeded/>",
   })
 }
 
-function ownerQuotaExceeded(path: string): Failure {
+function ownerBudgetExceeded(path: string): Failure {
   const { storedPropertyBytes, storedProperties } = bounds.files
   return new DavFailure(
     "storage_full",
-    `There is no room for more properties below ${quotaOwner(path)}: at most ${storedProperties.value}, in ${storedPropertyBytes.value} bytes; remove some`,
+    `There is no room for more properties below ${budgetOwner(path)}: at most ${storedProperties.value}, in ${storedPropertyBytes.value} bytes; remove some`,
     { condition: "<D:quota-not-exceeded/>" },
   )
 }

@@ -8,7 +8,7 @@ import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 import { smallDisk } from "../../../test/fixtures/files/small-disk.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { DeadProperties } from "./dead-properties.ts"
-import { quotaOwner } from "./property-table.ts"
+import { budgetOwner } from "./property-table.ts"
 
 /*
  * Stored properties have a budget for each owner's tree: nobody uses up another one's, and removing
@@ -45,11 +45,11 @@ function fill(properties: DeadProperties, folder: string): number {
 }
 
 test("a path counts for the home or the directory at the top that it lies in", () => {
-  assert.equal(quotaOwner("/users/ann"), "/users/ann")
-  assert.equal(quotaOwner("/users/ann/a/b"), "/users/ann")
-  assert.equal(quotaOwner("/sets/a/b"), "/sets")
-  assert.equal(quotaOwner("/users"), "/users")
-  assert.equal(quotaOwner("/"), "/")
+  assert.equal(budgetOwner("/users/ann"), "/users/ann")
+  assert.equal(budgetOwner("/users/ann/a/b"), "/users/ann")
+  assert.equal(budgetOwner("/sets/a/b"), "/sets")
+  assert.equal(budgetOwner("/users"), "/users")
+  assert.equal(budgetOwner("/"), "/")
 })
 
 test("one owner's full budget does not limit another's", () => {

@@ -26,7 +26,7 @@ const overhead = 64
  * The tree whose budget a path uses: a person's home, or any other directory at the top. Separate
  * budgets ensure that nobody uses up another person's.
  */
-export function quotaOwner(path: string): string {
+export function budgetOwner(path: string): string {
   const [, first = "", second = ""] = path.split("/", 3)
   return first === "users" && second !== "" ? `/users/${second}` : `/${first}`
 }
@@ -58,7 +58,7 @@ export class PropertyTable {
       if (before !== undefined) [bytes, count] = [bytes - costOf(path, key, before), count - 1]
       if (value !== null) [bytes, count] = [bytes + costOf(path, key, value), count + 1]
     }
-    return this.#hasRoom(quotaOwner(path), bytes, count)
+    return this.#hasRoom(budgetOwner(path), bytes, count)
   }
 
   /**
@@ -81,7 +81,7 @@ export class PropertyTable {
    * A move within one tree needs no room.
    */
   hasRoomAt(from: string, to: string, options: { deep: boolean; moves: boolean }): boolean {
-    if (options.moves && quotaOwner(from) === quotaOwner(to)) return true
+    if (options.moves && budgetOwner(from) === budgetOwner(to)) return true
     let [bytes, count] = [0, 0]
     for (const path of options.deep ? this.#within(from) : [from]) {
       for (const [key, value] of this.#byPath.get(path) ?? []) {
@@ -89,7 +89,7 @@ export class PropertyTable {
         count += 1
       }
     }
-    return this.#hasRoom(quotaOwner(to), bytes, count)
+    return this.#hasRoom(budgetOwner(to), bytes, count)
   }
 
   #hasRoom(owner: string, bytes: number, count: number): boolean {
@@ -135,7 +135,7 @@ export class PropertyTable {
   }
 
   #count(path: string, key: string, before: string | undefined, after: string | undefined): void {
-    const owner = quotaOwner(path)
+    const owner = budgetOwner(path)
     const usage = this.#usage.get(owner) ?? { bytes: 0, count: 0, paths: new Set<string>() }
     this.#usage.set(owner, usage)
     if (before !== undefined) {
@@ -156,7 +156,7 @@ export class PropertyTable {
    */
   #within(path: string): string[] {
     const holdsOwners = path === "/" || path === "/users"
-    const paths = holdsOwners ? this.#byPath.keys() : (this.#usage.get(quotaOwner(path))?.paths ?? [])
+    const paths = holdsOwners ? this.#byPath.keys() : (this.#usage.get(budgetOwner(path))?.paths ?? [])
     return [...paths].filter((one) => isWithin(one, path))
   }
 }

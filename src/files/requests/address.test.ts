@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Failure } from "#contract"
-import { encodePath, parseFileAddress } from "./address.ts"
+import { hrefOf, joinPath, parseFileAddress } from "./address.ts"
 
 const names = (target: string) => parseFileAddress(target).names
 const status = (target: string) => {
@@ -50,7 +50,7 @@ test("names that lead elsewhere, or that Quayside reserves, return 404", () => {
 
 test("an encoded path reads back as the same names", () => {
   const odd = ["a b", "ü#?%", "!'()*", "🙂", 'a&<>"', "~._-"]
-  assert.deepEqual(names(encodePath(odd, false)), odd)
-  assert.match(encodePath(odd, true), /^[\x21-\x7e]+\/$/)
-  assert.equal(encodePath([], true), "/")
+  assert.deepEqual(names(hrefOf({ path: joinPath(odd), isDirectory: false })), odd)
+  assert.match(hrefOf({ path: joinPath(odd), isDirectory: true }), /^[\x21-\x7e]+\/$/)
+  assert.equal(hrefOf({ path: "/", isDirectory: true }), "/")
 })

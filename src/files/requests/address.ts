@@ -8,8 +8,8 @@ export interface FileAddress {
 }
 
 /**
- * Hidden names: what Quayside keeps beside people's files. `/.quayside` at the root, uploads beside
- * their target anywhere.
+ * Names that Quayside itself uses: `/.quayside` at the root, and uploads beside their target
+ * anywhere. They are neither listed nor addressable.
  */
 export const reservedDirectory = ".quayside"
 export const reservedPrefix = ".quayside-upload-"
@@ -19,9 +19,9 @@ export function isReservedName(name: string, depth: number): boolean {
 }
 
 /**
- * Reads a request target in origin or absolute form. Bytes that can be no name (a bad escape, not
- * UTF-8, NUL) are 400; names that could lead elsewhere (`.`, `..`, an encoded slash) do not exist:
- * 404. Doubled slashes count once.
+ * Parses a request target in origin or absolute form. Bytes that cannot be a name (a bad escape,
+ * not UTF-8, NUL) are 400. Names that could lead elsewhere (`.`, `..`, an encoded slash) do not
+ * exist: 404. Repeated slashes count once.
  */
 export function parseFileAddress(target: string): FileAddress {
   const path = pathOf(target)
@@ -54,8 +54,8 @@ function decodeName(part: string): string {
 function decode(part: string): string {
   if (!needsDecoding.test(part)) return part
   try {
-    // Node reads the request line as Latin-1: bytes that came unescaped are put together again
-    // before they are decoded as UTF-8.
+    // Node reads the request line as Latin-1. Unescaped bytes are escaped here, and then decoded as
+    // UTF-8 together with the others.
     return decodeURIComponent(part.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`))
   } catch {
     throw invalid("The request's target is not percent-encoded UTF-8")
@@ -73,12 +73,6 @@ export function assertValidNewName(names: readonly string[]): void {
 /** `/a/b` for names; `/` for none. The authority uses this form. */
 export function joinPath(names: readonly string[]): string {
   return `/${names.join("/")}`
-}
-
-/** The percent-encoded form for hrefs. */
-export function encodePath(names: readonly string[], directory: boolean): string {
-  const path = names.map(encodeName).join("/")
-  return names.length === 0 ? "/" : `/${path}${directory ? "/" : ""}`
 }
 
 export function encodeName(name: string): string {

@@ -3,7 +3,7 @@ import type { AllowedHosts } from "#http"
 import type { Authority, PathAccess } from "../access/authority.ts"
 import type { OpenRequests } from "../access/open-requests.ts"
 import type { RightsCache } from "../access/rights-cache.ts"
-import { forbidden, hidden } from "../failures.ts"
+import { forbidden, hiddenNotFound } from "../failures.ts"
 import type { LockTable } from "../locks/lock-table.ts"
 import type { DeadProperties } from "../properties/dead-properties.ts"
 import type { LiveProperties } from "../properties/live-properties.ts"
@@ -27,7 +27,7 @@ export interface FilesContext {
   copyQueue: CopyQueue
   scheduler: FairScheduler
   openRequests: OpenRequests
-  /** Host names that are ours beside the loopback ones. */
+  /** The host names of this server. */
   allowedHosts: AllowedHosts
   reportError(error: unknown): void
   recordRefusals: Authority["recordRefusals"]
@@ -37,13 +37,8 @@ export interface FilesContext {
 export interface RequestLimits {
   /** Entries that a `Depth: infinity` listing may have. */
   maxDeepEntries: number
-  /** Milliseconds after which a connection on which nothing moves is closed. */
+  /** After so many milliseconds without progress a connection is closed. */
   stallMs: number
-}
-
-export interface Person {
-  userId: number
-  readOnly: boolean
 }
 
 /** One request of an authenticated person. */
@@ -52,7 +47,7 @@ export class DavRequest {
   readonly incoming: IncomingMessage
   readonly response: ServerResponse
   readonly address: FileAddress
-  readonly person: Person
+  readonly userId: number
   /** Authenticates again; called before a change that was authorized long ago. */
   readonly revalidate: () => Promise<void>
   /** Paths that the `If` header names and the caller may read. */
@@ -61,13 +56,13 @@ export class DavRequest {
   #clientGone: AbortSignal | undefined
 
   constructor(
-    parts: Pick<DavRequest, "context" | "incoming" | "response" | "address" | "person" | "revalidate"> & { sendContinue: () => void },
+    parts: Pick<DavRequest, "context" | "incoming" | "response" | "address" | "userId" | "revalidate"> & { sendContinue: () => void },
   ) {
     this.context = parts.context
     this.incoming = parts.incoming
     this.response = parts.response
     this.address = parts.address
-    this.person = parts.person
+    this.userId = parts.userId
     this.revalidate = parts.revalidate
     this.#sendContinue = parts.sendContinue
   }
@@ -84,7 +79,7 @@ export class DavRequest {
     return joinPath(this.address.names)
   }
 
-  /** Aborted when the client closes the connection before it was answered. */
+  /** Aborted when the client closes the connection before the response is complete. */
   get clientGone(): AbortSignal {
     if (this.#clientGone) return this.#clientGone
     const controller = new AbortController()
@@ -96,14 +91,14 @@ export class DavRequest {
     return this.#clientGone
   }
 
-  /** Tells a client that waits for `100 Continue` to send its body. */
+  /** Sends `100 Continue` if the client waits for it. */
   sendContinue(): void {
     this.#sendContinue()
   }
 
-  /** Returns the caller's level on a path; refuses with 404 when they may not see it. */
+  /** Returns the caller's level on a path; throws 404 when they may not see it. */
   async assertVisible(names = this.names): Promise<Level> {
-    return assertVisibleLevel(await this.context.rights.level(this.person.userId, names, "read"))
+    return assertVisibleLevel(await this.context.rights.level(this.userId, names, "read"))
   }
 
   async assertReadable(names = this.names): Promise<void> {
@@ -111,17 +106,17 @@ export class DavRequest {
   }
 
   async assertWritable(names = this.names): Promise<void> {
-    assertWriteLevel(assertVisibleLevel(await this.context.rights.level(this.person.userId, names, "write")))
+    assertWriteLevel(assertVisibleLevel(await this.context.rights.level(this.userId, names, "write")))
   }
 
   /** The person whose quota the content counts for; undefined: none. */
   async storageAccount(names = this.names): Promise<string | undefined> {
-    return (await this.context.rights.access(this.person.userId, names)).account
+    return (await this.context.rights.access(this.userId, names)).account
   }
 
-  /** Refuses unless the caller may write, replace and remove the entry. */
+  /** Throws unless the caller may write, replace and remove the entry. */
   async assertReplaceable(names = this.names): Promise<void> {
-    const access = await this.context.rights.access(this.person.userId, names)
+    const access = await this.context.rights.access(this.userId, names)
     assertWriteLevel(assertVisibleLevel(access.level))
     if (!access.canReplace)
       throw forbidden("This is the root of a home or a dataset, or holds one: it can be neither deleted, moved nor replaced")
@@ -131,7 +126,7 @@ export class DavRequest {
 type Level = PathAccess["level"]
 
 function assertVisibleLevel(level: Level): Level {
-  if (level === "none") throw hidden()
+  if (level === "none") throw hiddenNotFound()
   return level
 }
 

@@ -1,11 +1,11 @@
 import { bounds, Failure } from "#contract"
 
 /**
- * How many requests one person may have under way. Beyond, a request is refused rather than queued:
- * it would hold a connection and a body.
+ * Concurrent requests of one person. Another one is rejected rather than queued: it would occupy a
+ * connection and a body.
  */
 const maxRequests = bounds.files.requestsAtOnce.value
-/** Listings of all that is below look at each entry twice. */
+/** A `Depth: infinity` listing reads each entry twice. */
 const maxDeepListings = bounds.files.deepListingsAtOnce.value
 
 /** Limits the concurrent requests of each person. */
@@ -17,10 +17,10 @@ export class RequestLimiter {
     const running = this.#running.get(key) ?? 0
     if (running >= (kind === "deep" ? maxDeepListings : maxRequests)) throw tooManyRequests()
     this.#running.set(key, running + 1)
-    return { [Symbol.dispose]: () => this.#leave(key) }
+    return { [Symbol.dispose]: () => this.#release(key) }
   }
 
-  #leave(key: string): void {
+  #release(key: string): void {
     const left = (this.#running.get(key) ?? 1) - 1
     if (left === 0) this.#running.delete(key)
     else this.#running.set(key, left)
@@ -38,11 +38,11 @@ export class CopyQueue {
     const running = this.#running.get(userId) ?? 0
     if (running < maxCopies) this.#running.set(userId, running + 1)
     else await new Promise<void>((resolve) => this.#waiting.set(userId, [...(this.#waiting.get(userId) ?? []), resolve]))
-    return { [Symbol.dispose]: () => this.#leave(userId) }
+    return { [Symbol.dispose]: () => this.#release(userId) }
   }
 
   /** The next waiting copy takes over the slot. */
-  #leave(userId: number): void {
+  #release(userId: number): void {
     const [next, ...others] = this.#waiting.get(userId) ?? []
     if (others.length > 0) this.#waiting.set(userId, others)
     else this.#waiting.delete(userId)

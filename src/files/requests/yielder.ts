@@ -11,62 +11,62 @@ export class FairScheduler {
   #isTaken = false
 
   /** Returns undefined when this turn of the event loop is still free. */
-  waitForSlot(who: number): Promise<void> | undefined {
-    if (this.#isTaken) return this.waitForNextSlot(who)
+  waitForSlot(userId: number): Promise<void> | undefined {
+    if (this.#isTaken) return this.waitForNextSlot(userId)
     this.#take()
     return undefined
   }
 
   /** Waits for a slice in a later turn of the event loop. */
-  waitForNextSlot(who: number): Promise<void> {
+  waitForNextSlot(userId: number): Promise<void> {
     return new Promise((resolve) => {
-      const mine = this.#waiting.get(who)
+      const mine = this.#waiting.get(userId)
       if (mine) mine.push(resolve)
-      else this.#waiting.set(who, [resolve])
+      else this.#waiting.set(userId, [resolve])
       if (!this.#isTaken) this.#take()
     })
   }
 
   #take(): void {
     this.#isTaken = true
-    setImmediate(() => this.#pass())
+    setImmediate(() => this.#startNext())
   }
 
-  #pass(): void {
+  #startNext(): void {
     this.#isTaken = false
     const first = this.#waiting.entries().next().value
     if (!first) return
-    const [who, [resolve, ...rest]] = first
+    const [userId, [resolve, ...rest]] = first
     // The person who had a slot moves behind the others.
-    this.#waiting.delete(who)
-    if (rest.length > 0) this.#waiting.set(who, rest)
+    this.#waiting.delete(userId)
+    if (rest.length > 0) this.#waiting.set(userId, rest)
     this.#take()
     resolve?.()
   }
 }
 
-/** Work for the main process shares one place among the people. */
+/** Operations of the main process count as those of one more person. */
 export const systemUserId = 0
 
 /** Pauses one piece of work whenever its slice is over. */
 export class Yielder {
-  readonly #slices: FairScheduler
-  readonly #who: number
+  readonly #scheduler: FairScheduler
+  readonly #userId: number
   #until = performance.now() + sliceMs
 
-  constructor(slices: FairScheduler = sharedScheduler, who = systemUserId) {
-    this.#slices = slices
-    this.#who = who
+  constructor(scheduler: FairScheduler = sharedScheduler, userId = systemUserId) {
+    this.#scheduler = scheduler
+    this.#userId = userId
   }
 
-  /** Undefined, and so nothing to wait for, while the slice lasts. */
+  /** Returns undefined, so that there is nothing to wait for, while the slice lasts. */
   pause(): Promise<void> | undefined {
     if (performance.now() < this.#until) return undefined
-    return this.#slices.waitForNextSlot(this.#who).then(() => {
+    return this.#scheduler.waitForNextSlot(this.#userId).then(() => {
       this.#until = performance.now() + sliceMs
     })
   }
 }
 
-/** Of this process. */
+/** The scheduler of this process. */
 export const sharedScheduler = new FairScheduler()

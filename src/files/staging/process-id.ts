@@ -2,16 +2,15 @@ import { createHash, randomBytes } from "node:crypto"
 import { existsSync, readFileSync, readlinkSync } from "node:fs"
 
 /**
- * Names this process among all that share the files root: boot and process namespace, process, its
- * start, and something random.
+ * Identifies this process among all that share the files root: boot and process namespace, process
+ * ID, start time, and a random part.
  */
 export function createProcessId(): string {
   return [domain(), process.pid, startOf(process.pid), randomBytes(4).toString("hex")].join("-")
 }
 
 /**
- * Whether that process certainly ended. False also means "cannot be told", as for one on another
- * machine.
+ * Whether that process certainly ended. False also means unknown, as for one on another machine.
  */
 export function hasProcessEnded(id: string): boolean {
   const [where, pid, start] = id.split("-")
@@ -19,7 +18,7 @@ export function hasProcessEnded(id: string): boolean {
   return startOf(Number(pid)) !== start
 }
 
-/** Within one boot and one process namespace process ids mean the same. */
+/** A process ID is unique within one boot and one process namespace. */
 function domain(): string {
   known ??= createHash("sha256")
     .update(`${readFileSync("/proc/sys/kernel/random/boot_id", "utf8")} ${readlinkSync("/proc/self/ns/pid")}`)
@@ -30,7 +29,7 @@ function domain(): string {
 let known: string | undefined
 
 /**
- * Where /proc is mounted so that other people's processes are hidden (`hidepid`), absence proves
+ * Whether /proc shows the processes of other users. With `hidepid` it does not, and absence proves
  * nothing.
  */
 function seesOthers(): boolean {
@@ -38,8 +37,8 @@ function seesOthers(): boolean {
 }
 
 /**
- * The start time in clock ticks since boot: a process id that comes again has another. Empty when
- * there is no such process.
+ * The start time in clock ticks since boot, which tells apart two uses of one process ID. Empty
+ * when there is no such process.
  */
 function startOf(pid: number): string {
   try {

@@ -1,6 +1,7 @@
 import { readlinkSync, symlinkSync, unlinkSync } from "node:fs"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
-import { ignoreErrors, removeTree } from "../tree/remove-tree.ts"
+import { ignoreErrors } from "../tree/ignore-errors.ts"
+import { removeTree } from "../tree/remove-tree.ts"
 
 interface MarkerLink {
   directory: DirectoryHandle
@@ -13,7 +14,7 @@ export class StagedEntry implements AsyncDisposable {
   readonly name: string
   readonly #marker: MarkerLink | undefined
   #count = 0
-  #left: readonly EntryName[] | undefined
+  #remaining: readonly EntryName[] | undefined
 
   constructor(parent: DirectoryHandle, name: string, marker?: MarkerLink) {
     this.parent = parent
@@ -23,7 +24,7 @@ export class StagedEntry implements AsyncDisposable {
 
   /**
    * On another file system the entry lies in the target's directory, and a link in the worker's
-   * directory tells the sweep where.
+   * directory shows the sweep where.
    */
   static besideTarget(parent: DirectoryHandle, name: string, marker: MarkerLink): StagedEntry {
     symlinkSync(readlinkSync(parent.path), marker.directory.pathTo(marker.name))
@@ -43,11 +44,11 @@ export class StagedEntry implements AsyncDisposable {
    * Removes the content. Returns false when a program keeps changing it; the caller then retries.
    */
   async removeContent(): Promise<boolean> {
-    this.#left = await removeTree(this.parent, this.#left ?? this.name, () => {
+    this.#remaining = await removeTree(this.parent, this.#remaining ?? this.name, () => {
       this.#count += 1
       return `${this.name}-${this.#count}`
     })
-    return this.#left.length === 0
+    return this.#remaining.length === 0
   }
 
   async remove(): Promise<void> {

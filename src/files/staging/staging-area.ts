@@ -3,7 +3,8 @@ import { fileFailure } from "../failures.ts"
 import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import type { Entry } from "../tree/entry-location.ts"
-import { changeMode, ignoreErrors, removeTree } from "../tree/remove-tree.ts"
+import { ignoreErrors } from "../tree/ignore-errors.ts"
+import { removeTree } from "../tree/remove-tree.ts"
 import { createProcessId, hasProcessEnded } from "./process-id.ts"
 import { StagedEntry } from "./staged-entry.ts"
 import { TempFile } from "./temp-file.ts"
@@ -37,9 +38,9 @@ export class StagingArea implements AsyncDisposable {
 
   constructor(root: DirectoryHandle, report: (error: unknown) => void) {
     this.#report = report
-    using hidden = openOrMake(root, reservedDirectory)
-    this.#workDirectory = openOrMake(hidden, "work")
-    this.#makeIfThereIsRoom()
+    using reserved = openOrMake(root, reservedDirectory)
+    this.#workDirectory = openOrMake(reserved, "work")
+    this.#makeUnlessFull()
     this.#device = root.stat().dev
     this.#heartbeat = setInterval(() => this.#touchHeartbeat(), heartbeatMs)
     this.#heartbeat.unref()
@@ -51,10 +52,10 @@ export class StagingArea implements AsyncDisposable {
   }
 
   /**
-   * On a full disk it is made when it is first needed: what reads goes on there, and what makes
-   * room.
+   * On a full disk the directory is made when it is first needed. Reading and deleting work without
+   * it.
    */
-  #makeIfThereIsRoom(): void {
+  #makeUnlessFull(): void {
     try {
       void this.#own
     } catch (error) {
@@ -70,7 +71,7 @@ export class StagingArea implements AsyncDisposable {
     return StagedEntry.besideTarget(parent.duplicate(), `${reservedPrefix}${this.#id}-${name}`, marker)
   }
 
-  /** A new file that will become a name in `parent`. */
+  /** Creates a file that will be moved to a name in `parent`. */
   createTempFile(parent: DirectoryHandle): Promise<TempFile> {
     return TempFile.open(this.createEntry(parent))
   }
@@ -92,8 +93,7 @@ export class StagingArea implements AsyncDisposable {
   }
 
   /**
-   * Undefined for a file when the full disk has no room for a trash entry: deleting must still
-   * work.
+   * Undefined for a file when the full disk has no room for a trash entry: deleting still works.
    */
   #trashFor(parent: DirectoryHandle, name: EntryName): StagedEntry | undefined {
     try {
@@ -106,8 +106,8 @@ export class StagingArea implements AsyncDisposable {
 
   /**
    * Moves an entry to a name before it returns, and an entry already there to the trash. Between
-   * the two renames a note tells the sweep what to restore. The promise resolves when the replaced
-   * entry's space is free, and never rejects.
+   * the two renames a note records for the sweep what to restore. The promise resolves when the
+   * replaced entry's space is free, and never rejects.
    */
   replace(from: Entry, to: Entry & { name: string }): Promise<void> {
     const move = () => renameSync(from.parent.pathTo(from.name), to.parent.pathTo(to.name))
@@ -131,8 +131,8 @@ export class StagingArea implements AsyncDisposable {
   }
 
   async #emptyTrash(trash: StagedEntry): Promise<void> {
-    const isGone = await trash.removeContent().catch((error: unknown) => void this.#report(error))
-    if (isGone === false && this.#undeletable.size < maxRetried) this.#retryLater(trash)
+    const isRemoved = await trash.removeContent().catch((error: unknown) => void this.#report(error))
+    if (isRemoved === false && this.#undeletable.size < maxRetried) this.#retryLater(trash)
     else {
       this.#undeletable.delete(trash)
       trash.release()
@@ -208,11 +208,11 @@ function moveToTrash(parent: DirectoryHandle, name: EntryName, trash: StagedEntr
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
     const mode = parent.lstat(name)?.mode ?? 0o755
-    changeMode(parent, name, 0o700)
+    parent.chmodDirectory(name, 0o700)
     try {
       move()
     } catch (again) {
-      changeMode(parent, name, mode & 0o7777)
+      parent.chmodDirectory(name, mode & 0o7777)
       throw again
     }
   }
@@ -228,7 +228,7 @@ function restoreOnError(move: () => void, to: Entry, trash: StagedEntry): void {
   }
 }
 
-/** Restores an entry whose replacement was not finished when a worker died. */
+/** Restores an entry whose replacement was not finished when a worker ended. */
 function restoreReplaced(root: DirectoryHandle, left: DirectoryHandle, note: string): void {
   ignoreErrors(() => {
     const target = targetBelow(root, left, note)
@@ -253,7 +253,7 @@ function idOf(left: DirectoryHandle): string {
   return readlinkSync(left.path).split("/").at(-1) ?? ""
 }
 
-/** The marker names the directory; what the dead worker left there has its id in its name. */
+/** The marker names the directory; the ended worker's entries there have its ID in their names. */
 async function removeBeside(root: DirectoryHandle, left: DirectoryHandle, marker: string): Promise<void> {
   const target = targetBelow(root, left, marker)
   if (!target) return

@@ -1,7 +1,7 @@
 import { constants, fdatasync, open, renameSync, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
 import { type DirectoryHandle, safeOpenFlags } from "../tree/directory-handle.ts"
-import { closeQuietly, ignoreErrors } from "../tree/remove-tree.ts"
+import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
 import type { StagedEntry } from "./staged-entry.ts"
 
 const flush = promisify(fdatasync)
@@ -10,23 +10,24 @@ const openFile = promisify(open)
 /** A file being written. Unless it was moved to its name, disposing removes it. */
 export class TempFile implements Disposable {
   readonly fd: number
-  readonly #stage: StagedEntry
+  readonly #entry: StagedEntry
   #isMoved = false
 
-  private constructor(stage: StagedEntry, fd: number) {
-    this.#stage = stage
+  private constructor(entry: StagedEntry, fd: number) {
+    this.#entry = entry
     this.fd = fd
   }
 
   /**
-   * In the thread pool: a new file waits for the file system's journal while others are flushed.
+   * Uses the thread pool, since a new file waits for the file system's journal during other
+   * flushes.
    */
-  static async open(stage: StagedEntry): Promise<TempFile> {
+  static async open(entry: StagedEntry): Promise<TempFile> {
     try {
       const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | safeOpenFlags
-      return new TempFile(stage, await openFile(stage.parent.pathTo(stage.name), flags, 0o644))
+      return new TempFile(entry, await openFile(entry.parent.pathTo(entry.name), flags, 0o644))
     } catch (error) {
-      stage.release()
+      entry.release()
       throw error
     }
   }
@@ -38,13 +39,13 @@ export class TempFile implements Disposable {
 
   /** Renames it to its final name; a file of that name is replaced. */
   moveTo(parent: DirectoryHandle, name: string): void {
-    renameSync(this.#stage.parent.pathTo(this.#stage.name), parent.pathTo(name))
+    renameSync(this.#entry.parent.pathTo(this.#entry.name), parent.pathTo(name))
     this.#isMoved = true
   }
 
   [Symbol.dispose](): void {
     closeQuietly(this.fd)
-    if (!this.#isMoved) ignoreErrors(() => unlinkSync(this.#stage.parent.pathTo(this.#stage.name)))
-    this.#stage.release()
+    if (!this.#isMoved) ignoreErrors(() => unlinkSync(this.#entry.parent.pathTo(this.#entry.name)))
+    this.#entry.release()
   }
 }

@@ -38,7 +38,7 @@ interface Running {
 
 const { rootFd, settings } = workerData as CounterData
 const port = parentPort
-if (!port) throw new Error("The counting of files is a thread of the file server")
+if (!port) throw new Error("This module runs only as a thread of the file server")
 const root = DirectoryHandle.fromDescriptor(rootFd)
 const running: Running[] = []
 const waiting: CountRequest[] = []

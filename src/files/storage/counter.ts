@@ -4,24 +4,21 @@ import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import type { CounterData, CountReply, CountRequest } from "./counter-thread.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
-/** A thread that had nothing to do for so long gives its memory back. */
+/** An idle thread ends after so long and frees its memory. */
 const idleMs = 30_000
-/** MiB: a scan remembers little beside the names on its way. */
+/** A scan stores little more than the names on its path. */
 const memoryMiB = 192
 
 type Waiting = { resolve(count: StorageCount): void; reject(error: Error): void }
 
-/**
- * Has a thread of the lowest priority count what people store; it lives while there is something to
- * count.
- */
+/** Counts stored files in a thread of the lowest priority, which runs while counts are pending. */
 export class StorageCounter implements AsyncDisposable {
   readonly #root: DirectoryHandle
   readonly #settings: StorageSettings
   readonly #waiting = new Map<number, Waiting>()
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
-  #id = 0
+  #lastId = 0
   #closed = false
 
   constructor(root: DirectoryHandle, settings: StorageSettings) {
@@ -30,10 +27,10 @@ export class StorageCounter implements AsyncDisposable {
   }
 
   count(account: StorageAccount): Promise<StorageCount> {
-    if (this.#closed) return Promise.reject(new Error("The file server ends"))
+    if (this.#closed) return Promise.reject(new Error("The file server is stopping"))
     clearTimeout(this.#idle)
-    this.#id += 1
-    const request: CountRequest = { id: this.#id, account }
+    this.#lastId += 1
+    const request: CountRequest = { id: this.#lastId, account }
     return new Promise((resolve, reject) => {
       this.#waiting.set(request.id, { resolve, reject })
       this.#open().postMessage(request)
@@ -53,11 +50,11 @@ export class StorageCounter implements AsyncDisposable {
     return thread
   }
 
-  #settle(id: number, how: (waiting: Waiting) => void): void {
+  #settle(id: number, settle: (waiting: Waiting) => void): void {
     const waiting = this.#waiting.get(id)
     if (!waiting) return
     this.#waiting.delete(id)
-    how(waiting)
+    settle(waiting)
     if (this.#waiting.size > 0) return
     this.#idle = setTimeout(() => this.#end(), idleMs)
     this.#idle.unref()
@@ -82,11 +79,11 @@ export class StorageCounter implements AsyncDisposable {
     const left = [...this.#waiting.values()]
     this.#waiting.clear()
     await this.#end()
-    for (const { reject } of left) reject(new Error("The file server ends"))
+    for (const { reject } of left) reject(new Error("The file server is stopping"))
   }
 }
 
-/** Beside this file, with the same ending: `.ts` in a checkout, `.js` in a published package. */
+/** Beside this file, with the same extension: `.ts` in a checkout, `.js` in a published package. */
 function threadFile(): string {
   return join(import.meta.dirname, `counter-thread${extname(import.meta.filename)}`)
 }

@@ -8,7 +8,7 @@ interface Level {
   dev: number
   ino: number
   /** Directories in it that are not scanned yet. */
-  left: string[]
+  pending: string[]
 }
 
 /**
@@ -22,8 +22,8 @@ export class DeepScan {
   readonly #onEntry: (stats: Stats) => void
   readonly #maxPending: number
   readonly #levels: Level[] = []
-  #folder: DirectoryHandle
-  #waiting = 0
+  #directory: DirectoryHandle
+  #pending = 0
   /** False when more directories were pending, or nested, than allowed. */
   isComplete = true
 
@@ -31,7 +31,7 @@ export class DeepScan {
     this.#base = base
     this.#onEntry = options.onEntry
     this.#maxPending = options.maxPending
-    this.#folder = base.duplicate()
+    this.#directory = base.duplicate()
   }
 
   *steps(): Generator<void> {
@@ -39,27 +39,27 @@ export class DeepScan {
       yield* this.#enter("")
       for (let level = this.#levels.at(-1); level; level = this.#levels.at(-1)) {
         yield
-        const name = level.left.pop()
+        const name = level.pending.pop()
         if (name === undefined) yield* this.#leave()
         else yield* this.#below(name)
       }
     } finally {
-      this.#folder[Symbol.dispose]()
+      this.#directory[Symbol.dispose]()
     }
   }
 
   *#below(name: string): Generator<void> {
-    this.#waiting -= 1
-    // Gone, or no directory by now.
-    if (this.#go(() => this.#folder.openDirectory(bytesOf(name)))) yield* this.#enter(name)
+    this.#pending -= 1
+    // Skipped when it is gone or was replaced by a file.
+    if (this.#switchTo(() => this.#directory.openDirectory(bytesOf(name)))) yield* this.#enter(name)
   }
 
   /** Scans all entries of the open directory, which is one level deeper now. */
   *#enter(name: string): Generator<void> {
-    const { dev, ino } = this.#folder.stat()
-    const level: Level = { name, dev, ino, left: [] }
+    const { dev, ino } = this.#directory.stat()
+    const level: Level = { name, dev, ino, pending: [] }
     this.#levels.push(level)
-    const entries = attempted(() => this.#folder.readEntries())
+    const entries = attempted(() => this.#directory.readEntries())
     if (!entries) return
     try {
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
@@ -72,54 +72,54 @@ export class DeepScan {
   }
 
   #look(level: Level, name: Buffer): void {
-    const stats = attempted(() => this.#folder.lstat(name))
+    const stats = attempted(() => this.#directory.lstat(name))
     if (!stats) return
     this.#onEntry(stats)
     if (!stats.isDirectory()) return
-    if (this.#waiting + this.#levels.length >= this.#maxPending) {
+    if (this.#pending + this.#levels.length >= this.#maxPending) {
       this.isComplete = false
       return
     }
-    this.#waiting += 1
-    level.left.push(name.toString("latin1"))
+    this.#pending += 1
+    level.pending.push(name.toString("latin1"))
   }
 
   *#leave(): Generator<void> {
     this.#levels.pop()
     const above = this.#levels.at(-1)
     if (!above) return
-    const isBack = this.#go(() => DirectoryHandle.open(`${this.#folder.path}/..`)) && this.#isAt(above)
-    if (!isBack) yield* this.#goAgain()
+    const isBack = this.#switchTo(() => DirectoryHandle.open(`${this.#directory.path}/..`)) && this.#isAt(above)
+    if (!isBack) yield* this.#returnFromBase()
   }
 
   /** Walks from the base down to the deepest directory of the path that was not moved. */
-  *#goAgain(): Generator<void> {
-    if (!this.#go(() => this.#base.duplicate())) return this.#lose(0)
+  *#returnFromBase(): Generator<void> {
+    if (!this.#switchTo(() => this.#base.duplicate())) return this.#abandonBelow(0)
     for (let depth = 1; depth < this.#levels.length; depth += 1) {
       yield
       const level = this.#levels[depth] as Level
-      using above = this.#folder.duplicate()
-      if (this.#go(() => above.openDirectory(bytesOf(level.name))) && this.#isAt(level)) continue
-      this.#lose(this.#go(() => above.duplicate()) ? depth : 0)
+      using above = this.#directory.duplicate()
+      if (this.#switchTo(() => above.openDirectory(bytesOf(level.name))) && this.#isAt(level)) continue
+      this.#abandonBelow(this.#switchTo(() => above.duplicate()) ? depth : 0)
     }
   }
 
   /** Gives up the pending directories from that depth on, which are out of reach. */
-  #lose(depth: number): void {
-    for (const { left } of this.#levels.splice(depth)) this.#waiting -= left.length
+  #abandonBelow(depth: number): void {
+    for (const { pending } of this.#levels.splice(depth)) this.#pending -= pending.length
   }
 
   #isAt({ dev, ino }: Level): boolean {
-    const stats = this.#folder.stat()
+    const stats = this.#directory.stat()
     return stats.dev === dev && stats.ino === ino
   }
 
   /** Replaces the open directory; false when the next one cannot be opened. */
-  #go(open: () => DirectoryHandle): boolean {
+  #switchTo(open: () => DirectoryHandle): boolean {
     const next = attempted(open)
     if (!next) return false
-    this.#folder[Symbol.dispose]()
-    this.#folder = next
+    this.#directory[Symbol.dispose]()
+    this.#directory = next
     return true
   }
 }

@@ -2,9 +2,9 @@ import { type StatsFs, statfsSync } from "node:fs"
 import { Failure } from "#contract"
 import { type DiskSpace, formatBytes, type StorageSettings } from "./storage.ts"
 
-/** A run is ended within some ten seconds, so more than this is not needed on the largest disk. */
+/** Ending a run takes some ten seconds, so the largest disk needs no larger reserve. */
 const maxReserveBytes = 64 * 2 ** 30
-/** Of a small disk. */
+/** For small disks. */
 const maxReserveFraction = 1 / 16
 
 type ReserveSettings = Pick<StorageSettings, "reserveBytes" | "minReserveBytes" | "reserveFraction" | "minFreeInodes">
@@ -13,7 +13,7 @@ export function diskSpaceOf({ bavail, blocks, bsize, files, ffree }: StatsFs, se
   const freeBytes = bavail * bsize
   const totalBytes = blocks * bsize
   const reserveBytes = settings.reserveBytes ?? defaultReserve(totalBytes, settings)
-  // Some file systems make inodes as they need them, and tell none.
+  // Some file systems create inodes on demand and report none.
   const lacksInodes = files > 0 && ffree < Math.min(settings.minFreeInodes, files / 50)
   return { freeBytes, totalBytes, reserveBytes, isLow: freeBytes < reserveBytes || lacksInodes }
 }
@@ -22,10 +22,7 @@ function defaultReserve(totalBytes: number, { minReserveBytes, reserveFraction }
   return Math.floor(Math.min(Math.max(minReserveBytes, totalBytes * reserveFraction), totalBytes * maxReserveFraction, maxReserveBytes))
 }
 
-/**
- * Refuses what would leave less free than the reserve, while there is still room to delete and to
- * end runs.
- */
+/** Throws 507 when less than the reserve would stay free, which deleting and ending runs need. */
 export function assertDiskSpace(location: { readonly path: string }, bytes: number, settings: ReserveSettings): void {
   const room = diskSpaceOf(statfsSync(location.path), settings)
   if (!room.isLow && room.freeBytes - bytes >= room.reserveBytes) return

@@ -15,7 +15,7 @@ interface AccountEntry {
   /** The last count, and the bytes written since; undefined: never counted. */
   counted: number | undefined
   written: number
-  /** For what is being written. */
+  /** For uploads and copies in progress. */
   reserved: number
   countedAt: number
   /**
@@ -29,12 +29,12 @@ interface AccountEntry {
   isUnknown: boolean
 }
 
-/** Of what is to be written. */
+/** The size of an upload or copy. */
 interface WriteSize {
   bytes: number
-  /** The file that it replaces. */
+  /** The file to be replaced. */
   replaced?: Stats | undefined
-  /** Its length is not known: more may come. */
+  /** The length is unknown: more may follow. */
   isOpenEnded?: boolean
 }
 
@@ -76,8 +76,8 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /**
-   * Reserves bytes in a directory that counts for the account (undefined: none). Refuses with 507
-   * what exceeds the disk or the quota. The `replaced` file makes room for this upload alone. The
+   * Reserves bytes in a directory that counts for the account (undefined: none). Throws 507
+   * beyond the disk or the quota. The `replaced` file makes room for this upload alone. The
    * caller commits the reservation with the bytes written, or disposes of it.
    */
   async reserve(account: string | undefined, directory: DirectoryHandle, size: WriteSize): Promise<Reservation> {
@@ -104,10 +104,10 @@ export class StorageLedger implements AsyncDisposable {
    * small ones.
    */
   async #firstCount(account: string, entry: AccountEntry, size: WriteSize): Promise<void> {
-    const isLittle = size.isOpenEnded !== true && entry.written + entry.reserved + size.bytes <= lowestLimit(entry) / smallUploadsFraction
-    if (isLittle && entry.counting) return
+    const isSmall = size.isOpenEnded !== true && entry.written + entry.reserved + size.bytes <= lowestLimit(entry) / smallUploadsFraction
+    if (isSmall && entry.counting) return
     const counted = this.#recount(account, entry)
-    if (isLittle) return
+    if (isSmall) return
     entry.isUnknown = false
     await counted
   }
@@ -223,7 +223,7 @@ interface ReservedFor {
   assertFits(more: number, all: number): void
 }
 
-/** A file that will be gone when what replaces it is written. */
+/** A file whose space becomes free when its replacement is written. */
 interface Replaced {
   id: string | undefined
   bytes: number
@@ -250,7 +250,7 @@ export class Reservation implements Disposable {
     if (replaced.id !== undefined) held?.entry.replacing.add(replaced.id)
   }
 
-  /** All bytes announced so far. */
+  /** All bytes reserved so far, including those in the space of the replaced file. */
   get written(): number {
     return this.#written
   }

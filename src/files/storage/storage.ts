@@ -1,6 +1,6 @@
 /*
  * Storage accounts, counts and quotas, as main process and worker exchange them. Plain values: they
- * cross the border between processes.
+ * cross between processes.
  */
 
 /** An account's name and its directories: absolute paths below the root, normalized. */
@@ -19,7 +19,7 @@ export interface StorageAccount {
 export interface StorageCount {
   bytes: number
   entries: number
-  /** False where the time was over first: it is at least so much. */
+  /** False when the time ran out: the real amount is at least this. */
   isComplete: boolean
   /** Bytes by directory: each root, sub-area and project of a home on its own. */
   areas: Readonly<Record<string, number>>
@@ -51,7 +51,7 @@ export interface DiskSpace {
   isLow: boolean
 }
 
-/** The numbers by which the worker counts; the main process reads them from the contract. */
+/** The limits of counting. The main process sets them from the contract. */
 export interface StorageSettings {
   /** Undefined: by the size of the disk. */
   reserveBytes: number | undefined
@@ -67,7 +67,7 @@ export interface StorageSettings {
 
 const mib = 2 ** 20
 
-/** An amount as people read it. */
+/** An amount for messages. */
 export function formatBytes(bytes: number): string {
   if (bytes < mib) return `${Math.ceil(bytes / 1_024)} KiB`
   return `${Math.round((bytes / mib) * 10) / 10} MiB`

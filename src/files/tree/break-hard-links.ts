@@ -20,27 +20,27 @@ interface LinkBreaking {
   counter: CopyCounter
 }
 
-async function breakLinksWithin(severing: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
+async function breakLinksWithin(work: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
   const stats = parent.lstat(name)
-  severing.counter.addEntry()
+  work.counter.addEntry()
   try {
-    if (stats?.isFile() && stats.nlink > 1) await replaceWithCopy(severing, { parent, name })
-    else if (stats?.isDirectory()) await breakLinksInDirectory(severing, { parent, name }, depth)
+    if (stats?.isFile() && stats.nlink > 1) await replaceWithCopy(work, { parent, name })
+    else if (stats?.isDirectory()) await breakLinksInDirectory(work, { parent, name }, depth)
   } catch (error) {
-    // It is gone.
+    // Skipped when it is gone.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
   }
-  await severing.counter.yielder.pause()
+  await work.counter.yielder.pause()
 }
 
-async function breakLinksInDirectory(severing: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
+async function breakLinksInDirectory(work: LinkBreaking, { parent, name }: Entry, depth: number): Promise<void> {
   assertDepth(depth)
   using directory = parent.openDirectory(name)
-  await forEachEntry(directory, depth, (child) => breakLinksWithin(severing, { parent: directory, name: child }, depth + 1))
+  await forEachEntry(directory, depth, (child) => breakLinksWithin(work, { parent: directory, name: child }, depth + 1))
 }
 
 async function replaceWithCopy({ staging, options }: LinkBreaking, { parent, name }: Entry): Promise<void> {
-  await using stage = staging.createEntry(parent)
-  await copyEntry({ parent, name }, stage, { ...options, preserveLinksAndTimes: true })
-  if (stage.parent.lstat(stage.name)?.isFile()) renameSync(stage.parent.pathTo(stage.name), parent.pathTo(name))
+  await using staged = staging.createEntry(parent)
+  await copyEntry({ parent, name }, staged, { ...options, preserveLinksAndTimes: true })
+  if (staged.parent.lstat(staged.name)?.isFile()) renameSync(staged.parent.pathTo(staged.name), parent.pathTo(name))
 }

@@ -7,7 +7,7 @@ import { CopyCounter, CopyLimitError, type CopyOptions, type CopyTotals } from "
 import type { DirectoryHandle } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
 
-/** Each level holds a few descriptors. */
+/** Each level needs a few descriptors. */
 const maxLevels = bounds.files.levels.value
 
 /**
@@ -55,12 +55,12 @@ function copyLink(from: Entry, to: Entry): void {
   try {
     symlinkSync(readlinkSync(from.parent.pathTo(from.name), { encoding: "buffer" }), to.parent.pathTo(to.name))
   } catch (error) {
-    // No link any more.
+    // The entry is no longer a link.
     throw (error as NodeJS.ErrnoException).code === "EINVAL" ? notFound() : error
   }
 }
 
-/** Calls `visit` for every name but the hidden ones, one after another. */
+/** Calls `visit` for every name but the reserved ones, one after another. */
 export async function forEachEntry(directory: DirectoryHandle, depth: number, visit: (name: Buffer) => Promise<void>): Promise<void> {
   const entries = directory.readEntries()
   try {

@@ -26,10 +26,7 @@ const smallFileBytes = 2 ** 16
 /** Holes of smaller files are found by reading them. */
 const largeFileBytes = 2 ** 24
 
-/**
- * Copies a regular file with its nine permission bits; anything else that stands there by now is
- * passed over.
- */
+/** Copies a regular file with its nine permission bits; skips any other kind of entry. */
 export async function copyFile(counter: CopyCounter, from: Entry, to: Entry): Promise<void> {
   const source = from.parent.open(from.name, constants.O_RDONLY)
   try {
@@ -62,12 +59,12 @@ async function copyContent(counter: CopyCounter, file: OpenFiles): Promise<void>
   else if (!(sparse && stats.size > largeFileBytes && (await copySparseFile(counter, file)))) await copyBytes(counter, file, sparse)
 }
 
-/** Before the first byte: better known early. */
+/** Fails before the first byte is copied if the file cannot fit. */
 function assertFits(counter: CopyCounter, bytes: number, location: DirectoryHandle): void {
   counter.assertRoomFor(bytes)
   if (bytes <= chunkBytes) return
   const { bavail, bsize } = statfsSync(location.path)
-  if (bytes > bavail * bsize) throw Object.assign(new Error("The copy would not fit"), { code: "ENOSPC" })
+  if (bytes > bavail * bsize) throw Object.assign(new Error("The copy does not fit on the disk"), { code: "ENOSPC" })
 }
 
 function copySmall(counter: CopyCounter, { source, target }: OpenFiles): void {
@@ -75,7 +72,7 @@ function copySmall(counter: CopyCounter, { source, target }: OpenFiles): void {
   counter.addBytes(length)
   for (let done = 0; done < length; ) done += writeSync(target, bufferOfSmall, done, length - done)
 }
-/** Filled and emptied within one turn. */
+/** Shared, since it is filled and emptied within one turn of the event loop. */
 const bufferOfSmall = Buffer.allocUnsafeSlow(smallFileBytes)
 
 async function copyBytes(counter: CopyCounter, { source, target, stats }: OpenFiles, sparse: boolean): Promise<void> {

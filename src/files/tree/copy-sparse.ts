@@ -26,15 +26,15 @@ export async function copySparseFile(counter: CopyCounter, file: { source: numbe
   const code = await ended
   watch.end()
   if (code === 0) return true
-  if (/No space left|quota exceeded/i.test(said)) throw Object.assign(new Error("The copy did not fit"), { code: "ENOSPC" })
-  watch.takeBack()
+  if (/No space left|quota exceeded/i.test(said)) throw Object.assign(new Error("The copy does not fit on the disk"), { code: "ENOSPC" })
+  watch.undo()
   ftruncateSync(target, 0)
   return false
 }
 
 /** Counts the bytes that arrive, and kills the program beyond the limit or after an abort. */
 class CopyWatcher {
-  readonly #tally: CopyCounter
+  readonly #counter: CopyCounter
   readonly #target: number
   readonly #timer: NodeJS.Timeout
   readonly #kill: () => void
@@ -42,19 +42,19 @@ class CopyWatcher {
   #failure: unknown
 
   constructor(counter: CopyCounter, target: number, kill: () => void) {
-    this.#tally = counter
+    this.#counter = counter
     this.#target = target
     this.#kill = kill
-    this.#timer = setInterval(() => this.#look(), pollMs)
+    this.#timer = setInterval(() => this.#checkTarget(), pollMs)
     counter.options.signal?.addEventListener("abort", kill)
   }
 
-  #look(): void {
+  #checkTarget(): void {
     const taken = bytesOnDisk(fstatSync(this.#target))
     try {
-      this.#tally.addBytes(taken - this.#counted)
+      this.#counter.addBytes(taken - this.#counted)
       this.#counted = taken
-      this.#tally.reportProgress()
+      this.#counter.reportProgress()
     } catch (error) {
       this.#failure ??= error
       this.#kill()
@@ -64,13 +64,13 @@ class CopyWatcher {
   /** Throws the reason why the program was killed. */
   end(): void {
     clearInterval(this.#timer)
-    this.#tally.options.signal?.removeEventListener("abort", this.#kill)
-    if (this.#failure === undefined) this.#look()
-    this.#tally.options.signal?.throwIfAborted()
+    this.#counter.options.signal?.removeEventListener("abort", this.#kill)
+    if (this.#failure === undefined) this.#checkTarget()
+    this.#counter.options.signal?.throwIfAborted()
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  takeBack(): void {
-    this.#tally.addBytes(-this.#counted)
+  undo(): void {
+    this.#counter.addBytes(-this.#counted)
   }
 }

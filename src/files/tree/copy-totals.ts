@@ -22,7 +22,7 @@ export interface CopyOptions extends CopyLimits {
   onProgress?(done: CopyTotals): void
 }
 
-/** Files and directories, and what the files take on the disk. */
+/** Numbers of files and directories, and of bytes on the disk. */
 export interface CopyTotals {
   entries: number
   bytes: number
@@ -30,7 +30,7 @@ export interface CopyTotals {
 
 /** The tree is larger or deeper than a copy may be. */
 export class CopyLimitError extends Error {
-  override readonly name = "CopyLimit"
+  override readonly name = "CopyLimitError"
 }
 
 /** Counts what was copied and enforces the limits. */

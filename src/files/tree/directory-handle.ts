@@ -1,16 +1,18 @@
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, opendirSync, openSync, type Stats } from "node:fs"
+import { chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, opendirSync, openSync, type Stats } from "node:fs"
 
-/** A single name in a directory. Bytes where it may not be UTF-8. */
+/** A single name in a directory; bytes if it may not be UTF-8. */
 export type EntryName = string | Buffer
 
 /** An open directory stream. */
 export interface DirectoryStream {
-  /** The kind is what it was when the entry was read. */
+  /** The kind is the one at the time of reading. */
   readSync(): { name: Buffer; isDirectory(): boolean } | null
   closeSync(): void
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+/** `open(2)`: a handle on the entry itself, which needs no right on it. */
+const O_PATH = 0o10000000
 /** Links are not followed, and no open blocks. */
 export const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
 
@@ -93,6 +95,15 @@ export class DirectoryHandle implements Disposable {
     mkdirSync(this.pathTo(name), { mode })
   }
 
+  /**
+   * Changes a directory's mode through a handle on the entry: no link is followed. A directory
+   * that its owner may not write to can be neither moved nor emptied.
+   */
+  chmodDirectory(name: EntryName, mode: number): void {
+    using handle = disposableDescriptor(this.open(name, O_PATH | constants.O_DIRECTORY))
+    chmodSync(`/proc/self/fd/${handle.fd}`, mode)
+  }
+
   /** Reads the entries in the kernel's order, bytes as names. */
   readEntries(): DirectoryStream {
     return opendirSync(this.path, { encoding: "buffer" as BufferEncoding, bufferSize: 256 }) as unknown as DirectoryStream
@@ -106,7 +117,7 @@ export class DirectoryHandle implements Disposable {
 function assertSingleName(name: EntryName): void {
   const text = typeof name === "string" ? name : name.toString("latin1")
   if (text === "" || text === "." || text === ".." || text.includes("/") || text.includes("\0")) {
-    throw new TypeError(`A single file name is wanted, got ${JSON.stringify(text)}`)
+    throw new TypeError(`A single file name is required; got ${JSON.stringify(text)}`)
   }
 }
 

@@ -13,11 +13,11 @@ export type TreeOperation =
   | { op: "removeEmptyDirectory"; path: string }
   | { op: "copyTree"; from: string; to: string; limits: CopyLimits; replace: boolean; maxMs: number; account?: string }
   | { op: "move"; from: string; to: string }
-  | { op: "sever"; path: string }
+  | { op: "breakHardLinks"; path: string }
   | { op: "removeTree"; path: string }
   | { op: "count"; account: StorageAccount }
 
-/** How far a copy is; `total` is what was there when it began. */
+/** The progress of a copy; `total` is the size of the source when the copy began. */
 export interface CopyProgress {
   done: CopyTotals
   total: CopyTotals
@@ -34,7 +34,7 @@ export interface TreeOperationOptions {
 }
 
 export interface CopyTreeOptions extends CopyLimits, TreeOperationOptions {
-  /** Default true. False: what stands there stays. */
+  /** Whether an existing target is replaced. Default true. */
   replace?: boolean
   /** How long it may take. Default: ten minutes. */
   maxMs?: number
@@ -119,7 +119,7 @@ export class FileTree {
    * directory is no error. May be repeated.
    */
   async breakHardLinks(path: string): Promise<void> {
-    await this.perform({ op: "sever", path }, {})
+    await this.perform({ op: "breakHardLinks", path }, {})
   }
 
   /** Counts a person's storage, in a thread of the lowest priority. */
@@ -136,8 +136,8 @@ export class FileTree {
   }
 }
 
-/** A refusal in a form that can be sent to another process. */
-export interface SerializedRefusal {
+/** A failure in a form that can be sent to another process. */
+export interface SerializedFailure {
   code: Failure["code"]
   message: string
 }

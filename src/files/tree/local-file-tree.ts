@@ -21,13 +21,12 @@ type Copy = Extract<TreeOperation, { op: "copyTree" }>
  */
 export class LocalFileTree {
   readonly #root: DirectoryHandle
-  readonly #workplace: StagingArea
-
+  readonly #staging: StagingArea
   readonly #storage: StorageLedger
 
   constructor(root: DirectoryHandle, staging: StagingArea, storage: StorageLedger) {
     this.#root = root
-    this.#workplace = staging
+    this.#staging = staging
     this.#storage = storage
   }
 
@@ -46,7 +45,7 @@ export class LocalFileTree {
         return this.#copy(operation, options)
       case "move":
         return this.#move(operation.from, operation.to)
-      case "sever":
+      case "breakHardLinks":
         return this.#breakHardLinks(operation.path, options)
       case "count":
         return this.#storage.count(operation.account)
@@ -91,13 +90,13 @@ export class LocalFileTree {
     using signal = deadline(maxMs, "The copy", options.signal)
     try {
       using above = this.#root.openDescendant(source.slice(0, -1))
-      await using stage = this.#workplace.createEntry(parent)
+      await using staged = this.#staging.createEntry(parent)
       using room = await this.#storage.reserve(operation.account, parent, { bytes: 0 })
       const entry = { parent: above, name: source.at(-1) ?? "" }
-      const copied = await copyToStaging(operation, { entry, stage, room, options: { ...options, signal } })
-      if (!stage.parent.lstat(stage.name)?.isDirectory()) throw notDirectory(from)
-      if (replace) await this.#workplace.replace(stage, { parent, name })
-      else if (!renameUnlessTaken(stage, { parent, name })) return null
+      const copied = await copyToStaging(operation, { entry, staged, room, options: { ...options, signal } })
+      if (!staged.parent.lstat(staged.name)?.isDirectory()) throw notDirectory(from)
+      if (replace) await this.#staging.replace(staged, { parent, name })
+      else if (!renameUnlessTaken(staged, { parent, name })) return null
       room.commit(copied.bytes)
       return copied
     } catch (error) {
@@ -128,7 +127,7 @@ export class LocalFileTree {
     const names = namesFor(path)
     try {
       using parent = this.#root.openDescendant(names.slice(0, -1))
-      await breakHardLinks({ parent, name: names.at(-1) ?? "" }, this.#workplace, signal ? { signal } : {})
+      await breakHardLinks({ parent, name: names.at(-1) ?? "" }, this.#staging, signal ? { signal } : {})
     } catch (error) {
       throwRefusal(path, error)
     }
@@ -139,7 +138,7 @@ export class LocalFileTree {
     try {
       using parent = this.#root.openDescendant(names.slice(0, -1))
       const name = names.at(-1) ?? ""
-      if (parent.lstat(name)) await this.#workplace.discard(parent, name)
+      if (parent.lstat(name)) await this.#staging.discard(parent, name)
     } catch (error) {
       if (!isAbsence(error)) throwRefusal(path, error)
     }
@@ -160,20 +159,20 @@ export class LocalFileTree {
 
 interface StagedCopy {
   entry: Entry
-  stage: Entry
+  staged: Entry
   room: Reservation
   options: TreeOperationOptions
 }
 
-async function copyToStaging(operation: Copy, { entry, stage, room, options }: StagedCopy): Promise<CopyTotals> {
+async function copyToStaging(operation: Copy, { entry, staged, room, options }: StagedCopy): Promise<CopyTotals> {
   const { limits, from } = operation
   const { onProgress, signal } = options
   const bounds = { ...limits, ...(signal ? { signal } : {}) }
   if (!entry.parent.lstat(entry.name)?.isDirectory()) throw notDirectory(from)
   const total = await measureTree(entry, bounds)
-  room.extend(total.bytes, stage.parent)
+  room.extend(total.bytes, staged.parent)
   onProgress?.({ done: { entries: 0, bytes: 0 }, total })
-  const copied = await copyEntry(entry, stage, { ...bounds, onProgress: (done) => onProgress?.({ done, total }) })
+  const copied = await copyEntry(entry, staged, { ...bounds, onProgress: (done) => onProgress?.({ done, total }) })
   onProgress?.({ done: copied, total })
   return copied
 }
@@ -182,9 +181,9 @@ async function copyToStaging(operation: Copy, { entry, stage, room, options }: S
  * Returns false when another caller was quicker: the kernel never renames a directory over one that
  * is not empty.
  */
-function renameUnlessTaken(stage: Entry, to: Entry): boolean {
+function renameUnlessTaken(staged: Entry, to: Entry): boolean {
   try {
-    renameSync(stage.parent.pathTo(stage.name), to.parent.pathTo(to.name))
+    renameSync(staged.parent.pathTo(staged.name), to.parent.pathTo(to.name))
     return true
   } catch (error) {
     if (["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return false
@@ -206,7 +205,7 @@ function makeUnlessTaken(parent: DirectoryHandle, name: string): boolean {
 function namesFor(path: string): string[] {
   const names = splitPath(path)
   if (names.length === 0) throw forbidden("The files root itself cannot be changed")
-  if (names.some((name, depth) => isReservedName(name, depth))) throw invalid(`${path} has a name that Quayside keeps for itself`)
+  if (names.some((name, depth) => isReservedName(name, depth))) throw invalid(`${path} has a name that is reserved for Quayside`)
   return names
 }
 

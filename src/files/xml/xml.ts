@@ -53,7 +53,7 @@ function checkName(ns: string, name: string): void {
 }
 
 function refuse(why: string): never {
-  throw invalid(`The body is not the XML that is wanted: ${why}`)
+  throw invalid(`The body is no acceptable XML: ${why}`)
 }
 
 function decode(body: Buffer): string {
@@ -66,7 +66,7 @@ function decode(body: Buffer): string {
 }
 
 export function childElements(element: XmlElement): XmlElement[] {
-  return element.children.filter((findChild) => typeof findChild !== "string")
+  return element.children.filter((child) => typeof child !== "string")
 }
 
 export function findChild(element: XmlElement, ns: string, name: string): XmlElement | undefined {
@@ -80,7 +80,7 @@ export function isDavElement(element: XmlElement, name: string): boolean {
 export function escapeXml(text: string): string {
   return special.test(text) ? text.replace(specials, (c) => entities[c] ?? "\ufffd") : text
 }
-// Control characters may stand in file names, but in no form in XML 1.0.
+// File names may contain control characters; XML 1.0 may not, in any form.
 const special = /[&<>"\p{Cc}\ufffe\uffff]/u
 const specials = /[&<>"\p{Cc}\ufffe\uffff]/gu
 const entities: Readonly<Record<string, string>> = {
@@ -93,16 +93,16 @@ const entities: Readonly<Record<string, string>> = {
   "\r": "&#13;",
 }
 
-/** An empty element of that name: what stands for a property in an answer. */
+/** An empty element of that name, which represents a property in a response. */
 export function emptyElementXml(ns: string, name: string): string {
   if (ns === davNamespace) return `<D:${name}/>`
   return ns === "" ? `<${name}/>` : `<x:${name} xmlns:x="${escapeXml(ns)}"/>`
 }
 
 /**
- * Writes an element so that it can stand anywhere in our answers, where `D:` is DAV's prefix. Each
- * namespace is declared once, at the element itself, however often it is used within: the text
- * grows with what was sent, and not faster.
+ * Serializes an element for any place in a response, where `D:` is DAV's prefix. The element
+ * declares each namespace once, however often it is used inside. So the text grows no faster than
+ * the input.
  */
 export function serializeXml(element: XmlElement): string {
   const prefixes = new Map<string, string>()

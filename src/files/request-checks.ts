@@ -3,31 +3,34 @@ import { type AllowedHosts, authorityOf, countHeader, declaresOtherOrigin, trans
 import { forbidden, invalid } from "./failures.ts"
 import { isReadMethod } from "./methods/method-names.ts"
 
-/** Refuses a request for another host: a page elsewhere could point its own name here. */
+/** Rejects a request for another host: a page elsewhere could point its own name here. */
 export function checkHost(request: IncomingMessage, hosts: AllowedHosts): void {
   const authority = authorityOf(request)
   if (!hosts.has(authority)) throw invalid(`Host must be a name of this server; got ${JSON.stringify(authority)}`)
 }
 
-/** Headers that decide who asks for what: of two, a proxy in front may have read the other one. */
+/**
+ * Headers that identify the caller or the operation. Of two values, a proxy in front may have read
+ * the other one.
+ */
 const singleHeaders = ["Authorization", "Host", "Destination", "Depth", "Overwrite", "If-Match", "Origin"]
 
-/** Refuses a header that may stand only once and stands twice. */
-export function checkSingle(request: IncomingMessage): void {
+/** Rejects a header that may be sent only once and was repeated. */
+export function checkRepeatedHeaders(request: IncomingMessage): void {
   const repeated = singleHeaders.find((name) => countHeader(request, name.toLowerCase()) > 1)
   if (repeated !== undefined) throw invalid(`The header ${repeated} must stand once; it stands twice`)
 }
 
-/** A body in a transfer coding that nobody here decodes would be stored in it. */
+/** Rejects a body in a transfer coding that is not decoded here: it would be stored encoded. */
 export function checkTransferEncoding({ headers }: IncomingMessage): void {
   const error = transferEncodingError(headers)
   if (error !== undefined) throw invalid(error)
 }
 
 /**
- * Refuses a write that a browser sends for a page of another origin, whatever proof goes with it.
+ * Rejects a write that a browser sends for a page of another origin, whatever its credentials.
  */
 export function checkOrigin(request: IncomingMessage, allowedOrigin: string | undefined): void {
   if (!isReadMethod(request.method) && declaresOtherOrigin(request, [], allowedOrigin))
-    throw forbidden("A page of another place may not write here")
+    throw forbidden("A page of another origin may not write here")
 }

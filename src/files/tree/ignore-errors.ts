@@ -1,0 +1,13 @@
+import { closeSync } from "node:fs"
+
+/** For work whose failure makes no difference. */
+export function ignoreErrors(work: () => void): void {
+  try {
+    work()
+  } catch {}
+}
+
+/** Closes a descriptor that may be closed already. */
+export function closeQuietly(fd: number): void {
+  ignoreErrors(() => closeSync(fd))
+}
