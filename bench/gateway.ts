@@ -54,7 +54,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
     runs: {
       byId: (id) => (id === 1 ? target : undefined),
       byKey: (k) => (k === key ? target : undefined),
-      liveRuns: () => [target],
+      liveTargets: () => [target],
       authenticate: async () => visitor,
       canOpen: async () => true,
       recordActivity: () => {},

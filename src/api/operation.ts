@@ -168,11 +168,11 @@ function consumeRate({ rateLimiter }: ServerState, userId: number, { method }: E
 }
 
 function bodyOptions({ maxBody }: Endpoint, caller: Caller | undefined) {
-  return caller ? { maxBytes: maxBody ?? bounds.http.bodyBytes.value } : unproved
+  return caller ? { maxBytes: maxBody ?? bounds.http.bodyBytes.value } : anonymousBody
 }
 
 /** For a body that arrives without credentials. */
-const unproved = { maxBytes: bounds.http.unprovedBodyBytes.value, timeoutMs: bounds.http.unprovedBodyMs.value }
+const anonymousBody = { maxBytes: bounds.http.anonymousBodyBytes.value, timeoutMs: bounds.http.anonymousBodyMs.value }
 
 /** Resolves when the stream has begun, so that the request can be freed while it lasts. */
 async function sendEvents(requestContext: RequestContext, { open }: EventStream<unknown>): Promise<void> {

@@ -103,7 +103,7 @@ async function sendRefusal(
   else if ([401, 403, 429].includes(failure.status))
     events.requestRefused({ userName: requestContext.userName, address, requestId }, nameOf(target), { code: failure.code })
   try {
-    const timeoutMs = Math.max(0, bounds.http.unprovedBodyMs.value - (performance.now() - started))
+    const timeoutMs = Math.max(0, bounds.http.anonymousBodyMs.value - (performance.now() - started))
     const options = requestContext.userName === anonymous ? { ...anonymousDrain, timeoutMs } : drain
     if (!response.headersSent && (await drainBody(request, options))) response.setHeader("connection", "close")
     const isOperation = target !== undefined && "operation" in target

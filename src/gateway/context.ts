@@ -1,11 +1,11 @@
 import type { TrustedProxies } from "#http"
 import type { Clock, Logger } from "#kit"
-import type { RunAddresses } from "./forms/addresses.ts"
-import type { RunPorts } from "./forms/run-ports.ts"
+import type { RunPorts } from "./addressing/run-ports.ts"
+import type { RunUrls } from "./addressing/run-urls.ts"
 import type { ActivityReporter } from "./proxy/activity.ts"
-import type { LiveRun, RunDirectory, Visitor } from "./run-directory.ts"
+import type { RunDirectory, RunTarget, Visitor } from "./run-directory.ts"
 import type { ConnectionRegistry } from "./sessions/connection-registry.ts"
-import type { CookieJar } from "./sessions/cookie-jar.ts"
+import type { ProgramCookies } from "./sessions/program-cookies.ts"
 import type { RunSessions } from "./sessions/run-sessions.ts"
 import type { Tickets } from "./sessions/tickets.ts"
 import type { ConnectionPools } from "./upstream/pools.ts"
@@ -13,12 +13,12 @@ import type { ConnectionPools } from "./upstream/pools.ts"
 /** The shared dependencies of one gateway. */
 export interface GatewayContext {
   readonly runs: RunDirectory
-  readonly addresses: RunAddresses
+  readonly urls: RunUrls
   readonly proxies: TrustedProxies
   /** The cookies of this run's origin. */
-  sessionsFor(target: LiveRun): RunSessions
+  sessionsFor(target: RunTarget): RunSessions
   /** Undefined if each run's origin is a host of its own, whose cookies browsers separate. */
-  cookieJarFor(target: LiveRun, visitor: Visitor): CookieJar | undefined
+  programCookiesFor(target: RunTarget, visitor: Visitor): ProgramCookies | undefined
   /** Set if runs have ports of their own. */
   readonly ports: RunPorts | undefined
   readonly tickets: Tickets

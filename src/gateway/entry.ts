@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
 import { checkTransferEncoding, countHeader, hasBody } from "#http"
+import { handleRunOrigin } from "./addressing/run-origin.ts"
+import { handleRunPath } from "./addressing/run-path.ts"
 import type { GatewayContext } from "./context.ts"
-import { handleOriginForm } from "./forms/origin-form.ts"
-import { handlePathForm } from "./forms/path-form.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
 import { sendFailure } from "./refusals.ts"
 
@@ -13,18 +13,19 @@ export function handleRequest(context: GatewayContext, gatewayRequest: GatewayRe
     if (gatewayRequest.expects === "unknown")
       throw new Failure("invalid", "The only supported expectation is 100-continue", { status: 417, field: "Expect" })
     checkHead(gatewayRequest)
-    const place = locate(context, gatewayRequest.request)
-    const done = place.form === "path" ? handlePathForm(context, gatewayRequest) : handleOriginForm(context, gatewayRequest, place.key)
+    const destination = locate(context, gatewayRequest.request)
+    const done =
+      destination.via === "path" ? handleRunPath(context, gatewayRequest) : handleRunOrigin(context, gatewayRequest, destination.key)
     done?.catch((error: unknown) => sendFailure(context, gatewayRequest, error))
   } catch (error) {
     sendFailure(context, gatewayRequest, error)
   }
 }
 
-function locate({ addresses }: GatewayContext, request: IncomingMessage): { form: "origin"; key: string } | { form: "path" } {
-  const place = addresses.parseTarget(request.headers.host ?? "", request.socket.localPort)
-  if (place !== undefined) return place
-  const wanted = `${addresses.appsUrl.host} or a run's own name below it is wanted`
+function locate({ urls }: GatewayContext, request: IncomingMessage): { via: "origin"; key: string } | { via: "path" } {
+  const destination = urls.parseHost(request.headers.host ?? "", request.socket.localPort)
+  if (destination !== undefined) return destination
+  const wanted = `${urls.appsUrl.host} or a run's own name below it is wanted`
   throw new Failure("invalid", `The gateway does not answer as ${JSON.stringify((request.headers.host ?? "").slice(0, 100))}; ${wanted}`, {
     field: "Host",
   })

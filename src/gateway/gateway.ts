@@ -1,18 +1,18 @@
 import type { AddressInfo, ListenOptions } from "node:net"
 import { type ConnectionLimit, HttpServers, PendingRequests, TrustedProxies } from "#http"
 import { type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
+import type { NoPortReason, PortAssignments, PortRange } from "./addressing/port-choice.ts"
+import { RunPorts } from "./addressing/run-ports.ts"
+import { RunUrls } from "./addressing/run-urls.ts"
+import { startPath } from "./addressing/ticket-flow.ts"
 import type { GatewayContext } from "./context.ts"
 import { handleRequest } from "./entry.ts"
-import { RunAddresses } from "./forms/addresses.ts"
-import { startPath } from "./forms/enter.ts"
-import type { NoPortReason, PortAssignments, PortRange } from "./forms/port-choice.ts"
-import { RunPorts } from "./forms/run-ports.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
 import { ActivityReporter } from "./proxy/activity.ts"
-import type { LiveRun, RunDirectory } from "./run-directory.ts"
+import type { RunDirectory, RunTarget } from "./run-directory.ts"
 import { createGatewayServer } from "./server.ts"
 import { ConnectionRegistry } from "./sessions/connection-registry.ts"
-import { CookieJar } from "./sessions/cookie-jar.ts"
+import { ProgramCookies } from "./sessions/program-cookies.ts"
 import { RunSessions } from "./sessions/run-sessions.ts"
 import { requireOrigin, type TicketRequest, Tickets } from "./sessions/tickets.ts"
 import { ConnectionPools } from "./upstream/pools.ts"
@@ -52,15 +52,15 @@ export interface Gateway extends AsyncDisposable {
    * Ensures that the run has an origin of its own, or returns the reason why it has none. Call it
    * before `openAddress` and `tickets.issue`.
    */
-  ensureOrigin(target: LiveRun): Promise<NoPortReason | undefined>
+  ensureOrigin(target: RunTarget): Promise<NoPortReason | undefined>
   /** False for a run without a port, if runs have ports of their own. */
-  hasOrigin(target: LiveRun): boolean
+  hasOrigin(target: RunTarget): boolean
   /**
    * The address at which a signed-in browser starts at the run's own origin. `path` is relative to
    * the program's base; without it the landing page. Throws a `Failure` (503) for a run without an
    * origin.
    */
-  openUrl(target: LiveRun, path?: string): string
+  openUrl(target: RunTarget, path?: string): string
   /** The run's address in responses: it works in a browser and with a token. */
   runUrl(runId: number): string
   /** The number of open requests and sockets. */
@@ -90,15 +90,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     async listen(addresses) {
       const listening = await servers.listen(addresses)
-      await context.ports?.restore(context.runs.liveRuns())
+      await context.ports?.restore(context.runs.liveTargets())
       return listening
     },
     ensureOrigin: async (target) => context.ports?.ensure(target),
     close,
     tickets: context.tickets,
-    hasOrigin: (target) => context.addresses.originOf(target) !== undefined,
-    openUrl: (target, path) => requireOrigin(context.addresses, target) + startPath(path),
-    runUrl: (runId) => context.addresses.urlOf(runId),
+    hasOrigin: (target) => context.urls.originOf(target) !== undefined,
+    openUrl: (target, path) => requireOrigin(context.urls, target) + startPath(path),
+    runUrl: (runId) => context.urls.urlOf(runId),
     get openConnections() {
       return context.connections.size
     },
@@ -124,8 +124,8 @@ function createServers({ connections, logger = silentLogger }: GatewayOptions, h
 function createContext(options: GatewayOptions, servers: HttpServers): GatewayContext {
   const { runs, cookieKey, trustedProxies = [], logger = silentLogger, clock = systemClock } = options
   const ports = options.ports && createRunPorts(options.ports, { servers, runs, logger, clock })
-  const addresses = new RunAddresses({ ...options, ports })
-  const secure = addresses.isTrustworthy
+  const urls = new RunUrls({ ...options, ports })
+  const secure = urls.isTrustworthy
   const sessions = new RunSessions({ cookieKey, clock, secure })
   const signer = new Signer(cookieKey, "gateway program cookie")
   const byPort = new Map<number, RunSessions>()
@@ -137,18 +137,18 @@ function createContext(options: GatewayOptions, servers: HttpServers): GatewayCo
   const maxPerPair = options.maxOpenPerVisitor
   return {
     runs,
-    addresses,
+    urls,
     proxies: new TrustedProxies(trustedProxies),
     ports,
     sessionsFor(target) {
       const port = ports?.portOf(target.key)
       return port === undefined ? sessions : sessionsAt(port)
     },
-    cookieJarFor({ key }, { userId }) {
+    programCookiesFor({ key }, { userId }) {
       const port = ports?.portOf(key)
-      return port === undefined ? undefined : new CookieJar({ signer, port, key, userId })
+      return port === undefined ? undefined : new ProgramCookies({ signer, port, key, userId })
     },
-    tickets: new Tickets({ cookieKey, clock, addresses }),
+    tickets: new Tickets({ cookieKey, clock, urls }),
     connections: new ConnectionRegistry({ runs, clock, logger, ...(maxPerPair === undefined ? {} : { maxPerPair }) }),
     activity: new ActivityReporter({ clock, recordActivity: (runId) => runs.recordActivity(runId) }),
     pools: new ConnectionPools(),
@@ -177,7 +177,7 @@ async function watch(context: GatewayContext, signal: AbortSignal): Promise<void
 
 async function recheck(context: GatewayContext): Promise<void> {
   const { runs, pools, connections, activity, ports } = context
-  ports?.retainOnly(runs.liveRuns())
+  ports?.retainOnly(runs.liveTargets())
   pools.retainOnly((key) => {
     const target = runs.byKey(key)
     return target && (target.address ?? "stopping")

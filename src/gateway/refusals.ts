@@ -3,10 +3,10 @@ import { anonymousDrain, assignConnection, drainBody, hasBody, prefersHtml, tooM
 import type { GatewayContext } from "./context.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders, type Page, renderPage } from "./pages.ts"
-import type { LiveRun, Visitor } from "./run-directory.ts"
+import type { RunTarget, Visitor } from "./run-directory.ts"
 
 /** A failure with the page that explains it to a person. */
-export class Refusal extends Failure {
+export class PageFailure extends Failure {
   readonly page: Page
 
   constructor(failure: Failure, page: Page) {
@@ -15,9 +15,9 @@ export class Refusal extends Failure {
   }
 }
 
-export function notFound(): Refusal {
+export function notFound(): PageFailure {
   const msg = "There is no such run, or it has ended"
-  return new Refusal(new Failure("not_found", msg), { title: "No such run", text: `${msg}.` })
+  return new PageFailure(new Failure("not_found", msg), { title: "No such run", text: `${msg}.` })
 }
 
 export function forbidden(msg: string): Failure {
@@ -25,25 +25,25 @@ export function forbidden(msg: string): Failure {
 }
 
 /** A token in the URL is not accepted: it would reach the program and everybody's logs. */
-export function checkAddress(url: string): void {
+export function checkNoTokenInUrl(url: string): void {
   if (!/[?&=]q[sf]_[A-Za-z0-9_-]{40}/.test(url)) return
   throw new Failure("invalid", "Send the token in the Authorization header, not in the URL", { field: "Authorization" })
 }
 
-export function notReady(target: LiveRun): Refusal {
+export function notReady(target: RunTarget): PageFailure {
   const state = target.state === "ready" ? "starting" : target.state
   const msg = `The run is not ready: it is ${state}`
-  return new Refusal(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
+  return new PageFailure(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
     title: "Not ready yet",
     text: `The run is ${state}. This page goes on by itself.`,
     refreshSeconds: 2,
   })
 }
 
-export function unavailable(why: "silent" | "malformed"): Refusal {
+export function unavailable(why: "silent" | "malformed"): PageFailure {
   const msg =
     why === "silent" ? "The run's program does not answer at its port" : "The run's program answered with something that is not HTTP"
-  return new Refusal(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
+  return new PageFailure(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
     title: "The program does not answer",
     text: `${msg}. It may still be starting, be busy, or have ended.`,
     refreshSeconds: 5,
@@ -52,11 +52,11 @@ export function unavailable(why: "silent" | "malformed"): Refusal {
 
 export function unauthorized(msg: string, page?: Page): Failure {
   const failure = new Failure("unauthorized", msg, { headers: { "WWW-Authenticate": "Bearer" } })
-  return page ? new Refusal(failure, page) : failure
+  return page ? new PageFailure(failure, page) : failure
 }
 
 /** Counts the connection for the person who authenticated on it. */
-export function countConnection({ userId }: Visitor, gatewayRequest: GatewayRequest): void {
+export function countForVisitor({ userId }: Visitor, gatewayRequest: GatewayRequest): void {
   gatewayRequest.isAuthenticated = true
   if (assignConnection(gatewayRequest.request.socket, userId)) return
   throw tooManyConnections()
@@ -102,8 +102,9 @@ function answerFailure(context: GatewayContext, gatewayRequest: GatewayRequest, 
       type: "application/json",
       headers: failure.headers,
     })
-  const link = { href: context.addresses.baseUrl.href, text: "Your runs" }
-  const page = failure instanceof Refusal ? { link, ...failure.page } : { link, title: "This does not work", text: `${failure.message}.` }
+  const link = { href: context.urls.baseUrl.href, text: "Your runs" }
+  const page =
+    failure instanceof PageFailure ? { link, ...failure.page } : { link, title: "This does not work", text: `${failure.message}.` }
   send(gatewayRequest, failure.status, { body: renderPage(page), type: "text/html", headers: failure.headers })
 }
 

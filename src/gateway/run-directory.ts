@@ -4,11 +4,11 @@
  */
 export interface RunDirectory {
   /** The run with this ID or key, when it is live (any state before `ended`). */
-  byId(id: number): LiveRun | undefined
-  byKey(key: string): LiveRun | undefined
+  byId(id: number): RunTarget | undefined
+  byKey(key: string): RunTarget | undefined
 
   /** All live runs. */
-  liveRuns(): LiveRun[]
+  liveTargets(): RunTarget[]
 
   /**
    * The visitor of an `Authorization` header, or the status and message of the rejection.
@@ -35,7 +35,7 @@ export interface RunDirectory {
   recordActivity(runId: number): void
 }
 
-export interface Address {
+export interface ProgramAddress {
   host: string
   port: number
   /**
@@ -46,7 +46,7 @@ export interface Address {
 }
 
 /** A live run as the gateway sees it. */
-export interface LiveRun {
+export interface RunTarget {
   id: number
   /** The person who started it. */
   userId: number
@@ -59,7 +59,7 @@ export interface LiveRun {
   /** 32 hexadecimal digits; the first label of the run's own origin. */
   key: string
   /** Undefined until the run is `ready`, and again while it stops. */
-  address: Address | undefined
+  address: ProgramAddress | undefined
   /**
    * `keep`: the program is configured for `/run/<ID>/`. `strip`: it is configured for `/`.
    */

@@ -8,7 +8,7 @@ export function createConnectionLimit(settings: Settings, logger: Logger): Conne
   return new ConnectionLimit({
     ...connectionLimits({
       max: settings.maxConnections,
-      anonymousPercent: bounds.http.unprovedConnectionPercent.value,
+      anonymousPercent: bounds.http.anonymousConnectionPercent.value,
       maxReserved: bounds.http.reservedDescriptors.value,
     }),
     maxPerAddress: settings.maxConnectionsPerAddress,

@@ -19,7 +19,7 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
   return {
     byId: (id) => runs.target(id),
     byKey: (key) => runs.targetByKey(key),
-    liveRuns: () => runs.targets(),
+    liveTargets: () => runs.targets(),
     async authenticate(authorization, address) {
       const caller = await identity.authenticate(authorization, undefined, address)
       return caller instanceof AuthenticationFailure ? toPlainRefusal(caller) : visitorOf(caller)

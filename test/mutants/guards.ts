@@ -5,9 +5,9 @@ import { at, faults } from "./mutant.ts"
 const proofs = ["test/access/proofs.test.ts"]
 const files = ["src/files/access/admission.test.ts", "src/files/access/rights-cache.test.ts"]
 const gateway = [
-  "src/gateway/forms/path-form.test.ts",
-  "src/gateway/forms/origin-form.test.ts",
-  "src/gateway/proxy/flow.test.ts",
+  "src/gateway/addressing/run-path.test.ts",
+  "src/gateway/addressing/run-origin.test.ts",
+  "src/gateway/addressing/ticket-flow.test.ts",
   "src/gateway/sessions/connection-registry.test.ts",
 ]
 const refusals = ["test/api/refusals.test.ts"]
@@ -89,20 +89,20 @@ export const guards = [
       ["a download or upload continues after the right ends", at("OpenRequests.#check", "await request.assertVisible()"), ""],
     ],
   ),
-  ...faults("src/gateway/forms/path-form.ts", gateway, [
-    ["a page from elsewhere asks at a run's path", at("handlePathForm", "checkPlace(context, gatewayRequest)"), ""],
+  ...faults("src/gateway/addressing/run-path.ts", gateway, [
+    ["a page from elsewhere asks at a run's path", at("handleRunPath", "checkPlace(context, gatewayRequest)"), ""],
     ["any credentials open every run", at("admitted", "await context.connections.canOpen(visitor, target)"), "visitor"],
-    ["a browser is served at a run's path", at("handlePathForm", "if (isBrowserLoad(request)) {"), "if (request.url === undefined) {"],
+    ["a browser is served at a run's path", at("handleRunPath", "if (isBrowserLoad(request)) {"), "if (request.url === undefined) {"],
   ]),
-  ...faults("src/gateway/forms/origin-form.ts", gateway, [
+  ...faults("src/gateway/addressing/run-origin.ts", gateway, [
     [
       "a page from elsewhere acts at a run's origin",
-      at("handleOriginForm", "if (isCrossOrigin(request, ownOrigin))"),
+      at("handleRunOrigin", "if (isCrossOrigin(request, ownOrigin))"),
       "if (request.url === undefined)",
     ],
-    ["a session outlives the right to open", at("handleOriginForm", "session: yes ? session : undefined"), "session"],
+    ["a session outlives the right to open", at("handleRunOrigin", "session: yes ? session : undefined"), "session"],
   ]),
-  ...faults("src/gateway/forms/enter.ts", gateway, [
+  ...faults("src/gateway/addressing/ticket-flow.ts", gateway, [
     [
       "a ticket outlives the right to open",
       at("enter", "if (!(await context.connections.canOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)"),
@@ -179,7 +179,7 @@ export const guards = [
   ...faults("src/api/pages/pages.ts", refusals, [
     ["refusals at /open are not counted", at("openRun", "if (run && !allowed) services"), "if (run && allowed) services"],
   ]),
-  ...faults("src/gateway/forms/path-form.ts", refusals, [
+  ...faults("src/gateway/addressing/run-path.ts", refusals, [
     ["requests for a hidden run are not counted", at("admitted", 'auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })'), ""],
   ]),
   ...faults("src/gateway/refusals.ts", refusals, [
@@ -252,7 +252,7 @@ export const guards = [
     ],
   ),
   ...faults(
-    "src/gateway/forms/path-form.ts",
+    "src/gateway/addressing/run-path.ts",
     ["test/access/hidden.test.ts"],
     [
       [

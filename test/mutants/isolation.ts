@@ -70,7 +70,7 @@ export const isolation = [
   ),
   ...faults(
     "src/gateway/server.ts",
-    ["src/gateway/proxy/raw.test.ts"],
+    ["src/gateway/proxy/malformed-requests.test.ts"],
     [["a connection that is still being answered is given to another protocol", at("mayUpgrade", "&& !hasPendingRequest(socket)"), ""]],
   ),
   ...faults(
@@ -297,7 +297,7 @@ export const isolation = [
   ),
   ...faults(
     "src/gateway/proxy/request-headers.ts",
-    ["src/gateway/forms/path-form.test.ts", "src/gateway/forms/origin-form.test.ts"],
+    ["src/gateway/addressing/run-path.test.ts", "src/gateway/addressing/run-origin.test.ts"],
     [["who asks may say from where", at("plainRule", '.startsWith("x-forwarded-")'), ' === ""']],
   ),
   ...faults("src/projects/plan/home-mount.ts", home, [
@@ -339,9 +339,9 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/gateway/sessions/cookie-jar.ts",
-    ["src/gateway/forms/port-form.test.ts"],
-    [["a program gets cookies that another run's set", at("CookieJar.decode", "signed[0] !== this.#owner ||"), ""]],
+    "src/gateway/sessions/program-cookies.ts",
+    ["src/gateway/addressing/run-ports.test.ts"],
+    [["a program gets cookies that another run's set", at("ProgramCookies.decode", "signed[0] !== this.#owner ||"), ""]],
   ),
   ...faults(
     "src/main/run-user.ts",

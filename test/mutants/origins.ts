@@ -2,22 +2,22 @@
 
 import { at, faults } from "./mutant.ts"
 
-const ports = ["src/gateway/forms/port-form.test.ts"]
-const chromium = ["src/gateway/forms/port-form.browser.test.ts"]
+const ports = ["src/gateway/addressing/run-ports.test.ts"]
+const chromium = ["src/gateway/addressing/run-ports.browser.test.ts"]
 const authors = ["test/api/ports.test.ts"]
 
 /** What keeps one run's pages out of another's, where an origin is used again. */
 export const origins = [
-  ...faults("src/gateway/forms/port-choice.ts", ports, [
+  ...faults("src/gateway/addressing/port-choice.ts", ports, [
     ["one's own and strangers' projects share a port", at("choosePort", "entry.authors === authors && !isBusy"), "!isBusy"],
-    ["one person may have all ports", at("choosePort", ">= maxPortsOf(range, options.maxPerPerson)"), "< 0"],
+    ["one person may have all ports", at("choosePort", ">= maxPortsPerPerson(range, options.maxPerPerson)"), "< 0"],
     [
       "a port of somebody else is given again",
       at("choosePort", "if (taken.has(port)) continue"),
       "if (taken.has(port) && port < 0) continue",
     ],
   ]),
-  ...faults("src/gateway/forms/run-ports.ts", ports, [
+  ...faults("src/gateway/addressing/run-ports.ts", ports, [
     [
       "a run that became a stranger's in the queue stays at the port",
       at("RunPorts.canServe"),
@@ -27,23 +27,23 @@ export const origins = [
   ...faults("src/gateway/proxy/response-headers.ts", chromium, [
     [
       "a script of an earlier run is kept by browsers",
-      at("responseHeaders", '!== undefined\n  const dropped = form === "path" ? droppedAtPath : jar ? droppedAtPort'),
-      '=== undefined\n  const dropped = form === "path" ? droppedAtPath',
+      at("responseHeaders", '!== undefined\n  const dropped = via === "path" ? droppedAtPath : programCookies ? droppedAtPort'),
+      '=== undefined\n  const dropped = via === "path" ? droppedAtPath',
     ],
   ]),
-  ...faults("src/gateway/forms/origin-form.ts", chromium, [
-    ["a service worker stays at a port", at("handleOriginForm", "isServiceWorkerScript(request)"), "request.url === undefined"],
+  ...faults("src/gateway/addressing/run-origin.ts", chromium, [
+    ["a service worker stays at a port", at("handleRunOrigin", "isServiceWorkerScript(request)"), "request.url === undefined"],
   ]),
   ...faults("src/gateway/proxy/entity-tags.ts", chromium, [
     ["an earlier run's answer is taken for this one's", at("RunEntityTags.constructor"), "this.#mark = `${key.slice(0, 0)}-`"],
   ]),
-  ...faults("src/gateway/forms/enter.ts", chromium, [
+  ...faults("src/gateway/addressing/ticket-flow.ts", chromium, [
     ["browser data of another project stays at a port", at("enter", "isHandedOver ? clearsOrigin : {}"), "isHandedOver ? {} : {}"],
   ]),
   ...faults(
-    "src/gateway/forms/path-form.ts",
-    ["src/gateway/forms/path-form.test.ts"],
-    [["a service worker is served at the apps URL", at("handlePathForm", '"service-worker"'), '"x-service-worker"']],
+    "src/gateway/addressing/run-path.ts",
+    ["src/gateway/addressing/run-path.test.ts"],
+    [["a service worker is served at the apps URL", at("handleRunPath", '"service-worker"'), '"x-service-worker"']],
   ),
   ...faults(
     "src/gateway/proxy/response-headers.ts",

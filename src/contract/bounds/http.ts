@@ -16,21 +16,21 @@ export const http = {
     per: "request",
     beyond: "413 `too_large`",
   },
-  unprovedBodyBytes: {
+  anonymousBodyBytes: {
     what: "Body of a request without a credential, such as a sign-in",
     value: 4_096,
     unit: "bytes",
     per: "request",
     beyond: "413 `too_large`, and the connection is closed",
   },
-  unprovedBodyMs: {
+  anonymousBodyMs: {
     what: "Time for the body of a request without a credential",
     value: 10_000,
     unit: "ms",
     per: "request",
     beyond: "408 `invalid`, and the connection is closed",
   },
-  unprovedDiscardedBytes: {
+  anonymousDiscardedBytes: {
     what: "Rest of a rejected body that is drained, of an unauthenticated caller",
     value: 1024 * 1024,
     unit: "bytes",
@@ -87,7 +87,7 @@ export const http = {
     per: "process",
     beyond: "fewer connections are accepted",
   },
-  unprovedConnectionPercent: {
+  anonymousConnectionPercent: {
     what: "Share of these connections for unauthenticated ones",
     value: 25,
     unit: "percent",

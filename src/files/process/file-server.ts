@@ -95,7 +95,7 @@ function connectionLimit({ connections, trustedProxies }: FileServerSettings, re
   return new ConnectionLimit({
     ...connectionLimits({
       max: connections.max,
-      anonymousPercent: bounds.http.unprovedConnectionPercent.value,
+      anonymousPercent: bounds.http.anonymousConnectionPercent.value,
       maxReserved: bounds.http.reservedDescriptors.value,
     }),
     maxPerAddress: connections.maxPerAddress,

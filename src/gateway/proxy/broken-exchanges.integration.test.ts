@@ -16,8 +16,8 @@ test("a client that goes away ends the program's work", async () => {
     response.writeHead(200)
     response.write("x")
   })
-  await using gateway = await GatewayFixture.open({ program })
-  const outgoing = openRequest(gateway, "/")
+  await using fixture = await GatewayFixture.open({ program })
+  const outgoing = openRequest(fixture, "/")
   outgoing.end()
   ;(await responseOf(outgoing)).destroy()
   await promise
@@ -29,8 +29,8 @@ test("a client that goes away within its upload ends the program's request", asy
     incoming.resume()
     incoming.on("close", () => resolve(incoming.complete))
   })
-  await using gateway = await GatewayFixture.open({ program })
-  const outgoing = openRequest(gateway, "/", { method: "POST", headers: { "content-length": "10" } })
+  await using fixture = await GatewayFixture.open({ program })
+  const outgoing = openRequest(fixture, "/", { method: "POST", headers: { "content-length": "10" } })
   outgoing.on("error", () => {})
   outgoing.write("12345", () => outgoing.destroy())
   assert.equal(await promise, false)
@@ -42,8 +42,8 @@ test("a program that dies within its answer cuts the client's connection: no tru
       response.writeHead(200, headers as Record<string, string>)
       response.write("12345", () => incoming.socket.destroy())
     })
-    await using gateway = await GatewayFixture.open({ program })
-    await assert.rejects(gateway.ask(gateway.apps, "/run/1/", { headers: ann }), { code: "ECONNRESET" })
+    await using fixture = await GatewayFixture.open({ program })
+    await assert.rejects(fixture.ask(fixture.apps, "/run/1/", { headers: ann }), { code: "ECONNRESET" })
   }
 })
 
@@ -64,7 +64,7 @@ test("a program that answers something that is not HTTP gives 503", async () => 
     "",
   ]) {
     await using made = await startRawProgram((socket) => socket.end(reply))
-    const answer = await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })
+    const answer = await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })
     assert.equal(answer.status, 503, JSON.stringify(reply.slice(0, 80)))
     assert.equal(JSON.parse(answer.text).code, "unavailable")
   }
@@ -84,7 +84,7 @@ test("odd but sound answers cross: interim ones, no length, HTTP/1.0, byte by by
       }
       socket.end()
     })
-    const answer = await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })
+    const answer = await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })
     assert.equal(answer.status, 200)
     assert.equal(answer.text, body)
   }
@@ -92,8 +92,8 @@ test("odd but sound answers cross: interim ones, no length, HTTP/1.0, byte by by
 
 test("an answer that comes before the upload ends is delivered", async () => {
   const program = new TestProgram((_, response) => response.writeHead(413, { connection: "close" }).end("too large"))
-  await using gateway = await GatewayFixture.open({ program })
-  const socket = connect(gateway.port, "127.0.0.1")
+  await using fixture = await GatewayFixture.open({ program })
+  const socket = connect(fixture.port, "127.0.0.1")
   socket.write(`POST /run/1/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nContent-Length: 1000000\r\n\r\n`)
   socket.on("error", () => {})
   const { head } = await readHead(socket)
@@ -102,11 +102,11 @@ test("an answer that comes before the upload ends is delivered", async () => {
 })
 
 test("connections to the program are kept and used again, one request at a time", async () => {
-  await using gateway = await GatewayFixture.open()
-  for (let i = 0; i < 5; i += 1) assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).status, 200)
-  assert.equal(gateway.program.connections, 1)
-  await Promise.all(Array.from({ length: 5 }, () => gateway.ask(gateway.apps, "/run/1/", { headers: ann })))
-  assert.ok(gateway.program.connections <= 5)
+  await using fixture = await GatewayFixture.open()
+  for (let i = 0; i < 5; i += 1) assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: ann })).status, 200)
+  assert.equal(fixture.program.connections, 1)
+  await Promise.all(Array.from({ length: 5 }, () => fixture.ask(fixture.apps, "/run/1/", { headers: ann })))
+  assert.ok(fixture.program.connections <= 5)
 })
 
 test("bytes that nobody asked for end a kept connection, and reach nobody", async () => {
@@ -115,7 +115,7 @@ test("bytes that nobody asked for end a kept connection, and reach nobody", asyn
     connections.push(socket)
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
   })
-  for (let i = 0; i < 3; i += 1) assert.equal((await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })).text, "ok")
+  for (let i = 0; i < 3; i += 1) assert.equal((await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })).text, "ok")
   assert.equal(new Set(connections).size, 3)
 })
 
@@ -127,7 +127,7 @@ test("a kept connection that the program was closing costs a GET nothing", async
     if (count % 2 === 1) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     else if (text.startsWith("GET")) socket.destroy()
   })
-  for (let i = 0; i < 4; i += 1) assert.equal((await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })).text, "ok")
+  for (let i = 0; i < 4; i += 1) assert.equal((await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })).text, "ok")
 })
 
 test("a request that may have had an effect is never sent twice", async () => {
@@ -137,20 +137,20 @@ test("a request that may have had an effect is never sent twice", async () => {
     if (seen.length === 1) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     else socket.destroy()
   })
-  await made.gateway.ask(made.gateway.apps, "/run/1/", { headers: ann })
-  const answer = await made.gateway.ask(made.gateway.apps, "/run/1/", { method: "POST", headers: ann, body: "x" })
+  await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })
+  const answer = await made.fixture.ask(made.fixture.apps, "/run/1/", { method: "POST", headers: ann, body: "x" })
   assert.equal(answer.status, 503)
   assert.deepEqual(seen, ["GET ", "POST"])
 })
 
 test("a run that moved is asked at its new address only", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   await using other = new TestProgram((_, response) => response.end("the new one"))
-  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).status, 200)
-  const before = gateway.program.requests.length
-  gateway.runs.targets.set(keyA, { ...gateway.target, address: await other.listen() })
-  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).text, "the new one")
-  assert.equal(gateway.program.requests.length, before)
+  assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: ann })).status, 200)
+  const before = fixture.program.requests.length
+  fixture.runs.targets.set(keyA, { ...fixture.target, address: await other.listen() })
+  assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: ann })).text, "the new one")
+  assert.equal(fixture.program.requests.length, before)
 })
 
 test("a question that waits when its run moves is not asked again at the old address", async () => {
@@ -159,13 +159,13 @@ test("a question that waits when its run moves is not asked again at the old add
     if (program.requests.length === 1) incoming.resume().on("end", () => response.end("first"))
     else resolve()
   })
-  await using gateway = await GatewayFixture.open({ program })
-  await gateway.ask(gateway.apps, "/run/1/", { headers: ann })
-  const waiting = gateway.ask(gateway.apps, "/run/1/", { headers: ann })
+  await using fixture = await GatewayFixture.open({ program })
+  await fixture.ask(fixture.apps, "/run/1/", { headers: ann })
+  const waiting = fixture.ask(fixture.apps, "/run/1/", { headers: ann })
   await promise
   await using other = new TestProgram((_, response) => response.end("the new one"))
-  gateway.runs.targets.set(keyA, { ...gateway.target, address: await other.listen() })
-  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: ann })).text, "the new one")
+  fixture.runs.targets.set(keyA, { ...fixture.target, address: await other.listen() })
+  assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: ann })).text, "the new one")
   assert.equal((await waiting).status, 503)
   assert.equal(program.requests.length, 2)
   assert.equal(program.connections, 1)
@@ -173,10 +173,10 @@ test("a question that waits when its run moves is not asked again at the old add
 
 test("activity is told at most once a second for each run", async () => {
   const clock = new ManualClock()
-  await using gateway = await GatewayFixture.open({ clock })
+  await using fixture = await GatewayFixture.open({ clock })
   for (const expected of [1, 2]) {
-    for (let i = 0; i < 5; i += 1) await gateway.ask(gateway.apps, "/run/1/", { headers: ann })
-    assert.equal(gateway.runs.activity.length, expected)
+    for (let i = 0; i < 5; i += 1) await fixture.ask(fixture.apps, "/run/1/", { headers: ann })
+    assert.equal(fixture.runs.activity.length, expected)
     await clock.advance(1_000)
   }
 })
@@ -188,23 +188,23 @@ test("a client that stops within its upload, or reads no more, is cut after five
     if (incoming.method === "GET") response.end(Buffer.alloc(64 << 20))
     else arrive(on(incoming, "data"))
   })
-  await using gateway = await GatewayFixture.open({ clock, program })
-  const sending = openRequest(gateway, "/", { method: "POST", headers: { "content-length": "10000" } })
+  await using fixture = await GatewayFixture.open({ clock, program })
+  const sending = openRequest(fixture, "/", { method: "POST", headers: { "content-length": "10000" } })
   const sendingEnd = new Promise((resolve) => sending.on("close", resolve))
   sending.on("error", () => {}).write("1")
   const chunks = await arrived
   await chunks.next()
-  const reading = openRequest(gateway, "/")
+  const reading = openRequest(fixture, "/")
   reading.end()
   const answer = (await responseOf(reading)).pause()
   const readingEnd = new Promise((resolve) => answer.on("error", resolve))
-  assert.equal(gateway.gateway.openConnections, 2)
+  assert.equal(fixture.gateway.openConnections, 2)
   // What the kernel holds on the way may go on for a while.
   await eventually("who does not read is cut", async () => {
     await clock.advance(4 * 60_000)
     sending.write("2")
     await chunks.next()
-    return gateway.gateway.openConnections === 1
+    return fixture.gateway.openConnections === 1
   })
   answer.resume()
   await readingEnd
@@ -230,8 +230,8 @@ test("a 204 has no length, a 304 and an answer to HEAD keep theirs, and what fol
     if (text.startsWith("HEAD")) return void reply("200 OK\r\nContent-Length: 7")
     return void reply("200 OK\r\nContent-Length: 4", "true")
   })
-  const { gateway } = made
-  const ask = (path: string, method = "GET") => gateway.ask(gateway.apps, `/run/1${path}`, { method, headers: ann })
+  const { fixture } = made
+  const ask = (path: string, method = "GET") => fixture.ask(fixture.apps, `/run/1${path}`, { method, headers: ann })
   for (const path of ["/early", "/at-once", "/later", "/chunked"]) {
     const { status, headers, text } = await ask(path)
     assert.deepEqual([status, headers["content-length"], headers["transfer-encoding"], text], [204, undefined, undefined, ""], path)

@@ -15,12 +15,12 @@ test("large bodies cross unchanged in both directions, with and without a length
     if (incoming.url === "/length") response.setHeader("content-length", incoming.headers["content-length"] ?? 0)
     incoming.pipe(response)
   })
-  await using gateway = await GatewayFixture.open({ program })
+  await using fixture = await GatewayFixture.open({ program })
   for (const [path, headers] of [
     ["/length", { "content-length": String(body.length) }],
     ["/chunked", { "transfer-encoding": "chunked" }],
   ] as const) {
-    const outgoing = openRequest(gateway, path, { method: "POST", headers })
+    const outgoing = openRequest(fixture, path, { method: "POST", headers })
     outgoing.end(body)
     const hash = createHash("sha256")
     let length = 0
@@ -45,7 +45,7 @@ test("what comes in thousands of tiny chunks goes on in few, in both directions"
   })
   const head =
     "POST /run/1/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-  const answer = await made.gateway.raw(Buffer.concat([Buffer.from(head), chunks]))
+  const answer = await made.fixture.raw(Buffer.concat([Buffer.from(head), chunks]))
   for (const text of [upload, answer]) {
     const body = text.slice(text.indexOf("\r\n\r\n") + 4)
     const sizes = [...body.matchAll(/([0-9a-f]+)\r\n(x*)\r\n/g)]
@@ -64,8 +64,8 @@ test("an event reaches the client when it is sent, the head before the first of 
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
     answer = response
   })
-  await using gateway = await GatewayFixture.open({ program })
-  const outgoing = openRequest(gateway, "/")
+  await using fixture = await GatewayFixture.open({ program })
+  const outgoing = openRequest(fixture, "/")
   outgoing.end()
   const incoming = await responseOf(outgoing)
   for (const text of ["data: 1\n\n", "data: 2\n\n"]) {
@@ -89,8 +89,8 @@ test("a slow reader slows the program, and the gateway holds little", async () =
     }
     more()
   })
-  await using gateway = await GatewayFixture.open({ program })
-  const outgoing = openRequest(gateway, "/")
+  await using fixture = await GatewayFixture.open({ program })
+  const outgoing = openRequest(fixture, "/")
   outgoing.end()
   const incoming = await responseOf(outgoing)
   incoming.pause()
@@ -107,8 +107,8 @@ test("a slow program slows the sender, and the gateway holds little", async () =
     incoming = message.pause()
     message.on("end", () => response.end("done"))
   })
-  await using gateway = await GatewayFixture.open({ program })
-  const outgoing = openRequest(gateway, "/", { method: "PUT", headers: { "content-length": String(400 << 20) } })
+  await using fixture = await GatewayFixture.open({ program })
+  const outgoing = openRequest(fixture, "/", { method: "PUT", headers: { "content-length": String(400 << 20) } })
   const block = Buffer.alloc(1 << 20)
   let sent = 0
   const more = () => {
@@ -139,9 +139,9 @@ test("answers without a body keep their headers, and requests sent ahead are ans
     response.writeHead(status, status === 204 ? {} : { "content-length": "5", etag: '"1"' })
     response.end(incoming.method === "HEAD" || status !== 200 ? undefined : "hello")
   })
-  await using gateway = await GatewayFixture.open({ program })
+  await using fixture = await GatewayFixture.open({ program })
   const head = "Authorization: Bearer ann\r\nHost: localhost\r\n"
-  const text = await gateway.raw(
+  const text = await fixture.raw(
     `HEAD /run/1/200 HTTP/1.1\r\n${head}\r\nGET /run/1/204 HTTP/1.1\r\n${head}\r\nGET /run/1/304 HTTP/1.1\r\n${head}\r\nGET /run/1/200 HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
   )
   assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 204", "HTTP/1.1 304", "HTTP/1.1 200"])
@@ -155,21 +155,21 @@ test("of requests sent ahead one is under way at a time, and who sends hundreds 
     if (incoming.url === "/held") held.resolve(response)
     else response.end(incoming.url)
   })
-  await using gateway = await GatewayFixture.open({ program })
+  await using fixture = await GatewayFixture.open({ program })
   const head = "Authorization: Bearer ann\r\nHost: localhost\r\n"
   const many = (count: number) => `GET /run/1/next HTTP/1.1\r\n${head}\r\n`.repeat(count)
-  const asking = gateway.raw(
+  const asking = fixture.raw(
     `GET /run/1/held HTTP/1.1\r\n${head}\r\n${many(50)}GET /run/1/last HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
   )
   const response = await held.promise
-  await gateway.ask(gateway.apps, "/run/1/other", { headers: ann })
+  await fixture.ask(fixture.apps, "/run/1/other", { headers: ann })
   assert.deepEqual(program.requests.map(({ url }) => url).sort(), ["/held", "/other"])
   response.end("held")
   const text = await asking
   assert.equal(text.match(/HTTP\/1\.1 200/g)?.length, 52)
   assert.ok(text.endsWith("/last"))
   const before = program.requests.length
-  await gateway.raw(many(500))
+  await fixture.raw(many(500))
   assert.ok(program.requests.length < before + 10, "their answers are not made")
 })
 
@@ -182,8 +182,8 @@ test("trailers cross in both directions", async () => {
       response.end()
     })
   })
-  await using gateway = await GatewayFixture.open({ program })
-  const outgoing = openRequest(gateway, "/", { method: "POST", headers: { "transfer-encoding": "chunked", trailer: "x-check" } })
+  await using fixture = await GatewayFixture.open({ program })
+  const outgoing = openRequest(fixture, "/", { method: "POST", headers: { "transfer-encoding": "chunked", trailer: "x-check" } })
   outgoing.write("a")
   outgoing.addTrailers({ "x-check": "42" })
   outgoing.end()
@@ -202,9 +202,9 @@ test("an answer that announces trailers it cannot have crosses without the annou
     ["GET", "1.0", "HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n"],
   ]
   for (const [method, version, answer] of answers) {
-    await using gateway = await GatewayFixture.open()
-    gateway.program.server.removeAllListeners("request").on("request", (request) => request.socket.end(answer))
-    const text = await gateway.raw(
+    await using fixture = await GatewayFixture.open()
+    fixture.program.server.removeAllListeners("request").on("request", (request) => request.socket.end(answer))
+    const text = await fixture.raw(
       `${method} /run/1/ HTTP/${version}\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nConnection: close\r\n\r\n`,
     )
     assert.match(text, /^HTTP\/1\.1 (?:200|304) /, answer)
@@ -214,15 +214,15 @@ test("an answer that announces trailers it cannot have crosses without the annou
 })
 
 test("a client that asks first is told to go on, or refused before it sends", async () => {
-  await using gateway = await GatewayFixture.open()
-  const allowed = openRequest(gateway, "/", { method: "POST", headers: { expect: "100-continue", "content-length": "5" } })
+  await using fixture = await GatewayFixture.open()
+  const allowed = openRequest(fixture, "/", { method: "POST", headers: { expect: "100-continue", "content-length": "5" } })
   allowed.flushHeaders()
   await once(allowed, "continue")
   allowed.end("hello")
   const answer = await responseOf(allowed)
   assert.equal(JSON.parse(String((await once(answer, "data"))[0])).body, "hello")
 
-  const refused = openRequest(gateway, "/", {
+  const refused = openRequest(fixture, "/", {
     method: "POST",
     headers: { expect: "100-continue", "content-length": "5", authorization: "Bearer bob" },
   })
@@ -237,7 +237,7 @@ test("a client that asks first is told to go on, or refused before it sends", as
   assert.equal(wasTold, false)
   refused.destroy()
 
-  const unknown = openRequest(gateway, "/", { method: "POST", headers: { expect: "tea", "content-length": "5" } })
+  const unknown = openRequest(fixture, "/", { method: "POST", headers: { expect: "tea", "content-length": "5" } })
   unknown.flushHeaders()
   assert.equal((await responseOf(unknown)).statusCode, 417)
   unknown.destroy()

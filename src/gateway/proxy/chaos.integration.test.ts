@@ -54,15 +54,15 @@ test("three thousand broken exchanges, from both sides, leave the gateway whole 
     })
   })
   await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve))
-  await using gateway = await GatewayFixture.open()
-  const { cookie } = await gateway.enter()
-  gateway.runs.targets.set(keyA, { ...gateway.target, address: { host: "127.0.0.1", port: (program.address() as { port: number }).port } })
+  await using fixture = await GatewayFixture.open()
+  const { cookie } = await fixture.enter()
+  fixture.runs.targets.set(keyA, { ...fixture.target, address: { host: "127.0.0.1", port: (program.address() as { port: number }).port } })
 
   const one = () =>
     new Promise<void>((resolve) => {
       const atOrigin = once(2)
       const place = {
-        h: atOrigin ? gateway.origin : gateway.apps,
+        h: atOrigin ? fixture.origin : fixture.apps,
         p: atOrigin ? "/x" : "/run/1/x",
         a: atOrigin ? `Cookie: ${cookie}\r\n` : "Authorization: Bearer ann\r\n",
       }
@@ -71,16 +71,16 @@ test("three thousand broken exchanges, from both sides, leave the gateway whole 
         const at = below(text.length)
         text = text.slice(0, at) + pick(noise) + text.slice(at + below(4))
       }
-      const socket = connect(gateway.port, "127.0.0.1", () => socket.write(text, "latin1"))
+      const socket = connect(fixture.port, "127.0.0.1", () => socket.write(text, "latin1"))
       socket.on("error", () => {}).on("close", () => resolve())
       socket.once("data", () => (once(2) ? socket.destroy() : socket.end()))
       setTimeout(() => socket.destroy(), 30 + below(60))
     })
   for (let i = 0; i < 60; i += 1) await Promise.all(Array.from({ length: 50 }, one))
 
-  const answer = await gateway.ask(gateway.apps, "/healthz")
+  const answer = await fixture.ask(fixture.apps, "/healthz")
   assert.equal(answer.status, 200)
   for (const socket of sockets) socket.destroy()
-  await eventually("nothing is held", () => gateway.gateway.openConnections === 0)
+  await eventually("nothing is held", () => fixture.gateway.openConnections === 0)
   await new Promise((resolve) => program.close(resolve))
 })

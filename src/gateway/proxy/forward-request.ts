@@ -68,7 +68,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     this.#hasHead = true
     const { response, request } = this.#gatewayRequest
     const { host = "", "sec-fetch-site": site } = request.headers
-    const { isTrustworthy } = this.#context.addresses
+    const { isTrustworthy } = this.#context.urls
     const hasTrailers = head.framing.kind === "chunked" && request.httpVersion === "1.1"
     const options = {
       proxyRequest: this.#proxyRequest,
@@ -128,7 +128,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     const options = {
       proxyRequest: this.#proxyRequest,
       forwardedFor: this.#context.proxies.forwardedFor(request),
-      scheme: this.#context.addresses.appsUrl.protocol.slice(0, -1),
+      scheme: this.#context.urls.appsUrl.protocol.slice(0, -1),
       isUpgrade: upgrade !== undefined,
     }
     this.#connection = connection

@@ -99,10 +99,10 @@ interface HeaderContext {
 }
 
 function forwardHeader(rule: Rule, value: string, { proxyRequest, name, request }: HeaderContext): string | undefined {
-  const { form, jar, tags } = proxyRequest
+  const { via, programCookies, tags } = proxyRequest
   if (rule === "condition" && tags) return condition(name.toLowerCase(), value, { tags, headers: request.headers })
-  if (rule === "cookie") return jar ? jar.decode(value) : stripOwnCookies(value)
-  if (rule === "authorization") return form === "origin" && isProgramsOwn(value) ? value : undefined
+  if (rule === "cookie") return programCookies ? programCookies.decode(value) : stripOwnCookies(value)
+  if (rule === "authorization") return via === "origin" && isProgramsOwn(value) ? value : undefined
   return value
 }
 

@@ -82,9 +82,9 @@ export interface ResponseHeaderOptions {
 /** The headers that the client receives: name, value, name, value, … */
 export function responseHeaders(head: Pick<ResponseHead, "status" | "headers" | "names">, options: ResponseHeaderOptions): string[] {
   const { status, headers, names } = head
-  const { form, jar } = options.proxyRequest
-  const isReused = form === "path" || jar !== undefined
-  const dropped = form === "path" ? droppedAtPath : jar ? droppedAtPort : droppedAtOrigin
+  const { via, programCookies } = options.proxyRequest
+  const isReused = via === "path" || programCookies !== undefined
+  const dropped = via === "path" ? droppedAtPath : programCookies ? droppedAtPort : droppedAtOrigin
   const hasNoLength = status < 200 || status === 204
   const named = namedByConnection(headers, names)
   const out: string[] = []
@@ -96,7 +96,7 @@ export function responseHeaders(head: Pick<ResponseHead, "status" | "headers" | 
     if (value !== undefined) out.push(headers[2 * i] as string, value)
   }
   if (isReused && status >= 200) out.push("Cache-Control", cacheRule(headers, names))
-  if (form === "path") out.push(...sandbox)
+  if (via === "path") out.push(...sandbox)
   else if (!options.isTrustworthy) out.push(...sameOriginOnly)
   if (options.renewal !== undefined) out.push("Set-Cookie", options.renewal)
   return out
@@ -137,7 +137,7 @@ function forwardHeader(name: string, value: string, options: ResponseHeaderOptio
  * the run's path, and browsers get none.
  */
 function cookie(value: string, { proxyRequest, isBrowser }: ResponseHeaderOptions): string | undefined {
-  if (proxyRequest.form === "origin") return proxyRequest.jar ? proxyRequest.jar.encode(value) : confineCookie(value)
+  if (proxyRequest.via === "origin") return proxyRequest.programCookies ? proxyRequest.programCookies.encode(value) : confineCookie(value)
   return isBrowser ? undefined : confineCookie(value, `/run/${proxyRequest.target.id}`)
 }
 
@@ -148,8 +148,8 @@ function cookie(value: string, { proxyRequest, isBrowser }: ResponseHeaderOption
 function location(value: string, { proxyRequest, host }: ResponseHeaderOptions): string {
   const path = pathHere(value, host)
   if (path === undefined) return value
-  const { prefix } = proxyRequest
-  return prefix === "" || path === prefix || path.startsWith(`${prefix}/`) ? path : prefix + path
+  const { publicPrefix } = proxyRequest
+  return publicPrefix === "" || path === publicPrefix || path.startsWith(`${publicPrefix}/`) ? path : publicPrefix + path
 }
 
 function pathHere(value: string, host: string): string | undefined {

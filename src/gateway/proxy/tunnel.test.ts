@@ -9,13 +9,13 @@ test("an open tunnel releases its request and response", async () => {
   program.server.on("upgrade", (_, socket) => {
     socket.on("error", () => {}).write("HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
   })
-  await using gateway = await GatewayFixture.open({ program })
+  await using fixture = await GatewayFixture.open({ program })
   const count = () => [ServerResponse, IncomingMessage].map((each) => queryObjects(each, { format: "count" }))
   const before = count()
   const sockets = []
-  for (let i = 0; i < 20; i += 1) sockets.push((await gateway.upgrade(gateway.apps, "/run/1/", { Authorization: "Bearer ann" })).socket)
+  for (let i = 0; i < 20; i += 1) sockets.push((await fixture.upgrade(fixture.apps, "/run/1/", { Authorization: "Bearer ann" })).socket)
   const now = count()
   for (const [i, number] of now.entries()) assert.ok(number < (before[i] as number) + 5, `${before} before, ${now} with 20 tunnels`)
-  assert.equal(gateway.gateway.openConnections, 20)
+  assert.equal(fixture.gateway.openConnections, 20)
   for (const socket of sockets) socket.destroy()
 })

@@ -124,7 +124,7 @@ function switchingHead(context: GatewayContext, { gatewayRequest, proxyRequest, 
   const at = head.names.indexOf("upgrade")
   const protocol = head.headers[2 * at + 1] ?? ""
   if (at < 0 || !includesProtocol(upgrade, protocol)) throw new BadResponse("a change to a protocol that nobody asked for")
-  const { isTrustworthy } = context.addresses
+  const { isTrustworthy } = context.urls
   const headers = responseHeaders(head, { proxyRequest, host, isTrustworthy, isBrowser: true, hasTrailers: false, renewal })
   let text = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n`
   for (let i = 0; i < headers.length; i += 2) {

@@ -20,11 +20,11 @@ function echoing(): TestProgram {
 const open = (options: GatewayFixtureOptions = {}) => GatewayFixture.open({ program: echoing(), ...options })
 
 function connectTo(
-  gateway: GatewayFixture,
+  fixture: GatewayFixture,
   options: { path?: string; host?: string; headers?: Record<string, string>; origin?: string } = {},
 ): WebSocket {
-  const { path = "/run/1/", host = gateway.apps, headers = { authorization: "Bearer ann" }, origin } = options
-  const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}${path}`, {
+  const { path = "/run/1/", host = fixture.apps, headers = { authorization: "Bearer ann" }, origin } = options
+  const socket = new WebSocket(`ws://127.0.0.1:${fixture.port}${path}`, {
     headers: { host, ...headers },
     ...(origin === undefined ? {} : { origin }),
   })
@@ -32,17 +32,17 @@ function connectTo(
   return socket
 }
 
-async function opened(gateway: GatewayFixture, options: Parameters<typeof connectTo>[1] = {}): Promise<WebSocket> {
-  const socket = connectTo(gateway, options)
+async function opened(fixture: GatewayFixture, options: Parameters<typeof connectTo>[1] = {}): Promise<WebSocket> {
+  const socket = connectTo(fixture, options)
   await once(socket, "open")
   return socket
 }
 
 test("a WebSocket crosses in both forms, with its first message and with large ones", async () => {
-  await using gateway = await open()
-  const { cookie } = await gateway.enter()
-  for (const options of [{}, { path: "/", host: gateway.origin, headers: { cookie }, origin: `http://${gateway.origin}` }]) {
-    const socket = await opened(gateway, options)
+  await using fixture = await open()
+  const { cookie } = await fixture.enter()
+  for (const options of [{}, { path: "/", host: fixture.origin, headers: { cookie }, origin: `http://${fixture.origin}` }]) {
+    const socket = await opened(fixture, options)
     for (const size of [1, 5_000_000]) {
       const sent = Buffer.alloc(size, "x")
       socket.send(sent)
@@ -62,8 +62,8 @@ test("what a client sends right behind the head is not lost, nor what the progra
     socket.write(head)
     socket.on("error", () => {}).pipe(socket)
   })
-  await using gateway = await GatewayFixture.open({ program })
-  const socket = connect(gateway.port, "127.0.0.1")
+  await using fixture = await GatewayFixture.open({ program })
+  const socket = connect(fixture.port, "127.0.0.1")
   socket.write(
     "GET /run/1/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nearly",
   )
@@ -75,8 +75,8 @@ test("what a client sends right behind the head is not lost, nor what the progra
 test("a client that goes away while the program has not answered its upgrade ends the program's connection", async () => {
   const program = new TestProgram()
   program.server.on("upgrade", (_, socket) => socket.on("error", () => {}).resume())
-  await using gateway = await GatewayFixture.open({ program })
-  const client = connectTo(gateway)
+  await using fixture = await GatewayFixture.open({ program })
+  const client = connectTo(fixture)
   const [, upstream] = (await once(program.server, "upgrade")) as [unknown, Socket]
   const ended = new Promise((resolve) => upstream.on("end", resolve))
   client.terminate()
@@ -84,34 +84,34 @@ test("a client that goes away while the program has not answered its upgrade end
 })
 
 test("a page elsewhere cannot open a WebSocket at a run's origin, be it with the person's cookie", async () => {
-  await using gateway = await open()
-  const { cookie } = await gateway.enter()
+  await using fixture = await open()
+  const { cookie } = await fixture.enter()
   const tries: [Record<string, string>, number][] = [
     [{ cookie, origin: "http://evil.example" }, 403],
-    [{ cookie, origin: `http://${keyB}.localhost:${gateway.port}` }, 403],
+    [{ cookie, origin: `http://${keyB}.localhost:${fixture.port}` }, 403],
     [{ cookie, origin: "http://localhost:8080" }, 403],
     [{ cookie, origin: "null" }, 403],
     [{ cookie, origin: "null", "sec-fetch-site": "same-origin" }, 403],
-    [{ cookie, origin: `http://${gateway.origin}`, "sec-fetch-site": "cross-site" }, 403],
+    [{ cookie, origin: `http://${fixture.origin}`, "sec-fetch-site": "cross-site" }, 403],
     [{ cookie, "sec-fetch-site": "same-site" }, 403],
     [{ ...navigationHeaders, cookie, "sec-fetch-site": "cross-site" }, 403],
     [{ cookie }, 403],
-    [{ origin: `http://${gateway.origin}` }, 401],
-    [{ origin: `http://${gateway.origin}`, authorization: "Bearer ann" }, 401],
+    [{ origin: `http://${fixture.origin}` }, 401],
+    [{ origin: `http://${fixture.origin}`, authorization: "Bearer ann" }, 401],
   ]
   for (const [headers, status] of tries) {
-    const socket = connectTo(gateway, { path: "/", host: gateway.origin, headers })
+    const socket = connectTo(fixture, { path: "/", host: fixture.origin, headers })
     const [, answer] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage]
     assert.equal(answer.statusCode, status, JSON.stringify(headers))
     assert.equal(answer.headers["content-type"], headers.accept ? "text/html; charset=utf-8" : "application/json; charset=utf-8")
   }
-  assert.equal(gateway.program.connections, 0)
+  assert.equal(fixture.program.connections, 0)
 })
 
 test("the program's refusal of a WebSocket reaches the client", async () => {
   const program = new TestProgram((_, response) => response.writeHead(418, { "x-own": "1" }).end("no"))
-  await using gateway = await GatewayFixture.open({ program })
-  const socket = connectTo(gateway)
+  await using fixture = await GatewayFixture.open({ program })
+  const socket = connectTo(fixture)
   const [, answer] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage]
   assert.equal(answer.statusCode, 418)
   assert.equal(answer.headers["x-own"], "1")
@@ -124,44 +124,44 @@ test("a change to a protocol that was not asked for, or to none, is refused", as
     program.server.on("upgrade", (_, socket) =>
       socket.on("error", () => {}).write(`HTTP/1.1 101 x\r\nConnection: Upgrade\r\n${fields}\r\n`),
     )
-    await using gateway = await GatewayFixture.open({ program })
-    const [, answer] = (await once(connectTo(gateway), "unexpected-response")) as [unknown, IncomingMessage]
+    await using fixture = await GatewayFixture.open({ program })
+    const [, answer] = (await once(connectTo(fixture), "unexpected-response")) as [unknown, IncomingMessage]
     assert.equal(answer.statusCode, 503)
   }
 })
 
 test("cookies and tokens of Quayside's do not cross with a WebSocket, and what the run adds does", async () => {
-  await using gateway = await open({ target: { upstreamHeaders: { Authorization: "token run" } } })
-  const { cookie } = await gateway.enter()
-  const asked = once(gateway.program.server, "upgrade")
-  const socket = await opened(gateway, {
+  await using fixture = await open({ target: { upstreamHeaders: { Authorization: "token run" } } })
+  const { cookie } = await fixture.enter()
+  const asked = once(fixture.program.server, "upgrade")
+  const socket = await opened(fixture, {
     path: "/x?y",
-    host: gateway.origin,
+    host: fixture.origin,
     headers: { cookie: `${cookie}; own=1` },
-    origin: `http://${gateway.origin}`,
+    origin: `http://${fixture.origin}`,
   })
   const [incoming] = (await asked) as [IncomingMessage]
   assert.equal(incoming.url, "/x?y")
   assert.equal(incoming.headers.cookie, "own=1")
   assert.equal(incoming.headers.authorization, "token run")
-  assert.equal(incoming.headers.host, gateway.origin)
+  assert.equal(incoming.headers.host, fixture.origin)
   socket.terminate()
 })
 
 test("a thousand idle WebSockets are cut when their proof is revoked, and nobody else's", async () => {
   const clock = new ManualClock()
-  await using gateway = await open({ clock })
-  gateway.runs.rights.add("2 1")
-  const mine = await Promise.all(Array.from({ length: 1_000 }, () => opened(gateway)))
-  const theirs = await opened(gateway, { headers: { authorization: "Bearer bob" } })
+  await using fixture = await open({ clock })
+  fixture.runs.rights.add("2 1")
+  const mine = await Promise.all(Array.from({ length: 1_000 }, () => opened(fixture)))
+  const theirs = await opened(fixture, { headers: { authorization: "Bearer bob" } })
   const closed = Promise.all(mine.map((socket) => once(socket, "close")))
   await clock.advance(2_000)
   assert.ok(mine.every((socket) => socket.readyState === WebSocket.OPEN))
-  const { asked } = gateway.runs
-  gateway.runs.rights.delete("1 1")
+  const { asked } = fixture.runs
+  fixture.runs.rights.delete("1 1")
   await clock.advance(2_000)
   await closed
-  assert.ok(gateway.runs.asked - asked <= 2, "one question for each pair, not for each socket")
+  assert.ok(fixture.runs.asked - asked <= 2, "one question for each pair, not for each socket")
   theirs.send("still here")
   assert.equal(String((await once(theirs, "message"))[0]), "still here")
   theirs.terminate()
@@ -170,12 +170,12 @@ test("a thousand idle WebSockets are cut when their proof is revoked, and nobody
 test("a download that is under way is cut like a socket", async () => {
   const clock = new ManualClock()
   const program = new TestProgram((_, response) => response.writeHead(200).write("x"))
-  await using gateway = await GatewayFixture.open({ clock, program })
+  await using fixture = await GatewayFixture.open({ clock, program })
   const outgoing = request({
     host: "127.0.0.1",
-    port: gateway.port,
+    port: fixture.port,
     path: "/run/1/",
-    headers: { host: gateway.apps, authorization: "Bearer ann" },
+    headers: { host: fixture.apps, authorization: "Bearer ann" },
     agent: false,
   })
   outgoing.end()
@@ -186,7 +186,7 @@ test("a download that is under way is cut like a socket", async () => {
       .on("error", () => {})
       .on("close", resolve),
   )
-  gateway.runs.rights.clear()
+  fixture.runs.rights.clear()
   await clock.advance(2_000)
   await ended
   assert.equal(answer.complete, false)
@@ -194,14 +194,14 @@ test("a download that is under way is cut like a socket", async () => {
 
 test("the end of a run, and its move to another address, cut its sockets", async () => {
   for (const change of [
-    (gateway: GatewayFixture) => gateway.runs.targets.delete(keyA),
-    (gateway: GatewayFixture) => gateway.runs.targets.set(keyA, { ...gateway.target, address: { host: "127.0.0.1", port: 1 } }),
-    (gateway: GatewayFixture) => gateway.runs.targets.set(keyA, { ...gateway.target, id: 2 }),
+    (fixture: GatewayFixture) => fixture.runs.targets.delete(keyA),
+    (fixture: GatewayFixture) => fixture.runs.targets.set(keyA, { ...fixture.target, address: { host: "127.0.0.1", port: 1 } }),
+    (fixture: GatewayFixture) => fixture.runs.targets.set(keyA, { ...fixture.target, id: 2 }),
   ]) {
     const clock = new ManualClock()
-    await using gateway = await open({ clock })
-    const socket = await opened(gateway)
-    change(gateway)
+    await using fixture = await open({ clock })
+    const socket = await opened(fixture)
+    change(fixture)
     const closed = once(socket, "close")
     await clock.advance(2_000)
     await closed
@@ -210,9 +210,9 @@ test("the end of a run, and its move to another address, cut its sockets", async
 
 test("a run that is stopping keeps its sockets until it is gone", async () => {
   const clock = new ManualClock()
-  await using gateway = await open({ clock })
-  const socket = await opened(gateway)
-  gateway.runs.targets.set(keyA, { ...gateway.target, address: undefined, state: "stopping" })
+  await using fixture = await open({ clock })
+  const socket = await opened(fixture)
+  fixture.runs.targets.set(keyA, { ...fixture.target, address: undefined, state: "stopping" })
   await clock.advance(2_000)
   socket.send("bye")
   assert.equal(String((await once(socket, "message"))[0]), "bye")
@@ -221,15 +221,15 @@ test("a run that is stopping keeps its sockets until it is gone", async () => {
 
 test("while nobody can tell, sockets stay for a minute and are cut then; new proofs wait", async () => {
   const clock = new ManualClock()
-  await using gateway = await open({ clock })
-  const socket = await opened(gateway)
-  gateway.runs.mayOpenAnswer = async () => {
+  await using fixture = await open({ clock })
+  const socket = await opened(fixture)
+  fixture.runs.mayOpenAnswer = async () => {
     throw new Error("the other part restarts")
   }
   await clock.advance(58_000)
-  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })).status, 200)
-  gateway.runs.rights.add("2 1")
-  const unknown = await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer bob" } })
+  assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })).status, 200)
+  fixture.runs.rights.add("2 1")
+  const unknown = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer bob" } })
   assert.equal(unknown.status, 503)
   assert.equal(socket.readyState, WebSocket.OPEN)
   const closed = once(socket, "close")
@@ -238,16 +238,16 @@ test("while nobody can tell, sockets stay for a minute and are cut then; new pro
 })
 
 test("a question that is never answered counts as unanswered, not as yes", { timeout: 20_000 }, async () => {
-  await using gateway = await open()
-  gateway.runs.mayOpenAnswer = () => new Promise(() => {})
-  const answer = await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
+  await using fixture = await open()
+  fixture.runs.mayOpenAnswer = () => new Promise(() => {})
+  const answer = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   assert.equal(answer.status, 503)
 })
 
 test("a visitor has a bounded number of things open at a run", async () => {
-  await using gateway = await open({ maxOpenPerVisitor: 3 })
-  const sockets = await Promise.all([1, 2, 3].map(() => opened(gateway)))
-  const answer = await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
+  await using fixture = await open({ maxOpenPerVisitor: 3 })
+  const sockets = await Promise.all([1, 2, 3].map(() => opened(fixture)))
+  const answer = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   assert.equal(answer.status, 429)
   assert.equal(JSON.parse(answer.text).code, "too_many_requests")
   for (const socket of sockets) socket.terminate()
@@ -255,16 +255,16 @@ test("a visitor has a bounded number of things open at a run", async () => {
 
 test("a session whose right ended is refused at once after the next question", async () => {
   const clock = new ManualClock()
-  await using gateway = await open({ clock })
-  const { cookie } = await gateway.enter()
-  const ask = () => gateway.ask(gateway.origin, "/", { headers: { ...navigationHeaders, cookie } })
+  await using fixture = await open({ clock })
+  const { cookie } = await fixture.enter()
+  const ask = () => fixture.ask(fixture.origin, "/", { headers: { ...navigationHeaders, cookie } })
   assert.equal((await ask()).status, 200)
-  gateway.runs.rights.clear()
+  fixture.runs.rights.clear()
   await clock.advance(2_000)
   assert.equal((await ask()).status, 403)
   await clock.advance(10_000)
   assert.equal((await ask()).status, 302)
-  assert.equal((await gateway.ask(gateway.origin, "/", { headers: { cookie } })).status, 401)
+  assert.equal((await fixture.ask(fixture.origin, "/", { headers: { cookie } })).status, 401)
 })
 
 test("closing lets a request finish, takes no more connections and drops WebSockets", async () => {
@@ -275,13 +275,13 @@ test("closing lets a request finish, takes no more connections and drops WebSock
   })
   const server = new WebSocketServer({ server: program.server })
   server.on("connection", (socket) => socket.on("error", () => {}))
-  await using gateway = await GatewayFixture.open({ program })
-  const socket = await opened(gateway)
+  await using fixture = await GatewayFixture.open({ program })
+  const socket = await opened(fixture)
   const dropped = once(socket, "close")
-  const asked = gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
+  const asked = fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   await once(program.server, "request")
-  const closing = gateway.gateway.close({ deadlineMs: 60_000 })
-  await assert.rejects(gateway.ask(gateway.apps, "/healthz"), { code: "ECONNREFUSED" })
+  const closing = fixture.gateway.close({ deadlineMs: 60_000 })
+  await assert.rejects(fixture.ask(fixture.apps, "/healthz"), { code: "ECONNREFUSED" })
   resolve()
   assert.equal((await asked).text, "finished")
   await closing
@@ -290,19 +290,19 @@ test("closing lets a request finish, takes no more connections and drops WebSock
 
 test("closing does not wait longer than its deadline", async () => {
   const program = new TestProgram(() => {})
-  await using gateway = await GatewayFixture.open({ program })
-  const asked = gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
+  await using fixture = await GatewayFixture.open({ program })
+  const asked = fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   await once(program.server, "request")
   const rejected = assert.rejects(asked)
-  await gateway.gateway.close({ deadlineMs: 10 })
+  await fixture.gateway.close({ deadlineMs: 10 })
   await rejected
 })
 
 test("when one address cannot be opened, none stays open", async () => {
-  await using gateway = await open()
-  const { port } = gateway
+  await using fixture = await open()
+  const { port } = fixture
   await assert.rejects(
-    gateway.gateway.listen([
+    fixture.gateway.listen([
       { host: "127.0.0.2", port: 0 },
       { host: "127.0.0.1", port },
     ]),

@@ -1,6 +1,6 @@
 import { bounds, Failure } from "#contract"
 import { abortable, type Clock, deadline, type Logger } from "#kit"
-import type { LiveRun, RunDirectory, Visitor } from "../run-directory.ts"
+import type { RunDirectory, RunTarget, Visitor } from "../run-directory.ts"
 
 const maxAnswerAgeMs = 2_000
 /**
@@ -61,7 +61,7 @@ export class ConnectionRegistry {
    * Whether the visitor may open the run. A positive answer is cached for 2 s. Rejects with
    * `unavailable` when the answer cannot be found out.
    */
-  canOpen(visitor: Visitor, target: LiveRun): boolean | Promise<boolean> {
+  canOpen(visitor: Visitor, target: RunTarget): boolean | Promise<boolean> {
     if (visitor.scopedRunId !== undefined && visitor.scopedRunId !== target.id) return false
     const pair = this.#pair(visitor, target)
     const age = this.#clock.now() - pair.allowedAt
@@ -79,7 +79,7 @@ export class ConnectionRegistry {
    * Registers a connection until the returned function is called. Throws a 429 when the visitor has
    * too many at this run.
    */
-  add(visitor: Visitor, target: LiveRun, opening: OpenConnection): () => void {
+  add(visitor: Visitor, target: RunTarget, opening: OpenConnection): () => void {
     if (this.#isClosed) throw new Failure("unavailable", "The gateway is stopping", { headers: { "Retry-After": "2" } })
     const { open } = this.#pair(visitor, target)
     if (open.size >= this.#maxPerPair) {
@@ -142,7 +142,7 @@ export class ConnectionRegistry {
     return yes
   }
 
-  #pair(visitor: Visitor, target: LiveRun): Pair {
+  #pair(visitor: Visitor, target: RunTarget): Pair {
     const id = `${target.key} ${target.id} ${visitor.userId} ${visitor.scopedRunId ?? ""} ${visitor.credentialId}`
     let pair = this.#pairs.get(id)
     if (pair === undefined) {

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto"
 import { bounds, Failure } from "#contract"
 import { type Clock, ReplayGuard, Signer } from "#kit"
-import type { RunAddresses } from "../forms/addresses.ts"
-import { ownPrefix, sanitizePath } from "../forms/paths.ts"
-import type { LiveRun, Visitor } from "../run-directory.ts"
+import { gatewayPrefix, sanitizePath } from "../addressing/paths.ts"
+import type { RunUrls } from "../addressing/run-urls.ts"
+import type { RunTarget, Visitor } from "../run-directory.ts"
 
 const ticketLifetimeMs = bounds.gateway.ticketMs.value
 
 export interface TicketRequest {
   visitor: Visitor
-  target: Pick<LiveRun, "id" | "key">
+  target: Pick<RunTarget, "id" | "key">
   /** The `nonce` parameter of `/open`, unchanged. */
   nonce: string
   /** The `path` parameter of `/open`, unchanged; without it the landing page. */
@@ -31,13 +31,13 @@ export interface Ticket {
  */
 export class Tickets {
   readonly #signer: Signer
-  readonly #addresses: RunAddresses
+  readonly #urls: RunUrls
   readonly #clock: Clock
   readonly #used = new ReplayGuard()
 
-  constructor(options: { cookieKey: Buffer; addresses: RunAddresses; clock: Clock }) {
+  constructor(options: { cookieKey: Buffer; urls: RunUrls; clock: Clock }) {
     this.#signer = new Signer(options.cookieKey, "gateway ticket")
-    this.#addresses = options.addresses
+    this.#urls = options.urls
     this.#clock = options.clock
   }
 
@@ -60,7 +60,7 @@ export class Tickets {
       nonce,
       sanitizePath(path),
     ]
-    return `${requireOrigin(this.#addresses, target)}${ownPrefix}enter?ticket=${this.#signer.sign(body)}`
+    return `${requireOrigin(this.#urls, target)}${gatewayPrefix}enter?ticket=${this.#signer.sign(body)}`
   }
 
   /**
@@ -82,8 +82,8 @@ export class Tickets {
 }
 
 /** Throws a `Failure` (503) for a run without a port, if runs have ports of their own. */
-export function requireOrigin(addresses: RunAddresses, target: Pick<LiveRun, "key">): string {
-  const origin = addresses.originOf(target)
+export function requireOrigin(urls: RunUrls, target: Pick<RunTarget, "key">): string {
+  const origin = urls.originOf(target)
   if (origin !== undefined) return origin
   throw new Failure(
     "unavailable",

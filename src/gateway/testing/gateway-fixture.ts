@@ -3,9 +3,9 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { type Clock, systemClock } from "#kit"
 import { freePorts } from "../../../test/fixtures/free-ports.ts"
-import type { PortAssignment, PortAssignments } from "../forms/port-choice.ts"
+import type { PortAssignment, PortAssignments } from "../addressing/port-choice.ts"
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts"
-import type { LiveRun, RunDirectory, Visitor } from "../run-directory.ts"
+import type { RunDirectory, RunTarget, Visitor } from "../run-directory.ts"
 
 export const baseUrl = "http://localhost:8080"
 export const keyA = "a".repeat(32)
@@ -23,7 +23,7 @@ export const navigationHeaders = {
 
 /** A host whose answers a test sets. */
 class TestRuns implements RunDirectory {
-  readonly targets = new Map<string, LiveRun>()
+  readonly targets = new Map<string, RunTarget>()
   readonly tokens = new Map<string, Visitor>([
     ["Bearer ann", ann],
     ["Bearer bob", bob],
@@ -34,15 +34,15 @@ class TestRuns implements RunDirectory {
   asked = 0
   mayOpenAnswer: ((visitor: Visitor, runId: number) => Promise<boolean>) | undefined
 
-  byId(id: number): LiveRun | undefined {
+  byId(id: number): RunTarget | undefined {
     return [...this.targets.values()].find((target) => target.id === id)
   }
 
-  byKey(key: string): LiveRun | undefined {
+  byKey(key: string): RunTarget | undefined {
     return this.targets.get(key)
   }
 
-  liveRuns(): LiveRun[] {
+  liveTargets(): RunTarget[] {
     return [...this.targets.values()]
   }
 
@@ -126,8 +126,8 @@ export interface FixtureResponse {
 
 export interface GatewayFixtureOptions extends Partial<GatewayOptions> {
   program?: TestProgram
-  prefix?: LiveRun["prefix"]
-  target?: Partial<LiveRun>
+  prefix?: RunTarget["prefix"]
+  target?: Partial<RunTarget>
   clock?: Clock
 }
 
@@ -154,7 +154,12 @@ export class GatewayFixture implements AsyncDisposable {
     await using stack = new AsyncDisposableStack()
     const program = stack.use(options.program ?? new TestProgram())
     const runs = new TestRuns()
-    runs.targets.set(keyA, { ...aLiveRun(1, keyA), prefix: options.prefix ?? "strip", address: await program.listen(), ...options.target })
+    runs.targets.set(keyA, {
+      ...aRunTarget(1, keyA),
+      prefix: options.prefix ?? "strip",
+      address: await program.listen(),
+      ...options.target,
+    })
     const [port = 0] = await freePorts(1)
     const appsUrl = options.appsUrl ?? `http://localhost:${port}`
     const clock = options.clock ?? systemClock
@@ -172,8 +177,8 @@ export class GatewayFixture implements AsyncDisposable {
     return `localhost:${this.port}`
   }
 
-  get target(): LiveRun {
-    return this.runs.targets.get(keyA) as LiveRun
+  get target(): RunTarget {
+    return this.runs.targets.get(keyA) as RunTarget
   }
 
   ask(host: string, path: string, asked: FixtureRequest = {}): Promise<FixtureResponse> {
@@ -232,7 +237,7 @@ export class GatewayFixture implements AsyncDisposable {
 
 const websocketHeaders = { "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==" }
 
-export function aLiveRun(id: number, key: string): LiveRun {
+export function aRunTarget(id: number, key: string): RunTarget {
   const common = { prefix: "strip" as const, upstreamHeaders: {}, landing: "", state: "ready" }
   return { id, key, userId: 1, projectId: id, authors: "own", address: undefined, ...common }
 }

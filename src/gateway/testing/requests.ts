@@ -7,18 +7,18 @@ const ann = { authorization: "Bearer ann" }
 
 /** A request below `/run/1` whose answer the caller reads itself. */
 export function openRequest(
-  gateway: GatewayFixture,
+  fixture: GatewayFixture,
   path: string,
   options: { method?: string; headers?: Record<string, string> } = {},
 ): ClientRequest {
   const { method = "GET", headers } = options
   return request({
     host: "127.0.0.1",
-    port: gateway.port,
+    port: fixture.port,
     path: `/run/1${path}`,
     method,
     agent: false,
-    headers: { host: gateway.apps, ...ann, ...headers },
+    headers: { host: fixture.apps, ...ann, ...headers },
   })
 }
 
@@ -42,8 +42,8 @@ export async function startRawProgram(reply: (socket: Socket, request: string) =
     for (const socket of sockets) socket.destroy()
     return new Promise((resolve) => server.close(() => resolve()))
   })
-  const gateway = stack.use(await GatewayFixture.open())
+  const fixture = stack.use(await GatewayFixture.open())
   const address = server.address() as { port: number }
-  gateway.runs.targets.set(keyA, { ...gateway.target, address: { host: "127.0.0.1", port: address.port } })
-  return { gateway, sockets, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  fixture.runs.targets.set(keyA, { ...fixture.target, address: { host: "127.0.0.1", port: address.port } })
+  return { fixture, sockets, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }

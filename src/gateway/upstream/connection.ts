@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net"
 import { bounds } from "#contract"
-import type { Address } from "../run-directory.ts"
+import type { ProgramAddress } from "../run-directory.ts"
 import type { ResponseHead } from "./response-head.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
 
@@ -47,7 +47,7 @@ export class UpstreamConnection implements ResponseSink {
   idleAt = 0
   idleFor = 4_000
 
-  constructor(address: Address, events: ConnectionEvents) {
+  constructor(address: ProgramAddress, events: ConnectionEvents) {
     this.#events = events
     const socket = connect({
       host: address.host,

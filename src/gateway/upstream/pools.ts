@@ -1,15 +1,15 @@
 import { bounds } from "#contract"
-import type { Address } from "../run-directory.ts"
+import type { ProgramAddress } from "../run-directory.ts"
 import { UpstreamConnection } from "./connection.ts"
 
 /** Who a connection is for: it is never used for another key or another address. */
 export interface Upstream {
   key: string
-  address: Address
+  address: ProgramAddress
 }
 
 interface Pool {
-  address: Address
+  address: ProgramAddress
   idle: UpstreamConnection[]
   all: Set<UpstreamConnection>
 }
@@ -62,7 +62,7 @@ export class ConnectionPools implements Disposable {
   }
 
   /** Cuts the connections of runs that are gone or moved, used or not. */
-  retainOnly(addressOf: (key: string) => Address | "stopping" | undefined): void {
+  retainOnly(addressOf: (key: string) => ProgramAddress | "stopping" | undefined): void {
     for (const [key, pool] of this.#pools) {
       const address = addressOf(key)
       if (address === "stopping") drop(pool.idle)
@@ -111,6 +111,6 @@ function drop(idle: readonly UpstreamConnection[]): void {
   for (const connection of [...idle]) connection.destroy()
 }
 
-function isSame(a: Address, b: Address): boolean {
+function isSame(a: ProgramAddress, b: ProgramAddress): boolean {
   return a.host === b.host && a.port === b.port
 }

@@ -70,14 +70,14 @@ export class ConnectionLimit {
   }
 
   /** Makes room for one more of this key among the anonymous. */
-  makeRoomFor(address: Person, isProxy: boolean): void {
+  makeRoomForAddress(address: Person, isProxy: boolean): void {
     const { anonymous, options } = this
     if (!isProxy && anonymous.sizeOf(address) >= options.maxPerAddress) this.#close(first(anonymous.membersOf(address)))
     else if (anonymous.size >= options.maxAnonymous) this.#close(first(anonymous.membersOf(anonymous.heaviest ?? address)))
   }
 
   /** Whether there is room, or could be made, for one more connection of the person. */
-  hasRoomFor(person: Person): boolean {
+  makeRoomForPerson(person: Person): boolean {
     const { authenticated, options } = this
     const own = authenticated.sizeOf(person)
     if (own < options.maxPerPerson && authenticated.size < options.maxAuthenticated) return true
@@ -151,7 +151,7 @@ class Connection {
     const { authenticated } = this.#limit
     if (this.#budget === authenticated && this.#key === person) return true
     if (this.#socket.destroyed) return true
-    if (!this.#limit.hasRoomFor(person)) return false
+    if (!this.#limit.makeRoomForPerson(person)) return false
     this.#move(authenticated, person)
     return true
   }
@@ -165,7 +165,7 @@ class Connection {
     const { anonymous } = this.#limit
     if (this.#budget === anonymous && this.#key === address) return
     this.#leave()
-    this.#limit.makeRoomFor(address, isProxy)
+    this.#limit.makeRoomForAddress(address, isProxy)
     this.#move(anonymous, address)
   }
 

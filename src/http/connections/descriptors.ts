@@ -13,7 +13,7 @@ export function maxDescriptors(): number | undefined {
   }
 }
 
-export interface ShareOptions {
+export interface DescriptorOptions {
   /** Connections that are wanted in all. */
   max: number
   /** Of all connections those that have proved nobody. */
@@ -31,7 +31,7 @@ export interface ShareOptions {
  * How many connections there may be. One that proved somebody may need a second descriptor, for
  * what it is joined to.
  */
-export function connectionLimits(options: ShareOptions): { maxAnonymous: number; maxAuthenticated: number } {
+export function connectionLimits(options: DescriptorOptions): { maxAnonymous: number; maxAuthenticated: number } {
   const { max, anonymousPercent, maxReserved, descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY } = options
   const free = descriptors - Math.min(maxReserved, Math.ceil(descriptors / 4))
   const total = Math.max(8, Math.floor(Math.min(max, free / (2 - anonymousPercent / 100))))

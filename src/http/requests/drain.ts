@@ -15,9 +15,9 @@ export interface DrainOptions {
 
 /** How the body of an anonymous caller's rejected request is drained. */
 export const anonymousDrain: Required<DrainOptions> = {
-  answerBefore: bounds.http.unprovedBodyBytes.value,
-  maxBytes: bounds.http.unprovedDiscardedBytes.value,
-  timeoutMs: bounds.http.unprovedBodyMs.value,
+  answerBefore: bounds.http.anonymousBodyBytes.value,
+  maxBytes: bounds.http.anonymousDiscardedBytes.value,
+  timeoutMs: bounds.http.anonymousBodyMs.value,
 }
 
 /**

@@ -3,10 +3,10 @@ import { createServer } from "node:net"
 import { test } from "node:test"
 import { ManualClock, silentLogger } from "#kit"
 import { freeRange } from "../../../test/fixtures/free-ports.ts"
-import type { LiveRun } from "../run-directory.ts"
+import type { RunTarget } from "../run-directory.ts"
 import {
-  aLiveRun,
   ann,
+  aRunTarget,
   cookiesOf,
   type FixtureRequest,
   GatewayFixture,
@@ -25,14 +25,14 @@ import { RunPorts } from "./run-ports.ts"
  */
 async function open(options: GatewayFixtureOptions = {}) {
   const ports = { ...(await freeRange(8)), ledger: new TestPortAssignments() }
-  const gateway = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports, ...options })
-  gateway.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: gateway.target.address })
+  const fixture = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports, ...options })
+  fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
   const place = async (key: string) => {
-    const target = gateway.runs.targets.get(key)
+    const target = fixture.runs.targets.get(key)
     assert.ok(target)
-    await gateway.gateway.ensureOrigin(target)
-    const { host, port } = new URL(gateway.gateway.openUrl(target))
-    const ask = (path: string, asked: FixtureRequest = {}) => gateway.ask(host, path, { ...asked, port: Number(port) })
+    await fixture.gateway.ensureOrigin(target)
+    const { host, port } = new URL(fixture.gateway.openUrl(target))
+    const ask = (path: string, asked: FixtureRequest = {}) => fixture.ask(host, path, { ...asked, port: Number(port) })
     return { target, host, port: Number(port), ask }
   }
   const [a, b] = [await place(keyA), await place(keyB)]
@@ -40,13 +40,13 @@ async function open(options: GatewayFixtureOptions = {}) {
   const enter = async ({ target, ask }: typeof a, cookie = "") => {
     const started = await ask("/", { headers: { ...navigationHeaders, cookie } })
     const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
-    const ticket = new URL(gateway.gateway.tickets.issue({ visitor: ann, target, nonce }))
+    const ticket = new URL(fixture.gateway.tickets.issue({ visitor: ann, target, nonce }))
     assert.equal(ticket.host, (target === a.target ? a : b).host)
     const entered = await ask(ticket.pathname + ticket.search, { headers: { ...navigationHeaders, cookie: cookiesOf(started) } })
     assert.equal(entered.status, 302)
     return [cookie, cookiesOf(entered)].filter((each) => each !== "").join("; ")
   }
-  return { gateway, ports, a, b, enter, [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() }
+  return { fixture, ports, a, b, enter, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
 }
 
 test("a run has a port of its own, where a ticket lets a browser in under a cookie named after the port", async () => {
@@ -63,7 +63,7 @@ test("a run has a port of its own, where a ticket lets a browser in under a cook
   assert.equal((await b.ask("/x", { headers: { cookie } })).status, 401, "a session is for one run")
   assert.equal((await a.ask("/x")).status, 401)
   assert.equal(
-    (await made.gateway.ask("evil.test", "/x", { port: a.port, headers: { cookie } })).status,
+    (await made.fixture.ask("evil.test", "/x", { port: a.port, headers: { cookie } })).status,
     400,
     "and for the host's own name",
   )
@@ -77,13 +77,13 @@ test("what a program keeps in cookies comes back to it alone, whatever other por
   })
   await using made = await open({ program })
   const { a, b } = made
-  const jar = await made.enter(a)
-  const set = await a.ask("/", { headers: { cookie: jar } })
+  const programCookies = await made.enter(a)
+  const set = await a.ask("/", { headers: { cookie: programCookies } })
   const [own = "", xsrf = ""] = set.headers["set-cookie"] ?? []
   assert.equal(set.headers["set-cookie"]?.length, 2)
   assert.match(own, new RegExp(`^quayside-at-${a.port}-own=[\\w.-]+; Path=/sub; HttpOnly$`))
   assert.match(xsrf, /; HttpOnly$/)
-  const all = `${await made.enter(b, jar)}; ${cookiesOf(set)}; own=script; quayside_session=secret; quayside-at-${a.port}-own=planted`
+  const all = `${await made.enter(b, programCookies)}; ${cookiesOf(set)}; own=script; quayside_session=secret; quayside-at-${a.port}-own=planted`
   assert.equal((await a.ask("/", { headers: { cookie: all } })).text, "own=a=b c; _xsrf=2|x")
   assert.equal((await b.ask("/", { headers: { cookie: all } })).text, "none")
   const moved = all.replaceAll(`quayside-at-${a.port}-`, `quayside-at-${b.port}-`)
@@ -107,33 +107,33 @@ test("a page of one port acts at no other", async () => {
 
 test("programs reach a run below the apps URL as ever, and a port is closed when its run is over", async () => {
   await using made = await open()
-  const { gateway, a } = made
-  assert.equal((await gateway.ask("gpu1:8081", "/run/1/", { headers: { authorization: "Bearer ann" } })).status, 200)
-  assert.equal((await gateway.ask(`${keyA}.gpu1:8081`, "/")).status, 400, "runs have no names then")
-  gateway.runs.targets.delete(keyA)
-  await gateway.gateway.recheck()
+  const { fixture, a } = made
+  assert.equal((await fixture.ask("gpu1:8081", "/run/1/", { headers: { authorization: "Bearer ann" } })).status, 200)
+  assert.equal((await fixture.ask(`${keyA}.gpu1:8081`, "/")).status, 400, "runs have no names then")
+  fixture.runs.targets.delete(keyA)
+  await fixture.gateway.recheck()
   await assert.rejects(a.ask("/"), { code: "ECONNREFUSED" })
-  assert.equal(gateway.gateway.hasOrigin(a.target), false)
-  assert.throws(() => gateway.gateway.openUrl(a.target), { code: "unavailable" })
+  assert.equal(fixture.gateway.hasOrigin(a.target), false)
+  assert.throws(() => fixture.gateway.openUrl(a.target), { code: "unavailable" })
 })
 
 test("a gateway that starts again opens the ports that runs had before anybody asks", async () => {
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments() }
   const port = ports.first + 2
   await ports.ledger.assign({ port, userId: 1, authors: "own", projectId: 1, runKey: keyA, isHandedOver: false })
-  await using gateway = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
-  assert.equal(gateway.gateway.openUrl(gateway.target), `http://gpu1:${port}/.quayside/start`)
-  assert.equal((await gateway.ask(`gpu1:${port}`, "/x", { port })).status, 401)
+  await using fixture = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
+  assert.equal(fixture.gateway.openUrl(fixture.target), `http://gpu1:${port}/.quayside/start`)
+  assert.equal((await fixture.ask(`gpu1:${port}`, "/x", { port })).status, 401)
 })
 
 test("a run that only programs reach uses up no port", async () => {
   await using made = await open()
-  const { gateway, ports } = made
-  const target = { ...aLiveRun(1, "c".repeat(32)), id: 3, address: gateway.target.address }
-  gateway.runs.targets.set(target.key, target)
-  gateway.runs.rights.add("1 3")
-  await gateway.gateway.recheck()
-  assert.equal((await gateway.ask("gpu1:8081", "/run/3/", { headers: { authorization: "Bearer ann" } })).status, 200)
+  const { fixture, ports } = made
+  const target = { ...aRunTarget(1, "c".repeat(32)), id: 3, address: fixture.target.address }
+  fixture.runs.targets.set(target.key, target)
+  fixture.runs.rights.add("1 3")
+  await fixture.gateway.recheck()
+  assert.equal((await fixture.ask("gpu1:8081", "/run/3/", { headers: { authorization: "Bearer ann" } })).status, 200)
   assert.equal(ports.ledger.entries.size, 2)
 })
 
@@ -161,15 +161,15 @@ function rig() {
         return { close: () => void opened.delete(port) }
       },
     })
-  const run = (id: number, fields: Partial<LiveRun>): LiveRun => ({ ...aLiveRun(id, `${id}`.padStart(32, "0")), ...fields })
+  const run = (id: number, fields: Partial<RunTarget>): RunTarget => ({ ...aRunTarget(id, `${id}`.padStart(32, "0")), ...fields })
   let ports = make()
-  const start = async (target: LiveRun) => {
+  const start = async (target: RunTarget) => {
     live.add(target.key)
     return (await ports.ensure(target)) ?? ports.portOf(target.key)
   }
-  const end = (...targets: LiveRun[]) => {
+  const end = (...targets: RunTarget[]) => {
     for (const { key } of targets) live.delete(key)
-    ports.retainOnly([...live].map((key) => ({ ...aLiveRun(0, key) })))
+    ports.retainOnly([...live].map((key) => ({ ...aRunTarget(0, key) })))
   }
   /** Of everything but the ledger nothing stays. */
   const restart = () => {
@@ -234,33 +234,33 @@ test("nobody has more ports than one person may have, nor any that belongs to so
 
 test("a port is free as soon as its run is over", async () => {
   await using made = await open()
-  const { a, gateway, ports } = made
-  gateway.runs.targets.delete(keyA)
-  const next = { ...aLiveRun(1, "c".repeat(32)), id: 3 }
-  gateway.runs.targets.set(next.key, next)
-  assert.equal(await gateway.gateway.ensureOrigin(next), undefined)
-  assert.equal(new URL(gateway.gateway.openUrl(next)).port, String(a.port))
+  const { a, fixture, ports } = made
+  fixture.runs.targets.delete(keyA)
+  const next = { ...aRunTarget(1, "c".repeat(32)), id: 3 }
+  fixture.runs.targets.set(next.key, next)
+  assert.equal(await fixture.gateway.ensureOrigin(next), undefined)
+  assert.equal(new URL(fixture.gateway.openUrl(next)).port, String(a.port))
   assert.equal(ports.ledger.entries.size, 2)
 })
 
 test("one person has at most half of a small range", async () => {
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments(), maxPerPerson: 9 }
-  await using gateway = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
+  await using fixture = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
   const got = []
-  for (const id of [1, 2, 3]) got.push(await gateway.gateway.ensureOrigin({ ...aLiveRun(id, `${id}`.repeat(32)), authors: `${id}:eve` }))
+  for (const id of [1, 2, 3]) got.push(await fixture.gateway.ensureOrigin({ ...aRunTarget(id, `${id}`.repeat(32)), authors: `${id}:eve` }))
   assert.deepEqual(got, [undefined, undefined, "person"])
 })
 
 test("a run whose authors changed while it was queued is not served at the port that it had", async () => {
   await using made = await open()
-  const { a, gateway, ports } = made
+  const { a, fixture, ports } = made
   const cookie = await made.enter(a)
   assert.equal((await a.ask("/x", { headers: { cookie } })).status, 200)
   const changed = { ...a.target, authors: "1:eve" }
-  gateway.runs.targets.set(keyA, changed)
+  fixture.runs.targets.set(keyA, changed)
   assert.equal((await a.ask("/x", { headers: { cookie } })).status, 404)
-  assert.equal(await gateway.gateway.ensureOrigin(changed), undefined)
-  assert.notEqual(new URL(gateway.gateway.openUrl(changed)).port, String(a.port))
+  assert.equal(await fixture.gateway.ensureOrigin(changed), undefined)
+  assert.notEqual(new URL(fixture.gateway.openUrl(changed)).port, String(a.port))
   assert.equal(ports.ledger.entries.get(a.port)?.authors, "own")
 })
 
@@ -279,9 +279,9 @@ test("a port that something else has is left to it, and is nobody's", async () =
 test("the gateway passes over a port on which another program listens", async () => {
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments() }
   const other = createServer().listen(ports.first, "127.0.0.1")
-  await using gateway = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
-  await gateway.gateway.ensureOrigin(gateway.target)
-  assert.equal(new URL(gateway.gateway.openUrl(gateway.target)).port, String(ports.first + 1))
+  await using fixture = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
+  await fixture.gateway.ensureOrigin(fixture.target)
+  assert.equal(new URL(fixture.gateway.openUrl(fixture.target)).port, String(ports.first + 1))
   await new Promise((resolve) => other.close(resolve))
 })
 
@@ -310,7 +310,7 @@ test("answers at a port are kept by no cache without asking, and no worker may a
     response.writeHead(status, { ...lasting, ...(status === 301 ? { location: "/x" } : {}) }).end()
   })
   await using made = await open({ program })
-  const { a, gateway } = made
+  const { a, fixture } = made
   const cookie = await made.enter(a)
   for (const status of [200, 301, 404, 410]) {
     const { headers } = await a.ask(`/${status}`, { headers: { cookie } })
@@ -318,12 +318,12 @@ test("answers at a port are kept by no cache without asking, and no worker may a
     for (const name of ["cdn-cache-control", "expires", "age", "pragma", "service-worker-allowed"])
       assert.equal(headers[name], undefined, name)
   }
-  const below = await gateway.ask("gpu1:8081", "/run/1/200", { headers: { authorization: "Bearer ann" } })
+  const below = await fixture.ask("gpu1:8081", "/run/1/200", { headers: { authorization: "Bearer ann" } })
   assert.equal(below.headers["cache-control"], "private, no-cache", "all runs share the apps URL")
-  const seen = gateway.program.requests.length
+  const seen = fixture.program.requests.length
   for (const headers of [{ "service-worker": "script" }, { "sec-fetch-dest": "serviceworker", "sec-fetch-site": "same-origin" }])
     assert.equal((await a.ask("/200", { headers: { cookie, ...headers } })).status, 403)
-  assert.equal(gateway.program.requests.length, seen)
+  assert.equal(fixture.program.requests.length, seen)
 })
 
 test("a program's no-store stands at a port", async () => {
@@ -338,11 +338,11 @@ test("a program's no-store stands at a port", async () => {
 
 test("a browser that enters a port that another project had drops what that one stored", async () => {
   await using made = await open()
-  const { a, gateway } = made
+  const { a, fixture } = made
   const enter = async () => {
     const started = await a.ask("/", { headers: navigationHeaders })
     const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
-    const ticket = new URL(gateway.gateway.tickets.issue({ visitor: ann, target: gateway.target, nonce }))
+    const ticket = new URL(fixture.gateway.tickets.issue({ visitor: ann, target: fixture.target, nonce }))
     return a.ask(ticket.pathname + ticket.search, { headers: { ...navigationHeaders, cookie: cookiesOf(started) } })
   }
   assert.equal((await enter()).headers["clear-site-data"], '"cache", "storage"')

@@ -3,15 +3,25 @@ import { declaresOtherOrigin, isBrowserLoad, originOfHost } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
-import { auditRefusal, checkAddress, countConnection, forbidden, notFound, notReady, redirect, send, unauthorized } from "../refusals.ts"
-import type { LiveRun, Visitor } from "../run-directory.ts"
+import {
+  auditRefusal,
+  checkNoTokenInUrl,
+  countForVisitor,
+  forbidden,
+  notFound,
+  notReady,
+  redirect,
+  send,
+  unauthorized,
+} from "../refusals.ts"
+import type { RunTarget, Visitor } from "../run-directory.ts"
 import { parseRunPath, sanitizePath } from "./paths.ts"
 
 /**
  * Handles a request at the apps URL itself, where only an `Authorization` header authenticates and
  * nothing is served to browsers.
  */
-export async function handlePathForm(context: GatewayContext, gatewayRequest: GatewayRequest): Promise<void> {
+export async function handleRunPath(context: GatewayContext, gatewayRequest: GatewayRequest): Promise<void> {
   const { request } = gatewayRequest
   const url = request.url as string
   const split = parseRunPath(url)
@@ -20,13 +30,13 @@ export async function handlePathForm(context: GatewayContext, gatewayRequest: Ga
   if (request.headers["service-worker"] !== undefined)
     throw forbidden("No service worker may be registered here: all runs share this address")
   if (isBrowserLoad(request)) {
-    checkAddress(url)
-    return redirect(gatewayRequest, context.addresses.openUrl(id, { path: sanitizePath(rest) }))
+    checkNoTokenInUrl(url)
+    return redirect(gatewayRequest, context.urls.openUrl(id, { path: sanitizePath(rest) }))
   }
   checkPlace(context, gatewayRequest)
   const visitor = await identify(context, gatewayRequest)
-  countConnection(visitor, gatewayRequest)
-  checkAddress(url)
+  countForVisitor(visitor, gatewayRequest)
+  checkNoTokenInUrl(url)
   const target = await admitted(context, gatewayRequest, { visitor, id })
   if (gatewayRequest.response.destroyed) return
   if (rest[0] !== "/" && !gatewayRequest.upgrade) return addSlash(gatewayRequest, { id, rest })
@@ -34,12 +44,12 @@ export async function handlePathForm(context: GatewayContext, gatewayRequest: Ga
   const strips = target.prefix === "strip"
   const path = strips ? rest.replace(/^(?!\/)/, "/") : url
   forwardRequest(context, gatewayRequest, {
-    form: "path",
+    via: "path",
     visitor,
     target,
     address: target.address,
     path,
-    prefix: strips ? `/run/${id}` : "",
+    publicPrefix: strips ? `/run/${id}` : "",
   })
 }
 
@@ -49,8 +59,8 @@ function answerBeside(gatewayRequest: GatewayRequest, url: string): void {
 }
 
 /** Pages in browsers may not send requests here. */
-function checkPlace({ addresses }: GatewayContext, { request }: GatewayRequest): void {
-  const origins = [addresses.appsUrl.origin, originOfHost(addresses.appsUrl.protocol, request.headers.host ?? "")]
+function checkPlace({ urls }: GatewayContext, { request }: GatewayRequest): void {
+  const origins = [urls.appsUrl.origin, originOfHost(urls.appsUrl.protocol, request.headers.host ?? "")]
   if (declaresOtherOrigin(request, origins)) throw forbidden("A page from elsewhere may not ask anything here")
 }
 
@@ -72,7 +82,7 @@ async function admitted(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
   { visitor, id }: { visitor: Visitor; id: number },
-): Promise<LiveRun> {
+): Promise<RunTarget> {
   const target = context.runs.byId(id)
   if (target === undefined) {
     // A missing run must cost the same as a hidden one.

@@ -14,12 +14,12 @@ import {
 /** A gateway whose `ask` carries a session of run 1. */
 async function entered(options: GatewayFixtureOptions = {}) {
   await using stack = new AsyncDisposableStack()
-  const gateway = stack.use(await GatewayFixture.open(options))
-  const { cookie } = await gateway.enter()
+  const fixture = stack.use(await GatewayFixture.open(options))
+  const { cookie } = await fixture.enter()
   const ask = (path: string, asked: Omit<FixtureRequest, "headers"> & { headers?: Record<string, string | string[]> } = {}) =>
-    gateway.ask(gateway.origin, path, { ...asked, headers: { cookie, ...asked.headers } })
+    fixture.ask(fixture.origin, path, { ...asked, headers: { cookie, ...asked.headers } })
   const held = stack.move()
-  return { gateway, cookie, ask, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return { fixture, cookie, ask, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 const answering = (headers: Record<string, string | string[]>, status = 200) =>
@@ -40,7 +40,7 @@ test("the program gets the request as it came, but none of Quayside's cookies an
   assert.equal(got.method, "POST")
   assert.equal(got.url, "/p%20q?x=1&y")
   assert.equal(got.body, "hello")
-  assert.equal(got.headers.host, made.gateway.origin)
+  assert.equal(got.headers.host, made.fixture.origin)
   assert.equal(got.headers.cookie, "a=1; b=2")
   assert.equal(got.headers.authorization, undefined)
   assert.equal(got.headers["x-own"], "1, 2")
@@ -56,7 +56,7 @@ test("a token of the program's own reaches it; Basic and Quayside's do not, and 
   for (const ours of ["Bearer qs_abc", "bearer qf_abc.def", "Basic YW5uOnB3", "BASIC YW5uOnB3", "Token x=qs_abc"])
     assert.equal(await sent(ours), undefined, ours)
 
-  made.gateway.runs.targets.set(keyA, { ...made.gateway.target, upstreamHeaders: { Authorization: "token run" } })
+  made.fixture.runs.targets.set(keyA, { ...made.fixture.target, upstreamHeaders: { Authorization: "token run" } })
   assert.equal(await sent("token abc"), "token run")
 })
 
@@ -79,7 +79,7 @@ test("who a caller is cannot be forged, in any spelling", async () => {
   }
   const { headers } = JSON.parse((await made.ask("/", { headers: forged })).text)
   assert.equal(headers["x-forwarded-for"], "127.0.0.1")
-  assert.equal(headers["x-forwarded-host"], made.gateway.origin)
+  assert.equal(headers["x-forwarded-host"], made.fixture.origin)
   assert.equal(headers["x-forwarded-proto"], "http")
   for (const name of Object.keys(headers))
     assert.doesNotMatch(name, /^(?:x.real|forwarded|proxy|http2|x.forwarded.(?!for$|host$|proto$)|x_)/, name)
@@ -104,13 +104,13 @@ test("headers for this connection only go no further, and cannot take others wit
   )
   for (const name of ["x-hop", "te", "keep-alive", "proxy-authorization"]) assert.equal(headers[name], undefined, name)
   assert.equal(headers["x-forwarded-for"], "127.0.0.1")
-  assert.equal(headers.host, made.gateway.origin)
+  assert.equal(headers.host, made.fixture.origin)
 })
 
 test("only top-level navigations may come from elsewhere", async () => {
   await using made = await entered()
-  const own = `http://${made.gateway.origin}`
-  const other = `http://${keyB}.localhost:${made.gateway.port}`
+  const own = `http://${made.fixture.origin}`
+  const other = `http://${keyB}.localhost:${made.fixture.port}`
   const cross = { "sec-fetch-site": "cross-site" }
   const sibling = { "sec-fetch-site": "same-site" }
   const table: [string, Record<string, string>, number][] = [
@@ -194,7 +194,7 @@ test("a Host with the scheme's own port is the origin that browsers name without
   await using made = await entered()
   for (const port of ["", ":", ":80"]) {
     const headers = { cookie: made.cookie, origin: `http://${keyA}.localhost` }
-    const { status } = await made.gateway.ask(`${keyA}.localhost${port}`, "/", { method: "POST", headers })
+    const { status } = await made.fixture.ask(`${keyA}.localhost${port}`, "/", { method: "POST", headers })
     assert.equal(status, 200, port)
   }
 })
@@ -214,17 +214,17 @@ test("addresses of the run's own host in Location become relative, others stay",
       response.writeHead(302, { location: sent.replace("{own}", request.headers.host ?? "") }).end(),
     )
     await using made = await entered({ program })
-    assert.equal((await made.ask("/")).headers.location, got.replace("{own}", made.gateway.origin))
+    assert.equal((await made.ask("/")).headers.location, got.replace("{own}", made.fixture.origin))
   }
 })
 
 test("hosts and keys that are unknown are refused, as JSON for programs and as a page for people", async () => {
-  await using gateway = await GatewayFixture.open()
-  const unknown = `${keyB}.localhost:${gateway.port}`
-  const json = await gateway.ask(unknown, "/")
+  await using fixture = await GatewayFixture.open()
+  const unknown = `${keyB}.localhost:${fixture.port}`
+  const json = await fixture.ask(unknown, "/")
   assert.equal(json.status, 404)
   assert.deepEqual(JSON.parse(json.text), { ok: false, msg: "There is no such run, or it has ended", code: "not_found" })
-  const html = await gateway.ask(unknown, "/", { headers: navigationHeaders })
+  const html = await fixture.ask(unknown, "/", { headers: navigationHeaders })
   assert.equal(html.status, 404)
   assert.match(html.headers["content-type"] ?? "", /^text\/html/)
   assert.match(
@@ -232,7 +232,7 @@ test("hosts and keys that are unknown are refused, as JSON for programs and as a
     /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
   )
   for (const host of ["x.localhost", `${keyA}x.localhost`, `${keyA.toUpperCase()}G.localhost`, `a.${keyA}.localhost`]) {
-    assert.equal((await gateway.ask(host, "/")).status, 404, host)
+    assert.equal((await fixture.ask(host, "/")).status, 404, host)
   }
   for (const host of [
     "evil.example",
@@ -243,36 +243,36 @@ test("hosts and keys that are unknown are refused, as JSON for programs and as a
     "localhost/x",
     "8.8.8.8",
   ]) {
-    assert.equal((await gateway.ask(host, "/")).status, 400, host)
+    assert.equal((await fixture.ask(host, "/")).status, 400, host)
   }
-  assert.equal((await gateway.ask(gateway.origin.toUpperCase(), "/", { headers: navigationHeaders })).status, 302)
+  assert.equal((await fixture.ask(fixture.origin.toUpperCase(), "/", { headers: navigationHeaders })).status, 302)
 })
 
 test("without a session, what is no navigation is told so, and reaches nothing", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const headers of [
     {},
     { accept: "*/*", "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
     { authorization: "Bearer ann" },
   ]) {
-    const answer = await gateway.ask(gateway.origin, "/", { headers })
+    const answer = await fixture.ask(fixture.origin, "/", { headers })
     assert.equal(answer.status, 401)
     assert.equal(JSON.parse(answer.text).code, "unauthorized")
     assert.equal(answer.headers["www-authenticate"], "Bearer")
     assert.equal(answer.headers["set-cookie"], undefined)
   }
-  const framed = await gateway.ask(gateway.origin, "/x", {
+  const framed = await fixture.ask(fixture.origin, "/x", {
     headers: { ...navigationHeaders, "sec-fetch-dest": "iframe", "sec-fetch-site": "same-origin" },
   })
   assert.equal(framed.status, 401)
   assert.match(framed.text, /href="\/.quayside\/start\?path=%2Fx" target="_top"/)
-  assert.equal(gateway.program.requests.length, 0)
+  assert.equal(fixture.program.requests.length, 0)
 })
 
 test("a run that is not ready tells its state, by a page that goes on by itself or with Retry-After", async () => {
   for (const state of ["queued", "pulling", "starting", "stopping"]) {
     await using made = await entered({ target: { state } })
-    made.gateway.runs.targets.set(keyA, { ...made.gateway.target, address: undefined, state })
+    made.fixture.runs.targets.set(keyA, { ...made.fixture.target, address: undefined, state })
     const json = await made.ask("/")
     assert.equal(json.status, 503)
     assert.equal(json.headers["retry-after"], "2")
@@ -285,7 +285,7 @@ test("a run that is not ready tells its state, by a page that goes on by itself 
 
 test("a program that listens no more gives 503 in both shapes", async () => {
   await using made = await entered()
-  await new Promise((resolve) => made.gateway.program.server.close(resolve).closeAllConnections())
+  await new Promise((resolve) => made.fixture.program.server.close(resolve).closeAllConnections())
   const json = await made.ask("/")
   assert.equal(json.status, 503)
   assert.equal(JSON.parse(json.text).code, "unavailable")
@@ -304,26 +304,26 @@ test("who comes from elsewhere to a program's front door gets its landing page; 
 })
 
 test("where browsers do not say where requests come from, answers are for their own origin only", async () => {
-  await using gateway = await GatewayFixture.open({ appsUrl: "http://apps.example.com" })
+  await using fixture = await GatewayFixture.open({ appsUrl: "http://apps.example.com" })
   const host = `${keyA}.apps.example.com`
-  const started = await gateway.ask(host, "/.quayside/start")
+  const started = await fixture.ask(host, "/.quayside/start")
   const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
-  const ticket = new URL(gateway.gateway.tickets.issue({ visitor: { userId: 1, credentialId: "p" }, target: gateway.target, nonce }))
-  const cookie = cookiesOf(await gateway.ask(host, ticket.pathname + ticket.search, { headers: { cookie: cookiesOf(started) } }))
-  const answer = await gateway.ask(host, "/", { headers: { cookie } })
+  const ticket = new URL(fixture.gateway.tickets.issue({ visitor: { userId: 1, credentialId: "p" }, target: fixture.target, nonce }))
+  const cookie = cookiesOf(await fixture.ask(host, ticket.pathname + ticket.search, { headers: { cookie: cookiesOf(started) } }))
+  const answer = await fixture.ask(host, "/", { headers: { cookie } })
   assert.equal(answer.status, 200)
   assert.equal(answer.headers["content-security-policy"], "frame-ancestors 'self'")
   assert.equal(answer.headers["cross-origin-resource-policy"], "same-origin")
 })
 
 test("two Authorization headers, two Hosts and targets that are no path are refused", async () => {
-  await using gateway = await GatewayFixture.open()
-  const host = `Host: ${gateway.origin}\r\nConnection: close\r\n`
-  const status = async (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(await gateway.raw(text))?.[1])
+  await using fixture = await GatewayFixture.open()
+  const host = `Host: ${fixture.origin}\r\nConnection: close\r\n`
+  const status = async (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(await fixture.raw(text))?.[1])
   assert.equal(await status(`GET / HTTP/1.1\r\n${host}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`), 401)
   assert.equal(await status(`GET / HTTP/1.1\r\n${host}Host: localhost\r\n\r\n`), 400)
   assert.equal(await status("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), 400)
-  assert.equal(await status(`GET http://${gateway.origin}/ HTTP/1.1\r\n${host}\r\n`), 400)
+  assert.equal(await status(`GET http://${fixture.origin}/ HTTP/1.1\r\n${host}\r\n`), 400)
   assert.equal(await status(`OPTIONS * HTTP/1.1\r\n${host}\r\n`), 400)
   assert.equal(await status(`GET /#x HTTP/1.1\r\n${host}\r\n`), 400)
 })

@@ -1,9 +1,9 @@
 import { isIP } from "node:net"
 import { hostName, isLoopbackName } from "#http"
-import type { LiveRun } from "../run-directory.ts"
+import type { RunTarget } from "../run-directory.ts"
 
 /** The destination of a request, read from its `Host`. */
-export type RequestTarget = { form: "origin"; key: string } | { form: "path" } | undefined
+export type ParsedHost = { via: "origin"; key: string } | { via: "path" } | undefined
 
 /** Maps runs to ports, if runs have ports of their own. */
 export interface PortLookup {
@@ -18,7 +18,7 @@ export interface PortLookup {
  * A run's own origin is `<scheme>://<key>.<apps host>[:port]`, or with ports `http://<apps
  * host>:<the run's port>`; below the apps URL itself a run is `/run/<ID>/`.
  */
-export class RunAddresses {
+export class RunUrls {
   readonly appsUrl: URL
   readonly baseUrl: URL
   /**
@@ -47,17 +47,17 @@ export class RunAddresses {
    * Undefined for a foreign host. A returned key is well formed, but its run may not exist.
    * `localPort` is the local port of the connection.
    */
-  parseTarget(host: string, localPort?: number): RequestTarget {
+  parseHost(host: string, localPort?: number): ParsedHost {
     const name = hostName(host)
     const suffix = this.#suffix
-    if (suffix !== undefined && name.endsWith(suffix)) return { form: "origin", key: name.slice(0, -suffix.length) }
+    if (suffix !== undefined && name.endsWith(suffix)) return { via: "origin", key: name.slice(0, -suffix.length) }
     if (name !== this.appsUrl.hostname && !isLoopbackName(name)) return undefined
-    if (localPort === undefined || !this.#ports?.has(localPort)) return { form: "path" }
-    return { form: "origin", key: this.#ports.keyAt(localPort) ?? "" }
+    if (localPort === undefined || !this.#ports?.has(localPort)) return { via: "path" }
+    return { via: "origin", key: this.#ports.keyAt(localPort) ?? "" }
   }
 
   /** With ports: undefined for a run without a port. */
-  originOf(target: Pick<LiveRun, "key">): string | undefined {
+  originOf(target: Pick<RunTarget, "key">): string | undefined {
     if (this.#ports) {
       const port = this.#ports.portOf(target.key)
       return port === undefined ? undefined : `http://${this.appsUrl.hostname}:${port}`

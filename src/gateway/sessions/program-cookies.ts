@@ -8,7 +8,7 @@ import { confineCookie } from "./cookies.ts"
  * They are named after the port, signed for the run and the visitor, and hidden from scripts.
  * Cookies that a script sets reach no program.
  */
-export class CookieJar {
+export class ProgramCookies {
   readonly #signer: Signer
   readonly #owner: string
   readonly #prefix: string

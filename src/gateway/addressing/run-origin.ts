@@ -3,27 +3,27 @@ import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { RunEntityTags } from "../proxy/entity-tags.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
-import { checkAddress, countConnection, forbidden, notFound, notReady, redirect, unauthorized } from "../refusals.ts"
-import type { LiveRun } from "../run-directory.ts"
+import { checkNoTokenInUrl, countForVisitor, forbidden, notFound, notReady, redirect, unauthorized } from "../refusals.ts"
+import type { RunTarget } from "../run-directory.ts"
 import type { RunSession } from "../sessions/run-sessions.ts"
-import { handleOwnPath, redirectToSignIn, sessionLost, startPath } from "./enter.ts"
-import { isGatewayPath, isProgramRoot, pathAtOrigin, pathInProgram } from "./paths.ts"
+import { isGatewayPath, isProgramRoot, toOriginPath, toProgramPath } from "./paths.ts"
+import { handleGatewayPath, redirectToSignIn, sessionLost, startPath } from "./ticket-flow.ts"
 
 /**
  * Handles a request at a run's own origin, where only a signed cookie of that origin authenticates.
  */
-export function handleOriginForm(context: GatewayContext, gatewayRequest: GatewayRequest, key: string): void | Promise<void> {
+export function handleRunOrigin(context: GatewayContext, gatewayRequest: GatewayRequest, key: string): void | Promise<void> {
   const { request } = gatewayRequest
   const target = /^[0-9a-f]{32}$/.test(key) ? context.runs.byKey(key) : undefined
   if (target === undefined || context.ports?.canServe(target) === false) throw notFound()
   if (context.ports && isServiceWorkerScript(request))
     throw forbidden("No service worker may be registered at a port: other runs will have the port later. Names with TLS rule that out")
   const path = request.url as string
-  if (isGatewayPath(path)) return handleOwnPath(context, gatewayRequest, target)
+  if (isGatewayPath(path)) return handleGatewayPath(context, gatewayRequest, target)
   // The port of the `Host` counts, not that of the apps URL: there may be a tunnel between.
-  const ownOrigin = originOfHost(context.addresses.appsUrl.protocol, request.headers.host ?? "")
+  const ownOrigin = originOfHost(context.urls.appsUrl.protocol, request.headers.host ?? "")
   if (isCrossOrigin(request, ownOrigin)) throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
-  checkAddress(path)
+  checkNoTokenInUrl(path)
   const session = context.sessionsFor(target).find(request.headers.cookie, key)
   const may = session !== undefined && context.connections.canOpen(session.visitor, target)
   if (typeof may !== "boolean") return may.then((yes) => decide(context, gatewayRequest, { target, session: yes ? session : undefined }))
@@ -33,27 +33,27 @@ export function handleOriginForm(context: GatewayContext, gatewayRequest: Gatewa
 function decide(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
-  { target, session }: { target: LiveRun; session: RunSession | undefined },
+  { target, session }: { target: RunTarget; session: RunSession | undefined },
 ): void {
   const { request, response } = gatewayRequest
   if (response.destroyed) return
-  if (session) countConnection(session.visitor, gatewayRequest)
+  if (session) countForVisitor(session.visitor, gatewayRequest)
   const path = request.url as string
-  if (session === undefined) return void withoutSession(context, gatewayRequest, { target, path: pathInProgram(target, path) })
+  if (session === undefined) return void withoutSession(context, gatewayRequest, { target, path: toProgramPath(target, path) })
   if (leadsToLanding(gatewayRequest, target)) {
-    const landing = pathAtOrigin(target, "")
+    const landing = toOriginPath(target, "")
     if (landing !== path) return void redirect(gatewayRequest, landing)
   }
   if (target.address === undefined) throw notReady(target)
   forwardRequest(context, gatewayRequest, {
-    form: "origin",
+    via: "origin",
     visitor: session.visitor,
     target,
     address: target.address,
     path,
-    prefix: "",
+    publicPrefix: "",
     session,
-    jar: context.cookieJarFor(target, session.visitor),
+    programCookies: context.programCookiesFor(target, session.visitor),
     tags: context.ports && new RunEntityTags(target.key),
   })
 }
@@ -61,7 +61,7 @@ function decide(
 function withoutSession(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
-  { target, path }: { target: LiveRun; path: string },
+  { target, path }: { target: RunTarget; path: string },
 ): void {
   const { request } = gatewayRequest
   if (isNavigation(request) && gatewayRequest.upgrade === undefined) {
@@ -78,7 +78,7 @@ function withoutSession(
  * A program below `/run/<ID>/` has nothing at `/`. A visitor who enters a program's root from
  * another site gets its landing page.
  */
-function leadsToLanding({ request, upgrade }: GatewayRequest, target: LiveRun): boolean {
+function leadsToLanding({ request, upgrade }: GatewayRequest, target: RunTarget): boolean {
   if (upgrade !== undefined || !isNavigation(request)) return false
   const path = request.url as string
   if (target.prefix === "keep" && path === "/") return true

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { after, before, test } from "node:test"
 import { type Browser, type BrowserContext, chromium } from "playwright-core"
 import { WebSocketServer } from "ws"
-import { aLiveRun, ann, GatewayFixture, keyA, keyB, TestProgram } from "../testing/gateway-fixture.ts"
+import { ann, aRunTarget, GatewayFixture, keyA, keyB, TestProgram } from "../testing/gateway-fixture.ts"
 
 let browser: Browser
 before(async () => {
@@ -27,24 +27,24 @@ async function world() {
     const url = new URL(request.url ?? "/", "http://localhost")
     const nonce = url.searchParams.get("nonce")
     const path = url.searchParams.get("path") ?? undefined
-    const target = gateway.runs.byId(Number(url.searchParams.get("ID")))
+    const target = fixture.runs.byId(Number(url.searchParams.get("ID")))
     if (url.pathname !== "/open" || !target)
       return response
         .writeHead(200, { "content-type": "text/html", "set-cookie": "quayside_session=secret; HttpOnly; SameSite=Lax" })
         .end("<title>base</title>")
     const location =
-      nonce === null ? gateway.gateway.openUrl(target, path) : gateway.gateway.tickets.issue({ visitor: ann, target, nonce, path })
+      nonce === null ? fixture.gateway.openUrl(target, path) : fixture.gateway.tickets.issue({ visitor: ann, target, nonce, path })
     return response.writeHead(302, { location }).end()
   })
   await new Promise<void>((resolve) => base.listen(0, "127.0.0.1", resolve))
   stack.defer(() => new Promise((resolve) => base.close(() => resolve()).closeAllConnections()))
   const baseUrl = `http://localhost:${(base.address() as AddressInfo).port}`
-  const gateway: GatewayFixture = stack.use(await GatewayFixture.open({ program, baseUrl }))
-  gateway.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: gateway.target.address })
+  const fixture: GatewayFixture = stack.use(await GatewayFixture.open({ program, baseUrl }))
+  fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
   const context = await browser.newContext()
   stack.defer(() => context.close())
   const held = stack.move()
-  return { gateway, seen, context, baseUrl, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return { fixture, seen, context, baseUrl, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 async function pageAt(context: BrowserContext, url: string) {
@@ -56,9 +56,9 @@ async function pageAt(context: BrowserContext, url: string) {
 test("the URL of an answer, pasted into a browser, ends at the run's own origin with a clean address", async () => {
   await using made = await world()
   await pageAt(made.context, made.baseUrl)
-  const { page, status } = await pageAt(made.context, `${made.gateway.gateway.runUrl(1)}some/page?x=1#part`)
+  const { page, status } = await pageAt(made.context, `${made.fixture.gateway.runUrl(1)}some/page?x=1#part`)
   assert.equal(status, 200)
-  assert.equal(page.url(), `http://${made.gateway.origin}/some/page?x=1#part`)
+  assert.equal(page.url(), `http://${made.fixture.origin}/some/page?x=1#part`)
   assert.match(await page.content(), /GET \/some\/page\?x=1/)
   assert.ok(made.seen.every(({ headers }) => !/quayside|secret/.test(headers.cookie ?? "")))
   const cookies = await made.context.cookies()
@@ -73,7 +73,7 @@ test("the URL of an answer, pasted into a browser, ends at the run's own origin 
 
 test("a program's page works with its own origin, and cannot touch the gateway's cookies", async () => {
   await using made = await world()
-  const { page } = await pageAt(made.context, made.gateway.gateway.runUrl(1))
+  const { page } = await pageAt(made.context, made.fixture.gateway.runUrl(1))
   const told = await page.evaluate(async () => {
     // biome-ignore lint/suspicious/noDocumentCookie: this is the attack
     document.cookie = "__Host-Http-quayside-run=planted; Secure; Path=/"
@@ -99,13 +99,13 @@ test("a program's page works with its own origin, and cannot touch the gateway's
   assert.equal(told.framed, "GET /frame")
   assert.doesNotMatch(told.cookie, /__Host-Http/)
   assert.ok(made.seen.every(({ headers }) => !/quayside|planted/.test(headers.cookie ?? "")))
-  assert.equal((await page.goto(`http://${made.gateway.origin}/again`))?.status(), 200)
+  assert.equal((await page.goto(`http://${made.fixture.origin}/again`))?.status(), 200)
 })
 
 test("a page of another run can lead to a run, but neither ask, frame, nor open a socket there", async () => {
   await using made = await world()
-  await pageAt(made.context, made.gateway.gateway.runUrl(1))
-  const { page } = await pageAt(made.context, made.gateway.gateway.runUrl(2))
+  await pageAt(made.context, made.fixture.gateway.runUrl(1))
+  const { page } = await pageAt(made.context, made.fixture.gateway.runUrl(2))
   const before = made.seen.length
   const told = await page.evaluate(
     async ([origin, apps]) => {
@@ -136,7 +136,7 @@ test("a page of another run can lead to a run, but neither ask, frame, nor open 
         pathSocket: await tried(() => socket(`ws://${apps}/run/1/x`)),
       }
     },
-    [made.gateway.origin, made.gateway.apps] as const,
+    [made.fixture.origin, made.fixture.apps] as const,
   )
   assert.deepEqual(
     Object.entries(told).filter(([, outcome]) => outcome !== "failed"),
@@ -149,11 +149,11 @@ test("a page of another run can lead to a run, but neither ask, frame, nor open 
       frame.onload = resolve
       document.body.append(frame)
     })
-  }, made.gateway.origin)
+  }, made.fixture.origin)
   assert.deepEqual(
-    made.seen.slice(before).filter(({ headers }) => headers.host === made.gateway.origin),
+    made.seen.slice(before).filter(({ headers }) => headers.host === made.fixture.origin),
     [],
   )
-  await page.evaluate((origin) => location.assign(`http://${origin}/led`), made.gateway.origin)
-  await page.waitForURL(`http://${made.gateway.origin}/led`)
+  await page.evaluate((origin) => location.assign(`http://${origin}/led`), made.fixture.origin)
+  await page.waitForURL(`http://${made.fixture.origin}/led`)
 })

@@ -21,8 +21,8 @@ test("what comes byte by byte behind a request for a socket costs its bytes, and
   const asked: Socket[] = []
   const program = new TestProgram()
   program.server.on("upgrade", (_request, socket) => asked.push(socket as Socket))
-  await using gateway = await GatewayFixture.open({ program })
-  const clients = Array.from({ length: 8 }, () => connect(gateway.port, "127.0.0.1").setNoDelay(true))
+  await using fixture = await GatewayFixture.open({ program })
+  const clients = Array.from({ length: 8 }, () => connect(fixture.port, "127.0.0.1").setNoDelay(true))
   for (const client of clients) client.write(`GET /run/1/ HTTP/1.1\r\n${upgrade}`)
   await eventually("all were asked for", () => asked.length === clients.length)
   const before = heap()

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net"
 import { after, before, test } from "node:test"
 import { type Browser, chromium, type Page } from "playwright-core"
 import { freePorts, freeRange } from "../../../test/fixtures/free-ports.ts"
-import type { LiveRun } from "../run-directory.ts"
-import { aLiveRun, ann, GatewayFixture, keyA, keyB, TestPortAssignments, TestProgram } from "../testing/gateway-fixture.ts"
+import type { RunTarget } from "../run-directory.ts"
+import { ann, aRunTarget, GatewayFixture, keyA, keyB, TestPortAssignments, TestProgram } from "../testing/gateway-fixture.ts"
 
 let browser: Browser
 before(async () => {
@@ -49,12 +49,12 @@ async function world(first: TestProgram) {
   const base = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost")
     const nonce = url.searchParams.get("nonce")
-    const target = gateway.runs.byId(Number(url.searchParams.get("ID")))
+    const target = fixture.runs.byId(Number(url.searchParams.get("ID")))
     if (!target) return void response.writeHead(404).end()
-    void gateway.gateway.ensureOrigin(target).then(() => {
+    void fixture.gateway.ensureOrigin(target).then(() => {
       const path = url.searchParams.get("path") ?? undefined
       const location =
-        nonce === null ? gateway.gateway.openUrl(target, path) : gateway.gateway.tickets.issue({ visitor: ann, target, nonce, path })
+        nonce === null ? fixture.gateway.openUrl(target, path) : fixture.gateway.tickets.issue({ visitor: ann, target, nonce, path })
       response.writeHead(302, { location }).end()
     })
   })
@@ -63,7 +63,7 @@ async function world(first: TestProgram) {
   const baseUrl = `http://localhost:${(base.address() as AddressInfo).port}`
   const [apps = 0] = await freePorts(1)
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments() }
-  const gateway: GatewayFixture = stack.use(
+  const fixture: GatewayFixture = stack.use(
     await GatewayFixture.open({ program: first, baseUrl, ports, appsUrl: `http://localhost:${apps}` }),
   )
   const context = await browser.newContext()
@@ -74,15 +74,15 @@ async function world(first: TestProgram) {
     return page
   }
   /** The first run is over; this one, of the same authors, is ready. */
-  const follow = async (next: TestProgram, fields: Partial<LiveRun>) => {
+  const follow = async (next: TestProgram, fields: Partial<RunTarget>) => {
     stack2.use(next)
     await page.goto("about:blank")
-    gateway.runs.targets.delete(keyA)
-    await gateway.gateway.recheck()
-    gateway.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: await next.listen(), ...fields })
+    fixture.runs.targets.delete(keyA)
+    await fixture.gateway.recheck()
+    fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: await next.listen(), ...fields })
   }
   const stack2 = stack.move()
-  return { gateway, open, follow, page, [Symbol.asyncDispose]: () => stack2.disposeAsync() }
+  return { fixture, open, follow, page, [Symbol.asyncDispose]: () => stack2.disposeAsync() }
 }
 
 /**

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { ManualClock } from "#kit"
 import {
-  aLiveRun,
   ann,
+  aRunTarget,
   baseUrl,
   bob,
   cookiesOf,
@@ -21,15 +21,15 @@ const entrance = (url: string) => {
 const nonceOf = (answer: FixtureResponse) => new URL(answer.headers.location ?? "").searchParams.get("nonce") ?? ""
 
 /** A ticket for a browser that has begun the flow at run 1, and that browser's cookies. */
-async function begun(gateway: GatewayFixture, options: { visitor?: typeof ann; path?: string } = {}) {
-  const started = await gateway.ask(gateway.origin, "/.quayside/start", { headers: navigationHeaders })
-  const ticket = gateway.gateway.tickets.issue({ visitor: ann, target: gateway.target, nonce: nonceOf(started), ...options })
+async function begun(fixture: GatewayFixture, options: { visitor?: typeof ann; path?: string } = {}) {
+  const started = await fixture.ask(fixture.origin, "/.quayside/start", { headers: navigationHeaders })
+  const ticket = fixture.gateway.tickets.issue({ visitor: ann, target: fixture.target, nonce: nonceOf(started), ...options })
   return { ticket: entrance(ticket), nonceCookie: cookiesOf(started) }
 }
 
 test("a browser without a session is sent to the base URL with a nonce, and comes back with a ticket to the page it wanted", async () => {
-  await using gateway = await GatewayFixture.open()
-  const first = await gateway.ask(gateway.origin, "/some/page?x=1", { headers: navigationHeaders })
+  await using fixture = await GatewayFixture.open()
+  const first = await fixture.ask(fixture.origin, "/some/page?x=1", { headers: navigationHeaders })
   assert.equal(first.status, 302)
   const open = new URL(first.headers.location ?? "")
   assert.equal(open.origin + open.pathname, `${baseUrl}/open`)
@@ -41,16 +41,16 @@ test("a browser without a session is sent to the base URL with a nonce, and come
   )
 
   const path = open.searchParams.get("path") ?? undefined
-  const ticket = gateway.gateway.tickets.issue({ visitor: ann, target: gateway.target, nonce: nonceOf(first), path })
-  assert.ok(ticket.startsWith(`http://${gateway.origin}/.quayside/enter?ticket=`))
-  const entered = await gateway.ask(gateway.origin, entrance(ticket), { headers: { ...navigationHeaders, cookie: cookiesOf(first) } })
+  const ticket = fixture.gateway.tickets.issue({ visitor: ann, target: fixture.target, nonce: nonceOf(first), path })
+  assert.ok(ticket.startsWith(`http://${fixture.origin}/.quayside/enter?ticket=`))
+  const entered = await fixture.ask(fixture.origin, entrance(ticket), { headers: { ...navigationHeaders, cookie: cookiesOf(first) } })
   assert.equal(entered.status, 302)
   assert.equal(entered.headers.location, "/some/page?x=1")
   assert.match(entered.headers["set-cookie"]?.[0] ?? "", /^__Host-Http-quayside-run=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
   assert.equal(entered.headers["referrer-policy"], "no-referrer")
   assert.equal(entered.headers["cache-control"], "no-store")
 
-  const answer = await gateway.ask(gateway.origin, "/some/page?x=1", { headers: { ...navigationHeaders, cookie: cookiesOf(entered) } })
+  const answer = await fixture.ask(fixture.origin, "/some/page?x=1", { headers: { ...navigationHeaders, cookie: cookiesOf(entered) } })
   assert.equal(answer.status, 200)
   assert.equal(JSON.parse(answer.text).url, "/some/page?x=1")
   assert.equal(JSON.parse(answer.text).headers.cookie, undefined)
@@ -58,78 +58,78 @@ test("a browser without a session is sent to the base URL with a nonce, and come
 
 test("a ticket is worthless in another browser, for another run, twice, and after 30 seconds", async () => {
   const clock = new ManualClock()
-  await using gateway = await GatewayFixture.open({ clock })
-  const { ticket, nonceCookie } = await begun(gateway)
-  const refused = async (headers: Record<string, string>, host = gateway.origin) => {
-    const answer = await gateway.ask(host, ticket, { headers: { ...navigationHeaders, ...headers } })
+  await using fixture = await GatewayFixture.open({ clock })
+  const { ticket, nonceCookie } = await begun(fixture)
+  const refused = async (headers: Record<string, string>, host = fixture.origin) => {
+    const answer = await fixture.ask(host, ticket, { headers: { ...navigationHeaders, ...headers } })
     assert.equal(answer.status, 403)
     assert.match(answer.text, /Try again/)
     assert.equal(answer.headers["set-cookie"], undefined)
   }
   await refused({})
   await refused({ cookie: "__Host-Http-quayside-nonce=AAAAAAAAAAAAAAAAAAAAAA" })
-  gateway.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: gateway.target.address })
-  await refused({ cookie: nonceCookie }, gateway.origin.replace(keyA, keyB))
-  assert.equal((await gateway.ask(gateway.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })).status, 302)
+  fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
+  await refused({ cookie: nonceCookie }, fixture.origin.replace(keyA, keyB))
+  assert.equal((await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })).status, 302)
   await refused({ cookie: nonceCookie })
 
-  const second = await begun(gateway)
+  const second = await begun(fixture)
   await clock.advance(30_000)
   assert.equal(
-    (await gateway.ask(gateway.origin, second.ticket, { headers: { ...navigationHeaders, cookie: second.nonceCookie } })).status,
+    (await fixture.ask(fixture.origin, second.ticket, { headers: { ...navigationHeaders, cookie: second.nonceCookie } })).status,
     403,
   )
 })
 
 test("two browsers that send one ticket at the same time are let in once", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(gateway)
+  await using fixture = await GatewayFixture.open()
+  const { ticket, nonceCookie } = await begun(fixture)
   const answers = await Promise.all(
-    [1, 2, 3, 4].map(() => gateway.ask(gateway.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })),
+    [1, 2, 3, 4].map(() => fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })),
   )
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [302, 403, 403, 403])
 })
 
 test("a changed ticket, a session in a ticket's place and a ticket in a session's are not believed", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(gateway)
+  await using fixture = await GatewayFixture.open()
+  const { ticket, nonceCookie } = await begun(fixture)
   const text = ticket.split("ticket=")[1] ?? ""
-  const { cookie } = await gateway.enter()
+  const { cookie } = await fixture.enter()
   const session = cookie.split(";")[0]?.split("=")[1] ?? ""
   for (const bad of ["", "x", `${text}x`, `x${text}`, text.replace(".", ""), session, `${text.split(".")[0]}.${session.split(".")[1]}`]) {
-    const answer = await gateway.ask(gateway.origin, `/.quayside/enter?ticket=${bad}`, {
+    const answer = await fixture.ask(fixture.origin, `/.quayside/enter?ticket=${bad}`, {
       headers: { ...navigationHeaders, cookie: nonceCookie },
     })
     assert.equal(answer.status, 403, bad)
   }
-  const answer = await gateway.ask(gateway.origin, "/", { headers: { cookie: `__Host-Http-quayside-run=${text}` } })
+  const answer = await fixture.ask(fixture.origin, "/", { headers: { cookie: `__Host-Http-quayside-run=${text}` } })
   assert.equal(answer.status, 401)
 })
 
 test("a used ticket leads on to the page while the session it made is good, as the back button wants it", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(gateway, { path: "/a" })
-  const entered = await gateway.ask(gateway.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })
-  const again = await gateway.ask(gateway.origin, ticket, { headers: { ...navigationHeaders, cookie: cookiesOf(entered) } })
+  await using fixture = await GatewayFixture.open()
+  const { ticket, nonceCookie } = await begun(fixture, { path: "/a" })
+  const entered = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })
+  const again = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: cookiesOf(entered) } })
   assert.equal(again.status, 302)
   assert.equal(again.headers.location, "/a")
 })
 
 test("several tabs that begin at once share one nonce, and all get in", async () => {
-  await using gateway = await GatewayFixture.open()
-  const first = await gateway.ask(gateway.origin, "/a", { headers: navigationHeaders })
-  const second = await gateway.ask(gateway.origin, "/b", { headers: { ...navigationHeaders, cookie: cookiesOf(first) } })
+  await using fixture = await GatewayFixture.open()
+  const first = await fixture.ask(fixture.origin, "/a", { headers: navigationHeaders })
+  const second = await fixture.ask(fixture.origin, "/b", { headers: { ...navigationHeaders, cookie: cookiesOf(first) } })
   assert.equal(nonceOf(first), nonceOf(second))
 })
 
 test("a session is for its run, its key and its time, and is renewed by use", async () => {
   const clock = new ManualClock()
-  await using gateway = await GatewayFixture.open({ clock })
-  gateway.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: gateway.target.address })
-  const { cookie } = await gateway.enter()
-  const ask = (headers: Record<string, string>, host = gateway.origin) => gateway.ask(host, "/x", { headers })
+  await using fixture = await GatewayFixture.open({ clock })
+  fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
+  const { cookie } = await fixture.enter()
+  const ask = (headers: Record<string, string>, host = fixture.origin) => fixture.ask(host, "/x", { headers })
   assert.equal((await ask({ cookie })).status, 200)
-  assert.equal((await ask({ cookie }, gateway.origin.replace(keyA, keyB))).status, 401)
+  assert.equal((await ask({ cookie }, fixture.origin.replace(keyA, keyB))).status, 401)
   assert.equal((await ask({ cookie })).headers["set-cookie"], undefined)
 
   await clock.advance(10 * 60_000)
@@ -141,41 +141,41 @@ test("a session is for its run, its key and its time, and is renewed by use", as
 })
 
 test("a run that took over an ID is not opened by a session of the earlier one", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { cookie } = await gateway.enter()
-  const target = gateway.target
-  gateway.runs.targets.delete(keyA)
-  gateway.runs.targets.set(keyB, { ...target, key: keyB })
-  assert.equal((await gateway.ask(gateway.origin, "/x", { headers: { cookie } })).status, 404)
-  assert.equal((await gateway.ask(gateway.origin.replace(keyA, keyB), "/x", { headers: { cookie } })).status, 401)
+  await using fixture = await GatewayFixture.open()
+  const { cookie } = await fixture.enter()
+  const target = fixture.target
+  fixture.runs.targets.delete(keyA)
+  fixture.runs.targets.set(keyB, { ...target, key: keyB })
+  assert.equal((await fixture.ask(fixture.origin, "/x", { headers: { cookie } })).status, 404)
+  assert.equal((await fixture.ask(fixture.origin.replace(keyA, keyB), "/x", { headers: { cookie } })).status, 401)
 })
 
 test("a browser that keeps no cookies ends at a page, not in a circle", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { ticket } = await begun(gateway)
-  const answer = await gateway.ask(gateway.origin, ticket, { headers: navigationHeaders })
+  await using fixture = await GatewayFixture.open()
+  const { ticket } = await begun(fixture)
+  const answer = await fixture.ask(fixture.origin, ticket, { headers: navigationHeaders })
   assert.equal(answer.status, 403)
   assert.match(answer.text, /keeps no cookies/)
 })
 
 test("a browser that kept the nonce but not the session ends at a page, and may try again after some seconds", async () => {
   const clock = new ManualClock()
-  await using gateway = await GatewayFixture.open({ clock })
-  const { ticket, nonceCookie } = await begun(gateway)
-  const entered = await gateway.ask(gateway.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })
+  await using fixture = await GatewayFixture.open({ clock })
+  const { ticket, nonceCookie } = await begun(fixture)
+  const entered = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })
   const trace = cookiesOf(entered).split("; ")[1] ?? ""
   assert.match(trace, /^__Host-Http-quayside-nonce=made\./)
-  const answer = await gateway.ask(gateway.origin, "/", { headers: { ...navigationHeaders, cookie: trace } })
+  const answer = await fixture.ask(fixture.origin, "/", { headers: { ...navigationHeaders, cookie: trace } })
   assert.equal(answer.status, 403)
   assert.match(answer.text, /did not keep its session/)
   await clock.advance(10_000)
-  assert.equal((await gateway.ask(gateway.origin, "/", { headers: { ...navigationHeaders, cookie: trace } })).status, 302)
+  assert.equal((await fixture.ask(fixture.origin, "/", { headers: { ...navigationHeaders, cookie: trace } })).status, 302)
 })
 
 test("a ticket whose holder may no longer open the run ends at a page", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(gateway, { visitor: bob })
-  assert.equal((await gateway.ask(gateway.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })).status, 403)
+  await using fixture = await GatewayFixture.open()
+  const { ticket, nonceCookie } = await begun(fixture, { visitor: bob })
+  assert.equal((await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })).status, 403)
 })
 
 test("the flow ends at the landing page when no path was wanted, below the program's base", async () => {
@@ -188,14 +188,14 @@ test("the flow ends at the landing page when no path was wanted, below the progr
     ["strip", "", "/a b", "/a%20b"],
     ["strip", "", undefined, "/"],
   ] as const) {
-    await using gateway = await GatewayFixture.open({ prefix, target: { landing } })
-    assert.equal((await gateway.enter(ann, wanted)).landed, lands)
+    await using fixture = await GatewayFixture.open({ prefix, target: { landing } })
+    assert.equal((await fixture.enter(ann, wanted)).landed, lands)
   }
 })
 
 test("no path leads a browser away from the run's origin, or to the gateway's own paths", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { cookie } = await gateway.enter()
+  await using fixture = await GatewayFixture.open()
+  const { cookie } = await fixture.enter()
   for (const path of [
     "https://evil.example/",
     "//evil.example/",
@@ -214,16 +214,16 @@ test("no path leads a browser away from the run's origin, or to the gateway's ow
     `/${"a".repeat(3000)}`,
   ]) {
     const landed = [
-      (await gateway.enter(ann, path)).landed,
+      (await fixture.enter(ann, path)).landed,
       (
-        await gateway.ask(gateway.origin, `/.quayside/start?path=${encodeURIComponent(path)}`, {
+        await fixture.ask(fixture.origin, `/.quayside/start?path=${encodeURIComponent(path)}`, {
           headers: { ...navigationHeaders, cookie },
         })
       ).headers.location ?? "",
     ]
     for (const location of landed) {
-      const url = new URL(location, `http://${gateway.origin}`)
-      assert.equal(url.host, gateway.origin, path)
+      const url = new URL(location, `http://${fixture.origin}`)
+      assert.equal(url.host, fixture.origin, path)
       assert.doesNotMatch(url.pathname, /^\/+\.quayside/, path)
       assert.match(location, /^\/(?![/\\])[\x21-\x7e]*$/, path)
     }
@@ -231,29 +231,29 @@ test("no path leads a browser away from the run's origin, or to the gateway's ow
 })
 
 test("a nonce that the gateway cannot have made gives no ticket", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const nonce of ["", "x", "a".repeat(44), `${"a".repeat(42)}\n`, "a".repeat(42)]) {
-    assert.throws(() => gateway.gateway.tickets.issue({ visitor: ann, target: gateway.target, nonce }), { code: "invalid", field: "nonce" })
+    assert.throws(() => fixture.gateway.tickets.issue({ visitor: ann, target: fixture.target, nonce }), { code: "invalid", field: "nonce" })
   }
 })
 
 test("the gateway's own paths answer tabs only, and only what they know", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { cookie } = await gateway.enter()
-  assert.equal((await gateway.ask(gateway.origin, "/.quayside/other", { headers: { cookie } })).status, 404)
-  assert.equal((await gateway.ask(gateway.origin, "/.quayside", { headers: { cookie } })).status, 404)
-  assert.equal((await gateway.ask(gateway.origin, "/.quayside/start", { method: "POST", headers: { cookie } })).status, 405)
+  await using fixture = await GatewayFixture.open()
+  const { cookie } = await fixture.enter()
+  assert.equal((await fixture.ask(fixture.origin, "/.quayside/other", { headers: { cookie } })).status, 404)
+  assert.equal((await fixture.ask(fixture.origin, "/.quayside", { headers: { cookie } })).status, 404)
+  assert.equal((await fixture.ask(fixture.origin, "/.quayside/start", { method: "POST", headers: { cookie } })).status, 405)
   const framed = { ...navigationHeaders, "sec-fetch-dest": "iframe" }
-  assert.equal((await gateway.ask(gateway.origin, "/.quayside/start", { headers: framed })).status, 403)
-  assert.equal(gateway.program.requests.length, 0)
+  assert.equal((await fixture.ask(fixture.origin, "/.quayside/start", { headers: framed })).status, 403)
+  assert.equal(fixture.program.requests.length, 0)
 })
 
 test("the addresses of a run are one function of the apps URL", async () => {
-  await using gateway = await GatewayFixture.open()
-  assert.equal(gateway.gateway.runUrl(7), `http://localhost:${gateway.port}/run/7/`)
-  assert.equal(gateway.gateway.openUrl(gateway.target), `http://${gateway.origin}/.quayside/start`)
-  assert.equal(gateway.gateway.openUrl(gateway.target, "/lab?x=1"), `http://${gateway.origin}/.quayside/start?path=%2Flab%3Fx%3D1`)
-  assert.equal(gateway.gateway.openUrl(gateway.target, "//evil.example"), `http://${gateway.origin}/.quayside/start?path=%2Fevil.example`)
+  await using fixture = await GatewayFixture.open()
+  assert.equal(fixture.gateway.runUrl(7), `http://localhost:${fixture.port}/run/7/`)
+  assert.equal(fixture.gateway.openUrl(fixture.target), `http://${fixture.origin}/.quayside/start`)
+  assert.equal(fixture.gateway.openUrl(fixture.target, "/lab?x=1"), `http://${fixture.origin}/.quayside/start?path=%2Flab%3Fx%3D1`)
+  assert.equal(fixture.gateway.openUrl(fixture.target, "//evil.example"), `http://${fixture.origin}/.quayside/start?path=%2Fevil.example`)
 })
 
 test("by TLS the cookies are secure; on plain names they have no prefix that a browser would refuse", async () => {
@@ -261,17 +261,17 @@ test("by TLS the cookies are secure; on plain names they have no prefix that a b
     ["https://apps.example.com", /^__Host-Http-quayside-nonce=.*; Secure/],
     ["http://apps.example.com", /^quayside-nonce=(?!.*Secure)/],
   ] as const) {
-    await using gateway = await GatewayFixture.open({ appsUrl })
-    const answer = await gateway.ask(`${keyA}.apps.example.com`, "/", { headers: navigationHeaders })
+    await using fixture = await GatewayFixture.open({ appsUrl })
+    const answer = await fixture.ask(`${keyA}.apps.example.com`, "/", { headers: navigationHeaders })
     assert.match(answer.headers["set-cookie"]?.[0] ?? "", cookie)
-    assert.equal(gateway.gateway.openUrl(gateway.target), `${appsUrl.replace("://", `://${keyA}.`)}/.quayside/start`)
+    assert.equal(fixture.gateway.openUrl(fixture.target), `${appsUrl.replace("://", `://${keyA}.`)}/.quayside/start`)
   }
 })
 
 test("one of several cookies of the gateway's name may be the real one", async () => {
-  await using gateway = await GatewayFixture.open()
-  const { cookie } = await gateway.enter()
-  const answer = await gateway.ask(gateway.origin, "/", { headers: { cookie: `__Host-Http-quayside-run=planted; ${cookie}; a=1` } })
+  await using fixture = await GatewayFixture.open()
+  const { cookie } = await fixture.enter()
+  const answer = await fixture.ask(fixture.origin, "/", { headers: { cookie: `__Host-Http-quayside-run=planted; ${cookie}; a=1` } })
   assert.equal(answer.status, 200)
   assert.equal(JSON.parse(answer.text).headers.cookie, "a=1")
 })

@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
 import type { Clock, Logger } from "#kit"
-import type { LiveRun } from "../run-directory.ts"
+import type { RunTarget } from "../run-directory.ts"
 import { choosePort, type NoPortReason, type PortAssignment, type PortAssignments, type PortChoice, type PortRange } from "./port-choice.ts"
 
 /** A port that the gateway listens on. */
@@ -26,7 +26,7 @@ const retryAfterMs = 10_000
 /** The most ports that one request for a run tries. */
 const maxAttempts = 8
 
-interface HeldPort {
+interface OpenRunPort {
   entry: PortAssignment
   open: OpenPort
 }
@@ -40,7 +40,7 @@ interface HeldPort {
  */
 export class RunPorts {
   readonly #options: RunPortsOptions
-  readonly #held = new Map<string, HeldPort>()
+  readonly #held = new Map<string, OpenRunPort>()
   readonly #keys = new Map<number, string>()
   readonly #blockedUntil = new Map<number, number>()
   #turn: Promise<unknown> = Promise.resolve()
@@ -69,7 +69,7 @@ export class RunPorts {
    * Whether the run's pages may be served at its port: its authors may have changed while it was
    * queued.
    */
-  canServe({ key, authors }: LiveRun): boolean {
+  canServe({ key, authors }: RunTarget): boolean {
     return this.#held.get(key)?.entry.authors === authors
   }
 
@@ -82,7 +82,7 @@ export class RunPorts {
   }
 
   /** Reopens the ports that these runs had when the gateway stopped. */
-  restore(targets: readonly LiveRun[]): Promise<void> {
+  restore(targets: readonly RunTarget[]): Promise<void> {
     return this.#inTurn(async () => {
       const { ledger, range } = this.#options
       for (const [userId, runs] of Map.groupBy(targets, (target) => target.userId)) {
@@ -93,13 +93,13 @@ export class RunPorts {
   }
 
   /** Closes the ports of all other runs. */
-  retainOnly(targets: readonly LiveRun[]): void {
+  retainOnly(targets: readonly RunTarget[]): void {
     const live = new Set(targets.map(({ key }) => key))
     for (const key of [...this.#held.keys()]) if (!live.has(key)) this.#release(key)
   }
 
   /** Ensures that this run has a suitable port, or returns the reason why it has none. */
-  async ensure(target: LiveRun): Promise<NoPortReason | undefined> {
+  async ensure(target: RunTarget): Promise<NoPortReason | undefined> {
     if (this.canServe(target)) return undefined
     return this.#inTurn(() => this.#give(target))
   }
@@ -116,7 +116,7 @@ export class RunPorts {
     return turn
   }
 
-  async #give(target: LiveRun): Promise<NoPortReason | undefined> {
+  async #give(target: RunTarget): Promise<NoPortReason | undefined> {
     if (this.#isClosed) return "blocked"
     if (this.canServe(target)) return undefined
     this.#release(target.key)
@@ -131,7 +131,7 @@ export class RunPorts {
     return this.#refuse(target, "blocked")
   }
 
-  #choose(target: LiveRun): Promise<PortChoice | NoPortReason> {
+  #choose(target: RunTarget): Promise<PortChoice | NoPortReason> {
     const { ledger, range, isLive, clock, maxPerPerson = bounds.gateway.portsPerPerson.value } = this.#options
     return choosePort(target, {
       ...{ ledger, range, maxPerPerson },
@@ -141,7 +141,7 @@ export class RunPorts {
   }
 
   /** The port is recorded after it was opened, and serves the run only after it is recorded. */
-  async #tryOpen(target: LiveRun, { entry, isRecorded }: PortChoice): Promise<boolean> {
+  async #tryOpen(target: RunTarget, { entry, isRecorded }: PortChoice): Promise<boolean> {
     const { open, ledger, logger, clock } = this.#options
     const { port } = entry
     let opened: OpenPort
@@ -167,7 +167,7 @@ export class RunPorts {
     return true
   }
 
-  #refuse(target: LiveRun, why: NoPortReason): NoPortReason {
+  #refuse(target: RunTarget, why: NoPortReason): NoPortReason {
     const { logger, range, clock } = this.#options
     if (clock.now() >= this.#quietUntil)
       logger.warn({ run: target.id, user: target.userId, why, ...range }, "a run has no port for browsers")

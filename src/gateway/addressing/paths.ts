@@ -1,7 +1,7 @@
-import type { LiveRun } from "../run-directory.ts"
+import type { RunTarget } from "../run-directory.ts"
 
 /** Paths with this prefix at a run's origin are the gateway's own and never reach the program. */
-export const ownPrefix = "/.quayside/"
+export const gatewayPrefix = "/.quayside/"
 
 /** Whether a request target is the gateway's own at a run's origin. */
 export function isGatewayPath(path: string): boolean {
@@ -24,7 +24,7 @@ export function sanitizePath(path: string | null | undefined): string {
 }
 
 /** The program's base path, without a trailing slash. */
-function baseOf(target: Pick<LiveRun, "id" | "prefix">): string {
+function baseOf(target: Pick<RunTarget, "id" | "prefix">): string {
   return target.prefix === "keep" ? `/run/${target.id}` : ""
 }
 
@@ -32,25 +32,25 @@ function baseOf(target: Pick<LiveRun, "id" | "prefix">): string {
  * A path at the run's origin from one that is relative to the program's base; the landing page for
  * an empty one.
  */
-export function pathAtOrigin(target: LiveRun, relative: string): string {
+export function toOriginPath(target: RunTarget, relative: string): string {
   const clean = sanitizePath(relative)
   return baseOf(target) + (clean === "" ? landingOf(target) : clean)
 }
 
 /** The reverse of `pathAtOrigin`: empty for a path outside the program's base. */
-export function pathInProgram(target: LiveRun, path: string): string {
+export function toProgramPath(target: RunTarget, path: string): string {
   const base = baseOf(target)
   return path.startsWith(`${base}/`) ? sanitizePath(path.slice(base.length)) : ""
 }
 
-function landingOf(target: LiveRun): string {
+function landingOf(target: RunTarget): string {
   return sanitizePath(`/${target.landing.replace(/^\/+/, "")}`) || "/"
 }
 
 /**
  * Whether this is the program's root, which sends visitors from other sites to the landing page.
  */
-export function isProgramRoot(target: LiveRun, path: string): boolean {
+export function isProgramRoot(target: RunTarget, path: string): boolean {
   const base = baseOf(target)
   return path === "/" || path === base || path === `${base}/`
 }

@@ -14,7 +14,7 @@ function parse(text: string): { count: number; status: number; body: string; hea
 }
 
 test("requests whose end could be understood in two ways are refused with the failure object, and reach nobody", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   const smuggled = `GET /run/1/smuggled HTTP/1.1\r\n${head}\r\n`
   for (const fields of [
     "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
@@ -39,7 +39,7 @@ test("requests whose end could be understood in two ways are refused with the fa
     ": a\r\n",
     "X: a\r\n b\r\n",
   ]) {
-    const text = await gateway.raw(`POST /run/1/ HTTP/1.1\r\n${head}${fields}\r\n0\r\n\r\n${smuggled}`)
+    const text = await fixture.raw(`POST /run/1/ HTTP/1.1\r\n${head}${fields}\r\n0\r\n\r\n${smuggled}`)
     const { count, status, body } = parse(text)
     assert.equal(count, 1, JSON.stringify(fields))
     assert.equal(status, 400, JSON.stringify(fields) + text)
@@ -54,36 +54,36 @@ test("requests whose end could be understood in two ways are refused with the fa
     "5;a\nb\r\nhello\r\n0\r\n\r\n",
     "fffffffffffffffff\r\n",
   ]) {
-    await gateway.raw(`POST /run/1/ HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n${chunks}${smuggled}`)
+    await fixture.raw(`POST /run/1/ HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n${chunks}${smuggled}`)
   }
-  assert.ok(gateway.program.requests.every((request) => request.url !== "/smuggled"))
+  assert.ok(fixture.program.requests.every((request) => request.url !== "/smuggled"))
 })
 
 test("what a request's body holds never becomes a request", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   const inner = `GET /smuggled HTTP/1.1\r\nHost: localhost\r\nX: `
-  const text = await gateway.raw(
+  const text = await fixture.raw(
     `POST /run/1/ HTTP/1.1\r\n${head}Content-Length: ${inner.length}\r\n\r\n${inner}GET /run/1/next HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
   )
   assert.equal(parse(text).count, 2)
-  assert.deepEqual(gateway.program.requests.map((request) => request.url).sort(), ["/", "/next"])
+  assert.deepEqual(fixture.program.requests.map((request) => request.url).sort(), ["/", "/next"])
 })
 
 test("a refused upload does not leave its body to be taken for the next request", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   const body = `GET /run/1/smuggled HTTP/1.1\r\n${head}\r\n`
-  const text = await gateway.raw(
+  const text = await fixture.raw(
     `POST /run/1/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}GET /run/1/next HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
   )
   assert.equal(parse(text).count, 2)
   assert.deepEqual(
-    gateway.program.requests.map((request) => request.url),
+    fixture.program.requests.map((request) => request.url),
     ["/next"],
   )
 })
 
 test("heads that are too long are 431, methods and versions that do not exist 400, each with the failure object", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const [text, status, code] of [
     [`GET /run/1/ HTTP/1.1\r\n${head}X: ${"a".repeat(40_000)}\r\n\r\n`, 431, "headers_too_large"],
     [`GET /run/1/${"a".repeat(40_000)} HTTP/1.1\r\n${head}\r\n`, 431, "headers_too_large"],
@@ -92,7 +92,7 @@ test("heads that are too long are 431, methods and versions that do not exist 40
     ["\x16\x03\x01\x02\x00\x01", 400, "invalid"],
     [`GET /run/1/ a HTTP/1.1\r\n${head}\r\n`, 400, "invalid"],
   ] as const) {
-    const answer = parse(await gateway.raw(text))
+    const answer = parse(await fixture.raw(text))
     assert.equal(answer.status, status)
     assert.equal(JSON.parse(answer.body).code, code)
     assert.equal(JSON.parse(answer.body).ok, false)
@@ -101,36 +101,36 @@ test("heads that are too long are 431, methods and versions that do not exist 40
 })
 
 test("no header can hide behind many others", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   const many = (count: number) => "x:y\r\n".repeat(count)
   const ask = async (count: number) =>
-    parse(await gateway.raw(`GET /run/1/ HTTP/1.1\r\n${head}${many(count)}Authorization: Bearer bob\r\nConnection: close\r\n\r\n`))
+    parse(await fixture.raw(`GET /run/1/ HTTP/1.1\r\n${head}${many(count)}Authorization: Bearer bob\r\nConnection: close\r\n\r\n`))
   assert.equal((await ask(400)).status, 401)
   assert.equal((await ask(3_000)).status, 431)
 })
 
 test("CONNECT is refused", async () => {
-  await using gateway = await GatewayFixture.open()
-  const answer = parse(await gateway.raw(`CONNECT 127.0.0.1:22 HTTP/1.1\r\n${head}\r\n`))
+  await using fixture = await GatewayFixture.open()
+  const answer = parse(await fixture.raw(`CONNECT 127.0.0.1:22 HTTP/1.1\r\n${head}\r\n`))
   assert.equal(answer.status, 405)
   assert.equal(JSON.parse(answer.body).code, "method_not_allowed")
-  assert.equal(gateway.program.connections, 0)
+  assert.equal(fixture.program.connections, 0)
 })
 
 test("an offer of HTTP/2 is passed over, and other changes of protocol are made with the program", async () => {
-  await using gateway = await GatewayFixture.open()
-  gateway.program.server.on("upgrade", (request, socket) => {
+  await using fixture = await GatewayFixture.open()
+  fixture.program.server.on("upgrade", (request, socket) => {
     socket.write(`HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\n`)
     socket.on("error", () => {}).pipe(socket)
   })
   const offer = parse(
-    await gateway.raw(
+    await fixture.raw(
       `GET /run/1/ HTTP/1.1\r\n${head}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n\r\n`,
     ),
   )
   assert.equal(offer.status, 200)
   assert.doesNotMatch(offer.body, /h2c|http2/i)
-  const { head: switched, socket } = await gateway.upgrade(gateway.apps, "/run/1/", { Authorization: "Bearer ann", Upgrade: "telnet" })
+  const { head: switched, socket } = await fixture.upgrade(fixture.apps, "/run/1/", { Authorization: "Bearer ann", Upgrade: "telnet" })
   assert.match(switched, /^HTTP\/1\.1 101 [\s\S]*Upgrade: telnet/)
   socket.resume().write("hello")
   assert.equal(String((await once(socket, "data"))[0]), "hello")
@@ -138,34 +138,34 @@ test("an offer of HTTP/2 is passed over, and other changes of protocol are made 
 })
 
 test("a body that comes with an ignored offer of another protocol reaches the program, and none comes with an accepted one", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   const bodies = ["Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"]
   for (const body of bodies) {
     for (const offer of ["POST h2c", "POST websocket", "GET h2c"]) {
       const [method, protocol] = offer.split(" ")
       const request = `${method} /run/1/ HTTP/1.1\r\n${head}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAA\r\n${body}`
-      const { status, body: text } = parse(await gateway.raw(request))
+      const { status, body: text } = parse(await fixture.raw(request))
       assert.equal(status, 200, offer)
       assert.equal(JSON.parse(text).body, "hello", offer)
     }
-    const { status } = parse(await gateway.raw(`GET /run/1/ HTTP/1.1\r\n${head}Connection: Upgrade\r\nUpgrade: websocket\r\n${body}`))
+    const { status } = parse(await fixture.raw(`GET /run/1/ HTTP/1.1\r\n${head}Connection: Upgrade\r\nUpgrade: websocket\r\n${body}`))
     assert.equal(status, 400)
   }
 })
 
 test("an offer of another protocol behind a request that is not answered yet is passed over, and both are answered", async () => {
-  await using gateway = await GatewayFixture.open()
-  const answers = await gateway.raw(
+  await using fixture = await GatewayFixture.open()
+  const answers = await fixture.raw(
     `GET /run/1/first HTTP/1.1\r\n${head}\r\nGET /run/1/second HTTP/1.1\r\n${head}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
   )
   assert.deepEqual(answers.match(/HTTP\/1\.1 \d+|"url":"[^"]*"/g), ["HTTP/1.1 200", '"url":"/first"', "HTTP/1.1 200", '"url":"/second"'])
 })
 
 test("a client that sends its head slowly holds nobody else up", async () => {
-  await using gateway = await GatewayFixture.open()
-  const slow = connect(gateway.port, "127.0.0.1")
+  await using fixture = await GatewayFixture.open()
+  const slow = connect(fixture.port, "127.0.0.1")
   slow.write("GET /run/1/ HT")
-  const quick = await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
+  const quick = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   assert.equal(quick.status, 200)
   slow.write(`TP/1.1\r\n${head}\r\n`)
   assert.match((await readHead(slow)).head, /^HTTP\/1\.1 200/)
@@ -173,8 +173,8 @@ test("a client that sends its head slowly holds nobody else up", async () => {
 })
 
 test("a body whose chunk extensions are too long is 400", async () => {
-  await using gateway = await GatewayFixture.open()
-  const text = await gateway.raw(
+  await using fixture = await GatewayFixture.open()
+  const text = await fixture.raw(
     `POST /run/1/ HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,
   )
   const { status, body } = parse(text)

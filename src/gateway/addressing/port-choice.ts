@@ -1,4 +1,4 @@
-import type { LiveRun } from "../run-directory.ts"
+import type { RunTarget } from "../run-directory.ts"
 
 /** Ports that runs have of their own, both ends included. */
 export interface PortRange {
@@ -56,7 +56,7 @@ export interface PortChoiceOptions {
 }
 
 /** One person has at most half of the range, however small it is. */
-export function maxPortsOf({ first, last }: PortRange, wanted: number): number {
+export function maxPortsPerPerson({ first, last }: PortRange, wanted: number): number {
   return Math.max(1, Math.min(wanted, Math.floor((last - first + 1) / 2)))
 }
 
@@ -65,7 +65,7 @@ export function maxPortsOf({ first, last }: PortRange, wanted: number): number {
  * project first), or else an unassigned one. It never chooses a port of another person or of other
  * authors.
  */
-export async function choosePort(target: LiveRun, options: PortChoiceOptions): Promise<PortChoice | NoPortReason> {
+export async function choosePort(target: RunTarget, options: PortChoiceOptions): Promise<PortChoice | NoPortReason> {
   const { ledger, range, isBusy, isLive } = options
   const { userId, projectId, authors, key } = target
   const all = await ledger.ofUser(userId, range)
@@ -79,7 +79,7 @@ export async function choosePort(target: LiveRun, options: PortChoiceOptions): P
     isRecorded: false,
   })
   if (again) return handOver(again)
-  if (all.length >= maxPortsOf(range, options.maxPerPerson)) return "person"
+  if (all.length >= maxPortsPerPerson(range, options.maxPerPerson)) return "person"
   const taken = new Set(await ledger.assignedPorts(range))
   let isBlocked = false
   for (let port = range.first; port <= range.last; port += 1) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { aLiveRun, baseUrl, GatewayFixture, keyA, keyB, navigationHeaders, TestProgram } from "../testing/gateway-fixture.ts"
+import { aRunTarget, baseUrl, GatewayFixture, keyA, keyB, navigationHeaders, TestProgram } from "../testing/gateway-fixture.ts"
 
 const ann = { authorization: "Bearer ann" }
 
@@ -13,40 +13,40 @@ test("a program with a token reaches the run below its path, without the path wh
     ["keep", "/run/1/a?x=1", "/run/1/a?x=1"],
     ["keep", "/run/1/", "/run/1/"],
   ] as const) {
-    await using gateway = await GatewayFixture.open({ prefix })
-    const answer = await gateway.ask(gateway.apps, sent, { headers: ann })
+    await using fixture = await GatewayFixture.open({ prefix })
+    const answer = await fixture.ask(fixture.apps, sent, { headers: ann })
     assert.equal(answer.status, 200)
     const program = JSON.parse(answer.text)
     assert.equal(program.url, got)
     assert.equal(program.headers.authorization, undefined)
-    assert.equal(program.headers.host, gateway.apps)
+    assert.equal(program.headers.host, fixture.apps)
   }
 })
 
 test("loopback addresses do for the apps host, since not every program resolves names", async () => {
-  await using gateway = await GatewayFixture.open()
-  for (const host of [`127.0.0.1:${gateway.port}`, `[::1]:${gateway.port}`, "localhost", "LOCALHOST:1"]) {
-    assert.equal((await gateway.ask(host, "/run/1/", { headers: ann })).status, 200, host)
+  await using fixture = await GatewayFixture.open()
+  for (const host of [`127.0.0.1:${fixture.port}`, `[::1]:${fixture.port}`, "localhost", "LOCALHOST:1"]) {
+    assert.equal((await fixture.ask(host, "/run/1/", { headers: ann })).status, 200, host)
   }
 })
 
 test("no proof is 401 with Bearer, for runs that exist and for those that do not", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const path of ["/run/1/", "/run/1", "/run/999/x"]) {
-    for (const headers of [{}, { authorization: "Bearer wrong" }, { cookie: (await gateway.enter()).cookie }]) {
-      const answer = await gateway.ask(gateway.apps, path, { headers })
+    for (const headers of [{}, { authorization: "Bearer wrong" }, { cookie: (await fixture.enter()).cookie }]) {
+      const answer = await fixture.ask(fixture.apps, path, { headers })
       assert.equal(answer.status, 401)
       assert.equal(answer.headers["www-authenticate"], "Bearer")
       assert.equal(JSON.parse(answer.text).code, "unauthorized")
     }
   }
-  assert.equal(gateway.program.requests.length, 0)
+  assert.equal(fixture.program.requests.length, 0)
 })
 
 test("runs that are hidden and runs that do not exist look the same", async () => {
-  await using gateway = await GatewayFixture.open()
-  const hidden = await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer bob" } })
-  const missing = await gateway.ask(gateway.apps, "/run/9/", { headers: { authorization: "Bearer bob" } })
+  await using fixture = await GatewayFixture.open()
+  const hidden = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer bob" } })
+  const missing = await fixture.ask(fixture.apps, "/run/9/", { headers: { authorization: "Bearer bob" } })
   assert.equal(hidden.status, 404)
   assert.equal(hidden.text, missing.text)
   const { date: _a, ...hiddenHeaders } = hidden.headers
@@ -55,22 +55,22 @@ test("runs that are hidden and runs that do not exist look the same", async () =
 })
 
 test("a proof for one run opens no other", async () => {
-  await using gateway = await GatewayFixture.open()
-  gateway.runs.targets.set(keyB, { ...aLiveRun(2, keyB), address: gateway.target.address })
-  gateway.runs.tokens.set("Bearer one", { userId: 1, credentialId: "t", scopedRunId: 2 })
-  assert.equal((await gateway.ask(gateway.apps, "/run/2/", { headers: { authorization: "Bearer one" } })).status, 200)
-  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer one" } })).status, 404)
+  await using fixture = await GatewayFixture.open()
+  fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
+  fixture.runs.tokens.set("Bearer one", { userId: 1, credentialId: "t", scopedRunId: 2 })
+  assert.equal((await fixture.ask(fixture.apps, "/run/2/", { headers: { authorization: "Bearer one" } })).status, 200)
+  assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer one" } })).status, 404)
 })
 
 test("a proof that is refused for another reason says which, and how long to wait", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const [status, code, retryAfterSeconds, wait] of [
     [429, "too_many_requests", 7, "7"],
     [503, "unavailable", undefined, "2"],
     [403, "forbidden", undefined, undefined],
   ] as const) {
-    gateway.runs.refusals.set("Bearer x", { status, msg: "why", ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) })
-    const answer = await gateway.ask(gateway.apps, "/run/1/", { headers: { authorization: "Bearer x" } })
+    fixture.runs.refusals.set("Bearer x", { status, msg: "why", ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) })
+    const answer = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer x" } })
     assert.equal(answer.status, status)
     assert.equal(answer.headers["retry-after"], wait)
     assert.deepEqual(JSON.parse(answer.text), { ok: false, msg: "why", code })
@@ -78,7 +78,7 @@ test("a proof that is refused for another reason says which, and how long to wai
 })
 
 test("whatever a browser loads is sent to be opened, with its path, and never served", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   const sent = [
     { accept: "text/html,*/*" },
     navigationHeaders,
@@ -94,29 +94,29 @@ test("whatever a browser loads is sent to be opened, with its path, and never se
     { ...ann, "sec-fetch-mode": "navigate" },
   ]
   for (const headers of sent) {
-    const answer = await gateway.ask(gateway.apps, "/run/1/lab?x=1", { headers })
+    const answer = await fixture.ask(fixture.apps, "/run/1/lab?x=1", { headers })
     assert.equal(answer.status, 302, JSON.stringify(headers))
     assert.equal(answer.headers.location, `${baseUrl}/open?ID=1&path=%2Flab%3Fx%3D1`)
   }
-  assert.equal((await gateway.ask(gateway.apps, "/run/999/", { headers: navigationHeaders })).headers.location, `${baseUrl}/open?ID=999`)
+  assert.equal((await fixture.ask(fixture.apps, "/run/999/", { headers: navigationHeaders })).headers.location, `${baseUrl}/open?ID=999`)
   assert.equal(
-    (await gateway.ask(gateway.apps, "/run/1//evil.example", { headers: navigationHeaders })).headers.location,
+    (await fixture.ask(fixture.apps, "/run/1//evil.example", { headers: navigationHeaders })).headers.location,
     `${baseUrl}/open?ID=1&path=%2Fevil.example`,
   )
-  assert.equal(gateway.program.requests.length, 0)
+  assert.equal(fixture.program.requests.length, 0)
 })
 
 test("the path form refuses the script of a service worker, whatever proof comes along", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const headers of [ann, { ...ann, "sec-fetch-dest": "serviceworker", "sec-fetch-site": "same-origin" }, {}]) {
     for (const path of ["/run/1/worker.js", "/run/999/worker.js"])
-      assert.equal((await gateway.ask(gateway.apps, path, { headers: { ...headers, "service-worker": "script" } })).status, 403)
+      assert.equal((await fixture.ask(fixture.apps, path, { headers: { ...headers, "service-worker": "script" } })).status, 403)
   }
-  assert.equal(gateway.program.requests.length, 0)
+  assert.equal(fixture.program.requests.length, 0)
 })
 
 test("a page of another origin may not ask, not even with a token", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const headers of [
     { "sec-fetch-site": "cross-site", "sec-fetch-dest": "empty" },
     { "sec-fetch-site": "same-site" },
@@ -124,10 +124,10 @@ test("a page of another origin may not ask, not even with a token", async () => 
     { origin: "null" },
   ]) {
     for (const method of ["GET", "POST", "OPTIONS"]) {
-      assert.equal((await gateway.ask(gateway.apps, "/run/1/", { method, headers: { ...ann, ...headers } })).status, 403)
+      assert.equal((await fixture.ask(fixture.apps, "/run/1/", { method, headers: { ...ann, ...headers } })).status, 403)
     }
   }
-  assert.equal((await gateway.ask(gateway.apps, "/run/1/", { headers: { ...ann, origin: `http://${gateway.apps}` } })).status, 200)
+  assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: { ...ann, origin: `http://${fixture.apps}` } })).status, 200)
 })
 
 test("answers do nothing in a browser that was made to load them", async () => {
@@ -145,8 +145,8 @@ test("answers do nothing in a browser that was made to load them", async () => {
       })
       .end("<script>1</script>"),
   )
-  await using gateway = await GatewayFixture.open({ program })
-  const { headers } = await gateway.ask(gateway.apps, "/run/1/", { headers: ann })
+  await using fixture = await GatewayFixture.open({ program })
+  const { headers } = await fixture.ask(fixture.apps, "/run/1/", { headers: ann })
   assert.equal(headers["content-security-policy"], "sandbox; default-src 'none'; frame-ancestors 'none'")
   assert.equal(headers["x-content-type-options"], "nosniff")
   assert.equal(headers["cross-origin-resource-policy"], "same-origin")
@@ -176,12 +176,12 @@ test("Location and cookies are put below the run's path", async () => {
     ["keep", "/elsewhere", "/elsewhere"],
   ] as const) {
     const here = program("placeholder")
-    await using gateway = await GatewayFixture.open({ prefix, program: here })
+    await using fixture = await GatewayFixture.open({ prefix, program: here })
     here.server.removeAllListeners("request")
     here.server.on("request", (_, response) =>
-      response.writeHead(302, { location: sent.replace("{apps}", gateway.apps), "set-cookie": cookies }).end(),
+      response.writeHead(302, { location: sent.replace("{apps}", fixture.apps), "set-cookie": cookies }).end(),
     )
-    const answer = await gateway.ask(gateway.apps, "/run/1/", { headers: ann })
+    const answer = await fixture.ask(fixture.apps, "/run/1/", { headers: ann })
     assert.equal(answer.headers.location, got)
     assert.deepEqual(answer.headers["set-cookie"], [
       "a=1; Path=/run/1/",
@@ -190,7 +190,7 @@ test("Location and cookies are put below the run's path", async () => {
       "d=1; Path=/run/1/y",
       "e=1; Path=/run/1/run/11",
     ])
-    const browser = await gateway.ask(gateway.apps, "/run/1/", {
+    const browser = await fixture.ask(fixture.apps, "/run/1/", {
       headers: { ...ann, "sec-fetch-site": "same-origin", "sec-fetch-dest": "empty" },
     })
     assert.equal(browser.headers["set-cookie"], undefined)
@@ -198,27 +198,27 @@ test("Location and cookies are put below the run's path", async () => {
 })
 
 test("the slash after the ID is added, so that relative links hold", async () => {
-  await using gateway = await GatewayFixture.open()
-  const answer = await gateway.ask(gateway.apps, "/run/1?x=1", { headers: ann })
+  await using fixture = await GatewayFixture.open()
+  const answer = await fixture.ask(fixture.apps, "/run/1?x=1", { headers: ann })
   assert.equal(answer.status, 308)
   assert.equal(answer.headers.location, "/run/1/?x=1")
 })
 
 test("a token in the address is never a proof, and is not passed on", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   const token = `qs_${"a".repeat(43)}`
-  gateway.runs.tokens.set(`Bearer ${token}`, { userId: 1, credentialId: "t" })
+  fixture.runs.tokens.set(`Bearer ${token}`, { userId: 1, credentialId: "t" })
   for (const query of [`token=${token}`, `access_token=${token}&x`, `x=1&token=${token}`]) {
-    assert.equal((await gateway.ask(gateway.apps, `/run/1/?${query}`)).status, 401)
-    assert.equal((await gateway.ask(gateway.apps, `/run/1/?${query}`, { headers: ann })).status, 400)
-    assert.equal((await gateway.ask(gateway.apps, `/run/1/?${query}`, { headers: navigationHeaders })).status, 400)
-    assert.equal((await gateway.ask(gateway.origin, `/?${query}`, { headers: navigationHeaders })).status, 400)
+    assert.equal((await fixture.ask(fixture.apps, `/run/1/?${query}`)).status, 401)
+    assert.equal((await fixture.ask(fixture.apps, `/run/1/?${query}`, { headers: ann })).status, 400)
+    assert.equal((await fixture.ask(fixture.apps, `/run/1/?${query}`, { headers: navigationHeaders })).status, 400)
+    assert.equal((await fixture.ask(fixture.origin, `/?${query}`, { headers: navigationHeaders })).status, 400)
   }
-  assert.equal(gateway.program.requests.length, 0)
+  assert.equal(fixture.program.requests.length, 0)
 })
 
 test("what is no run's path is 404, and /healthz tells that the gateway lives", async () => {
-  await using gateway = await GatewayFixture.open()
+  await using fixture = await GatewayFixture.open()
   for (const path of [
     "/",
     "/run",
@@ -232,16 +232,16 @@ test("what is no run's path is 404, and /healthz tells that the gateway lives", 
     "/RUN/1/",
     "//run/1/",
   ]) {
-    assert.equal((await gateway.ask(gateway.apps, path, { headers: ann })).status, 404, path)
+    assert.equal((await fixture.ask(fixture.apps, path, { headers: ann })).status, 404, path)
   }
-  assert.equal((await gateway.ask(gateway.apps, "/healthz")).text, '{"ok":true}')
+  assert.equal((await fixture.ask(fixture.apps, "/healthz")).text, '{"ok":true}')
 })
 
 test("a run that is not ready is 503 after the proof, not before", async () => {
-  await using gateway = await GatewayFixture.open()
-  gateway.runs.targets.set(keyA, { ...gateway.target, address: undefined, state: "pulling" })
-  assert.equal((await gateway.ask(gateway.apps, "/run/1/")).status, 401)
-  const answer = await gateway.ask(gateway.apps, "/run/1/", { headers: ann })
+  await using fixture = await GatewayFixture.open()
+  fixture.runs.targets.set(keyA, { ...fixture.target, address: undefined, state: "pulling" })
+  assert.equal((await fixture.ask(fixture.apps, "/run/1/")).status, 401)
+  const answer = await fixture.ask(fixture.apps, "/run/1/", { headers: ann })
   assert.equal(answer.status, 503)
   assert.match(answer.text, /pulling/)
 })
@@ -260,7 +260,7 @@ test("what a program says of other places is passed on and never followed, and n
     })
     response.end()
   })
-  await using gateway = await GatewayFixture.open({ program })
+  await using fixture = await GatewayFixture.open({ program })
   for (const [path, headers] of [
     ["/run/1/", {}],
     ["/run/1/", { "x-forwarded-host": `127.0.0.1:${port}`, forwarded: `host=127.0.0.1:${port}`, "x-real-ip": "127.0.0.1" }],
@@ -268,11 +268,11 @@ test("what a program says of other places is passed on and never followed, and n
     [`/run/1/@127.0.0.1:${port}/`, {}],
     [`/run/1//127.0.0.1:${port}/`, {}],
   ] as const) {
-    const answer = await gateway.ask(gateway.apps, path, { headers: { ...ann, ...headers } })
+    const answer = await fixture.ask(fixture.apps, path, { headers: { ...ann, ...headers } })
     assert.equal(answer.status, 302, path)
     assert.equal(answer.headers.location, away)
   }
   assert.equal(program.requests.length, 5)
-  await gateway.ask(gateway.apps, away, { headers: ann })
+  await fixture.ask(fixture.apps, away, { headers: ann })
   assert.equal(other.requests.length, 0)
 })
