@@ -163,6 +163,14 @@ export const confinement = [
   ),
   ...faults(
     "src/engine/docker/network/user-networks.ts",
+    ["src/engine/docker/network/user-networks.test.ts"],
+    [
+      ["a network is removed below a start", at("UserNetworks.#remove", "if (network.starts > 0) return"), ""],
+      ["a start uses a network in removal", at("UserNetworks.#networksOf", "!each.isRemoving && "), ""],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/network/user-networks.ts",
     ["src/engine/docker/network/user-networks.docker.test.ts"],
     [
       [

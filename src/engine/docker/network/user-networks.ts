@@ -33,6 +33,8 @@ interface Network extends NetworkIdentity {
   idleSince: number
   /** Until when no start uses it, because the daemon has no free address there. */
   fullUntil: number
+  /** Whether the daemon is removing it: no start uses it then. */
+  isRemoving: boolean
 }
 
 /**
@@ -169,9 +171,7 @@ export class UserNetworks {
     try {
       await this.#load()
       const until = this.#clock.now() + removalTimeoutMs
-      for (const each of [...this.#networks.values()].filter(({ starts }) => starts === 0)) {
-        if (this.#clock.now() < until) await this.#remove(each)
-      }
+      for (const each of [...this.#networks.values()]) if (this.#clock.now() < until) await this.#remove(each)
       return this.#networks.size === 0
     } catch {
       return false
@@ -180,7 +180,8 @@ export class UserNetworks {
 
   #networksOf({ user, group }: NetworkIdentity): Network[] {
     const now = this.#clock.now()
-    return [...this.#networks.values()].filter((each) => each.user === user && each.group === group && each.fullUntil <= now)
+    const usable = [...this.#networks.values()].filter((each) => !each.isRemoving && each.fullUntil <= now)
+    return usable.filter((each) => each.user === user && each.group === group)
   }
 
   #hostOf({ number }: Network, address: string): number {
@@ -271,6 +272,7 @@ export class UserNetworks {
       starts: 0,
       idleSince: this.#clock.now(),
       fullUntil: 0,
+      isRemoving: false,
     }
     this.#networks.set(name, network)
     return network
@@ -297,8 +299,10 @@ export class UserNetworks {
     }
   }
 
-  /** The daemon rejects this while a container is connected. */
+  /** Leaves a network with a start in progress; the daemon leaves one with a container. */
   async #remove(network: Network): Promise<void> {
+    if (network.starts > 0) return
+    network.isRemoving = true
     try {
       await undefinedIfNotFound(
         this.#client.call((docker, abort) => docker.getNetwork(network.name).remove(abort), {
@@ -307,6 +311,7 @@ export class UserNetworks {
         }),
       )
     } catch {
+      network.isRemoving = false
       network.idleSince = this.#clock.now()
       return
     }
