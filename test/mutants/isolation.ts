@@ -346,6 +346,6 @@ export const isolation = [
   ...faults(
     "src/main/run-user.ts",
     ["src/main/run-user.test.ts"],
-    [["an account without a shell of its own is taken for closed", at("noLogin"), "/^(|"]],
+    [["an account without a shell of its own is taken for closed", at("noLogin", "^("), "^(|"]],
   ),
 ]
