@@ -5,7 +5,7 @@ import { join } from "node:path"
 import pg from "pg"
 import { basicAuth, bearerAuth, type Client, createClient } from "#client"
 import { type Logger, silentLogger } from "#kit"
-import { compose, type Quayside, readSettings } from "#main"
+import { type ComposeOptions, compose, type Quayside, readSettings } from "#main"
 import { freePorts } from "./fixtures/free-ports.ts"
 
 export const adminPassword = "correct horse battery"
@@ -35,10 +35,12 @@ export interface Person {
   readonly client: Client
 }
 
+/** Passwords are hashed at a cost that only tests can afford, unless told otherwise. */
 export async function startTestServer(
   options: Readonly<Record<string, string>> = {},
   logger: Logger = silentLogger,
   accessLog?: (line: string) => void,
+  hashing: NonNullable<ComposeOptions["hashing"]> = { cost: { memoryKiB: 256, passes: 1 } },
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-test-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
@@ -58,7 +60,8 @@ export async function startTestServer(
       ...options,
     },
   })
-  const start = () => compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {} })
+  const start = () =>
+    compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {}, hashing })
   let quayside = await start()
   const { baseUrl } = quayside
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path"
-import { createIdentity, type Identity } from "#access"
+import { createIdentity, type Identity, type IdentityOptions } from "#access"
 import { type ApiServer, createApi } from "#api"
 import { type Engine, RegistryAllowlist } from "#engine"
 import { type Events, openEvents } from "#events"
@@ -40,6 +40,8 @@ export interface ComposeOptions {
   accessLog?: (line: string) => void
   /** Called before the generated password is valid. */
   announcePassword: (password: string) => void
+  /** How passwords are hashed. Default: as `createIdentity` does. */
+  hashing?: NonNullable<IdentityOptions["hashing"]>
   /** When it aborts, the start ends at its next step and throws `StartStopped`. */
   signal?: AbortSignal
 }
@@ -99,7 +101,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const context = await prepareStart(options, stack)
   const { settings, urls, clock } = context
   const credentials = readRegistryCredentials(settings.registryCredentials)
-  const base = await openBase(context)
+  const base = await openBase(context, options)
   assertNotStopped()
   const late: { gateway?: Gateway } = {}
   const fileServer = startFileServer(context, base, () => late.gateway?.recheck())
@@ -145,7 +147,10 @@ async function prepareStart({ settings: given, logger }: ComposeOptions, stack: 
   return { settings, urls, runPorts, dataDir, filesRoot, clock: systemClock, logger, registries, stack }
 }
 
-async function openBase({ settings, dataDir, clock, logger, stack }: StartContext): Promise<BaseComponents> {
+async function openBase(
+  { settings, dataDir, clock, logger, stack }: StartContext,
+  { hashing = {} }: ComposeOptions,
+): Promise<BaseComponents> {
   const store = stack.use(
     await openStore({
       url: settings.databaseUrl || `sqlite:${join(dataDir, "quayside.db")}`,
@@ -154,7 +159,7 @@ async function openBase({ settings, dataDir, clock, logger, stack }: StartContex
       isMoved: settings.databaseMoved === "on",
     }),
   )
-  const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") } }))
+  const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") }, hashing }))
   return { store, identity, quotas: new StorageQuotas(store, settings.defaultLimits) }
 }
 

@@ -2,7 +2,11 @@ import assert from "node:assert/strict"
 import { request } from "node:http"
 import { test } from "node:test"
 import { basicAuth } from "#client"
+import { silentLogger } from "#kit"
 import { startTestServer } from "../test-server.ts"
+
+/** A crowd waits for hashes only where they cost what they cost in use. */
+const startWithRealHashes = () => startTestServer({}, silentLogger, undefined, {})
 
 interface Sent {
   from: string
@@ -39,7 +43,7 @@ function watched(answers: readonly Promise<number>[]) {
 }
 
 test("1,100 simultaneous right passwords of one name delay no other sign-in or request", async () => {
-  await using testServer = await startTestServer()
+  await using testServer = await startWithRealHashes()
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl } = testServer.quayside
   const signIn = (from: string, { userName, password }: { userName: string; password: string }) =>
@@ -58,7 +62,7 @@ test("1,100 simultaneous right passwords of one name delay no other sign-in or r
 })
 
 test("simultaneous right passwords of one name and address are checked once, and all sign in", async () => {
-  await using testServer = await startTestServer()
+  await using testServer = await startWithRealHashes()
   const ann = await testServer.person("ann")
   const body = { UserName: "ann", Password: ann.password }
   const statuses = await Promise.all(
@@ -68,7 +72,7 @@ test("simultaneous right passwords of one name and address are checked once, and
 })
 
 test("wrong Basic passwords of one name from many addresses delay nobody else at any of the three addresses", async () => {
-  await using testServer = await startTestServer()
+  await using testServer = await startWithRealHashes()
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl, appsUrl, filesUrl } = testServer.quayside
   const doors: [string, string, number][] = [

@@ -5,7 +5,7 @@ import type { Store, UserRow } from "#store"
 import { AuthenticationFailure, invalidCredentials } from "../caller.ts"
 import { maxPasswordBytes } from "../credentials/authorization-header.ts"
 import { isActiveUser } from "../credentials/load-caller.ts"
-import { dummyHash, type PasswordHasher } from "./password-hasher.ts"
+import type { PasswordHasher } from "./password-hasher.ts"
 import { SignInLimiter } from "./sign-in-limiter.ts"
 import { PasswordThrottle, type SignInAttempt } from "./throttle.ts"
 
@@ -18,7 +18,7 @@ export class PasswordChecker {
   readonly #clock: Clock
   readonly #hasher: PasswordHasher
   readonly #throttle: PasswordThrottle
-  readonly #dummy = dummyHash()
+  readonly #dummy: string
   readonly #limit = new SignInLimiter()
   readonly #key = createSecretKey(randomBytes(32))
   readonly #pendingChecks = new Map<string, Promise<UserRow | AuthenticationFailure>>()
@@ -27,6 +27,7 @@ export class PasswordChecker {
     this.#store = store
     this.#clock = clock
     this.#hasher = hasher
+    this.#dummy = hasher.dummyHash()
     this.#throttle = new PasswordThrottle(clock)
   }
 

@@ -10,11 +10,18 @@ describe("a password's hash", () => {
   it("is an argon2id string with a salt of its own that only the password fits", async () => {
     const hasher = new PasswordHasher()
     const [one, two] = await Promise.all([hasher.hash("sesam"), hasher.hash("sesam")])
-    assert.match(one, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+    assert.match(one, /^\$argon2id\$v=19\$m=33792,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
     assert.notEqual(one, two)
     assert.equal(await hasher.verify(one, "sesam", options), true)
     assert.equal(await hasher.verify(one, "sesam ", options), false)
     assert.equal(await hasher.verify(dummyHash(), "sesam", options), false)
+  })
+
+  it("of an unknown name costs as much as a new one", async () => {
+    for (const hasher of [new PasswordHasher(), new PasswordHasher({ cost: { memoryKiB: 256, passes: 1 } })]) {
+      const [cost] = /m=\d+,t=\d+,p=1/.exec(await hasher.hash("sesam")) ?? []
+      assert.ok(hasher.dummyHash().includes(`$${cost}$`))
+    }
   })
 
   it("is the known one of the reference implementation", async () => {

@@ -12,8 +12,14 @@ import { HashThreads } from "./hash-threads.ts"
  * 19 MiB and 2 passes. glibc frees blocks above 32 MiB at once; it would never free a smaller one
  * on an idle server.
  */
-const cost = { memory: 33 * 1024, passes: 2, parallelism: 1 }
+const defaultCost: HashCost = { memoryKiB: 33 * 1024, passes: 2 }
 const tagLength = 32
+
+/** Of one hash by argon2id. */
+export interface HashCost {
+  memoryKiB: number
+  passes: number
+}
 
 interface Hash {
   memory: number
@@ -27,8 +33,12 @@ interface Hash {
  * A hash that no password matches, at the cost of a real one: checked for unknown names and
  * accounts without a password.
  */
-export function dummyHash(): string {
-  return toPhc({ ...cost, nonce: randomBytes(16), tag: randomBytes(tagLength) })
+export function dummyHash(cost: HashCost = defaultCost): string {
+  return toPhc({ ...parametersOf(cost), nonce: randomBytes(16), tag: randomBytes(tagLength) })
+}
+
+function parametersOf({ memoryKiB, passes }: HashCost): Omit<Hash, "nonce" | "tag"> {
+  return { memory: memoryKiB, passes, parallelism: 1 }
 }
 
 function toPhc({ memory, passes, parallelism, nonce, tag }: Hash): string {
@@ -74,6 +84,8 @@ export interface PasswordHasherOptions {
    * A tenth of that for all others. Default 1,000.
    */
   maxQueued?: number
+  /** Of new hashes, and of the check of an unknown name. Tests need no expensive ones. */
+  cost?: HashCost
 }
 
 export interface VerifyOptions extends HashRequest {
@@ -90,9 +102,11 @@ export interface VerifyOptions extends HashRequest {
 export class PasswordHasher implements AsyncDisposable {
   readonly #threads = new HashThreads()
   readonly #queue: HashQueue
+  readonly #cost: HashCost
 
   constructor(options: PasswordHasherOptions = {}) {
     const { maxConcurrent = Math.min(3, Math.max(1, availableParallelism() - 1)), maxQueued } = options
+    this.#cost = options.cost ?? defaultCost
     const each = maxQueued ?? waitingHashes.value
     const suspect = maxQueued === undefined ? waitingSuspectHashes.value : Math.ceil(maxQueued / 10)
     this.#queue = new HashQueue(maxConcurrent, { known: each, clean: each, suspect })
@@ -100,10 +114,15 @@ export class PasswordHasher implements AsyncDisposable {
 
   /** Returns a PHC string with a new salt. */
   hash(password: string): Promise<string> {
-    const nonce = randomBytes(16)
+    const parameters = { ...parametersOf(this.#cost), nonce: randomBytes(16) }
     return this.#enqueue({ reputation: "known", address: "", name: undefined }, async () =>
-      toPhc({ ...cost, nonce, tag: await this.#tagOf(password, { ...cost, nonce }, tagLength) }),
+      toPhc({ ...parameters, tag: await this.#tagOf(password, parameters, tagLength) }),
     )
+  }
+
+  /** No password matches it, and its check takes as long as that of a new hash. */
+  dummyHash(): string {
+    return dummyHash(this.#cost)
   }
 
   /** Whether the password matches the stored hash. */
