@@ -3,7 +3,7 @@ import type { Clock, Logger } from "#kit"
 import type { Reads } from "#store"
 
 const intervalMs = 2_000
-/** Checks may fail for a minute, for example while the database restarts. */
+/** Checks may fail for about a minute, for example while the database restarts. */
 const maxFailuresInRow = 30
 
 interface RevalidationContext {

@@ -36,7 +36,7 @@ export async function resolveNewOwner(
 ): Promise<Owner | undefined> {
   if (!given || given === userName) return undefined
   if (can(caller, `${resource.type}:transferOwnership` as Action, resource) !== "yes")
-    throw new Failure("forbidden", "Only administrators may hand something over: UserName names another owner", { field: "UserName" })
+    throw new Failure("forbidden", "Only administrators may transfer ownership: UserName names another owner", { field: "UserName" })
   return resolveOwner(reads, caller, given)
 }
 

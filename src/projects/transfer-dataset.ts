@@ -55,7 +55,7 @@ export async function transferDataset<Result>(
       await checkSharedDirectory(tx, next)
       await checkSharedDirectory(tx, { ...next, accessInfo: move.to })
       if (!(await tx.data.planMove(move)))
-        throw new Failure("conflict", `The dataset ${dataset.id} is being handed over`, { field: "UserName" })
+        throw new Failure("conflict", `The dataset ${dataset.id} is already being transferred`, { field: "UserName" })
     })
   } catch (error) {
     await tree.removeEmptyDirectory(move.to)

@@ -9,8 +9,8 @@ interface WithdrawalContext {
 }
 
 /**
- * Stops all runs of a person who was disabled or deleted. The stop requests are stored before this
- * returns; the engine follows.
+ * Stops all runs of a person who was disabled or deleted. Resolves when they have ended, or when a
+ * failed stop has been logged and continues in the background.
  */
 export async function stopRunsOfUser({ store, runs, logger }: WithdrawalContext, userId: number): Promise<void> {
   const own = (await store.runs.live()).filter((run) => run.userId === userId)

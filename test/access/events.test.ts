@@ -26,7 +26,7 @@ after(() => Promise.all([...readers.values()].map((each) => each[Symbol.asyncDis
 /** So that no run but the one of which that is told has to fetch its image. */
 const { ID: fetching } = await people.ann.client.createProject({ body: { ProjectName: "n", Type: "http", ImageID: server.imageId } })
 await people.ann.client.startRun({ body: { ProjectID: fetching } })
-// A run that can write to a home keeps the datasets in it from being handed over.
+// A run that can write to a home keeps the datasets in it from being transferred.
 await people.ann.client.stopRun({ query: { ProjectID: fetching } })
 for (const name of ["ann", "boss"]) await readers.get(name)?.until(`project.created ${fetching}`)
 

@@ -39,7 +39,8 @@ export function admit(ctx: RunsContext, options: AdmitOptions): Promise<RunRow> 
 /** Disabling or deleting a person stops all their runs once, so no run may start afterwards. */
 async function assertMayStart(tx: Change, { userId, userName }: StartRequest): Promise<void> {
   const person = await tx.users.get(userId)
-  if (!person || person.deletedAt !== null || person.isDisabled) throw new Failure("forbidden", `${userName} may run nothing any more`)
+  if (!person || person.deletedAt !== null || person.isDisabled)
+    throw new Failure("forbidden", `${userName} was disabled or deleted, and may not start runs`)
 }
 
 /**

@@ -90,7 +90,7 @@ test("a start fails when its person is disabled or deleted during admission", as
   await fixture.store.change((tx) => tx.users.update(disabled, { isDisabled: true }))
   await fixture.store.change((tx) => tx.users.setDeleted(deleted, true))
   for (const person of [0, 1]) {
-    await assert.rejects(runs.start(fixture.request("fake/http", { person })), { code: "forbidden", message: /may run nothing any more/ })
+    await assert.rejects(runs.start(fixture.request("fake/http", { person })), { code: "forbidden", message: /was disabled or deleted/ })
   }
   assert.deepEqual(await fixture.store.runs.live(), [])
 })
