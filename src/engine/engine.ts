@@ -56,11 +56,11 @@ export interface Engine extends AsyncDisposable {
    * `observe` then shows the remains. Rejects with an `EngineError`, or with the signal's reason. A
    * `stop` of the key aborts the start with `engine_error`.
    *
-   * `resolveMounts` is called right before directories are mounted, after every other wait. Its
-   * result replaces the spec's mounts, and its rejection ends the start. It is not called if the
-   * container already runs.
+   * `completeSpec` is called with the image right before directories are mounted, after every other
+   * wait. Its result replaces these fields of the spec, and its rejection ends the start. It is not
+   * called if the container already runs.
    */
-  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult>
+  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult>
 
   /**
    * Every run of this instance that has a container, running or not. Rejects with
@@ -117,8 +117,9 @@ export interface Engine extends AsyncDisposable {
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
 }
 
-/** Returns the mounts that are allowed at this moment. */
-export type ResolveMounts = () => Promise<readonly Mount[]>
+/** Returns the mounts that are allowed at this moment, and the fields that depend on the image. */
+export type CompleteSpec = (image: ImageInfo) => Promise<Pick<RunSpec, "mounts"> & Partial<ImageDependentFields>>
+type ImageDependentFields = Pick<RunSpec, "command" | "env" | "port" | "workDir">
 
 export interface Address {
   host: string
@@ -167,7 +168,7 @@ export interface RunSpec {
   nodes: number
   mounts: readonly Mount[]
   /** Working directory inside the container; undefined: the image's own. */
-  workDir?: string
+  workDir?: string | undefined
   /** The group whose internet setting applies to the run, if any. */
   internetOf?: string | undefined
   /** Whether the root file system is writable; changes are lost with the run. */

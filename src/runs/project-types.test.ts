@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { projectTypes } from "#contract"
 import type { RunRow } from "#store"
 import type { RunsContext } from "./context.ts"
-import { basePath, engineSpecOf, upstreamHeaders } from "./lifecycle/engine-spec.ts"
+import { basePath, engineSpecOf, upstreamHeaders, withImagePort } from "./lifecycle/engine-spec.ts"
 import { isComputing } from "./limits/activity-probe.ts"
 import { projectTypeRules } from "./project-types.ts"
 import { probe } from "./readiness/probe.ts"
@@ -98,4 +98,47 @@ test("a program that switches the protocol instead of answering is probed again 
   const ctx = { runCache: { target: () => ({ address }) } } as unknown as RunsContext
   assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
   await new Promise((resolve) => switching.close(resolve))
+})
+
+test("an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default", () => {
+  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], workDir: "" }
+  const portWith = (ports: string[], fields: Partial<RunRow["spec"]> = {}) => withImagePort(runOf(fields).spec, { ...image, ports }).port
+  assert.equal(portWith(["8501/tcp"]), 8501)
+  assert.equal(portWith(["8501/tcp", "53/udp"]), 8501)
+  assert.equal(portWith(["8000/tcp", "9000/tcp"]), null)
+  assert.equal(portWith([]), null)
+  assert.equal(portWith(["8501/tcp"], { port: 80 }), 80)
+  assert.equal(portWith(["8501/tcp"], { type: "jupyterlab" }), null)
+})
+
+test("the image's working directory wins over the code directory, unless it is `/`", () => {
+  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], ports: [] }
+  const workDirWith = (workDir: string) => engineSpecOf(runOf({}), { ...image, workDir }).workDir
+  assert.deepEqual(["/app", "/", ""].map(workDirWith), [undefined, "/code", "/code"])
+})
+
+test("Jupyter and VS Code open the code directory; Jupyter's root contains all mounts", () => {
+  const at = (target: string) => ({ source: "/users/ann", target, readOnly: false })
+  const command = (targets: string[], type: "jupyterlab" | "vscode") =>
+    engineSpecOf(runOf({ type, workDir: "/work/code", mounts: targets.map(at) })).command
+  const usual = command(["/work/code", "/work/home", "/work/data/x"], "jupyterlab")
+  assert.ok(usual.includes("--ServerApp.root_dir=/work"))
+  assert.ok(usual.includes("--ServerApp.preferred_dir=/work/code"))
+  assert.ok(command(["/work/code", "/data"], "jupyterlab").includes("--ServerApp.root_dir=/work/code"))
+  assert.ok(command(["/work/code", "/worker"], "jupyterlab").includes("--ServerApp.root_dir=/work/code"))
+  assert.equal(command(["/work/code"], "vscode").at(-1), "/work/code")
+})
+
+test("a run on an image with a port and a working directory of its own uses both, also after a restart", async () => {
+  await using fixture = await RunsFixture.open()
+  const { id, key } = await (async () => {
+    await using runs = await fixture.runs()
+    const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/exposes:8501"))).id)
+    assert.equal(run.state, "ready")
+    return run
+  })()
+  const spec = fixture.fake.containers.get(key)?.spec
+  assert.deepEqual([spec?.port, spec?.workDir, spec?.env.PORT], [8501, undefined, "8501"])
+  await using restarted = await fixture.runs()
+  assert.equal((await restarted.waitUntilSettled(id)).spec.port, 8501)
 })

@@ -14,9 +14,12 @@ export type Readiness =
 export interface ProjectTypeRule {
   /** The TCP port inside the container. */
   port: number
+  /** Whether the only port that the image exposes replaces `port`. */
+  portFromImage: boolean
   /**
-   * Null: the image's own command. `{port}` and `{baseUrl}` are replaced. The program starts in the
-   * code directory.
+   * Null: the image's own command. `{port}`, `{baseUrl}`, `{codePath}` (the code directory) and
+   * `{workspace}` (the directory of all mounts) are replaced. The program starts in the image's
+   * working directory, or in the code directory if the image has none.
    */
   command: readonly string[] | null
   /** `{port}` and `{baseUrl}` are replaced; the image's settings override these. */
@@ -57,8 +60,9 @@ function jupyterOptions(...servers: ("ServerApp" | "NotebookApp")[]): string[] {
     `--${server}.base_url={baseUrl}`,
     `--${server}.port_retries=0`,
     `--${server}.allow_remote_access=True`,
+    server === "ServerApp" ? "--ServerApp.root_dir={workspace}" : "--NotebookApp.notebook_dir={workspace}",
   ])
-  return [...common, ...named]
+  return [...common, ...named, "--ServerApp.preferred_dir={codePath}"]
 }
 
 /**
@@ -67,6 +71,7 @@ function jupyterOptions(...servers: ("ServerApp" | "NotebookApp")[]): string[] {
  */
 const jupyter = {
   port: 8888,
+  portFromImage: false,
   env: { JUPYTER_RUNTIME_DIR: "/tmp/jupyter-runtime" },
   tokenVariable: "JUPYTER_TOKEN",
   upstreamHeaders: { authorization: "token {secret}" },
@@ -91,6 +96,7 @@ export const projectTypeRules = {
   jupyternotebook: { ...jupyter, command: ["jupyter", "notebook", ...jupyterOptions("ServerApp", "NotebookApp")], landing: "tree" },
   novnc: {
     port: 6080,
+    portFromImage: false,
     command: null,
     env: {},
     tokenVariable: null,
@@ -103,6 +109,7 @@ export const projectTypeRules = {
   },
   vscode: {
     port: 8080,
+    portFromImage: false,
     command: [
       "code-server",
       "--auth=none",
@@ -112,7 +119,7 @@ export const projectTypeRules = {
       "--disable-workspace-trust",
       "--disable-proxy",
       "--reconnection-grace-time=300",
-      ".",
+      "{codePath}",
     ],
     env: {},
     tokenVariable: null,
@@ -125,6 +132,7 @@ export const projectTypeRules = {
   },
   http: {
     port: 8000,
+    portFromImage: true,
     command: null,
     env: { PORT: "{port}" },
     tokenVariable: null,

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { RunRow } from "#store"
+import { buildImage } from "../../test/fixtures/docker/built-image.ts"
+import { ensureBusyboxImage } from "../../test/fixtures/docker/busybox.ts"
 import type { Runs } from "./index.ts"
 import { DockerFixture } from "./testing/docker-fixture.ts"
 import { eventually, RunsFixture } from "./testing/runs-fixture.ts"
@@ -62,6 +64,18 @@ for (const type of ["jupyterlab", "jupyter"] as const) {
     await runs.stop(run.id, { by: "stopped_by_user" })
   })
 }
+
+test("an ordinary web image starts in its working directory and is reached at its exposed port", async () => {
+  await using image = await buildImage(`FROM ${await ensureBusyboxImage()}
+WORKDIR /app
+RUN echo 'the app' > index.html
+EXPOSE 8501
+CMD ["httpd", "-f", "-p", "8501"]`)
+  const run = await ready(fixture.request(image.name, { memoryMiB: 64, plan: docker.plan({ workDir: "/work/code" }) }))
+  assert.equal(await (await fetchFrom(run, "/index.html")).text(), "the app\n")
+  assert.equal(run.spec.port, 8501)
+  await runs.stop(run.id, { by: "stopped_by_user" })
+})
 
 test("a program that exits early leaves its exit code and output", async () => {
   const run = await runs.waitUntilSettled((await runs.start(http(["sh", "-c", "echo cannot work >&2; exit 7"]))).id)

@@ -109,7 +109,7 @@ test("rights to mounts are checked right before mounting, not only when the star
     lessened,
     () => {},
     never,
-    async () => mounts.map((mount) => ({ ...mount, readOnly: true })),
+    async () => ({ mounts: mounts.map((mount) => ({ ...mount, readOnly: true })) }),
   )
   const { key } = lessened
   const inside = async () => (await Array.fromAsync(rig.engine.logs(key))).map(({ text }) => text).join("\n")

@@ -159,7 +159,7 @@ function types(): string {
   })
   return `# Types of projects
 
-${made} What a project's \`Type\` decides where image and project do not say otherwise. The program starts in the code directory, and its \`HOME\` is the user directory.
+${made} What a project's \`Type\` decides where image and project do not say otherwise. The program starts in the image's working directory, or in the code directory if the image sets none but \`/\`. Its \`HOME\` is the user directory. If the image exposes exactly one TCP port, it replaces the default port of \`http\`. In commands, \`{codePath}\` is the code directory and \`{workspace}\` the directory of all mounts.
 
 ${table(["Type", "Port", "Command", "Environment", "Ready when", "First page", "May write to its root file system"], rows)}`
 }

@@ -285,8 +285,16 @@ const readme: readonly Entry[] = [
     "a run that waits for a dataset ends when its grant is withdrawn, and never mounts the directory",
   ],
   ["Trust ends when somebody", "publication ends the trust in a project or image before anybody can get its code"],
-  ["The program starts in the image's working directory", later("images as their makers meant them")],
-  ["An empty `Port` of type `http`", later("images as their makers meant them")],
+  [
+    "The program starts in the image's working directory",
+    "the image's working directory wins over the code directory, unless it is `/`",
+    "an ordinary web image starts in its working directory and is reached at its exposed port",
+  ],
+  [
+    "An empty `Port` of type `http`",
+    "an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default",
+    "an ordinary web image starts in its working directory and is reached at its exposed port",
+  ],
   ["A project's `StartMinutes`", later("images as their makers meant them")],
   ["The code directory begins", "other people's code begins as a copy of the owner's latest release"],
   ["One live run per person", "a second start is 409 already_running with the run's ID, State and URL"],

@@ -218,7 +218,7 @@ export const runs = [
     [
       [
         "a start that fetches an image mounts by the rights of before",
-        at("LaunchAttempt.#startProgram", "this.#controller.signal, resolveMounts)"),
+        at("LaunchAttempt.#startProgram", "this.#controller.signal, completeSpec)"),
         "this.#controller.signal)",
       ],
       ["a start that is taken up is not judged", at("LaunchAttempt.#startProgram", "await this.#replan()"), ""],

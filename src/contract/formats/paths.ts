@@ -1,6 +1,7 @@
 /**
  * Where things are mounted when a project does not say otherwise. The program's HOME is the user
- * directory; it starts in the code directory.
+ * directory; it starts in the image's working directory, or in
+ * the code directory if the image has none.
  */
 export const defaultMountPaths = {
   UserPath: "/work/home",

@@ -5,6 +5,7 @@ import { reasonMessages } from "#contract"
 import { abortable, type Logger, silentLogger } from "#kit"
 import {
   type Address,
+  type CompleteSpec,
   type Engine,
   EngineError,
   type GpuDevice,
@@ -16,7 +17,6 @@ import {
   type ObservedRun,
   type PullOptions,
   type RecoveredSpec,
-  type ResolveMounts,
   type RunSpec,
   type RunStats,
   type StartResult,
@@ -149,11 +149,11 @@ class DockerEngine implements Engine {
     return this.#images.pull(reference, policy, { report, signal })
   }
 
-  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
+  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult> {
     return this.#lock.runAbortable(spec.key, signal, async (combined) => {
       if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonMessages.nodes_unsupported)
       await this.#checkGpus(spec)
-      const imageDigest = await this.#starter.start({ spec, report, resolveMounts }, combined)
+      const imageDigest = await this.#starter.start({ spec, report, completeSpec }, combined)
       return { imageDigest, nodeNames: [await this.#nodeName(combined)], gpuDevices: [...spec.gpus] }
     })
   }

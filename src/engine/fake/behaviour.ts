@@ -13,6 +13,8 @@ const behaviours = {
   writes: { argument: 100 },
   /** Serves, and reports a busy Jupyter kernel without using the processor. */
   computing: {},
+  /** Serves; the image exposes this port (8501) and has the working directory `/app`. */
+  exposes: { argument: 8501 },
   /** Opens its port after this many milliseconds (500). */
   slow: { argument: 500 },
   /** Never opens its port. */

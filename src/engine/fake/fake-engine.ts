@@ -4,6 +4,7 @@ import { reasonMessages } from "#contract"
 import { splitPath } from "#kit"
 import {
   type Address,
+  type CompleteSpec,
   checkExpectedDigest,
   type Engine,
   EngineError,
@@ -15,7 +16,6 @@ import {
   type ObservedRun,
   type PullOptions,
   type RecoveredSpec,
-  type ResolveMounts,
   type RunSpec,
   type RunStats,
   type StartResult,
@@ -37,7 +37,7 @@ type Report = (step: StartStep) => void
 interface StartRequest {
   spec: RunSpec
   report: Report
-  resolveMounts: ResolveMounts | undefined
+  completeSpec: CompleteSpec | undefined
 }
 
 /**
@@ -85,8 +85,8 @@ export class FakeEngine implements Engine {
     return this.#images.pull(reference, policy, { report, signal })
   }
 
-  start(spec: RunSpec, report: Report, signal: AbortSignal, resolveMounts?: ResolveMounts): Promise<StartResult> {
-    return this.#lock.runAbortable(spec.key, signal, (both) => this.#start({ spec, report, resolveMounts }, both))
+  start(spec: RunSpec, report: Report, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult> {
+    return this.#lock.runAbortable(spec.key, signal, (both) => this.#start({ spec, report, completeSpec }, both))
   }
 
   async #start(request: StartRequest, signal: AbortSignal): Promise<StartResult> {
@@ -103,16 +103,16 @@ export class FakeEngine implements Engine {
     }
   }
 
-  async #create({ spec: requested, report, resolveMounts }: StartRequest, signal: AbortSignal): Promise<StartResult> {
+  async #create({ spec: requested, report, completeSpec }: StartRequest, signal: AbortSignal): Promise<StartResult> {
     const behaviour = behaviourOf(requested.image)
     this.#checkSpec(requested)
-    await this.#images.ensure(requested.image, requested.imagePolicy, {
+    const image = await this.#images.ensure(requested.image, requested.imagePolicy, {
       report: (progress) => report({ state: "pulling", progress }),
       signal,
     })
     checkExpectedDigest(requested, fakeDigest(requested.image))
     report({ state: "creating", progress: null })
-    const spec = resolveMounts ? { ...requested, mounts: await resolveMounts() } : requested
+    const spec = completeSpec ? { ...requested, ...(await completeSpec(image)) } : requested
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
     const container = this.#daemon.add(this.#options.instance, spec)

@@ -33,8 +33,9 @@ export class FakeImages {
     return toImageInfo(image)
   }
 
-  async ensure(image: string, policy: ImagePolicy, how: FetchOptions): Promise<void> {
+  async ensure(image: string, policy: ImagePolicy, how: FetchOptions): Promise<ImageInfo> {
     if (!(await this.find(image, policy))) await this.#fetch(image, policy, how)
+    return toImageInfo(image)
   }
 
   async pull(image: string, policy: ImagePolicy, how: FetchOptions): Promise<ImageInfo> {
@@ -59,8 +60,9 @@ function toLocalImage(image: string) {
 }
 
 function toImageInfo(image: string): ImageInfo {
-  const size = fakeImageSize(behaviourOf(image))
-  return { digest: fakeDigest(image), size, user: "", entryPoint: ["/fake"], command: [], workDir: "", ports: ["8080/tcp"] }
+  const behaviour = behaviourOf(image)
+  const own = behaviour.name === "exposes" ? { workDir: "/app", ports: [`${behaviour.argument}/tcp`] } : { workDir: "", ports: [] }
+  return { digest: fakeDigest(image), size: fakeImageSize(behaviour), user: "", entryPoint: ["/fake"], command: [], ...own }
 }
 
 export function fakeDigest(image: string): string {

@@ -20,6 +20,7 @@ export function testEngineConformance(name: string, make: () => Promise<EngineUn
     startTests(subject)
     imageTests(subject)
     failureTests(subject)
+    completionTests(subject)
     stopTests(subject)
     observeTests(subject)
     endTests(subject)
@@ -138,6 +139,33 @@ function failureTests(subject: () => EngineUnderTest): void {
   test("fails with insufficient_gpu for an unknown device", () =>
     fails({ ...subject().images.serves, gpus: ["no-such-device"] }, "insufficient_gpu"))
   test("fails with nodes_unsupported for more than one node", () => fails({ ...subject().images.serves, nodes: 2 }, "nodes_unsupported"))
+}
+
+function completionTests(subject: () => EngineUnderTest): void {
+  test("calls completeSpec with the image and starts with the fields that it returns", async () => {
+    const { engine, images, source } = subject()
+    const spec = specOf({ ...images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] })
+    const mounts = [{ source, target: "/data", readOnly: true }]
+    let digest = ""
+    const started = await engine.start(spec, ignore, never, async (image) => {
+      digest = image.digest
+      return { mounts, port: spec.port + 1, workDir: "/data", env: { ...spec.env, WORD: "new" } }
+    })
+    assert.equal(digest, started.imageDigest)
+    const recovered = await engine.recoverSpec(spec.key)
+    assert.deepEqual([recovered?.mounts, recovered?.port, recovered?.workDir, recovered?.env.WORD], [mounts, spec.port + 1, "/data", "new"])
+    await engine.stop(spec.key)
+  })
+
+  test("leaves nothing when completeSpec rejects", async () => {
+    const { engine, images } = subject()
+    const spec = specOf(images.serves)
+    const withdrawn = async () => {
+      throw new EngineError("access_withdrawn", "The right ended")
+    }
+    await assert.rejects(engine.start(spec, ignore, never, withdrawn), { code: "access_withdrawn" })
+    assert.equal(await findRun(engine, spec.key), undefined)
+  })
 }
 
 function stopTests(subject: () => EngineUnderTest): void {

@@ -1,5 +1,5 @@
-import { substitutePlaceholders } from "#contract"
-import type { Mount, RunSpec } from "#engine"
+import { parsePort, substitutePlaceholders } from "#contract"
+import type { ImageInfo, Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
 import { type ProjectTypeRule, ruleOfType } from "../project-types.ts"
 
@@ -24,11 +24,18 @@ export function engineMountsOf({ mounts }: RunPlan): Mount[] {
   return mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly }))
 }
 
+/** The plan with the port that the image exposes, if the type leaves it to the image. */
+export function withImagePort(plan: RunPlan, { ports }: ImageInfo): RunPlan {
+  const [port, ...others] = ports.flatMap((each) => parsePort(each) ?? [])
+  const isFromImage = plan.port === null && ruleOfType(plan.type).portFromImage && port !== undefined && others.length === 0
+  return isFromImage ? { ...plan, port } : plan
+}
+
 /**
  * The request to the engine, with all defaults of the project type. Image policy and disk limit are
- * those at the time of the request.
+ * those at the time of the request. The working directory of an image wins over the run's.
  */
-export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
+export function engineSpecOf(run: RunRow, image?: ImageInfo): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
   const { spec: plan } = run
   const rule = ruleOfType(plan.type)
   const placeholders = { port: String(portOf(run)), baseUrl: basePath(run) }
@@ -39,7 +46,7 @@ export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMi
     user: run.userName,
     image: plan.image,
     imageDigest: plan.imageDigest,
-    command: substitutePlaceholders(plan.command ?? rule.command ?? [], placeholders),
+    command: substitutePlaceholders(plan.command ?? typeCommand(rule, plan), placeholders),
     env: environment(run, rule, placeholders),
     port: portOf(run),
     cpus: run.cpus,
@@ -47,10 +54,29 @@ export function engineSpecOf(run: RunRow): Omit<RunSpec, "imagePolicy" | "diskMi
     gpus: run.gpuDevices,
     nodes: run.nodes,
     mounts: engineMountsOf(plan),
-    workDir: plan.workDir,
+    workDir: image !== undefined && image.workDir !== "" && image.workDir !== "/" ? undefined : plan.workDir,
     internetOf: plan.internetOf,
     writableRoot: rule.writableRoot,
   }
+}
+
+/** The command of the project type, which opens the code directory and shows the other mounts. */
+function typeCommand({ command }: ProjectTypeRule, plan: RunPlan): string[] {
+  const paths = { "{codePath}": plan.workDir, "{workspace}": workspaceOf(plan) }
+  return (command ?? []).map((word) => word.replace(/\{(codePath|workspace)\}/, (name) => paths[name as keyof typeof paths]))
+}
+
+/** The directory that contains all mounts; the code directory if that is `/`. */
+export function workspaceOf({ workDir, mounts }: RunPlan): string {
+  const common = mounts.reduce(
+    (shared, { target }) => {
+      const names = target.split("/")
+      const differs = shared.findIndex((name, i) => name !== names[i])
+      return differs < 0 ? shared : shared.slice(0, differs)
+    },
+    workDir.split("/").slice(0, -1),
+  )
+  return common.length > 1 ? common.join("/") : workDir
 }
 
 /**

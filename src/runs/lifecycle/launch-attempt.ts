@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util"
 import { type Progress, reasonMessages } from "#contract"
-import { type Address, EngineError, type Mount, type StartResult, type StartStep } from "#engine"
+import { type Address, type CompleteSpec, EngineError, type ImageInfo, type StartResult, type StartStep } from "#engine"
 import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { maxDiskMiBPerRun } from "../limits/effective-limits.ts"
 import type { ProbeResult } from "../readiness/probe.ts"
 import { waitUntilReady } from "../readiness/wait-until-ready.ts"
-import { engineMountsOf, engineSpecOf, portOf } from "./engine-spec.ts"
+import { engineSpecOf, portOf, withImagePort } from "./engine-spec.ts"
 import { type ContainerDetails, type LaunchState, LaunchStateWriter, launchStates } from "./launch-states.ts"
 import { ProgressReporter } from "./progress-reporter.ts"
 import { transition } from "./transitions.ts"
@@ -84,9 +84,9 @@ export class LaunchAttempt implements Disposable {
       maxDiskMiBPerRun(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
     ])
     const spec = { ...engineSpecOf(this.#run), imagePolicy, diskMiB }
-    const resolveMounts = () => this.#resolveMounts()
+    const completeSpec = (image: ImageInfo) => this.#completeSpec(image)
     const started = await this.#untilStuck(
-      this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, resolveMounts),
+      this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, completeSpec),
     )
     this.#started = true
     this.#enterState("starting")
@@ -103,24 +103,26 @@ export class LaunchAttempt implements Disposable {
    * Checks the plan by current rights, and writes a reduced one. Rejects with the reason that ends
    * the run.
    */
-  async #replan(): Promise<void> {
+  async #replan(image?: ImageInfo): Promise<void> {
     const { id, spec } = this.#run
     const replanned = await this.#ctx.replan(this.#ctx.store, this.#run).catch((cause: unknown) => {
       throw new ReplanUnavailableError("The rights of a run could not be read", { cause })
     })
     if ("refusal" in replanned) throw new EngineError(replanned.refusal.code, replanned.refusal.msg)
-    if (isDeepStrictEqual(replanned.plan, spec)) return
-    this.#run = { ...this.#run, spec: replanned.plan }
+    const plan = image ? withImagePort(replanned.plan, image) : replanned.plan
+    if (isDeepStrictEqual(plan, spec)) return
+    this.#run = { ...this.#run, spec: plan }
     await this.#ctx.store.change(async (tx) => {
-      const updated = await tx.runs.transition(id, ["pulling", "creating", "starting"], { spec: replanned.plan })
+      const updated = await tx.runs.transition(id, ["pulling", "creating", "starting"], { spec: plan })
       if (updated) tx.afterCommit(() => this.#ctx.runCache.publish(updated))
     })
   }
 
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */
-  async #resolveMounts(): Promise<Mount[]> {
-    await this.#replan()
-    return engineMountsOf(this.#run.spec)
+  async #completeSpec(image: ImageInfo): ReturnType<CompleteSpec> {
+    await this.#replan(image)
+    const { command, env, port, mounts, workDir } = engineSpecOf(this.#run, image)
+    return { command, env, port, mounts, workDir }
   }
 
   /** Before the engine knows of the run: a failure leaves nothing there. */

@@ -16,9 +16,9 @@ export interface RunPlan {
   /** Null: the type's default, or the image's own. Placeholders are filled in. */
   command: readonly string[] | null
   env: Readonly<Record<string, string>>
-  /** Null: the type's default. */
+  /** Null: the image's only exposed port if the type allows it, otherwise the type's default. */
   port: number | null
-  /** Where the code directory is mounted: the program starts there. */
+  /** The code directory: the program starts there if the image has no working directory. */
   workDir: string
   /** Where the user directory is mounted: the program's HOME. */
   home: string

@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { checkExpectedDigest, EngineError, type ResolveMounts, type RunSpec, type StartStep } from "../../engine.ts"
+import { type CompleteSpec, checkExpectedDigest, EngineError, type ImageInfo, type RunSpec, type StartStep } from "../../engine.ts"
 import type { AbortOption, DockerApi, DockerClient } from "../client/docker-client.ts"
 import {
   isAddressTaken,
@@ -53,11 +53,11 @@ interface StartRequest {
   spec: RunSpec
   report: Report
   /** As in `Engine.start`. */
-  resolveMounts: ResolveMounts | undefined
+  completeSpec: CompleteSpec | undefined
 }
 
 interface ContainerRequest extends StartRequest {
-  imageId: string
+  image: ImageInfo
   /** As in `ContainerOptions`. */
   diskBytes: number | undefined
 }
@@ -123,11 +123,11 @@ export class RunStarter {
     if (existing?.State.Running) return existing.Image
     checkListEntrySize(spec, this.#options.instance)
     if (existing) await removeContainer(this.#client, existing.Id, { graceMs: 0, running: false })
-    const imageId = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
-    checkExpectedDigest(spec, imageId)
+    const image = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
+    checkExpectedDigest(spec, image.digest)
     report({ state: "creating", progress: null })
-    const diskBytes = await this.#diskLimit.bytesFor(spec, imageId, signal)
-    return this.#startWithRetries({ ...request, imageId, diskBytes }, signal)
+    const diskBytes = await this.#diskLimit.bytesFor(spec, image.digest, signal)
+    return this.#startWithRetries({ ...request, image, diskBytes }, signal)
   }
 
   /**
@@ -182,13 +182,11 @@ export class RunStarter {
     }
   }
 
-  async #createAndStart(
-    { spec, imageId, diskBytes, report, resolveMounts }: ContainerRequest,
-    { network, address }: AddressLease,
-    signal: AbortSignal,
-  ): Promise<string> {
-    if (!this.#accountFiles.hasPassed(imageId)) await this.#checkAccountFiles(spec, imageId, signal)
-    const mounts = await this.#pinAndConfine({ spec, resolveMounts }, signal)
+  async #createAndStart(request: ContainerRequest, { network, address }: AddressLease, signal: AbortSignal): Promise<string> {
+    const { image, diskBytes, report } = request
+    const imageId = image.digest
+    if (!this.#accountFiles.hasPassed(imageId)) await this.#checkAccountFiles(request.spec, imageId, signal)
+    const { spec, mounts } = await this.#pinAndConfine(request, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
     await this.#complete((_, abort) => container.start(abort), { owner: spec.user, signal })
@@ -211,19 +209,22 @@ export class RunStarter {
   }
 
   /** Waits for both even if one fails: nothing may be pinned after `#undo` has begun. */
-  async #pinAndConfine(request: Omit<StartRequest, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
+  async #pinAndConfine(request: ContainerRequest, signal: AbortSignal): Promise<{ spec: RunSpec; mounts: PinnedMount[] }> {
     const [pinned, confined] = await Promise.allSettled([this.#pin(request, signal), this.#firewall?.ensure()])
     if (pinned.status === "rejected") throw pinned.reason
     if (confined.status === "rejected") throw confined.reason
     return pinned.value
   }
 
-  async #pin({ spec, resolveMounts }: Omit<StartRequest, "report">, signal: AbortSignal): Promise<PinnedMount[]> {
+  async #pin(
+    { spec: planned, image, completeSpec }: ContainerRequest,
+    signal: AbortSignal,
+  ): Promise<{ spec: RunSpec; mounts: PinnedMount[] }> {
     const { uid, gid = uid } = this.#options
-    const files = accountFiles({ user: spec.user, home: homeDirectory(spec), uid, gid })
-    const mounts = resolveMounts ? await resolveMounts() : spec.mounts
+    const spec = completeSpec ? { ...planned, ...(await completeSpec(image)) } : planned
     signal.throwIfAborted()
-    return this.#pins.pin({ key: spec.key, mounts, files, uid, gid }, signal)
+    const files = accountFiles({ user: spec.user, home: homeDirectory(spec), uid, gid })
+    return { spec, mounts: await this.#pins.pin({ key: spec.key, mounts: spec.mounts, files, uid, gid }, signal) }
   }
 
   async #create(

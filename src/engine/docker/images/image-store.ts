@@ -34,17 +34,17 @@ export class ImageStore {
     return local && toImageInfo(local)
   }
 
-  /** Resolves with the image's digest; pulls the image first if the daemon does not have it. */
+  /** Like `find`, but pulls the image first if the daemon does not have it. */
   async ensure(
     image: string,
     policy: ImagePolicy,
     { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
-  ): Promise<string> {
+  ): Promise<ImageInfo> {
     const reference = parseReference(image)
     const local = await this.#findLocal(reference, policy, signal)
-    if (local) return local.Id
+    if (local) return toImageInfo(local)
     const reportPull = (progress: Progress | null) => report({ state: "pulling", progress })
-    return (await this.#fetch(reference, policy, { report: reportPull, signal })).Id
+    return toImageInfo(await this.#fetch(reference, policy, { report: reportPull, signal }))
   }
 
   async pull(
