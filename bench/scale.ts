@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { parseArgs } from "node:util"
 import { silentLogger, systemClock } from "#kit"
-import { openStore } from "#store"
+import { openStore, unrestrictedViewer } from "#store"
 import { startServerProcess } from "../test/server-process.ts"
 import { type Eyes, makeManyRows, makeTokens } from "./many-rows.ts"
 import { compare, median } from "./tools.ts"
@@ -37,8 +37,7 @@ await overHttp()
 
 async function inTheStore(): Promise<void> {
   await using store = await openStore({ url: `sqlite:${file}`, logger: silentLogger, clock: systemClock })
-  const viewer = { userId: 0, groupIds: [], everything: true }
-  const list = (page: number) => store.projects.list({}, viewer, { page, pageSize })
+  const list = (page: number) => store.projects.list({}, unrestrictedViewer, { page, pageSize })
   using db = new DatabaseSync(file, { readOnly: true })
   db.exec("pragma cache_size = -16384")
   const alone = byHand(db)

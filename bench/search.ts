@@ -26,8 +26,8 @@ try {
   indexAll(file)
   await using store = await openStore({ url: `sqlite:${file}`, logger: silentLogger, clock: systemClock })
   const viewers: Record<string, Viewer> = {
-    administrator: { userId: root.userId, groupIds: [], everything: true },
-    "person with 10 groups and 50 grants": { userId: member.userId, groupIds: member.groupIds, everything: false },
+    administrator: { userId: root.userId, groupIds: [], seesAll: true },
+    "person with 10 groups and 50 grants": { userId: member.userId, groupIds: member.groupIds, seesAll: false },
   }
   for (const [name, viewer] of Object.entries(viewers)) {
     const page = { page: 1, pageSize: 20 }

@@ -13,7 +13,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { parseArgs } from "node:util"
 import { silentLogger, systemClock } from "#kit"
-import { type ImageRow, openStore, type Store, type Viewer } from "#store"
+import { type ImageRow, openStore, type Store, unrestrictedViewer, type Viewer } from "#store"
 import { compare, report } from "./tools.ts"
 
 const { values: options } = parseArgs({
@@ -210,26 +210,24 @@ async function inserts(store: Store, file: string): Promise<void> {
   db.close()
 }
 
-const everything: Viewer = { userId: 0, groupIds: [], everything: true }
-
 async function lists(store: Store): Promise<void> {
   const lonely = (await store.users.byName("lonely"))?.id ?? 0
-  if ((await store.projects.list({ where: { userId: lonely } }, everything, { page: 1, pageSize: 1 })).total === 0) {
+  if ((await store.projects.list({ where: { userId: lonely } }, unrestrictedViewer, { page: 1, pageSize: 1 })).total === 0) {
     await store.change(async (tx) => {
       for (let i = 0; i < 5; i += 1) await tx.projects.insert({ ...project(i, lonely, 0), isPublic: false })
     })
   }
   const groupIds = Array.from({ length: 10 }, (_, i) => 1 + i * 3)
   const viewers: Record<string, [Viewer, Parameters<Store["projects"]["list"]>[0]]> = {
-    administrator: [everything, {}],
-    "person who sees the public": [{ userId: 3, groupIds: [], everything: false }, {}],
-    "person with 10 groups": [{ userId: 3, groupIds, everything: false }, {}],
-    "same, private only": [{ userId: 3, groupIds, everything: false }, { where: { isPublic: false } }],
-    "person who has 5, private only": [{ userId: lonely, groupIds: [], everything: false }, { where: { isPublic: false } }],
-    "by owner": [everything, { where: { userName: "user7" } }],
-    search: [everything, { words: ["kernel", "99"] }],
-    "sorted by name": [everything, { sort: { by: "name", descending: false } }],
-    "sorted by time, person": [{ userId: 3, groupIds, everything: false }, { sort: { by: "updatedAt", descending: true } }],
+    administrator: [unrestrictedViewer, {}],
+    "person who sees the public": [{ userId: 3, groupIds: [], seesAll: false }, {}],
+    "person with 10 groups": [{ userId: 3, groupIds, seesAll: false }, {}],
+    "same, private only": [{ userId: 3, groupIds, seesAll: false }, { where: { isPublic: false } }],
+    "person who has 5, private only": [{ userId: lonely, groupIds: [], seesAll: false }, { where: { isPublic: false } }],
+    "by owner": [unrestrictedViewer, { where: { userName: "user7" } }],
+    search: [unrestrictedViewer, { words: ["kernel", "99"] }],
+    "sorted by name": [unrestrictedViewer, { sort: { by: "name", descending: false } }],
+    "sorted by time, person": [{ userId: 3, groupIds, seesAll: false }, { sort: { by: "updatedAt", descending: true } }],
   }
   for (const [name, [viewer, filter]] of Object.entries(viewers)) {
     const { total } = await store.projects.list(filter, viewer, { page: 1, pageSize: 20 })
@@ -254,7 +252,10 @@ const fresh = !existsSync(file)
   report("image by ID", await compare({ "by hand": (i) => hand.get(ids(i)), store: (i) => store.images.get(ids(i)) }, 2_000))
   report(
     "page of 20 images with total",
-    await compare({ "by hand": () => hand.list(0), store: () => store.images.list({}, everything, { page: 1, pageSize: 20 }) }, 200),
+    await compare(
+      { "by hand": () => hand.list(0), store: () => store.images.list({}, unrestrictedViewer, { page: 1, pageSize: 20 }) },
+      200,
+    ),
   )
   hand.close()
   await inserts(store, file)

@@ -29,7 +29,7 @@ export interface Caller {
 
 /** The caller as the viewer that the store's lists filter by. */
 export function toViewer(caller: Caller): Viewer {
-  return { userId: caller.userId, groupIds: caller.groupIds, everything: caller.isAdmin }
+  return { userId: caller.userId, groupIds: caller.groupIds, seesAll: caller.isAdmin }
 }
 
 /** The run to which the credential is limited; undefined when it is not limited to one. */

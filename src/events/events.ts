@@ -143,8 +143,8 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
   const events: ResourceEvents = {
     async changed(tx, actor, { verb, resource, was, now, people }) {
       const event = `${resource.type}.${verb}`
-      const sight = { ...(was && !isSame(was, now) ? { was } : {}), ...(people ? { people } : {}) }
-      await journal.add(tx, { event, data: { ID: resource.id }, resource, sight })
+      const visibility = { ...(was && !isSame(was, now) ? { was } : {}), ...(people ? { people } : {}) }
+      await journal.add(tx, { event, data: { ID: resource.id }, resource, visibility })
       await audit(tx, actor, { action: event, resource })
       tx.afterCommit(() => {
         logger.info({ event, id: resource.id, actor: actor.userName, requestId: actor.requestId }, "changed")
@@ -155,7 +155,7 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
       const event = `grant.${verb}`
       const { id, resourceType: type, resourceId, userName, groupName, access } = grant
       const resource: Resource = { type, id: resourceId }
-      await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, sight: was ? { was } : {} })
+      await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, visibility: was ? { was } : {} })
       await audit(tx, actor, { action: event, resource })
       await events.visibilityChanged(tx, { resources: [resource], people })
       tx.afterCommit(() => {
@@ -166,10 +166,10 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
     async visibilityChanged(tx, { resources, people }) {
       if (people.length === 0) return
       for (const resource of resources)
-        await journal.add(tx, { event: `${resource.type}.updated`, data: { ID: resource.id }, resource, sight: { to: people } })
+        await journal.add(tx, { event: `${resource.type}.updated`, data: { ID: resource.id }, resource, visibility: { to: people } })
     },
     async everythingChanged(tx, people) {
-      for (const id of people) await journal.add(tx, { event: "reset", data: {}, resource: { type: "user", id }, sight: { to: [id] } })
+      for (const id of people) await journal.add(tx, { event: "reset", data: {}, resource: { type: "user", id }, visibility: { to: [id] } })
     },
   }
   return events
@@ -179,7 +179,7 @@ function accessEvents({ journal, logger, audit }: EventsContext): Pick<Events, "
   return {
     async trustRevoked(tx, { resource, people, text }) {
       const data = { ID: resource.id, IsTrusted: false, Warning: text }
-      await journal.add(tx, { event: `${resource.type}.updated`, data, resource, sight: { to: people } })
+      await journal.add(tx, { event: `${resource.type}.updated`, data, resource, visibility: { to: people } })
       tx.afterCommit(() => logger.warn({ event: "trust.ended", resource, text }, "trust"))
     },
     async sessionChanged(tx, actor, verb) {

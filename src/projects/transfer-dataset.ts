@@ -1,6 +1,6 @@
 import { Failure } from "#contract"
 import type { FileTree } from "#files"
-import type { DataRow, MoveRow, Reads, RunPlan, Store } from "#store"
+import type { DataRow, DatasetMove, Reads, RunPlan, Store } from "#store"
 import type { ProjectsContext } from "./context.ts"
 import { makeNewDatasetDirectory } from "./dataset-directory.ts"
 import type { Owner } from "./references.ts"
@@ -44,7 +44,7 @@ export async function transferDataset<Result>(
   // Hard links that cannot be broken are refused before anything is changed.
   await tree.breakHardLinks(dataset.accessInfo)
   const next = { ...dataset, userId: newOwner.id, isPublished }
-  const move: MoveRow = {
+  const move: DatasetMove = {
     dataId: dataset.id,
     from: dataset.accessInfo,
     to: await makeNewDatasetDirectory(tree, newOwner.userName, name),
@@ -69,7 +69,7 @@ export async function transferDataset<Result>(
   }
 }
 
-function movedDataset(dataset: DataRow, move: MoveRow): PendingTransfer {
+function movedDataset(dataset: DataRow, move: DatasetMove): PendingTransfer {
   return {
     async complete(tx, stored, change) {
       checkUnchanged(stored, dataset)
@@ -102,7 +102,7 @@ async function checkNotMounted(reads: Pick<Reads, "runs">, { accessInfo: at }: D
  * Finishes a move in either direction: breaks the directory's hard links if the row has the new
  * path, and otherwise moves the directory back.
  */
-async function finishMove(store: Store, tree: FileTree, { dataId, from, to }: MoveRow): Promise<void> {
+async function finishMove(store: Store, tree: FileTree, { dataId, from, to }: DatasetMove): Promise<void> {
   if ((await store.data.get(dataId))?.accessInfo === to) await tree.breakHardLinks(to)
   else {
     await tree.removeEmptyDirectory(to)

@@ -1,6 +1,6 @@
 import type { Caller } from "#access"
 import { Failure } from "#contract"
-import type { Change, ImageRow, ProjectRow, Reads } from "#store"
+import { type Change, type ImageRow, type ProjectRow, type Reads, unrestrictedViewer } from "#store"
 import type { ProjectsContext, Requester } from "./context.ts"
 
 type UserReads = Pick<Reads, "users">
@@ -94,8 +94,6 @@ export async function publishTrustEnd(
   await events.trustRevoked(tx, { resource: { type, id: was.id }, people, text })
 }
 
-const everything = { userId: 0, groupIds: [], everything: true }
-
 /**
  * Ends the trust in all projects with an image that somebody changed. An administrator who marked
  * one of them looked at its image, too.
@@ -110,7 +108,7 @@ export async function endTrustInProjectsWithImage(
   for (const deleted of [false, true]) {
     const filter = { where: { imageId, isTrusted: true }, ...(deleted ? { deleted } : {}) }
     for (;;) {
-      const { rows } = await tx.projects.list(filter, everything, { page: 1, pageSize: 200 })
+      const { rows } = await tx.projects.list(filter, unrestrictedViewer, { page: 1, pageSize: 200 })
       for (const was of rows) await endProjectTrust(context, tx, requester, { was, by: "changed its image" })
       if (rows.length === 0) break
     }

@@ -1,10 +1,9 @@
 import { runStateNames } from "#contract"
 import type { Events } from "#events"
-import type { Change } from "#store"
+import { type Change, unrestrictedViewer } from "#store"
 
 /** If more resources change than this, people are told to read everything again. */
 const maxPublished = 200
-const everything = { userId: 0, groupIds: [], everything: true }
 const firstPage = { page: 1, pageSize: maxPublished }
 
 /** Publishes to the former and the new owner of a project that they see its runs differently. */
@@ -13,7 +12,7 @@ export async function publishRunVisibility(
   tx: Change,
   { projectId, people }: { projectId: number; people: readonly number[] },
 ): Promise<void> {
-  const { rows, total } = await tx.runs.list({ where: { projectId }, states: runStateNames }, everything, firstPage)
+  const { rows, total } = await tx.runs.list({ where: { projectId }, states: runStateNames }, unrestrictedViewer, firstPage)
   if (total > rows.length) return events.everythingChanged(tx, people)
   await events.visibilityChanged(tx, { resources: rows.map(({ id }) => ({ type: "run", id }) as const), people })
 }
@@ -25,8 +24,8 @@ export async function publishMemberVisibility(
   { groupId, people }: { groupId: number; people: readonly number[] },
 ): Promise<void> {
   if (people.length === 0) return
-  const projects = await tx.projects.list({ where: { groupId } }, everything, firstPage)
-  const granted = await tx.grants.list({ where: { groupId } }, everything, firstPage)
+  const projects = await tx.projects.list({ where: { groupId } }, unrestrictedViewer, firstPage)
+  const granted = await tx.grants.list({ where: { groupId } }, unrestrictedViewer, firstPage)
   if (projects.total + granted.total > maxPublished) return events.everythingChanged(tx, people)
   const resources = [
     ...projects.rows.map(({ id }) => ({ type: "project", id }) as const),

@@ -5,52 +5,45 @@ export type { GrantRow } from "./tables/grants.ts"
 export type { GroupRow } from "./tables/groups.ts"
 export type { IdempotencyEntry } from "./tables/idempotency-keys.ts"
 export type { ImageRow } from "./tables/images.ts"
-export type { MoveRow } from "./tables/moves.ts"
+export type { DatasetMove } from "./tables/moves.ts"
 export type { LinkRow, ProjectRow } from "./tables/projects.ts"
 export type { ResourceType } from "./tables/resource-type.ts"
 export type { PlannedMount, RunPlan } from "./tables/run-plan.ts"
 export type { RunPortRow } from "./tables/run-ports.ts"
 export type { RunRow } from "./tables/runs.ts"
 export type { UserRow } from "./tables/users.ts"
+export type { Viewer } from "./viewer.ts"
 
 import type { LinkRow } from "./tables/projects.ts"
 import type { RowOf } from "./tables/row-mapper.ts"
-import type { RunRow } from "./tables/runs.ts"
+import type { liveRuns } from "./tables/runs.ts"
 import type { stamps } from "./tables/stamps.ts"
 
 /** What every row has that somebody may change or delete. */
 export interface Stamped extends RowOf<typeof stamps> {}
 
-/** A link whose `mountPath` is empty where it is long. */
-export interface LinkOutline extends LinkRow {
+/** A link whose `mountPath` is empty if it is long. */
+export interface LinkSummary extends LinkRow {
   /** Of the path. */
   bytes: number
-  isCut: boolean
+  isTruncated: boolean
 }
 
-/** Who looks, as far as lists need to know. */
-export interface Viewer {
-  userId: number
-  groupIds: readonly number[]
-  /** Administrators see everything. */
-  everything: boolean
-}
-
-/** Rows without the texts that are too long to hold for many of them. */
-export interface Outlines<Row> {
-  /** A text that was left out is empty, and so is the `spec` of a run. */
+/** Rows without their long texts, of which a page would hold too many bytes. */
+export interface RowSummaries<Row> {
+  /** A text that was left out is empty; the `spec` of a run is `{}`. */
   rows: Row[]
   /**
-   * Row by row the bytes of its texts, those included that were left out. Undefined: no row has
-   * long texts.
+   * The bytes of each row's texts, with those that were left out. Undefined: the table has no long
+   * texts.
    */
   bytes?: readonly number[]
-  /** Whether any text of an answer was left out: `getMany` gives whole rows. */
-  isCut?: boolean
+  /** Whether any row lacks a text; `getMany` returns complete rows. */
+  isTruncated?: boolean
 }
 
 /** One page of a list and how many rows there are in all for this viewer. */
-export interface Page<Row> extends Outlines<Row> {
+export interface Page<Row> extends RowSummaries<Row> {
   total: number
 }
 
@@ -68,29 +61,16 @@ export interface Holdings {
   gpus: number
 }
 /** What admission counts of a live run. */
-export type LiveRun = Pick<
-  RunRow,
-  | "id"
-  | "userId"
-  | "userName"
-  | "state"
-  | "cpus"
-  | "memoryMiB"
-  | "gpus"
-  | "gpuMemoryMiB"
-  | "nodeNames"
-  | "gpuDevices"
-  | "createdAt"
-  | "startTime"
->
+export type LiveRun = ReturnType<(typeof liveRuns)["toRow"]>
+
 export interface JournalEntry {
   /** `<resource>.<verb>` */
   event: string
-  /** What is told; `ID` at least. */
+  /** The data that subscribers receive; `ID` at least. */
   data: Readonly<Record<string, unknown>>
   resource: { type: string; id: number }
-  /** For whoever decides who is told of it; itself it is told to nobody. */
-  sight?: Readonly<Record<string, unknown>>
+  /** Decides who receives the event, and is never sent. */
+  visibility?: Readonly<Record<string, unknown>>
 }
 
 export interface AuditEntry {

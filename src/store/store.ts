@@ -3,6 +3,7 @@ import type {
   AuditFilter,
   AuditRow,
   DataRow,
+  DatasetMove,
   GrantRow,
   GroupRow,
   Holdings,
@@ -10,14 +11,13 @@ import type {
   ImageRow,
   JournalEntry,
   JournalRow,
-  LinkOutline,
   LinkRow,
+  LinkSummary,
   LiveRun,
-  MoveRow,
-  Outlines,
   Page,
   PageRequest,
   ProjectRow,
+  RowSummaries,
   RunPortRow,
   RunRow,
   SessionRow,
@@ -139,10 +139,10 @@ export interface ResourceReads<Row extends Stamped> {
   get(id: number): Promise<Row | undefined>
   getMany(ids: readonly number[]): Promise<Row[]>
   /** As `getMany`, without long texts. */
-  outlines(ids: readonly number[]): Promise<Outlines<Row>>
-  /** As `getMany` and as `outlines`, with an empty `doc`: as rows stand inside other resources. */
+  summaries(ids: readonly number[]): Promise<RowSummaries<Row>>
+  /** As `getMany` and as `summaries`, with an empty `doc`: as rows stand inside other resources. */
   parts(ids: readonly number[]): Promise<Row[]>
-  partOutlines(ids: readonly number[]): Promise<Outlines<Row>>
+  partSummaries(ids: readonly number[]): Promise<RowSummaries<Row>>
   /**
    * Visible rows that match, without long texts, newest first unless sorted otherwise; `total`
    * counts all of them.
@@ -170,18 +170,18 @@ export interface DataReads {
   /** Whether a live dataset visible to the viewer lies strictly below this path. */
   visibleBelow(path: string, viewer: Viewer): Promise<boolean>
   /** Directories that are on their way to another owner, or were when the service ended. */
-  moves(): Promise<MoveRow[]>
+  moves(): Promise<DatasetMove[]>
 }
 export interface DataWrites {
   /** False when the dataset's directory is on its way already. */
-  planMove(move: MoveRow): Promise<boolean>
+  planMove(move: DatasetMove): Promise<boolean>
   endMove(dataId: number): Promise<void>
 }
 
 export interface ProjectReads {
   /** The datasets of these projects, in each project's order. */
   links(projectIds: readonly number[]): Promise<LinkRow[]>
-  linkOutlines(projectIds: readonly number[]): Promise<LinkOutline[]>
+  linkSummaries(projectIds: readonly number[]): Promise<LinkSummary[]>
 }
 export interface ProjectWrites {
   setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void>

@@ -50,10 +50,10 @@ export const store = [
     ],
     ["what is seen by group and by owner counts twice", at("ofResources", ": own"), ": []"],
     ["IsPublish=1 lists what is private too", at("ofResources", "if (published !== true && !isStranger)"), "if (!isStranger)"],
-    ["somebody sees all ended runs", at("ofRuns", "&& viewer.everything"), ""],
+    ["somebody sees all ended runs", at("ofRuns", "&& viewer.seesAll"), ""],
     [
       "somebody sees the ended runs of others by their name",
-      at("ofRuns", "if (!viewer.everything && owner !== viewer.userId) return undefined"),
+      at("ofRuns", "if (!viewer.seesAll && owner !== viewer.userId) return undefined"),
       "",
     ],
     ["a filter that no counter knows is left out", at("planOf", "if (where.size > 0) return undefined"), ""],

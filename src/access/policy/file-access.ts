@@ -1,4 +1,4 @@
-import type { DataRow, Reads } from "#store"
+import { type DataRow, type Reads, unrestrictedViewer } from "#store"
 import { type Caller, scopedRunId, toViewer } from "../caller.ts"
 import { loadGrants } from "./load-grants.ts"
 import { can, type Grant, type Resource } from "./policy.ts"
@@ -28,7 +28,6 @@ export interface FileAccess {
 type AccessLevel = FileAccess["level"]
 type DataReads = Pick<Reads, "data" | "grants">
 
-const allSeeing = { userId: 0, groupIds: [], everything: true } as const
 const people = "/users"
 const order: readonly AccessLevel[] = ["none", "traverse", "read", "write"]
 
@@ -197,7 +196,7 @@ function isBeneath(path: string, directory: string): boolean {
 }
 
 function anyBelow({ reads, below }: AccessQuery, path: string): Promise<boolean> {
-  const known = below.get(path) ?? reads.data.visibleBelow(path, allSeeing)
+  const known = below.get(path) ?? reads.data.visibleBelow(path, unrestrictedViewer)
   below.set(path, known)
   return known
 }

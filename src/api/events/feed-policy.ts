@@ -16,7 +16,7 @@ interface RowAudience {
   people?: readonly number[]
 }
 
-const audienceOf = (row: JournalRow) => row.sight as RowAudience
+const audienceOf = (row: JournalRow) => row.visibility as RowAudience
 const keyOf = ({ type, id }: { type: string; id?: number }) => `${type} ${id}`
 
 /**

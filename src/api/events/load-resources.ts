@@ -1,8 +1,6 @@
 import { dataResource, grantResource, imageResource, loadAllGrants, projectResource, type Resource, runResource } from "#access"
 import { runStateNames } from "#contract"
-import type { Store } from "#store"
-
-const everything = { userId: 0, groupIds: [], everything: true }
+import { type Store, unrestrictedViewer } from "#store"
 
 export async function loadImageResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
   if (ids.length === 0) return []
@@ -42,7 +40,7 @@ export async function loadGrantResources({ grants }: Store, ids: readonly number
 export async function loadRunResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
   if (ids.length === 0) return []
   const { runs, projects } = store
-  const { rows } = await runs.list({ ids, states: runStateNames }, everything, { page: 1, pageSize: ids.length })
+  const { rows } = await runs.list({ ids, states: runStateNames }, unrestrictedViewer, { page: 1, pageSize: ids.length })
   const owners = new Map((await projects.getMany([...new Set(rows.map((row) => row.projectId))])).map((row) => [row.id, row.userId]))
   return loadAllGrants(
     store,

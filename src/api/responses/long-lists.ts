@@ -2,7 +2,7 @@ import { bounds, type List } from "#contract"
 import type { Page, PageRequest } from "#store"
 import { LongList } from "../answer-forms.ts"
 import { toListResponse } from "./lists.ts"
-import type { OutlineResponses } from "./resources.ts"
+import type { SummaryResponses } from "./resources.ts"
 
 const maxPlainBytes = bounds.texts.plainAnswerBytes.value
 
@@ -10,7 +10,7 @@ const maxPlainBytes = bounds.texts.plainAnswerBytes.value
 export interface FoundPage<Row, A> {
   found: Page<Row>
   page: PageRequest
-  draft: OutlineResponses<A>
+  draft: SummaryResponses<A>
   /**
    * The whole answers of those of these rows that still match and may still be seen, in any order.
    */
@@ -22,7 +22,7 @@ export async function toListResult<Row extends { id: number }, A extends object>
 ): Promise<List<A> | LongList<A>> {
   const { found, page, draft, read } = listing
   const isSmall = draft.bytes.reduce((sum, bytes) => sum + bytes, 0) <= maxPlainBytes
-  if (isSmall && !draft.isCut) return toListResponse(found, page, draft.responses)
+  if (isSmall && !draft.isTruncated) return toListResponse(found, page, draft.responses)
   const ids = found.rows.map(({ id }) => id)
   if (isSmall) return toListResponse(found, page, await inOrder(ids, read))
   const { data: _none, ...rest } = toListResponse(found, page, [])

@@ -1,6 +1,6 @@
 import { type Action, type Caller, can, dataResource, imageResource, loadGrants, type Resource } from "#access"
 import type { Data, DataPart, Image, ImagePart, Project, ProjectData } from "#contract"
-import type { DataRow, ImageRow, LinkOutline, LinkRow, Outlines, ProjectRow, Reads } from "#store"
+import type { DataRow, ImageRow, LinkRow, LinkSummary, ProjectRow, Reads, RowSummaries } from "#store"
 import { toCommonFields, toTimestamp } from "./lists.ts"
 
 /** Written out, since spreading objects is slow and lists are made of these. */
@@ -59,29 +59,29 @@ const imageParts = { action: "image:refer", resource: (row: ImageRow) => imageRe
 const dataParts = { action: "data:refer", resource: (row: DataRow) => dataResource(row), toResponse: toDataResponse } as const
 
 /** Answers in which long texts may be missing, with the approximate bytes of each whole answer. */
-export interface OutlineResponses<A> {
+export interface SummaryResponses<A> {
   responses: A[]
   bytes: number[]
   /** Whether a text is missing in any of the answers. */
-  isCut: boolean
+  isTruncated: boolean
 }
 
 /** The approximate size of one object's names, times and flags in an answer. */
 const baseBytes = 600
 
-export function toOutlineResponses<Row, A>(
-  { rows, bytes, isCut = false }: Outlines<Row>,
+export function toSummaryResponses<Row, A>(
+  { rows, bytes, isTruncated = false }: RowSummaries<Row>,
   toResponse: (row: Row) => A,
-): OutlineResponses<A> {
-  return { responses: rows.map(toResponse), bytes: rows.map((_, i) => baseBytes + (bytes?.[i] ?? 0)), isCut }
+): SummaryResponses<A> {
+  return { responses: rows.map(toResponse), bytes: rows.map((_, i) => baseBytes + (bytes?.[i] ?? 0)), isTruncated }
 }
 
 type ProjectReads = Pick<Reads, "images" | "data" | "projects" | "runs" | "grants">
 
 interface PartReads {
-  links(ids: readonly number[]): Promise<(LinkRow & Partial<LinkOutline>)[]>
-  images(ids: readonly number[]): Promise<Outlines<ImageRow>>
-  data(ids: readonly number[]): Promise<Outlines<DataRow>>
+  links(ids: readonly number[]): Promise<(LinkRow & Partial<LinkSummary>)[]>
+  images(ids: readonly number[]): Promise<RowSummaries<ImageRow>>
+  data(ids: readonly number[]): Promise<RowSummaries<DataRow>>
 }
 
 /**
@@ -99,23 +99,27 @@ export async function toProjectResponses(reads: ProjectReads, caller: Caller, ro
 }
 
 /** The same for a page, without long texts: as many queries. */
-export function toProjectOutlines(reads: ProjectReads, caller: Caller, found: Outlines<ProjectRow>): Promise<OutlineResponses<Project>> {
+export function toProjectSummaries(
+  reads: ProjectReads,
+  caller: Caller,
+  found: RowSummaries<ProjectRow>,
+): Promise<SummaryResponses<Project>> {
   const { images, data, projects } = reads
-  const outlines: PartReads = {
-    links: (ids) => projects.linkOutlines(ids),
-    images: (ids) => images.partOutlines(ids),
-    data: (ids) => data.partOutlines(ids),
+  const summaries: PartReads = {
+    links: (ids) => projects.linkSummaries(ids),
+    images: (ids) => images.partSummaries(ids),
+    data: (ids) => data.partSummaries(ids),
   }
-  return addProjectParts(reads, caller, { found, partReads: outlines })
+  return addProjectParts(reads, caller, { found, partReads: summaries })
 }
 
 async function addProjectParts(
   reads: ProjectReads,
   caller: Caller,
-  { found, partReads }: { found: Outlines<ProjectRow>; partReads: PartReads },
-): Promise<OutlineResponses<Project>> {
+  { found, partReads }: { found: RowSummaries<ProjectRow>; partReads: PartReads },
+): Promise<SummaryResponses<Project>> {
   const { rows } = found
-  if (rows.length === 0) return { responses: [], bytes: [], isCut: false }
+  if (rows.length === 0) return { responses: [], bytes: [], isTruncated: false }
   const ids = rows.map((row) => row.id)
   const links = await partReads.links(ids)
   const foundImages = await partReads.images([...new Set(rows.map((row) => row.imageId))])
@@ -131,16 +135,17 @@ async function addProjectParts(
     return toProjectResponse(row, { image: images.get(row.imageId) ?? { ID: row.imageId }, train, running: running.has(row.id) })
   })
   const [imageBytes, dataBytes] = [bytesById(foundImages), bytesById(foundData)]
-  const linkBytes = (link: LinkRow & Partial<LinkOutline>) => baseBytes / 2 + (link.bytes ?? 0) + (dataBytes.get(link.dataId) ?? 0)
+  const linkBytes = (link: LinkRow & Partial<LinkSummary>) => baseBytes / 2 + (link.bytes ?? 0) + (dataBytes.get(link.dataId) ?? 0)
   const bytes = rows.map((row, i) => {
     const ofLinks = (linksOf.get(row.id) ?? []).reduce((sum, link) => sum + linkBytes(link), 0)
     return baseBytes + (found.bytes?.[i] ?? 0) + baseBytes / 2 + (imageBytes.get(row.imageId) ?? 0) + ofLinks
   })
-  const isCut = [found.isCut, foundImages.isCut, foundData.isCut].includes(true) || links.some((link) => link.isCut)
-  return { responses, bytes, isCut }
+  const isTruncated =
+    [found.isTruncated, foundImages.isTruncated, foundData.isTruncated].includes(true) || links.some((link) => link.isTruncated)
+  return { responses, bytes, isTruncated }
 }
 
-function bytesById({ rows, bytes }: Outlines<{ id: number }>): Map<number, number> {
+function bytesById({ rows, bytes }: RowSummaries<{ id: number }>): Map<number, number> {
   return new Map(rows.map(({ id }, i) => [id, bytes?.[i] ?? 0]))
 }
 

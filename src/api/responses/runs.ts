@@ -1,10 +1,10 @@
 import { type Caller, can, loadGrants, projectResource, type Resource, runResource } from "#access"
 import { isLive, type Project, type Reason, type RunningProject } from "#contract"
-import type { Outlines, ProjectRow, RunRow } from "#store"
+import type { ProjectRow, RowSummaries, RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
 import { toTimestamp } from "./lists.ts"
-import { type OutlineResponses, toProjectOutlines, toProjectResponses } from "./resources.ts"
+import { type SummaryResponses, toProjectResponses, toProjectSummaries } from "./resources.ts"
 
 /** Runs as this caller sees them, with their projects. */
 export async function toRunResponses(services: Services, caller: Caller, rows: readonly RunRow[]): Promise<RunningProject[]> {
@@ -19,20 +19,20 @@ export async function toRunResponse(services: Services, caller: Caller, row: Run
 }
 
 /** The same for a page, without long texts: as many queries. */
-export function toRunOutlines(services: Services, caller: Caller, found: Outlines<RunRow>): Promise<OutlineResponses<RunningProject>> {
+export function toRunSummaries(services: Services, caller: Caller, found: RowSummaries<RunRow>): Promise<SummaryResponses<RunningProject>> {
   return addProjects(services, caller, { found, isWhole: false })
 }
 
 async function addProjects(
   services: Services,
   caller: Caller,
-  { found, isWhole }: { found: Outlines<RunRow>; isWhole: boolean },
-): Promise<OutlineResponses<RunningProject>> {
+  { found, isWhole }: { found: RowSummaries<RunRow>; isWhole: boolean },
+): Promise<SummaryResponses<RunningProject>> {
   const { rows } = found
-  if (rows.length === 0) return { responses: [], bytes: [], isCut: false }
+  if (rows.length === 0) return { responses: [], bytes: [], isTruncated: false }
   const { store } = services
   const ids = [...new Set(rows.map((row) => row.projectId))]
-  const foundProjects = isWhole ? { rows: await store.projects.getMany(ids) } : await store.projects.outlines(ids)
+  const foundProjects = isWhole ? { rows: await store.projects.getMany(ids) } : await store.projects.summaries(ids)
   const projects = new Map(foundProjects.rows.map((row) => [row.id, row]))
   const drafts = await toVisibleProjects(services, caller, { found: foundProjects, isWhole })
   const projectResponses = new Map(drafts.responses.map((project) => [project.ID, project]))
@@ -49,7 +49,7 @@ async function addProjects(
       : toRedactedRun(row, project)
   })
   const bytes = rows.map((row, i) => runBytes + (found.bytes?.[i] ?? 0) + (projectBytes.get(row.projectId) ?? 0))
-  return { responses, bytes, isCut: drafts.isCut }
+  return { responses, bytes, isTruncated: drafts.isTruncated }
 }
 
 /** The approximate size of a run's own fields in an answer. */
@@ -59,17 +59,17 @@ const runBytes = 800
 async function toVisibleProjects(
   { store }: Services,
   caller: Caller,
-  { found, isWhole }: { found: Outlines<ProjectRow>; isWhole: boolean },
-): Promise<OutlineResponses<Project>> {
+  { found, isWhole }: { found: RowSummaries<ProjectRow>; isWhole: boolean },
+): Promise<SummaryResponses<Project>> {
   const resources = await loadGrants(store, caller, {
     actions: ["project:refer"],
     resources: found.rows.map((row) => projectResource(row)),
   })
   const isSeen = resources.map((resource) => can(caller, "project:refer", resource) === "yes")
   const rows = found.rows.filter((_, i) => isSeen[i])
-  if (isWhole) return { responses: await toProjectResponses(store, caller, rows), bytes: [], isCut: false }
+  if (isWhole) return { responses: await toProjectResponses(store, caller, rows), bytes: [], isTruncated: false }
   const bytes = found.bytes?.filter((_, i) => isSeen[i])
-  return toProjectOutlines(store, caller, { rows, isCut: found.isCut ?? false, ...(bytes ? { bytes } : {}) })
+  return toProjectSummaries(store, caller, { rows, isTruncated: found.isTruncated ?? false, ...(bytes ? { bytes } : {}) })
 }
 
 function toWholeRun(

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { unrestrictedViewer } from "#store"
 import type { Runs } from "../index.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
@@ -92,7 +93,7 @@ test("failed starts in a loop leave at most the history's maximum of rows, outpu
     if (n < 5) await writeFile(join(own, `${run.key}.jsonl`), "{}\n")
   }
   const seen = () =>
-    fixture.store.runs.list({ where: { userId: fixture.users[2] as number }, states: ["ended", "failed"] }, everything, page)
+    fixture.store.runs.list({ where: { userId: fixture.users[2] as number }, states: ["ended", "failed"] }, unrestrictedViewer, page)
   await eventually("the history is short", async () => (await seen()).total === 20)
   const { rows } = await seen()
   assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(made.slice(-20)), "the newest stay")
@@ -103,5 +104,4 @@ test("failed starts in a loop leave at most the history's maximum of rows, outpu
   await rm(logsDir, { recursive: true })
 })
 
-const everything = { userId: 0, groupIds: [], everything: true }
 const page = { page: 1, pageSize: 100 }

@@ -1,5 +1,5 @@
 import type { EffectiveLimits } from "#contract"
-import type { DataRow, Page, PageRequest, Store, UserRow, Viewer } from "#store"
+import { type DataRow, type Page, type PageRequest, type Store, type UserRow, unrestrictedViewer } from "#store"
 import { loadLimits } from "../limits/effective-limits.ts"
 import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter.ts"
 
@@ -7,7 +7,6 @@ const mib = 2 ** 20
 const pageSize = 1_000
 /** How long an account's list of roots is cached. */
 const accountMaxAgeMs = 30_000
-const allSeeing: Viewer = { userId: 0, groupIds: [], everything: true }
 
 type Readable = Pick<Store, "users" | "groups" | "data" | "projects">
 
@@ -80,8 +79,8 @@ export class StorageQuotas {
 
   async #readAccount({ id, userName }: UserRow): Promise<StorageAccount> {
     const home = `/users/${userName}`
-    const datasets = await all((page) => this.#store.data.list({ where: { userId: id } }, allSeeing, page))
-    const projects = await all((page) => this.#store.projects.list({ where: { userId: id } }, allSeeing, page))
+    const datasets = await all((page) => this.#store.data.list({ where: { userId: id } }, unrestrictedViewer, page))
+    const projects = await all((page) => this.#store.projects.list({ where: { userId: id } }, unrestrictedViewer, page))
     const own = [...new Set([home, ...datasets.map(({ accessInfo }) => accessInfo)])]
     const outside = own.filter((root) => root === home || !isWithin(root, home))
     const around = (await Promise.all(outside.map((root) => this.#store.data.overlapping(root)))).flat()

@@ -9,10 +9,10 @@ import type { Column } from "../tables/column.ts"
 import type { ListedTable } from "../tables/index.ts"
 import type { RowTable } from "../tables/table.ts"
 import type { Value } from "../values.ts"
-import { outlinesOf } from "./outlines.ts"
 import { forScans, plannedPage, plannedTotal } from "./pages.ts"
 import { type Granted, planOf, withGranted } from "./plan.ts"
 import { findCandidates, rangeOfSearch, searchBlocks } from "./search.ts"
+import { toSummaries } from "./summaries.ts"
 
 /** A table that has lists. */
 export type ListTable<Row> = RowTable<Row, ListedTable>
@@ -126,7 +126,7 @@ async function idOfName(session: Session, column: string, name: string): Promise
 }
 
 export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: Draft): void {
-  if (viewer.everything || table === "users" || table === "groups") return
+  if (viewer.seesAll || table === "users" || table === "groups") return
   shape.sees = shape.part === "deleted" ? "own" : "visible"
   args.viewer = viewer.userId
   if (shape.sees === "visible") args.groups = viewer.groupIds
@@ -152,21 +152,21 @@ export async function fetchPage<Row>(session: Session, table: ListTable<Row>, fe
   let total = plan && (await plannedTotal(session, plan))
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
   const planned = plan && total && (await plannedPage(session, { table: table.name, plan, page, sort }, total))
-  if (planned && total) return { ...outlinesOf(table, planned), total }
+  if (planned && total) return { ...toSummaries(table, planned), total }
   if (shape.words && sort.by === "id") {
     const found = await searchedPage(session, { ...fetch, sort })
-    if (found) return { ...outlinesOf(table, found.values), total: found.total }
+    if (found) return { ...toSummaries(table, found.values), total: found.total }
   }
   if (shape.words && args.ids && page.page === 1 && args.ids.length <= page.pageSize) {
     const all = await scannedPage(session, { ...fetch, sort }, args.ids.length)
-    return { ...outlinesOf(table, all), total: all.length }
+    return { ...toSummaries(table, all), total: all.length }
   }
   const scanning =
     total !== undefined && isNear(shape, page, total) ? session : await forScans(session, { shape, args, userId: fetch.viewer.userId })
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
-  return { ...outlinesOf(table, values), total }
+  return { ...toSummaries(table, values), total }
 }
 
 /**

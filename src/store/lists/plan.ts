@@ -51,12 +51,12 @@ export function planOf(shape: ListShape, args: ListArgs, viewer: Viewer): Plan |
 
 function ofRuns(viewer: Viewer, owner: number | undefined): Plan | undefined {
   const rest = { groups: [], minus: [], granted: [] }
-  if (owner === undefined && viewer.everything) return { ...rest, user: undefined, streams: ["ended"], plus: ["runs ended"] }
+  if (owner === undefined && viewer.seesAll) return { ...rest, user: undefined, streams: ["ended"], plus: ["runs ended"] }
   if (owner === undefined) {
     const user = viewer.userId
     return { ...rest, user, streams: ["endedOf", "endedOwned"], plus: [`runs ended ${user}`, `runs owned ${user}`] }
   }
-  if (!viewer.everything && owner !== viewer.userId) return undefined
+  if (!viewer.seesAll && owner !== viewer.userId) return undefined
   return { ...rest, user: owner, streams: ["endedOf"], plus: [`runs ended ${owner}`] }
 }
 
@@ -66,10 +66,10 @@ interface Wanted {
 }
 
 function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted): Plan | undefined {
-  const isStranger = owner !== undefined && owner !== viewer.userId && !viewer.everything
-  const groups = table === "projects" && !viewer.everything && published !== true ? [...new Set(viewer.groupIds)] : []
+  const isStranger = owner !== undefined && owner !== viewer.userId && !viewer.seesAll
+  const groups = table === "projects" && !viewer.seesAll && published !== true ? [...new Set(viewer.groupIds)] : []
   if (groups.length > (isStranger ? 0 : maxMergedGroups)) return undefined
-  const user = owner ?? (viewer.everything ? undefined : viewer.userId)
+  const user = owner ?? (viewer.seesAll ? undefined : viewer.userId)
   const parts: Pair[] = []
   if (published !== false) parts.push(owner === undefined ? ["public", `${table} public`] : ["publicOf", `${table} public ${owner}`])
   if (published !== true && !isStranger)

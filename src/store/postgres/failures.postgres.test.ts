@@ -11,12 +11,12 @@ import { type TestDatabase, testDatabase } from "../testing/databases.ts"
 import { postgresServer } from "../testing/postgres.ts"
 import { startProgram } from "../testing/process.ts"
 import { addImage, addUser, imageRow } from "../testing/samples.ts"
+import { unrestrictedViewer } from "../viewer.ts"
 import { writeLock } from "./connection.ts"
 
 const server = await postgresServer()
 after(() => server[Symbol.asyncDispose]())
 
-const everything = { userId: 0, groupIds: [], everything: true }
 const firstPage = { page: 1, pageSize: 1 }
 const nameOf = (database: TestDatabase) => new URL(database.url).pathname.slice(1)
 
@@ -142,7 +142,7 @@ test("Connections that the server ends are replaced, and a change in the middle 
     results.map((result) => result.status),
     ["fulfilled", "rejected", "fulfilled"],
   )
-  const { rows } = await store.images.list({ sort: { by: "id", descending: false } }, everything, { page: 1, pageSize: 9 })
+  const { rows } = await store.images.list({ sort: { by: "id", descending: false } }, unrestrictedViewer, { page: 1, pageSize: 9 })
   assert.deepEqual(
     rows.map((row) => row.name),
     ["first", "third"],
@@ -184,7 +184,7 @@ test("What was acknowledged survives a crash of the server and of the writer, an
   await assert.rejects(store.check(), isUnavailable)
   await server.start?.()
   assert.equal((await store.images.getMany(acknowledged)).length, acknowledged.length)
-  const { total } = await store.images.list({}, everything, firstPage)
+  const { total } = await store.images.list({}, unrestrictedViewer, firstPage)
   assert.equal((await store.audits.list({}, firstPage)).total, total)
   await addUser(store, "bob")
   await store.check()
@@ -210,10 +210,10 @@ test("On a full disk changes are refused, reads go on, and work goes on when the
     }
     await assert.rejects(fill(), isFull)
     assert.ok(written > 10)
-    assert.equal((await store.images.list({}, everything, firstPage)).total, written)
+    assert.equal((await store.images.list({}, unrestrictedViewer, firstPage)).total, written)
     await rm(join(path, "ballast"))
     await addImage(store, ann.id, { doc: "x".repeat(10_000) })
-    assert.equal((await store.images.list({}, everything, firstPage)).total, written + 1)
+    assert.equal((await store.images.list({}, unrestrictedViewer, firstPage)).total, written + 1)
     await store[Symbol.asyncDispose]()
   } finally {
     await administer("postgres", "drop database small with (force)", "drop tablespace small")

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely"
 import type { Build } from "./build.ts"
 import { grantedResources } from "./grants.ts"
 import { insertedValues } from "./rows.ts"
-import { column, outlineColumns, rowColumns } from "./select.ts"
+import { column, rowColumns, summaryColumns } from "./select.ts"
 import { sees } from "./visibility.ts"
 
 type Args = Readonly<Record<string, unknown>>
@@ -92,10 +92,10 @@ export const records = {
       .orderBy("position"),
 
   /** The same with null in place of each long path, and the bytes of the path. */
-  linkOutlines: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
+  linkSummaries: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
     db
       .selectFrom("project_datasets")
-      .select(outlineColumns("project_datasets"))
+      .select(summaryColumns("project_datasets"))
       .where(among(sql.ref("project_id"), args.project_ids))
       .orderBy("project_id")
       .orderBy("position"),

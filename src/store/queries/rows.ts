@@ -1,7 +1,7 @@
 import { sql } from "kysely"
 import { type StampedTable, type TableName, tables } from "../tables/index.ts"
 import type { Build } from "./build.ts"
-import { column, outlineColumns, partColumns, rowColumns } from "./select.ts"
+import { column, partColumns, rowColumns, summaryColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -21,10 +21,10 @@ export const rows = {
       .orderBy(column(table, "id")),
 
   /** As lists read rows; `part`: as they are inside other answers. */
-  outlines: ({ anyTable, among }: Build, args: { ids: readonly number[] }, { table, part }: { table: TableName; part: boolean }) =>
+  summaries: ({ anyTable, among }: Build, args: { ids: readonly number[] }, { table, part }: { table: TableName; part: boolean }) =>
     anyTable
       .selectFrom(table)
-      .select(outlineColumns(table, { withDoc: !part }))
+      .select(summaryColumns(table, { withDoc: !part }))
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 

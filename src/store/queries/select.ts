@@ -41,7 +41,7 @@ function joinedName(table: TableName, name: string): RawBuilder<unknown> {
  * As `rowColumns`, with null instead of each text that is too long for a list, and the bytes of all
  * texts as the last column. Tables without long texts have no such column.
  */
-export function outlineColumns(table: TableName, { withDoc = true } = {}): Selected {
+export function summaryColumns(table: TableName, { withDoc = true } = {}): Selected {
   const columns = columnsOf(table)
   if (!columns.some(({ maxListedBytes }) => maxListedBytes !== undefined)) return rowColumns(table)
   const counted = columns.filter(
@@ -85,9 +85,9 @@ export function pageOf({ anyTable, dialect }: Build, { table, descending }: { ta
   const from = () => anyTable.selectFrom(table)
   const matches = sql<boolean>`${window.matches}`
   if (dialect === "sqlite")
-    return sorted(from().select(outlineColumns(table)).where(matches))
+    return sorted(from().select(summaryColumns(table)).where(matches))
       .limit(window.limit)
       .offset(window.offset)
   const ids = sorted(from().select("id").where(matches)).limit(window.limit).offset(window.offset)
-  return sorted(from().select(outlineColumns(table)).where("id", "in", ids))
+  return sorted(from().select(summaryColumns(table)).where("id", "in", ids))
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely"
 import type { ListedTable } from "../tables/index.ts"
 import type { Build } from "./build.ts"
-import { column, outlineColumns, pageOf } from "./select.ts"
+import { column, pageOf, summaryColumns } from "./select.ts"
 import { type Stream, streamConditions } from "./visibility.ts"
 
 export interface StreamsShape {
@@ -102,7 +102,7 @@ export const streams = {
     const ids = sql`select id from (${union(build, each, { args, shape })}) as seen ${once} order by id ${direction} limit ${args.limit} offset ${args.offset}`
     return build.anyTable
       .selectFrom(shape.table)
-      .select(outlineColumns(shape.table))
+      .select(summaryColumns(shape.table))
       .where(sql<boolean>`${column(shape.table, "id")} in (${ids})`)
       .orderBy(column(shape.table, "id"), shape.descending ? "desc" : "asc")
   },
@@ -116,7 +116,7 @@ export const streams = {
     const direction = shape.descending ? "desc" : "asc"
     return build.anyTable
       .selectFrom(shape.table)
-      .select(outlineColumns(shape.table))
+      .select(summaryColumns(shape.table))
       .where(sql<boolean>`${column(shape.table, "id")} in (${union(build, each, { args, shape })})`)
       .orderBy(column(shape.table, shape.by), direction)
       .orderBy(column(shape.table, "id"), direction)

@@ -1,10 +1,11 @@
 import { listRows } from "../lists/list.ts"
 import { query } from "../queries/query.ts"
-import type { GroupRow, Page, PageRequest, UserRow, Viewer } from "../rows.ts"
+import type { GroupRow, Page, PageRequest, UserRow } from "../rows.ts"
 import type { GroupReads, GroupWrites, NewRow, ResourceFilter, UserReads } from "../store.ts"
 import { groups } from "../tables/groups.ts"
 import { resourceTables } from "../tables/index.ts"
 import { users } from "../tables/users.ts"
+import { unrestrictedViewer } from "../viewer.ts"
 import { type RepositoryContext, StampedRows } from "./resource.ts"
 
 const q = {
@@ -26,9 +27,6 @@ function ownedKeys(userId: number): string[] {
   return resourceTables.flatMap((table) => [`${table} public ${userId}`, `${table} private ${userId}`])
 }
 
-/** Lists of people and groups are not filtered by who looks. */
-const everybody: Viewer = { userId: 0, groupIds: [], everything: true }
-
 export class Users extends StampedRows<UserRow> implements UserReads {
   constructor(context: RepositoryContext) {
     super(context, users)
@@ -40,7 +38,7 @@ export class Users extends StampedRows<UserRow> implements UserReads {
   }
 
   list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>> {
-    return listRows(this.session, users, { filter, viewer: everybody, page, now: this.clock.now() })
+    return listRows(this.session, users, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
   }
 
   async count(): Promise<number> {
@@ -74,7 +72,7 @@ export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWr
   }
 
   list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: PageRequest): Promise<Page<GroupRow>> {
-    return listRows(this.session, groups, { filter, viewer: everybody, page, now: this.clock.now() })
+    return listRows(this.session, groups, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
   }
 
   async members(groupId: number): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { indexKey } from "../fold.ts"
 import { query } from "../queries/query.ts"
-import type { DataRow, MoveRow, Viewer } from "../rows.ts"
+import type { DataRow, DatasetMove, Viewer } from "../rows.ts"
 import type { DataReads, DataWrites } from "../store.ts"
 import { datasets } from "../tables/datasets.ts"
 import { moves } from "../tables/moves.ts"
@@ -32,16 +32,16 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWr
     const range = keysBelow(path)
     // Keys of long paths are cut, so the range may have other directories too: all of it is read.
     const limit = indexKey(prefix) === prefix ? 1 : 1_000_000
-    const seen = viewer.everything ? visible.all : visible.some
+    const seen = viewer.seesAll ? visible.all : visible.some
     const found = await this.session.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now(), limit })
     return found.some(([accessInfo]) => String(accessInfo).startsWith(prefix))
   }
 
-  async moves(): Promise<MoveRow[]> {
+  async moves(): Promise<DatasetMove[]> {
     return (await this.session.all(plannedMoves, {})).map(moves.toRow)
   }
 
-  async planMove(move: MoveRow): Promise<boolean> {
+  async planMove(move: DatasetMove): Promise<boolean> {
     return (await this.session.run(planMove, moves.toColumns(move))) > 0
   }
 

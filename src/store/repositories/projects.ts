@@ -1,12 +1,12 @@
-import { outlinesOf } from "../lists/outlines.ts"
+import { toSummaries } from "../lists/summaries.ts"
 import { query } from "../queries/query.ts"
-import type { LinkOutline, LinkRow, ProjectRow } from "../rows.ts"
+import type { LinkRow, LinkSummary, ProjectRow } from "../rows.ts"
 import type { NewRow, ProjectReads, ProjectWrites } from "../store.ts"
 import { projectDatasets, projects } from "../tables/projects.ts"
 import { type RepositoryContext, ResourceRows } from "./resource.ts"
 
 const links = query("links")
-const linkOutlines = query("linkOutlines")
+const linkSummaries = query("linkSummaries")
 const clearLinks = query("clearLinks")
 const addLink = query("addLink")
 const transferRuns = query("transferRuns")
@@ -27,12 +27,12 @@ export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, 
     return (await this.session.all(links, { project_ids: projectIds })).map(projectDatasets.toRow)
   }
 
-  async linkOutlines(projectIds: readonly number[]): Promise<LinkOutline[]> {
+  async linkSummaries(projectIds: readonly number[]): Promise<LinkSummary[]> {
     if (projectIds.length === 0) return []
-    const found = await this.session.all(linkOutlines, { project_ids: projectIds })
+    const found = await this.session.all(linkSummaries, { project_ids: projectIds })
     return found.map((values) => {
-      const { rows, bytes, isCut } = outlinesOf(projectDatasets, [values])
-      return { ...(rows[0] as LinkRow), bytes: bytes?.[0] ?? 0, isCut: isCut ?? false }
+      const { rows, bytes, isTruncated } = toSummaries(projectDatasets, [values])
+      return { ...(rows[0] as LinkRow), bytes: bytes?.[0] ?? 0, isTruncated: isTruncated ?? false }
     })
   }
 

@@ -33,9 +33,9 @@ export class Journal implements JournalReads {
     return { first, last }
   }
 
-  async add({ event, data, resource, sight = {} }: JournalEntry): Promise<void> {
+  async add({ event, data, resource, visibility = {} }: JournalEntry): Promise<void> {
     const { session, clock } = this.#context
-    const stored = Object.keys(sight).length > 0 ? [data, sight] : data
+    const stored = Object.keys(visibility).length > 0 ? [data, visibility] : data
     const row = { at: clock.now(), event, resourceType: resource.type, resourceId: resource.id, data: stored }
     await session.run(q.journal, journal.toColumns(row))
   }
@@ -82,8 +82,8 @@ export class Audit implements AuditReads {
 /** `data` is what subscribers receive, or a list of that and of what decides who receives it. */
 function toJournal(values: readonly Value[]): JournalRow {
   const { resourceType, resourceId, data: stored, ...row } = journal.toRow(values)
-  const [data, sight] = isPair(stored) ? stored : [stored, {}]
-  return { ...row, resource: { type: resourceType, id: resourceId }, data, sight }
+  const [data, visibility] = isPair(stored) ? stored : [stored, {}]
+  return { ...row, resource: { type: resourceType, id: resourceId }, data, visibility }
 }
 
 function isPair(stored: StoredEvent["data"]): stored is Extract<StoredEvent["data"], readonly unknown[]> {

@@ -2,9 +2,9 @@ import type { Clock } from "#kit"
 import type { Session } from "../driver.ts"
 import { DuplicateError } from "../errors.ts"
 import { listRows } from "../lists/list.ts"
-import { outlinesOf } from "../lists/outlines.ts"
+import { toSummaries } from "../lists/summaries.ts"
 import { type Query, query } from "../queries/query.ts"
-import type { Outlines, Page, PageRequest, Stamped, Viewer } from "../rows.ts"
+import type { Page, PageRequest, RowSummaries, Stamped, Viewer } from "../rows.ts"
 import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
 import { type ResourceTable, type StampedTable, tables } from "../tables/index.ts"
 import type { RowTable } from "../tables/table.ts"
@@ -72,18 +72,18 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
     return listRows(this.session, this.table, { filter, viewer, page, now: this.clock.now() })
   }
 
-  async outlines(ids: readonly number[]): Promise<Outlines<Row>> {
-    return this.#outlines(ids, false)
+  async summaries(ids: readonly number[]): Promise<RowSummaries<Row>> {
+    return this.#summaries(ids, false)
   }
 
-  async partOutlines(ids: readonly number[]): Promise<Outlines<Row>> {
-    return this.#outlines(ids, true)
+  async partSummaries(ids: readonly number[]): Promise<RowSummaries<Row>> {
+    return this.#summaries(ids, true)
   }
 
-  async #outlines(ids: readonly number[], part: boolean): Promise<Outlines<Row>> {
+  async #summaries(ids: readonly number[], part: boolean): Promise<RowSummaries<Row>> {
     if (ids.length === 0) return { rows: [] }
     const { name: table } = this.table
-    return outlinesOf(this.table, await this.session.all(query("outlines", { table, part }), { ids }))
+    return toSummaries(this.table, await this.session.all(query("summaries", { table, part }), { ids }))
   }
 
   async parts(ids: readonly number[]): Promise<Row[]> {

@@ -8,10 +8,10 @@ import { sqliteDatabase, type TestDatabase, testDatabase } from "../testing/data
 import { assertOpenFails } from "../testing/open-errors.ts"
 import { startProgram } from "../testing/process.ts"
 import { addImage, addUser } from "../testing/samples.ts"
+import { unrestrictedViewer } from "../viewer.ts"
 import { prepareWriter } from "./open.ts"
 
 const fileOf = (database: TestDatabase) => database.url.slice("sqlite:".length)
-const everything = { userId: 0, groupIds: [], everything: true }
 const firstPage = { page: 1, pageSize: 1 }
 
 async function emptyDatabase(): Promise<TestDatabase> {
@@ -118,7 +118,7 @@ test("changes wait while another program writes, and fail after the timeout", as
   other.exec("rollback")
   await waiting
   other.close()
-  assert.equal((await store.images.list({}, everything, firstPage)).total, 1)
+  assert.equal((await store.images.list({}, unrestrictedViewer, firstPage)).total, 1)
 })
 
 async function assertUnavailable(work: Promise<unknown>): Promise<void> {
@@ -137,7 +137,7 @@ test("acknowledged changes survive kill -9 completely", async () => {
     acknowledged.push(...(await writer.kill()).map(Number))
     await using again = await database.open()
     assert.equal((await again.images.getMany(acknowledged)).length, acknowledged.length)
-    const { total } = await again.images.list({}, everything, firstPage)
+    const { total } = await again.images.list({}, unrestrictedViewer, firstPage)
     assert.equal((await again.audits.list({}, firstPage)).total, total)
     assert.equal((await again.events.after(0, 1_000_000)).length, total)
   }

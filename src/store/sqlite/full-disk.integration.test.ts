@@ -10,8 +10,8 @@ import { assertOpenFails } from "../testing/open-errors.ts"
 import { startProgram } from "../testing/process.ts"
 import { addImage, addUser, imageRow } from "../testing/samples.ts"
 import { fillDisk, isFull, smallDisk } from "../testing/small-disk.ts"
+import { unrestrictedViewer } from "../viewer.ts"
 
-const everything = { userId: 0, groupIds: [], everything: true }
 const firstPage = { page: 1, pageSize: 1 }
 
 test("`openStore` rejects a directory that is not writable", async () => {
@@ -55,7 +55,7 @@ test("a full disk rejects changes, serves reads and loses nothing acknowledged; 
   await writeFile(join(disk.path, "ballast"), Buffer.alloc(1 << 20))
   const ids = await addUntilFull(store, ann.id)
   assert.ok(ids.length > 20)
-  assert.equal((await store.images.list({}, everything, firstPage)).total, ids.length)
+  assert.equal((await store.images.list({}, unrestrictedViewer, firstPage)).total, ids.length)
   await rm(join(disk.path, "ballast"))
   await store.check()
   ids.push((await addImage(store, ann.id)).id)
@@ -65,7 +65,7 @@ test("a full disk rejects changes, serves reads and loses nothing acknowledged; 
     (await again.images.getMany(ids)).map((row) => row.id),
     ids,
   )
-  assert.equal((await again.images.list({}, everything, firstPage)).total, ids.length)
+  assert.equal((await again.images.list({}, unrestrictedViewer, firstPage)).total, ids.length)
 })
 
 test("`check` fails while the disk is full, and succeeds afterwards", async () => {
@@ -192,7 +192,7 @@ test("a change too large for the disk is rejected alone, and the others of its g
     ["rejected", "fulfilled", "rejected", "fulfilled", "fulfilled", "fulfilled"],
   )
   for (const result of results) if (result.status === "rejected") assert.ok(isFull(result.reason), String(result.reason))
-  const { rows } = await store.images.list({ sort: { by: "id", descending: false } }, everything, { page: 1, pageSize: 200 })
+  const { rows } = await store.images.list({ sort: { by: "id", descending: false } }, unrestrictedViewer, { page: 1, pageSize: 200 })
   assert.deepEqual(
     rows.map((row) => row.name),
     ["a", "b", "large", "large", "c"],

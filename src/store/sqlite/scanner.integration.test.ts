@@ -7,9 +7,8 @@ import { QueryCompiler } from "../queries/query-compiler.ts"
 import type { Store } from "../store.ts"
 import { sqliteDatabase } from "../testing/databases.ts"
 import { addImage, addUser } from "../testing/samples.ts"
+import { unrestrictedViewer } from "../viewer.ts"
 import { ScanSession } from "./scanner.ts"
-
-const everything = { userId: 0, groupIds: [], everything: true }
 
 /**
  * Whether the event loop turned before the work was done. A thread may answer within the same turn,
@@ -35,7 +34,7 @@ test("A search in a table that is not small holds nobody up, and finds what it s
   const ann = await addUser(store, "ann")
   const add = (store: Store, count: number) =>
     Promise.all(Array.from({ length: count }, (_, i) => addImage(store, ann.id, { name: i % 1000 === 7 ? "needle" : "hay" })))
-  const search = () => store.images.list({ words: ["needle"] }, everything, { page: 1, pageSize: 200 })
+  const search = () => store.images.list({ words: ["needle"] }, unrestrictedViewer, { page: 1, pageSize: 200 })
   await add(store, 400)
   await search()
   assert.equal(await turns(search), false)
@@ -49,12 +48,12 @@ test("A search in a table that is not small holds nobody up, and finds what it s
   assert.deepEqual([total, new Set(rows.map((row) => row.name))], [21, new Set(["needle"])])
   const first = await addImage(store, ann.id, { name: "needle" })
   assert.equal((await search()).rows[0]?.id, first.id)
-  assert.equal(await turns(() => store.images.list({}, everything, { page: 500, pageSize: 20 })), false)
+  assert.equal(await turns(() => store.images.list({}, unrestrictedViewer, { page: 500, pageSize: 20 })), false)
   const many = await Promise.allSettled(Array.from({ length: 150 }, search))
   const refused = many.filter((result) => result.status === "rejected")
   assert.ok(refused.length < 150)
   for (const { reason } of refused) assert.ok(reason instanceof Failure && reason.code === "too_many_requests")
-  const others = { userId: 99, groupIds: [], everything: true }
+  const others = { userId: 99, groupIds: [], seesAll: true }
   const flood = Promise.allSettled(Array.from({ length: 150 }, search))
   assert.equal((await store.images.list({ words: ["needle"] }, others, { page: 1, pageSize: 20 })).total, 22)
   assert.ok((await flood).some(({ status }) => status === "rejected"))
@@ -68,7 +67,7 @@ test("A comparison with a long text reads all of them elsewhere, however small t
   const image = await addImage(store, ann.id, { doc })
   // So many that the other thread cannot answer within the same turn.
   for (let i = 0; i < 20; i += 1) await addImage(store, ann.id, { doc: doc.replace(/t$/, String(i)) })
-  const search = () => store.images.list({ where: { doc } }, everything, { page: 1, pageSize: 2 })
+  const search = () => store.images.list({ where: { doc } }, unrestrictedViewer, { page: 1, pageSize: 2 })
   await search()
   assert.equal(await turns(search), true)
   assert.deepEqual(

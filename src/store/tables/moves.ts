@@ -11,4 +11,4 @@ export const moves = describeTable({
  * A dataset's directory that moves to another owner: recorded before the directory is renamed, and
  * removed by the change that gives the row its new owner.
  */
-export interface MoveRow extends RowOf<typeof moves.fields> {}
+export interface DatasetMove extends RowOf<typeof moves.fields> {}

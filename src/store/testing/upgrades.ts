@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises"
 import { DatabaseSync } from "node:sqlite"
 import type { Dialect } from "../migrations/index.ts"
 import type { Store } from "../store.ts"
+import { unrestrictedViewer } from "../viewer.ts"
 import { addImage } from "./samples.ts"
 
 /** Versions of which the fixtures hold a database. */
@@ -41,11 +42,10 @@ export async function assertUpgraded(store: Store): Promise<void> {
   assert.deepEqual([ann.isAdmin, ann.comment, eve.deletedAt !== null], [true, "Größe 🎈", true])
   const team = await store.groups.get(1)
   assert.deepEqual([ann.limits, eve.limits, team?.limits, team?.totalLimits], [{}, {}, {}, {}], "limits that nobody set are absent")
-  const everything = { userId: 0, groupIds: [], everything: true }
-  const asBob = { userId: bob.id, groupIds: [1], everything: false }
-  const stranger = { userId: 99, groupIds: [], everything: false }
+  const asBob = { userId: bob.id, groupIds: [1], seesAll: false }
+  const stranger = { userId: 99, groupIds: [], seesAll: false }
   for (const [viewer, images, data, projects] of [
-    [everything, ["hidden", "open"], 2, ["public", "shared"]],
+    [unrestrictedViewer, ["hidden", "open"], 2, ["public", "shared"]],
     [asBob, ["hidden", "open"], 2, ["public", "shared"]],
     [stranger, ["open"], 1, ["public"]],
   ] as const) {
@@ -57,7 +57,7 @@ export async function assertUpgraded(store: Store): Promise<void> {
       projects,
     )
   }
-  assert.equal((await store.images.list({ deleted: true }, everything, page)).rows[0]?.name, "gone")
+  assert.equal((await store.images.list({ deleted: true }, unrestrictedViewer, page)).rows[0]?.name, "gone")
   assert.deepEqual(await store.groups.members(1), ["ann", "bob"])
   assert.deepEqual(await store.projects.links([1]), [{ projectId: 1, dataId: 1, mountPath: "/data/table" }])
   assert.equal((await store.runs.live()).length, 1)

@@ -10,7 +10,7 @@ import {
 } from "#projects"
 import { changesFromBody, type DataRow, fieldsFromBody, tables } from "#store"
 import type { Context, HandlerResult, Handlers } from "../../context.ts"
-import { toDataResponse, toOutlineResponses } from "../../responses/resources.ts"
+import { toDataResponse, toSummaryResponses } from "../../responses/resources.ts"
 import { list, type ResourceDefinition, readById, remove, respondWithETag, restore } from "./owned-resource.ts"
 
 export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
@@ -23,7 +23,7 @@ export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
   writes: (tx) => tx.data,
   resource: (row) => dataResource(row),
   toResponses: async (_context, rows) => rows.map(toDataResponse),
-  toOutlines: async (_context, found) => toOutlineResponses(found, toDataResponse),
+  toSummaries: async (_context, found) => toSummaryResponses(found, toDataResponse),
   stored: toDataResponse,
   async change(tx, { services, caller }, { row, given }) {
     const resource = dataResource(row)

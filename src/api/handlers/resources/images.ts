@@ -14,7 +14,7 @@ import {
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ImageRow, tables } from "#store"
 import type { Context, HandlerResult, Handlers } from "../../context.ts"
-import { toImageResponse, toOutlineResponses } from "../../responses/resources.ts"
+import { toImageResponse, toSummaryResponses } from "../../responses/resources.ts"
 import { columnsOf } from "./find-one.ts"
 import { checkImageReference } from "./image-checks.ts"
 import { list, type ResourceDefinition, read, remove, respondWithETag, restore, update } from "./owned-resource.ts"
@@ -29,7 +29,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   writes: (tx) => tx.images,
   resource: (row) => imageResource(row),
   toResponses: async (_context, rows) => rows.map(toImageResponse),
-  toOutlines: async (_context, found) => toOutlineResponses(found, toImageResponse),
+  toSummaries: async (_context, found) => toSummaryResponses(found, toImageResponse),
   stored: toImageResponse,
   async change(tx, context, { row, given }) {
     const { caller } = context

@@ -1,12 +1,12 @@
 import { type Action, authorizeWithGrants, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
 import { type AnswerValues, type BodyChanges, type BodyValues, type Done, Failure, type Fields, type List, type Sort } from "#contract"
-import type { Change, Outlines, Reads, ResourceFilter, ResourceReads, Writes } from "#store"
+import type { Change, Reads, ResourceFilter, ResourceReads, RowSummaries, Writes } from "#store"
 import type { LongList } from "../../answer-forms.ts"
 import type { HandlerContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { splitWords, toPageRequest, toSortColumn } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
-import type { OutlineResponses } from "../../responses/resources.ts"
+import type { SummaryResponses } from "../../responses/resources.ts"
 import { type FieldColumns, findOne } from "./find-one.ts"
 
 interface Row {
@@ -33,7 +33,7 @@ export interface ResourceDefinition<R extends Row, A extends object, F extends F
   /** The answers for whole rows. */
   toResponses(context: HandlerContext, rows: R[]): Promise<A[]>
   /** The answers for rows as lists read them, perhaps without long texts. */
-  toOutlines(context: HandlerContext, found: Outlines<R>): Promise<OutlineResponses<A>>
+  toSummaries(context: HandlerContext, found: RowSummaries<R>): Promise<SummaryResponses<A>>
   /** The stored texts, which a body may repeat unchecked. */
   stored(row: R): Partial<AnswerValues<F>>
   /** Turns a body into the row's new fields. May write rows that belong to it, such as links. */
@@ -99,7 +99,7 @@ export async function list<R extends Row, A extends { ID: number }, F extends Fi
   const reads = kind.reads(services.store)
   const viewer = toViewer(context.caller)
   const found = await reads.list(filter, viewer, page)
-  const draft = await kind.toOutlines(context, found)
+  const draft = await kind.toSummaries(context, found)
   const readSlice = async (ids: readonly number[]) => {
     const still = await reads.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
     return kind.toResponses(context, await reads.getMany(still.rows.map(({ id }) => id)))
@@ -119,7 +119,7 @@ export async function read<R extends Row, A extends object, F extends Fields>(
     label: kind.label,
     columns: kind.columns,
     list: (where, page) => reads.list({ where } as ResourceFilter<R>, viewer, page),
-    toResponses: async (found) => (await kind.toOutlines(context, found)).responses,
+    toResponses: async (found) => (await kind.toSummaries(context, found)).responses,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   const [whole] = await reads.getMany([row.id])
@@ -153,8 +153,8 @@ export async function update<R extends Row, A extends object, F extends Fields>(
     const fields = await kind.change(tx, context, { row: stored as R, given })
     const changed = await kind.writes(tx).update(id, fields)
     if (!changed) throw notFound(kind.label)
-    const sight = { was: kind.resource(stored as R), now: kind.resource(changed) }
-    await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: kind.type, id }, ...sight })
+    const visibility = { was: kind.resource(stored as R), now: kind.resource(changed) }
+    await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: kind.type, id }, ...visibility })
     await kind.changed?.(tx, context, { was: stored as R, now: changed })
     return changed
   })

@@ -16,7 +16,7 @@ import {
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ProjectRow, tables, valuesByApiName } from "#store"
 import type { Context, HandlerResult, Handlers } from "../../context.ts"
-import { toProjectOutlines, toProjectResponses } from "../../responses/resources.ts"
+import { toProjectResponses, toProjectSummaries } from "../../responses/resources.ts"
 import { columnsOf } from "./find-one.ts"
 import { list, type ResourceDefinition, read, remove, respondWithETag, restore } from "./owned-resource.ts"
 
@@ -30,7 +30,7 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
   writes: (tx) => tx.projects,
   resource: (row) => projectResource(row),
   toResponses: ({ services, caller }, rows) => toProjectResponses(services.store, caller, rows),
-  toOutlines: ({ services, caller }, found) => toProjectOutlines(services.store, caller, found),
+  toSummaries: ({ services, caller }, found) => toProjectSummaries(services.store, caller, found),
   stored: (row) => valuesByApiName(tables.projects, row),
   async change(tx, { services, caller }, { row, given }) {
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)

@@ -8,7 +8,7 @@ import type { Context, HandlerContext, HandlerResult, Handlers, Services } from 
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toPageRequest, toSortColumn, toTimestamp } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
-import { toRunOutlines, toRunResponse, toRunResponses } from "../../responses/runs.ts"
+import { toRunResponse, toRunResponses, toRunSummaries } from "../../responses/runs.ts"
 import { type FieldColumns, findOne, timeColumn, timeInResponse } from "../resources/find-one.ts"
 
 const liveStates = ["queued", "pulling", "creating", "starting", "ready", "stopping"] as const
@@ -84,7 +84,7 @@ async function read(context: Context<"readRun">): Promise<HandlerResult<"readRun
     label: "running project",
     columns,
     list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, toViewer(context.caller), page),
-    toResponses: async (found) => (await toRunOutlines(services, context.caller, found)).responses,
+    toResponses: async (found) => (await toRunSummaries(services, context.caller, found)).responses,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
   context.setHeader("etag", etagOf(row))
@@ -110,7 +110,7 @@ async function list(context: Context<"listRuns">): Promise<HandlerResult<"listRu
   const { runs } = services.store
   const viewer = toViewer(caller)
   const found = await runs.list(filter, viewer, page)
-  const draft = await toRunOutlines(services, caller, found)
+  const draft = await toRunSummaries(services, caller, found)
   const readSlice = async (ids: readonly number[]) => {
     const still = await runs.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
     return toRunResponses(services, caller, still.rows)

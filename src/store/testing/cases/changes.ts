@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { Failure } from "#contract"
 import { DuplicateError } from "../../errors.ts"
 import type { Store } from "../../store.ts"
+import { unrestrictedViewer } from "../../viewer.ts"
 import { addUser, imageRow, userRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
-const everything = { userId: 0, groupIds: [], everything: true }
 const firstPage = { page: 1, pageSize: 200 }
 const names = async (store: Store) =>
   (await store.users.list({ sort: { by: "id", descending: false } }, firstPage)).rows.map((user) => user.userName)
@@ -323,7 +323,7 @@ export const changes: Record<string, Case> = {
       Array.from({ length: 700 }, (_, i) => store.change((tx) => tx.images.insert(imageRow(ann.id, { name: `i${i}` })))),
     )
     assert.equal(new Set(rows.map((row) => row.id)).size, 700)
-    assert.equal((await store.images.list({}, everything, firstPage)).total, 700)
+    assert.equal((await store.images.list({}, unrestrictedViewer, firstPage)).total, 700)
   },
 
   "A store that was closed refuses changes and reads, and those that waited are done": async ({ open }) => {

@@ -16,7 +16,7 @@ export const directories: Record<string, Case> = {
     await Promise.all(rows.filter((row) => row.id % 5 === 0).map((row) => store.change((tx) => tx.data.setDeleted(row.id, true))))
     const live = rows.filter((row) => row.id % 5 !== 0)
     const within = (path: string, above: string) => path.startsWith(above === "/" ? "/" : `${above}/`)
-    const stranger = { userId: 999, groupIds: [], everything: false }
+    const stranger = { userId: 999, groupIds: [], seesAll: false }
     for (const path of ["/", "/users", "/users/ann", ...Array.from({ length: 150 }, somePath)]) {
       const expected = live.filter((row) => row.accessInfo === path || within(row.accessInfo, path) || within(path, row.accessInfo))
       assert.deepEqual(
@@ -25,7 +25,7 @@ export const directories: Record<string, Case> = {
         path,
       )
       const below = live.filter((row) => within(row.accessInfo, path))
-      assert.equal(await store.data.visibleBelow(path, { ...stranger, everything: true }), below.length > 0, path)
+      assert.equal(await store.data.visibleBelow(path, { ...stranger, seesAll: true }), below.length > 0, path)
       assert.equal(await store.data.visibleBelow(path, { ...stranger, userId: ann.id }), below.length > 0, path)
       assert.equal(
         await store.data.visibleBelow(path, stranger),

@@ -100,7 +100,7 @@ const isGranted = (grants: readonly ExpectedGrant[], row: Row, { userId, groupId
   grants.some((grant) => grant.isInForce && grant.resourceId === row.id && (grant.userId === userId || groupIds.includes(grant.groupId)))
 
 export function isVisible({ grants }: Pick<ListModel, "grants">, row: Row, viewer: Viewer, deleted: boolean): boolean {
-  if (viewer.everything) return true
+  if (viewer.seesAll) return true
   if (row.userId === viewer.userId) return true
   if (deleted) return false
   return row.published || (row.groupId !== 0 && viewer.groupIds.includes(row.groupId)) || isGranted(grants, row, viewer)
@@ -169,7 +169,7 @@ export async function comparePages(model: ListModel, seed: number): Promise<void
   for (let round = 0; round < 250; round += 1) {
     const { filter, matches } = randomFilter(random, model)
     const groupIds = model.groupIds.filter(() => random.once(2))
-    const viewer = { userId: random.pick(model.userIds), groupIds, everything: random.once(3) }
+    const viewer = { userId: random.pick(model.userIds), groupIds, seesAll: random.once(3) }
     const sort = { by: random.pick(["id", "id", "createdAt", "updatedAt", "name"] as const), descending: !random.once(3) }
     const usesDefault = sort.by === "id" && sort.descending && random.once(2)
     const expected = sorted(

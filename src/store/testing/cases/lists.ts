@@ -70,7 +70,7 @@ export const lists: Record<string, Case> = {
 
   "a list throws a `TypeError` for a field that cannot be compared": async ({ open }) => {
     await using store = await open()
-    const viewer = { userId: 1, groupIds: [], everything: true }
+    const viewer = { userId: 1, groupIds: [], seesAll: true }
     const wrong = store.images.list({ where: { passwordHash: "x" } as never }, viewer, { page: 1, pageSize: 1 })
     await assert.rejects(wrong, /The field passwordHash of images cannot be compared with/)
   },

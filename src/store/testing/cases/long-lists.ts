@@ -114,11 +114,11 @@ export const longLists: Record<string, Case> = {
     const grants = await addGrants({ store, clock, random }, "project", { ids: some, userIds, groupIds, ownerOf })
     const live = await liveProjects(store, ids)
     const viewers = [
-      { userId: 0, groupIds: [], everything: true },
-      ...[0, 1, 2, 3].map((n) => ({ userId: userIds[n] ?? 0, groupIds: groupIds.slice(0, n), everything: false })),
-      { userId: userIds[4] ?? 0, groupIds, everything: false },
+      { userId: 0, groupIds: [], seesAll: true },
+      ...[0, 1, 2, 3].map((n) => ({ userId: userIds[n] ?? 0, groupIds: groupIds.slice(0, n), seesAll: false })),
+      { userId: userIds[4] ?? 0, groupIds, seesAll: false },
       // Nearly all of this viewer's rows are in the gap of the other classes.
-      { userId: userIds[4] ?? 0, groupIds: [], everything: false },
+      { userId: userIds[4] ?? 0, groupIds: [], seesAll: false },
     ]
     for (const viewer of viewers) {
       const seen = visibleProjects(live, viewer, grants)
@@ -151,8 +151,8 @@ export const longLists: Record<string, Case> = {
     const made = await Promise.all(Array.from({ length: 5_000 }, () => store.change((tx) => tx.projects.insert(project()))))
     const ids = made.map((row) => row.id)
     const viewers = [
-      { userId: 0, groupIds: [], everything: true },
-      { userId: userIds[1] ?? 0, groupIds: groupIds.slice(0, 2), everything: false },
+      { userId: 0, groupIds: [], seesAll: true },
+      { userId: userIds[1] ?? 0, groupIds: groupIds.slice(0, 2), seesAll: false },
     ]
     const compare = () => compareSearches(store, random, { ids, viewers })
     await compare()

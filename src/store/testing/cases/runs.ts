@@ -3,11 +3,11 @@ import { isLive, type RunState, runStateNames } from "#contract"
 import { DuplicateError } from "../../errors.ts"
 import type { RunRow } from "../../rows.ts"
 import type { Change, Store } from "../../store.ts"
+import { unrestrictedViewer } from "../../viewer.ts"
 import { addImage, addProject, addUser, runRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
 const page = { page: 1, pageSize: 50 }
-const everything = { userId: 0, groupIds: [], everything: true }
 
 async function people(store: Store) {
   const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
@@ -177,7 +177,7 @@ export const runs: Record<string, Case> = {
     const r3 = await add(ann.id, project.id, "ended")
     const r4 = await add(ann.id, project.id, "failed")
     const seen = async (userId: number, filter: Parameters<typeof store.runs.list>[0] = {}) => {
-      const viewer = userId === 0 ? everything : { userId, groupIds: [], everything: false }
+      const viewer = userId === 0 ? unrestrictedViewer : { userId, groupIds: [], seesAll: false }
       const { rows, total } = await store.runs.list(filter, viewer, page)
       assert.equal(rows.length, total)
       return rows.map((run) => run.id)
@@ -214,7 +214,7 @@ export const runs: Record<string, Case> = {
     const last = await add(ann.id, project.id, "failed")
     await add(bob.id, project.id, "ready")
     const seen = async (userId: number, userName?: string) => {
-      const viewer = userId === 0 ? everything : { userId, groupIds: [], everything: false }
+      const viewer = userId === 0 ? unrestrictedViewer : { userId, groupIds: [], seesAll: false }
       const filter = { states: ["ended", "failed"] as const, ...(userName === undefined ? {} : { where: { userName } }) }
       const ids: number[] = []
       for (let at = 1; ; at += 1) {
