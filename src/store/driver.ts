@@ -2,24 +2,24 @@ import type { IdentityCheck } from "./database-identity.ts"
 import type { SearchCounts } from "./lists/search-counts.ts"
 import type { Dialect } from "./migrations/index.ts"
 import type { Query } from "./queries/query.ts"
-import type { Value } from "./values.ts"
+import type { ColumnValue } from "./values.ts"
 
 /** Runs queries. Rows come as arrays, in the order of `sql/columns.ts`. */
-export interface Session {
-  all<A extends object>(query: Query<A>, args: A): Promise<Value[][]>
-  first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined>
+export interface QueryRunner {
+  all<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[][]>
+  first<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[] | undefined>
   /** How many rows it changed. */
   run<A extends object>(query: Query<A>, args: A): Promise<number>
   /**
    * For reads that look at very many rows: these would hold up everybody else. They see what is
    * committed.
    */
-  readonly scans?: Scans
+  readonly scans?: UserScans
   /** How words are searched for; absent inside a transaction. */
-  readonly search?: Search
+  readonly search?: SearchContext
 }
 
-export interface Search {
+export interface SearchContext {
   /** Whether an index leads to the rows that hold a word. */
   readonly isIndexed: boolean
   /** What some words were found to count, so that their next page is not counted again. */
@@ -27,12 +27,12 @@ export interface Search {
 }
 
 /** Reads of many rows, of which each person has few at once. */
-export interface Scans {
-  of(userId: number): Session
+export interface UserScans {
+  forUser(userId: number): QueryRunner
 }
 
 /** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */
-export interface Transaction extends Session {
+export interface Transaction extends QueryRunner {
   /**
    * Why the whole transaction is gone; undefined while it is not. Once it is, every further
    * statement would stand outside of it.
@@ -56,9 +56,9 @@ export interface Driver extends AsyncDisposable {
   readonly dialect: Dialect
   readonly identity: IdentityCheck
   /** Committed rows only. */
-  readonly reads: Session
+  readonly reads: QueryRunner
   /** Undefined where nothing can be kept back, since the disk is another machine's. */
-  readonly reserve?: Reserve
+  readonly reserve?: DiskSpaceReserve
   /** Waits a bounded time for other processes that write; then fails with `unavailable`. */
   begin(): Promise<Transaction>
 }
@@ -66,7 +66,7 @@ export interface Driver extends AsyncDisposable {
 /**
  * Room on the database's disk that is kept back for changes that must be possible when it is full.
  */
-export interface Reserve {
+export interface DiskSpaceReserve {
   /** Gives some of it up; false when nothing is left. */
   release(): boolean
   /**

@@ -3,10 +3,10 @@ import type { Clock, Logger } from "#kit"
 import { compareIdentity, parseIdentity } from "./database-identity.ts"
 import type { Driver } from "./driver.ts"
 import { StoreError } from "./errors.ts"
+import { Writer } from "./group-commit/writer.ts"
 import { query } from "./queries/query.ts"
 import { ChangeRepositories, Repositories } from "./repositories/index.ts"
 import type { Change, ChangeOptions, Store } from "./store.ts"
-import { Writer } from "./writer.ts"
 
 export interface StoreOptions {
   /**
@@ -86,15 +86,15 @@ async function instanceOf({ driver, writer, isMoved, logger }: Opening): Promise
   const known = await driver.reads.first(meta, { key: "instance" })
   const recorded = parseIdentity((await driver.reads.first(meta, { key: "place" }))?.[0] as string | undefined)
   if (known && compareIdentity(recorded, identity) === "here") return known[0] as string
-  return writer.change(async (member) => {
-    const former = (await member.first(meta, { key: "instance" }))?.[0] as string | undefined
-    const place = parseIdentity((await member.first(meta, { key: "place" }))?.[0] as string | undefined)
-    await member.run(setMeta, { key: "place", value: JSON.stringify(identity.here) })
+  return writer.change(async (tx) => {
+    const former = (await tx.first(meta, { key: "instance" }))?.[0] as string | undefined
+    const place = parseIdentity((await tx.first(meta, { key: "place" }))?.[0] as string | undefined)
+    await tx.run(setMeta, { key: "place", value: JSON.stringify(identity.here) })
     const isCopy = compareIdentity(place, identity) === "copied" && !isMoved
     if (former !== undefined && !isCopy) return former
     const value = randomBytes(16).toString("hex")
-    await member.run(setMeta, { key: "instance", value })
-    if (former !== undefined) member.afterCommit(() => logCopy(logger, { former, from: place?.path, instance: value }))
+    await tx.run(setMeta, { key: "instance", value })
+    if (former !== undefined) tx.afterCommit(() => logCopy(logger, { former, from: place?.path, instance: value }))
     return value
   })
 }
@@ -129,7 +129,7 @@ class DatabaseStore extends Repositories implements Store {
   }
 
   change<T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions): Promise<T> {
-    return this.#parts.writer.change((member) => work(new ChangeRepositories(member, this.#parts.clock)), options)
+    return this.#parts.writer.change((tx) => work(new ChangeRepositories(tx, this.#parts.clock)), options)
   }
 
   check(): Promise<void> {
@@ -143,7 +143,7 @@ class DatabaseStore extends Repositories implements Store {
   async #check(): Promise<void> {
     await this.#parts.driver.reads.first(meta, { key: "instance" })
     const value = String(this.#parts.clock.now())
-    await this.#parts.writer.change((member) => member.run(setMeta, { key: "checked", value }))
+    await this.#parts.writer.change((tx) => tx.run(setMeta, { key: "checked", value }))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

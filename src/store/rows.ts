@@ -16,7 +16,7 @@ export type { Viewer } from "./viewer.ts"
 
 import type { LinkRow } from "./tables/projects.ts"
 import type { RowOf } from "./tables/row-mapper.ts"
-import type { liveRuns } from "./tables/runs.ts"
+import type { liveRunMapper } from "./tables/runs.ts"
 import type { stamps } from "./tables/stamps.ts"
 
 /** What every row has that somebody may change or delete. */
@@ -61,7 +61,7 @@ export interface Holdings {
   gpus: number
 }
 /** What admission counts of a live run. */
-export type LiveRun = ReturnType<(typeof liveRuns)["toRow"]>
+export type LiveRun = ReturnType<(typeof liveRunMapper)["toRow"]>
 
 export interface JournalEntry {
   /** `<resource>.<verb>` */

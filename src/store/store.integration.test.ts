@@ -1,4 +1,4 @@
-import { runCases, suite } from "./testing/cases/index.ts"
+import { runCases, storeCases } from "./testing/cases/index.ts"
 import { sqliteDatabase } from "./testing/databases.ts"
 
-for (const [subject, cases] of Object.entries(suite)) runCases(`The store on SQLite: ${subject}`, cases, sqliteDatabase)
+for (const [subject, cases] of Object.entries(storeCases)) runCases(`The store on SQLite: ${subject}`, cases, sqliteDatabase)

@@ -100,7 +100,7 @@ export interface Change extends Reads {
    */
   pruneAudit(until: number, limit: number): Promise<number>
   /** Removes rows of the audit beyond an actor's newest, so many at most; gives how many. */
-  pruneAuditOf(actor: string, most: number, limit: number): Promise<number>
+  pruneAuditOf(actor: string, maxRows: number, limit: number): Promise<number>
   /** Runs once, after COMMIT, in the order of commits. Must not throw. */
   afterCommit(effect: () => void): void
 }
@@ -273,7 +273,7 @@ export interface SessionWrites {
   delete(hash: string): Promise<void>
   deleteOfUser(userId: number, exceptHash?: string): Promise<void>
   /** Removes all but so many of a person's newest; gives how many. */
-  deleteOld(userId: number, most: number): Promise<number>
+  deleteOld(userId: number, maxSessions: number): Promise<number>
   deleteExpired(now: number): Promise<number>
 }
 
@@ -301,7 +301,7 @@ export interface RunReads {
   /** The version of each live run, by its ID. */
   liveVersions(): Promise<Map<number, number>>
   /** People whose history holds more than so many runs, with how many it holds. */
-  longHistories(most: number): Promise<{ userId: number; count: number }[]>
+  longHistories(maxRuns: number): Promise<{ userId: number; count: number }[]>
   liveOf(userId: number, projectId: number): Promise<RunRow | undefined>
   /** The last run of a person and project, live or not. */
   lastOf(userId: number, projectId: number): Promise<RunRow | undefined>

@@ -1,7 +1,7 @@
 /** What a column stores. */
-export type Value = string | number | null
+export type ColumnValue = string | number | null
 /** What a parameter accepts: flags become 0 and 1, a list is one parameter. */
-export type Arg = Value | boolean | readonly number[] | readonly string[]
+export type QueryArgument = ColumnValue | boolean | readonly number[] | readonly string[]
 
 /**
  * PostgreSQL stores no NUL in a text and refuses to compare with one. It becomes the character that

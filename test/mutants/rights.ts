@@ -89,7 +89,7 @@ export const rights = [
     ],
     [
       "the expiry of a grant sends no event",
-      at("Grants.anyExpired", "(await session.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined"),
+      at("Grants.anyExpired", "(await runner.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined"),
       "false",
     ],
   ]),

@@ -8,30 +8,34 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.
 export const store = [
   ...faults(
     "src/store/lists/scan-limiter.ts",
-    ["src/store/sqlite/scanner.integration.test.ts"],
+    ["src/store/sqlite/scan-worker.integration.test.ts"],
     [["one person's searches take all turns", at("ScanLimiter.run", "return await person.semaphore.run(work)"), "return await work()"]],
   ),
-  ...faults("src/store/writer.ts", suite, [
+  ...faults("src/store/group-commit/writer.ts", suite, [
     [
       "a change that failed is committed with its group",
-      at("Writer.#runMembers", "else await tx.rollbackToSavepoint()"),
+      at("Writer.#runInSavepoints", "else await tx.rollbackToSavepoint()"),
       "else await tx.release()",
     ],
-    ["a change inside a change waits for itself", at("Writer.change", "this.#current.getStore()?.open"), "false"],
+    ["a change inside a change waits for itself", at("Writer.change", "this.#current.getStore()?.isOpen"), "false"],
     [
       "what follows a change comes before its COMMIT",
       at("Writer.#run", "return { ok: true"),
-      "for (const effect of member.effects) effect()\n      return { ok: true",
+      "for (const effect of change.effects) effect()\n      return { ok: true",
     ],
     ["the last changes of a store that closes are lost", at("Writer.close", "await this.#running"), ""],
   ]),
-  ...faults("src/store/writer.ts", failures, [
+  ...faults("src/store/group-commit/writer.ts", failures, [
     ["one change too large takes its group with it", at("Writer.#runGroup", "group.length === 1 || "), "attempt.refused || !"],
   ]),
-  ...faults("src/store/group-member.ts", suite, [
-    ["work that swallows an error is stored in part", at("GroupMember.#do", "this.#broken ??= { error }"), "this.#broken ??= undefined"],
-    ["a change goes on after its end", at("GroupMember.#do", "if (this.#over) throw overError()"), ""],
-    ["a change may hold the writer for ever", at("GroupMember.#inTime", ", late"), ", work === undefined ? late : work(this)"],
+  ...faults("src/store/group-commit/change-transaction.ts", suite, [
+    [
+      "work that swallows an error is stored in part",
+      at("ChangeTransaction.#send", "this.#broken ??= { error }"),
+      "this.#broken ??= undefined",
+    ],
+    ["a change goes on after its end", at("ChangeTransaction.#send", "if (this.#isOver) throw overError()"), ""],
+    ["a change may hold the writer for ever", at("ChangeTransaction.#runBefore", ", late"), ", work === undefined ? late : work(this)"],
   ]),
   ...faults(
     "src/store/fold.ts",
@@ -56,7 +60,7 @@ export const store = [
       at("ofRuns", "if (!viewer.seesAll && owner !== viewer.userId) return undefined"),
       "",
     ],
-    ["a filter that no counter knows is left out", at("planOf", "if (where.size > 0) return undefined"), ""],
+    ["a filter that no counter knows is left out", at("planList", "if (where.size > 0) return undefined"), ""],
   ]),
   ...faults("src/store/lists/list.ts", suite, [
     ["everybody sees everybody's rows", at("addViewer", "(viewer"), "(!viewer"],
@@ -67,11 +71,15 @@ export const store = [
   ...faults("src/store/lists/blocks.ts", suite, [
     [
       "a page far from both ends begins a row too early",
-      at("walkTo", "before: offset - skipped,"),
+      at("locateWindow", "before: offset - skipped,"),
       "before: Math.max(0, offset - skipped - 1),",
     ],
-    ["a page that spans blocks lacks its last rows", at("walkTo", "+ limit"), ""],
-    ["blocks of rows that lie unevenly are too few for the page", at("rangeOf", "if (sum(counts) < wanted)"), "if (counts.length === 0)"],
+    ["a page that spans blocks lacks its last rows", at("locateWindow", "+ limit"), ""],
+    [
+      "blocks of rows that lie unevenly are too few for the page",
+      at("findBlockRange", "if (sum(counts) < wanted)"),
+      "if (counts.length === 0)",
+    ],
   ]),
   ...faults(
     "src/store/lists/search.ts",
@@ -80,15 +88,15 @@ export const store = [
   ),
   ...faults(
     "src/store/lists/pages.ts",
-    ["src/store/sqlite/scanner.integration.test.ts"],
-    [["searches in small tables hold everybody up", at("forScans", "> maxComparisonsInline"), "> maxRowsInline"]],
+    ["src/store/sqlite/scan-worker.integration.test.ts"],
+    [["searches in small tables hold everybody up", at("scanRunnerFor", "> maxComparisonsInline"), "> maxRowsInline"]],
   ),
   ...faults("src/store/lists/pages.ts", suite, [
-    ["ascending lists come descending", at("plannedPage", "wanted.sort.descending ? rows : rows.reverse()"), "rows"],
+    ["ascending lists come descending", at("readPlannedPage", "wanted.sort.descending ? rows : rows.reverse()"), "rows"],
     [
       "rows in several classes are counted in each",
-      at("plannedTotal", "return most - twice + granted.length"),
-      "return most + granted.length",
+      at("readPlannedTotal", "return counted - countedTwice + granted.length"),
+      "return counted + granted.length",
     ],
   ]),
   ...faults(
@@ -134,7 +142,7 @@ export const store = [
     ["a damaged copy is taken for a good one", at("verify", 'if (result !== "ok") throw'), "if (result === undefined) throw"],
     ["half a copy is left where the disk is full", at("makeSafetyCopy", "rmSync(half, { force: true })\n    throw"), "throw"],
   ]),
-  ...faults("src/store/writer.ts", failures, [
+  ...faults("src/store/group-commit/writer.ts", failures, [
     ["what is urgent gets no room on a full disk", at("Writer.#freesReserve"), "return false"],
     [
       "everybody gets the room that is kept back",
@@ -143,7 +151,7 @@ export const store = [
     ],
     [
       "what is left of the room that was given up is everybody's",
-      at("Writer.#admitted", "this.#driver.reserve?.restore() ?? true"),
+      at("Writer.#admit", "this.#driver.reserve?.restore() ?? true"),
       "Math.random() <= 1",
     ],
   ]),

@@ -1,8 +1,8 @@
-import type { Session } from "../driver.ts"
+import type { QueryRunner } from "../driver.ts"
 import { blockSize } from "../queries/block-size.ts"
 import { query } from "../queries/query.ts"
 import type { ListedTable } from "../tables/index.ts"
-import type { Plan } from "./plan.ts"
+import type { ListPlan } from "./plan.ts"
 
 /**
  * Blocks that are read beyond as many as hold the page when rows lie evenly: the newest one is
@@ -14,23 +14,23 @@ const extraBlocks = 1
  * IDs among which a page lies, and how many rows of the list stand there before and after it, by
  * descending ID.
  */
-export interface Range {
+export interface BlockRange {
   low: number
   high: number
   before: number
   after: number
 }
 
-interface Window {
+interface RowWindow {
   offset: number
   limit: number
 }
 
-interface Search {
+interface PagePosition {
   table: ListedTable
-  plan: Plan
+  plan: ListPlan
   /** Of the rows by descending ID. */
-  window: Window
+  window: RowWindow
   total: number
 }
 
@@ -40,17 +40,17 @@ type Count = readonly [block: number, n: number]
  * Where a page lies. Blocks are added up from the end that is nearer: about as many as it takes
  * when rows lie evenly, and all of them when that was too few.
  */
-export async function rangeOf(session: Session, { table, plan, window, total }: Search): Promise<Range> {
+export async function findBlockRange(runner: QueryRunner, { table, plan, window, total }: PagePosition): Promise<BlockRange> {
   const after = total - window.offset - window.limit
   const isUp = after < window.offset
   const walk = { offset: isUp ? after : window.offset, limit: window.limit }
   const wanted = walk.offset + walk.limit
-  const highest = blockOf(((await session.first(query("newest", { table }), {})) as [number])[0])
+  const highest = blockOf(((await runner.first(query("newest", { table }), {})) as [number])[0])
   const many = Math.ceil((wanted / total) * (highest + 1)) + extraBlocks
   const likely = isUp ? { low: 0, high: many - 1 } : { low: Math.max(0, highest - many + 1), high: Number.MAX_SAFE_INTEGER }
-  let counts = await countsOf(session, plan, likely)
-  if (sum(counts) < wanted) counts = await countsOf(session, plan, { low: 0, high: Number.MAX_SAFE_INTEGER })
-  return isUp ? reversed(walkTo(counts.reverse(), walk)) : walkTo(counts, walk)
+  let counts = await countsOf(runner, plan, likely)
+  if (sum(counts) < wanted) counts = await countsOf(runner, plan, { low: 0, high: Number.MAX_SAFE_INTEGER })
+  return isUp ? reversed(locateWindow(counts.reverse(), walk)) : locateWindow(counts, walk)
 }
 
 function blockOf(id: number): number {
@@ -61,13 +61,13 @@ function sum(counts: readonly Count[]): number {
   return counts.reduce((all, [, n]) => all + n, 0)
 }
 
-function reversed({ low, high, before, after }: Range): Range {
+function reversed({ low, high, before, after }: BlockRange): BlockRange {
   return { low, high, before: after, after: before }
 }
 
 /** Block by block, highest first. */
-async function countsOf(session: Session, { plus, minus, granted }: Plan, of: { low: number; high: number }): Promise<Count[]> {
-  const counts = new Map((await session.all(query("blocks"), { plus, minus, ...of })) as [number, number][])
+async function countsOf(runner: QueryRunner, { plus, minus, granted }: ListPlan, of: { low: number; high: number }): Promise<Count[]> {
+  const counts = new Map((await runner.all(query("blocks"), { plus, minus, ...of })) as [number, number][])
   for (const id of granted) {
     const at = blockOf(id)
     if (at >= of.low && at <= of.high) counts.set(at, (counts.get(at) ?? 0) + 1)
@@ -79,7 +79,7 @@ async function countsOf(session: Session, { plus, minus, granted }: Plan, of: { 
  * The blocks in which the window lies, and what they hold on this side and on the other side of it
  * as one walks.
  */
-export function walkTo(counts: readonly Count[], { offset, limit }: Window): Range {
+export function locateWindow(counts: readonly Count[], { offset, limit }: RowWindow): BlockRange {
   let skipped = 0
   let first = 0
   for (; first < counts.length - 1; first += 1) {

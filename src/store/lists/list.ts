@@ -1,5 +1,5 @@
 import { bounds, Failure } from "#contract"
-import type { Session } from "../driver.ts"
+import type { QueryRunner } from "../driver.ts"
 import { fold, indexKey } from "../fold.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
@@ -8,10 +8,10 @@ import type { ResourceFilter } from "../store.ts"
 import type { Column } from "../tables/column.ts"
 import type { ListedTable } from "../tables/index.ts"
 import type { RowTable } from "../tables/table.ts"
-import type { Value } from "../values.ts"
-import { forScans, plannedPage, plannedTotal } from "./pages.ts"
-import { type Granted, planOf, withGranted } from "./plan.ts"
-import { findCandidates, rangeOfSearch, searchBlocks } from "./search.ts"
+import type { ColumnValue } from "../values.ts"
+import { readPlannedPage, readPlannedTotal, scanRunnerFor } from "./pages.ts"
+import { addGrantOnlyRows, type GrantOnlyRow, planList } from "./plan.ts"
+import { findCandidates, locateSearchPage, searchBlocks } from "./search.ts"
 import { toSummaries } from "./summaries.ts"
 
 /** A table that has lists. */
@@ -27,14 +27,14 @@ export interface ListRequest<Row> {
 
 /** One page of the rows that match and that the viewer sees. */
 export async function listRows<Row extends Stamped>(
-  session: Session,
+  runner: QueryRunner,
   table: ListTable<Row>,
   request: ListRequest<Row>,
 ): Promise<Page<Row>> {
   const { filter, viewer } = request
   const args: ListArgs = { now: request.now }
   const shape: ListShape = { table: table.name, part: filter.deleted ? "deleted" : "live", sees: "all" }
-  if (!(await addWhere(session, table, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+  if (!(await addWhere(runner, table, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
   if (filter.ids) {
     shape.ids = true
     args.ids = filter.ids.filter(Number.isSafeInteger)
@@ -43,34 +43,38 @@ export async function listRows<Row extends Stamped>(
   if (words.length > 0) {
     shape.words = true
     args.words = words
-    if (!(await narrow(session, { args, shape, userId: viewer.userId }, words))) return { rows: [], total: 0 }
+    if (!(await narrow(runner, { args, shape, userId: viewer.userId }, words))) return { rows: [], total: 0 }
   }
   if (filter.memberId !== undefined) {
     shape.member = true
     args.member = filter.memberId
   }
   addViewer(table.name, viewer, { args, shape })
-  return fetchPage(session, table, { args, shape, viewer, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
+  return fetchPage(runner, table, { args, shape, viewer, page: request.page, sort: filter.sort ?? { by: "id", descending: true } })
 }
 
-const longestSearch = bounds.texts.searchCharacters.value
+const maxSearchCharacters = bounds.texts.searchCharacters.value
 
 function foldedWords(words: readonly string[]): string[] {
   const folded = [...new Set(words.map(fold))].filter((word) => word !== "")
   const length = folded.reduce((sum, word) => sum + word.length, 0)
-  if (length <= longestSearch) return folded
-  const most = longestSearch.toLocaleString("en")
-  throw new Failure("invalid", `The words of q may have ${most} characters together; got ${length.toLocaleString("en")}`, { field: "q" })
+  if (length <= maxSearchCharacters) return folded
+  const max = maxSearchCharacters.toLocaleString("en")
+  throw new Failure("invalid", `The words of q may have ${max} characters together; got ${length.toLocaleString("en")}`, { field: "q" })
 }
 
-interface Draft {
+interface ListQuery {
   args: ListArgs
   shape: ListShape
 }
 
 /** Looks only at rows that can hold the words, where these are few. False when no row can match. */
-async function narrow(session: Session, { args, shape, userId }: Draft & { userId: number }, words: readonly string[]): Promise<boolean> {
-  const candidates = await findCandidates(session, { shape, userId }, words)
+async function narrow(
+  runner: QueryRunner,
+  { args, shape, userId }: ListQuery & { userId: number },
+  words: readonly string[],
+): Promise<boolean> {
+  const candidates = await findCandidates(runner, { shape, userId }, words)
   if (!candidates) return true
   const among = args.ids && new Set(args.ids)
   args.ids = among ? candidates.filter((id) => among.has(id)) : candidates
@@ -79,14 +83,14 @@ async function narrow(session: Session, { args, shape, userId }: Draft & { userI
 }
 
 /** False when no row can match. */
-export async function addWhere<Row>(session: Session, table: ListTable<Row>, where: Partial<Row>, draft: Draft): Promise<boolean> {
+export async function addWhere<Row>(runner: QueryRunner, table: ListTable<Row>, where: Partial<Row>, draft: ListQuery): Promise<boolean> {
   const conditions: string[] = []
   for (const [field, value] of Object.entries(where)) {
     const column = comparableColumn(table, field)
     let name = column.name
     let wanted: unknown = value
     if (column.isCopied || column.isJoined) {
-      wanted = await idOfName(session, column.name, String(value))
+      wanted = await idOfName(runner, column.name, String(value))
       name = column.name === "user_name" ? "user_id" : "group_id"
       if (wanted === undefined) return false
     }
@@ -119,20 +123,20 @@ function comparableColumn({ name, fields }: ListTable<unknown>, field: string): 
 }
 
 /** The empty name is that of no group. */
-async function idOfName(session: Session, column: string, name: string): Promise<number | undefined> {
+async function idOfName(runner: QueryRunner, column: string, name: string): Promise<number | undefined> {
   if (column === "group_name" && name === "") return 0
-  const values = await session.first(query(column === "user_name" ? "userId" : "groupId"), { name })
+  const values = await runner.first(query(column === "user_name" ? "userId" : "groupId"), { name })
   return values?.[0] as number | undefined
 }
 
-export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: Draft): void {
+export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: ListQuery): void {
   if (viewer.seesAll || table === "users" || table === "groups") return
   shape.sees = shape.part === "deleted" ? "own" : "visible"
   args.viewer = viewer.userId
   if (shape.sees === "visible") args.groups = viewer.groupIds
 }
 
-interface Fetch extends Draft {
+interface PageQuery extends ListQuery {
   viewer: Viewer
   page: PageRequest
   sort: { by: string; descending: boolean }
@@ -140,29 +144,29 @@ interface Fetch extends Draft {
 
 const sortColumns: Record<string, string> = { id: "id", createdAt: "created_at", updatedAt: "updated_at", name: "name_fold" }
 
-export async function fetchPage<Row>(session: Session, table: ListTable<Row>, fetch: Fetch): Promise<Page<Row>> {
+export async function fetchPage<Row>(runner: QueryRunner, table: ListTable<Row>, fetch: PageQuery): Promise<Page<Row>> {
   const { args, shape, page } = fetch
   const sort = { by: sortColumns[fetch.sort.by] ?? "id", descending: fetch.sort.descending }
-  const [granted, bare] = await Promise.all([grantedTo(session, shape, args), planOf(shape, args, fetch.viewer)])
-  const plan = bare && withGranted(bare, granted, args)
+  const [granted, bare] = await Promise.all([grantedTo(runner, shape, args), planList(shape, args, fetch.viewer)])
+  const plan = bare && addGrantOnlyRows(bare, granted, args)
   if (granted.length > 0) {
     shape.granted = true
     args.granted = granted.map(({ id }) => id)
   }
-  let total = plan && (await plannedTotal(session, plan))
+  let total = plan && (await readPlannedTotal(runner, plan))
   if (total !== undefined && isPast(page, total)) return { rows: [], total }
-  const planned = plan && total && (await plannedPage(session, { table: table.name, plan, page, sort }, total))
+  const planned = plan && total && (await readPlannedPage(runner, { table: table.name, plan, page, sort }, total))
   if (planned && total) return { ...toSummaries(table, planned), total }
   if (shape.words && sort.by === "id") {
-    const found = await searchedPage(session, { ...fetch, sort })
+    const found = await searchedPage(runner, { ...fetch, sort })
     if (found) return { ...toSummaries(table, found.values), total: found.total }
   }
   if (shape.words && args.ids && page.page === 1 && args.ids.length <= page.pageSize) {
-    const all = await scannedPage(session, { ...fetch, sort }, args.ids.length)
+    const all = await scannedPage(runner, { ...fetch, sort }, args.ids.length)
     return { ...toSummaries(table, all), total: all.length }
   }
   const scanning =
-    total !== undefined && isNear(shape, page, total) ? session : await forScans(session, { shape, args, userId: fetch.viewer.userId })
+    total !== undefined && isNear(shape, page, total) ? runner : await scanRunnerFor(runner, { shape, args, userId: fetch.viewer.userId })
   total ??= ((await scanning.first(query("total", shape), args)) as [number])[0]
   if (isPast(page, total)) return { rows: [], total }
   const values = await scannedPage(scanning, { ...fetch, sort }, total)
@@ -174,17 +178,17 @@ export async function fetchPage<Row>(session: Session, table: ListTable<Row>, fe
  * through.
  */
 async function searchedPage(
-  session: Session,
-  { args, shape, viewer, page, sort }: Fetch,
-): Promise<{ values: Value[][]; total: number } | undefined> {
-  const blocks = await searchBlocks(session, { shape, args, userId: viewer.userId })
+  runner: QueryRunner,
+  { args, shape, viewer, page, sort }: PageQuery,
+): Promise<{ values: ColumnValue[][]; total: number } | undefined> {
+  const blocks = await searchBlocks(runner, { shape, args, userId: viewer.userId })
   if (!blocks) return undefined
   const total = blocks.reduce((sum, [, n]) => sum + n, 0)
   if (isPast(page, total)) return { values: [], total }
   const limit = Math.min(page.pageSize, total - (page.page - 1) * page.pageSize)
   const offset = sort.descending ? (page.page - 1) * page.pageSize : total - (page.page - 1) * page.pageSize - limit
-  const range = rangeOfSearch(blocks, { offset, limit })
-  const scanning = await forScans(session, { shape, args, userId: viewer.userId })
+  const range = locateSearchPage(blocks, { offset, limit })
+  const scanning = await scanRunnerFor(runner, { shape, args, userId: viewer.userId })
   const values = await scanning.all(query("page", { ...shape, between: true, by: "id", descending: true }), {
     ...args,
     low: range.low,
@@ -196,10 +200,10 @@ async function searchedPage(
 }
 
 /** What the viewer sees by grants alone, newest first. */
-async function grantedTo(session: Session, { table, part, sees }: ListShape, args: ListArgs): Promise<Granted[]> {
+async function grantedTo(runner: QueryRunner, { table, part, sees }: ListShape, args: ListArgs): Promise<GrantOnlyRow[]> {
   if (sees !== "visible" || table === "users" || table === "groups" || table === "grants") return []
   const to = { user_id: args.viewer as number, groups: args.groups ?? [], now: args.now as number }
-  const found = await session.all(query("granted", { table, part: part === "history" ? part : "live" }), to)
+  const found = await runner.all(query("granted", { table, part: part === "history" ? part : "live" }), to)
   return found.map(([id, userId]) => ({ id: id as number, userId: userId as number }))
 }
 
@@ -213,12 +217,12 @@ function isPast({ page, pageSize }: PageRequest, total: number): boolean {
 }
 
 /** Goes through the rows from the nearer end. */
-async function scannedPage(session: Session, { args, shape, page, sort }: Fetch, total: number): Promise<Value[][]> {
+async function scannedPage(runner: QueryRunner, { args, shape, page, sort }: PageQuery, total: number): Promise<ColumnValue[][]> {
   const offset = (page.page - 1) * page.pageSize
   const limit = Math.min(page.pageSize, total - offset)
   const fromEnd = offset > total / 2
   const window = fromEnd ? { limit, offset: total - offset - limit } : { limit, offset }
-  const values = await session.all(query("page", { ...shape, by: sort.by, descending: sort.descending !== fromEnd }), {
+  const values = await runner.all(query("page", { ...shape, by: sort.by, descending: sort.descending !== fromEnd }), {
     ...args,
     ...window,
   })

@@ -1,13 +1,13 @@
-import type { Session } from "../driver.ts"
+import type { QueryRunner } from "../driver.ts"
+import type { SeekShape, SlicesArgs, SlicesShape } from "../queries/index-slices.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
-import type { SeekShape, StreamsArgs, StreamsShape } from "../queries/streams.ts"
 import type { PageRequest } from "../rows.ts"
 import type { ListedTable } from "../tables/index.ts"
 import { tables } from "../tables/index.ts"
-import type { Value } from "../values.ts"
-import { type Range, rangeOf } from "./blocks.ts"
-import type { Plan } from "./plan.ts"
+import type { ColumnValue } from "../values.ts"
+import { type BlockRange, findBlockRange } from "./blocks.ts"
+import type { ListPlan } from "./plan.ts"
 
 /**
  * So far from either end a page is reached by skipping; beyond, the counters of blocks say where it
@@ -17,28 +17,28 @@ const maxSkippedRows = 400
 /** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
 const maxSortedRows = 2_000
 
-const counted = { one: query("counted", "one"), two: query("counted", "two"), list: query("counted", "list") }
+const sumCounters = { one: query("sumCounters", "one"), two: query("sumCounters", "two"), list: query("sumCounters", "list") }
 
 export interface PlannedPage {
   table: ListedTable
-  plan: Plan
+  plan: ListPlan
   page: PageRequest
   sort: { by: string; descending: boolean }
 }
 
-export async function plannedTotal(session: Session, { plus, minus, granted }: Plan): Promise<number> {
-  const [most, twice] = await Promise.all([sum(session, plus), minus.length === 0 ? 0 : sum(session, minus)])
-  return most - twice + granted.length
+export async function readPlannedTotal(runner: QueryRunner, { plus, minus, granted }: ListPlan): Promise<number> {
+  const [counted, countedTwice] = await Promise.all([sum(runner, plus), minus.length === 0 ? 0 : sum(runner, minus)])
+  return counted - countedTwice + granted.length
 }
 
-async function sum(session: Session, keys: readonly string[]): Promise<number> {
+async function sum(runner: QueryRunner, keys: readonly string[]): Promise<number> {
   const [key = "", other = ""] = keys
   const found =
     keys.length === 1
-      ? session.first(counted.one, { key })
+      ? runner.first(sumCounters.one, { key })
       : keys.length === 2
-        ? session.first(counted.two, { key, other })
-        : session.first(counted.list, { keys })
+        ? runner.first(sumCounters.two, { key, other })
+        : runner.first(sumCounters.list, { keys })
   return ((await found) as [number])[0]
 }
 
@@ -66,17 +66,17 @@ interface Scan {
  * Where to scan a table. People, groups and live runs are never so many. Long texts are compared by
  * reading all of them, words by reading each.
  */
-export async function forScans(session: Session, { shape, args, userId }: Scan): Promise<Session> {
+export async function scanRunnerFor(runner: QueryRunner, { shape, args, userId }: Scan): Promise<QueryRunner> {
   const { table, part, ids, where = [], words } = shape
-  if (session.scans === undefined) return session
+  if (runner.scans === undefined) return runner
   if (words) {
-    const rows = args.ids?.length ?? (part === "live" ? await liveRows(session, table) : Number.POSITIVE_INFINITY)
-    return rows * (args.words ?? []).length > maxComparisonsInline ? session.scans.of(userId) : session
+    const rows = args.ids?.length ?? (part === "live" ? await liveRows(runner, table) : Number.POSITIVE_INFINITY)
+    return rows * (args.words ?? []).length > maxComparisonsInline ? runner.scans.forUser(userId) : runner
   }
-  if (table === "users" || table === "groups" || table === "grants") return session
-  if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return session
-  if (where.some((name) => isLong(table, name))) return session.scans.of(userId)
-  return (await liveRows(session, table)) > maxRowsInline ? session.scans.of(userId) : session
+  if (table === "users" || table === "groups" || table === "grants") return runner
+  if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return runner
+  if (where.some((name) => isLong(table, name))) return runner.scans.forUser(userId)
+  return (await liveRows(runner, table)) > maxRowsInline ? runner.scans.forUser(userId) : runner
 }
 
 function isLong(table: ListedTable, column: string): boolean {
@@ -84,55 +84,55 @@ function isLong(table: ListedTable, column: string): boolean {
 }
 
 /** About how many rows that are not deleted a table has; of runs, how many are over. */
-async function liveRows(session: Session, table: ListedTable): Promise<number> {
+async function liveRows(runner: QueryRunner, table: ListedTable): Promise<number> {
   if (table === "users" || table === "groups" || table === "grants") return assumedNames
-  return sum(session, table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`])
+  return sum(runner, table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`])
 }
 
 /** One page; undefined when it is better found by going through the rows in their order. */
-export async function plannedPage(session: Session, wanted: PlannedPage, total: number): Promise<Value[][] | undefined> {
+export async function readPlannedPage(runner: QueryRunner, wanted: PlannedPage, total: number): Promise<ColumnValue[][] | undefined> {
   const { page, pageSize } = wanted.page
   const offset = (page - 1) * pageSize
   const limit = Math.min(pageSize, total - offset)
-  const { shape, args } = streamsOf(wanted)
+  const { shape, args } = slicesOf(wanted)
   if (wanted.sort.by !== "id") {
     if (total > maxSortedRows) return undefined
-    return session.all(query("gather", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), { ...args, limit, offset })
+    return runner.all(query("gather", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), { ...args, limit, offset })
   }
   // The page as it lies in the order of descending IDs, which is the one that the blocks are
   // counted in.
   const window = wanted.sort.descending ? { offset, limit } : { offset: total - offset - limit, limit }
-  const rows = await seek(session, { ...wanted, shape, args, window, total })
+  const rows = await seek(runner, { ...wanted, shape, args, window, total })
   return wanted.sort.descending ? rows : rows.reverse()
 }
 
-function streamsOf({ table, plan }: PlannedPage): { shape: StreamsShape; args: StreamsArgs } {
-  const args: StreamsArgs = plan.user === undefined ? {} : { user: plan.user }
+function slicesOf({ table, plan }: PlannedPage): { shape: SlicesShape; args: SlicesArgs } {
+  const args: SlicesArgs = plan.user === undefined ? {} : { user: plan.user }
   if (plan.granted.length > 0) args.granted = plan.granted
   const granted = plan.granted.length > 0 ? { granted: true as const } : {}
   if (plan.groups.length > 0) args.groups = plan.groups
-  return { shape: { table, streams: plan.streams, ...granted }, args }
+  return { shape: { table, slices: plan.slices, ...granted }, args }
 }
 
 interface Seek extends PlannedPage {
-  shape: StreamsShape
-  args: StreamsArgs
+  shape: SlicesShape
+  args: SlicesArgs
   /** Of the rows by descending ID. */
   window: { offset: number; limit: number }
   total: number
 }
 
 /** Rows by descending ID. */
-async function seek(session: Session, { table, plan, shape, args, window, total }: Seek): Promise<Value[][]> {
+async function seek(runner: QueryRunner, { table, plan, shape, args, window, total }: Seek): Promise<ColumnValue[][]> {
   const { offset, limit } = window
-  const get = (seeking: Omit<SeekShape, keyof StreamsShape>, { low, high, offset }: { low: number; high: number; offset: number }) => {
+  const get = (seeking: Omit<SeekShape, keyof SlicesShape>, { low, high, offset }: { low: number; high: number; offset: number }) => {
     const within = plan.granted.filter((id) => id >= low && id <= high)
     const reach = offset + limit
     const granted = shape.granted ? { granted: seeking.descending ? within.slice(0, reach) : within.slice(-reach) } : {}
-    return session.all(query("seek", { ...shape, ...seeking }), { ...args, ...granted, low, high, offset, limit, reach })
+    return runner.all(query("seek", { ...shape, ...seeking }), { ...args, ...granted, low, high, offset, limit, reach })
   }
-  const whole: Range = { low: 0, high: Number.MAX_SAFE_INTEGER, before: offset, after: total - offset - limit }
-  const range = Math.min(whole.before, whole.after) <= maxSkippedRows ? whole : await rangeOf(session, { table, plan, window, total })
+  const whole: BlockRange = { low: 0, high: Number.MAX_SAFE_INTEGER, before: offset, after: total - offset - limit }
+  const range = Math.min(whole.before, whole.after) <= maxSkippedRows ? whole : await findBlockRange(runner, { table, plan, window, total })
   if (range.before <= range.after) return get({ descending: true }, { ...range, offset: range.before })
   return (await get({ descending: false }, { ...range, offset: range.after })).reverse()
 }

@@ -1,11 +1,11 @@
 import type { ListArgs, ListShape } from "../queries/lists.ts"
-import type { Stream } from "../queries/visibility.ts"
+import type { IndexSlice } from "../queries/visibility.ts"
 import type { Viewer } from "../rows.ts"
 
-/** A list as a union of streams, and the counters that tell how many rows it has. */
-export interface Plan {
-  streams: readonly Stream[]
-  /** Of whom the streams are, where they are somebody's. */
+/** A list as a union of slices, and the counters that tell how many rows it has. */
+export interface ListPlan {
+  slices: readonly IndexSlice[]
+  /** Of whom the slices are, where they are somebody's. */
   user: number | undefined
   groups: readonly number[]
   /**
@@ -15,20 +15,20 @@ export interface Plan {
   plus: readonly string[]
   minus: readonly string[]
   /**
-   * IDs beyond the streams, in descending order: rows of the list that the viewer sees by grants
+   * IDs beyond the slices, in descending order: rows of the list that the viewer sees by grants
    * alone.
    */
   granted: readonly number[]
 }
 
 /** A row that somebody sees by grants alone, and whose it is. */
-export interface Granted {
+export interface GrantOnlyRow {
   id: number
   userId: number
 }
 
 /** What is seen by grants alone is neither public nor the viewer's own. */
-export function withGranted(plan: Plan, granted: readonly Granted[], args: ListArgs): Plan {
+export function addGrantOnlyRows(plan: ListPlan, granted: readonly GrantOnlyRow[], args: ListArgs): ListPlan {
   const owner = args["=user_id"]
   if (args["=is_published"] === true || granted.length === 0) return plan
   return { ...plan, granted: granted.filter(({ userId }) => owner === undefined || userId === owner).map(({ id }) => id) }
@@ -38,7 +38,7 @@ export function withGranted(plan: Plan, granted: readonly Granted[], args: ListA
 const maxMergedGroups = 64
 
 /** Undefined: there is a condition that no counter knows. */
-export function planOf(shape: ListShape, args: ListArgs, viewer: Viewer): Plan | undefined {
+export function planList(shape: ListShape, args: ListArgs, viewer: Viewer): ListPlan | undefined {
   if (shape.ids || shape.words || shape.member) return undefined
   const where = new Set(shape.where ?? [])
   const owner = where.delete("user_id") ? (args["=user_id"] as number) : undefined
@@ -49,15 +49,15 @@ export function planOf(shape: ListShape, args: ListArgs, viewer: Viewer): Plan |
   return ofResources(shape.table, viewer, { owner, published })
 }
 
-function ofRuns(viewer: Viewer, owner: number | undefined): Plan | undefined {
+function ofRuns(viewer: Viewer, owner: number | undefined): ListPlan | undefined {
   const rest = { groups: [], minus: [], granted: [] }
-  if (owner === undefined && viewer.seesAll) return { ...rest, user: undefined, streams: ["ended"], plus: ["runs ended"] }
+  if (owner === undefined && viewer.seesAll) return { ...rest, user: undefined, slices: ["ended"], plus: ["runs ended"] }
   if (owner === undefined) {
     const user = viewer.userId
-    return { ...rest, user, streams: ["endedOf", "endedOwned"], plus: [`runs ended ${user}`, `runs owned ${user}`] }
+    return { ...rest, user, slices: ["endedOf", "endedOwned"], plus: [`runs ended ${user}`, `runs owned ${user}`] }
   }
   if (!viewer.seesAll && owner !== viewer.userId) return undefined
-  return { ...rest, user: owner, streams: ["endedOf"], plus: [`runs ended ${owner}`] }
+  return { ...rest, user: owner, slices: ["endedOf"], plus: [`runs ended ${owner}`] }
 }
 
 interface Wanted {
@@ -65,7 +65,7 @@ interface Wanted {
   published: boolean | undefined
 }
 
-function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted): Plan | undefined {
+function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted): ListPlan | undefined {
   const isStranger = owner !== undefined && owner !== viewer.userId && !viewer.seesAll
   const groups = table === "projects" && !viewer.seesAll && published !== true ? [...new Set(viewer.groupIds)] : []
   if (groups.length > (isStranger ? 0 : maxMergedGroups)) return undefined
@@ -74,21 +74,21 @@ function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted
   if (published !== false) parts.push(owner === undefined ? ["public", `${table} public`] : ["publicOf", `${table} public ${owner}`])
   if (published !== true && !isStranger)
     parts.push(user === undefined ? ["private", `${table} private`] : ["privateOf", `${table} private ${user}`])
-  const streams = parts.map(([stream]) => stream)
+  const slices = parts.map(([slice]) => slice)
   const plus = parts.map(([, key]) => key)
   if (owner === undefined && groups.length > 0) {
     const ofGroups = groups.map((group) => `projects group ${group}`)
     const own = ofGroups.map((key) => `${key} ${viewer.userId}`)
-    return { streams: [...streams, "group"], user, groups, plus: [...plus, ...ofGroups], minus: own, granted: [] }
+    return { slices: [...slices, "group"], user, groups, plus: [...plus, ...ofGroups], minus: own, granted: [] }
   }
-  return { streams: whole(streams), user, groups: [], plus, minus: [], granted: [] }
+  return { slices: whole(slices), user, groups: [], plus, minus: [], granted: [] }
 }
 
-/** Both halves of a set are one stream with an index of its own. */
-function whole(streams: readonly Stream[]): readonly Stream[] {
-  if (streams.includes("public") && streams.includes("private")) return ["live"]
-  if (streams.includes("publicOf") && streams.includes("privateOf")) return ["liveOf"]
-  return streams
+/** Both halves of a set are one slice with an index of its own. */
+function whole(slices: readonly IndexSlice[]): readonly IndexSlice[] {
+  if (slices.includes("public") && slices.includes("private")) return ["live"]
+  if (slices.includes("publicOf") && slices.includes("privateOf")) return ["liveOf"]
+  return slices
 }
 
-type Pair = [stream: Stream, key: string]
+type Pair = [slice: IndexSlice, key: string]

@@ -1,8 +1,8 @@
 import { bounds, Failure } from "#contract"
 import { Overloaded, Semaphore } from "#kit"
-import type { Scans, Session } from "../driver.ts"
+import type { QueryRunner, UserScans } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
-import type { Value } from "../values.ts"
+import type { ColumnValue } from "../values.ts"
 
 const { scans, waitingScans } = bounds.texts
 
@@ -30,21 +30,21 @@ export class ScanLimiter {
 }
 
 /** Reads that look at many rows, in turns of each person. */
-export class LimitedScans implements Scans {
-  readonly #session: Session
+export class LimitedScans implements UserScans {
+  readonly #runner: QueryRunner
   readonly #scans = new ScanLimiter()
 
-  constructor(session: Session) {
-    this.#session = session
+  constructor(runner: QueryRunner) {
+    this.#runner = runner
   }
 
-  of(userId: number): Session {
-    const session = this.#session
+  forUser(userId: number): QueryRunner {
+    const runner = this.#runner
     return {
-      all: (query, args) => this.#scans.run(userId, () => session.all(query, args)),
-      first: <A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> =>
-        this.#scans.run(userId, () => session.first(query, args)),
-      run: (query, args) => session.run(query, args),
+      all: (query, args) => this.#scans.run(userId, () => runner.all(query, args)),
+      first: <A extends object>(query: Query<A>, args: A): Promise<ColumnValue[] | undefined> =>
+        this.#scans.run(userId, () => runner.first(query, args)),
+      run: (query, args) => runner.run(query, args),
     }
   }
 }

@@ -1,10 +1,10 @@
-import type { Session } from "../driver.ts"
+import type { QueryRunner } from "../driver.ts"
 import { blockSize } from "../queries/block-size.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import { type ResourceTable, resourceTables } from "../tables/index.ts"
-import { type Range, walkTo } from "./blocks.ts"
-import { forScans } from "./pages.ts"
+import { type BlockRange, locateWindow } from "./blocks.ts"
+import { scanRunnerFor } from "./pages.ts"
 
 /**
  * Words that more rows hold are looked for by going through the rows: most of these are then on the
@@ -33,11 +33,11 @@ function isSearched(table: string): table is ResourceTable {
  * when no index helps.
  */
 export async function findCandidates(
-  session: Session,
+  runner: QueryRunner,
   { shape, userId }: { shape: ListShape; userId: number },
   words: readonly string[],
 ): Promise<number[] | undefined> {
-  if (!isSearched(shape.table) || !session.search?.isIndexed) return undefined
+  if (!isSearched(shape.table) || !runner.search?.isIndexed) return undefined
   const long = words
     .map((word) => [...word])
     .filter((characters) => characters.length >= minCharacters)
@@ -47,7 +47,7 @@ export async function findCandidates(
   const pattern = patternOf(longest.slice(0, maxCharacters).join(""))
   const args = { match: matchOf(long.slice(0, maxWords)), pattern, limit: maxCandidates + 1 }
   const { ids: _all, ...searched } = shape
-  const scanning = await forScans(session, { shape: searched, args: { words }, userId })
+  const scanning = await scanRunnerFor(runner, { shape: searched, args: { words }, userId })
   const found = await scanning.all(query("searchCandidates", shape.table), args)
   return found.length > maxCandidates ? undefined : found.map(([id]) => id as number)
 }
@@ -60,10 +60,10 @@ function matchOf(words: readonly (readonly string[])[]): string {
 }
 
 /** At most so many trigrams of a word, from its beginning to its end. */
-function trigramsOf(characters: readonly string[], most: number): string[] {
+function trigramsOf(characters: readonly string[], maxCount: number): string[] {
   const count = characters.length - minCharacters + 1
-  const step = Math.max(1, (count - 1) / (most - 1))
-  return Array.from({ length: Math.min(count, most) }, (_, i) => {
+  const step = Math.max(1, (count - 1) / (maxCount - 1))
+  return Array.from({ length: Math.min(count, maxCount) }, (_, i) => {
     const at = Math.round(i * step)
     return characters.slice(at, at + minCharacters).join("")
   })
@@ -78,16 +78,16 @@ function patternOf(text: string): string {
  * Only blocks that changed since the same search was last made are counted again.
  */
 export async function searchBlocks(
-  session: Session,
+  runner: QueryRunner,
   { shape: searched, args, userId }: { shape: ListShape; args: ListArgs; userId: number },
 ): Promise<readonly (readonly [number, number])[] | undefined> {
   const { table } = searched
-  if (!isSearched(table) || !session.search || searched.ids) return undefined
+  if (!isSearched(table) || !runner.search || searched.ids) return undefined
   const shape = { ...searched, table }
-  const scanning = await forScans(session, { shape, args, userId })
+  const scanning = await scanRunnerFor(runner, { shape, args, userId })
   // Versions first: a count may then be newer than its version, never older.
-  const versions = await versionsOf(session, table)
-  const counts = session.search.counts.of(JSON.stringify([shape, { ...args, now: 0 }]))
+  const versions = await versionsOf(runner, table)
+  const counts = runner.search.counts.of(JSON.stringify([shape, { ...args, now: 0 }]))
   const stale = [...versions.keys()].filter((block) => counts.get(block)?.version !== versions.get(block))
   if (stale.length > 0) {
     const found = (await scanning.all(query("listBlocks", shape), { ...args, blocks: stale })) as [number, number][]
@@ -100,16 +100,16 @@ export async function searchBlocks(
  * A version for each block of a table: it changes with its rows, and as long as the block is not
  * full with every new row.
  */
-async function versionsOf(session: Session, table: ResourceTable): Promise<Map<number, string>> {
-  const [newest] = (await session.first(query("newest", { table }), {})) as [number]
-  const changed = new Map((await session.all(query("blockVersions", table), {})) as [number, number][])
+async function versionsOf(runner: QueryRunner, table: ResourceTable): Promise<Map<number, string>> {
+  const [newest] = (await runner.first(query("newest", { table }), {})) as [number]
+  const changed = new Map((await runner.all(query("blockVersions", table), {})) as [number, number][])
   const last = Math.floor(newest / blockSize)
   return new Map(Array.from({ length: last + 1 }, (_, block) => [block, `${changed.get(block) ?? 0}${block === last ? ` ${newest}` : ""}`]))
 }
 
 /** Where a page of a search lies, by descending ID. */
-export function rangeOfSearch(blocks: readonly (readonly [number, number])[], window: { offset: number; limit: number }): Range {
-  return walkTo(
+export function locateSearchPage(blocks: readonly (readonly [number, number])[], window: { offset: number; limit: number }): BlockRange {
+  return locateWindow(
     blocks.filter(([, n]) => n > 0),
     window,
   )

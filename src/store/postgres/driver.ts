@@ -1,11 +1,11 @@
 import pg from "pg"
 import type { IdentityCheck } from "../database-identity.ts"
-import type { Driver, Session, Transaction } from "../driver.ts"
+import type { Driver, QueryRunner, Transaction } from "../driver.ts"
 import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
 import { connection, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
-import { PostgresSession, type SendQuery, StatementNames } from "./session.ts"
+import { PostgresQueryRunner, type SendQuery, StatementNames } from "./query-runner.ts"
 import { PostgresTransaction } from "./transaction.ts"
 
 /**
@@ -15,7 +15,7 @@ import { PostgresTransaction } from "./transaction.ts"
 export class PostgresDriver implements Driver {
   readonly dialect = "postgres"
   readonly identity: IdentityCheck
-  readonly reads: Session
+  readonly reads: QueryRunner
   readonly #options: PostgresDriverOptions
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
@@ -27,9 +27,9 @@ export class PostgresDriver implements Driver {
     this.#pool = new pg.Pool({ ...connection(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
     const reading = { compiler: options.compiler, names: this.#names, send: (config: Parameters<SendQuery>[0]) => this.#read(config) }
-    this.reads = new PostgresSession({
+    this.reads = new PostgresQueryRunner({
       ...reading,
-      scans: new LimitedScans(new PostgresSession(reading)),
+      scans: new LimitedScans(new PostgresQueryRunner(reading)),
       search: { isIndexed: options.hasTrigrams, counts: new SearchCounts() },
     })
   }

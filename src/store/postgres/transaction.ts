@@ -4,10 +4,10 @@ import type { Transaction } from "../driver.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { connection, type PostgresDriverOptions, writeLock } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
-import { PostgresSession, type SendQuery, type StatementNames } from "./session.ts"
+import { PostgresQueryRunner, type SendQuery, type StatementNames } from "./query-runner.ts"
 
 /** The writer's connection. There is one per process, used for one transaction after the other. */
-export class PostgresTransaction extends PostgresSession implements Transaction {
+export class PostgresTransaction extends PostgresQueryRunner implements Transaction {
   readonly #client: pg.Client
   #lost: Failure | undefined
   /**

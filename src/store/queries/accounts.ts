@@ -1,6 +1,6 @@
 import { sql } from "kysely"
-import { subjectUser } from "../tables/credentials.ts"
-import type { Build } from "./build.ts"
+import { subjectUserMapper } from "../tables/credentials.ts"
+import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues } from "./rows.ts"
 import { pickColumns, rowColumns } from "./select.ts"
 
@@ -8,19 +8,19 @@ type Args = Readonly<Record<string, unknown>>
 
 /** People, groups, and what proves them. */
 export const accounts = {
-  userByName: ({ db }: Build, args: { name: string }) =>
+  userByName: ({ db }: QueryBuilder, args: { name: string }) =>
     db.selectFrom("users").select(rowColumns("users")).where("user_name", "=", args.name),
 
-  userId: ({ db }: Build, args: { name: string }) => db.selectFrom("users").select("id").where("user_name", "=", args.name),
+  userId: ({ db }: QueryBuilder, args: { name: string }) => db.selectFrom("users").select("id").where("user_name", "=", args.name),
 
-  userCount: ({ db }: Build, _: object) => db.selectFrom("users").select(sql<number>`count(*)`.as("count")),
+  userCount: ({ db }: QueryBuilder, _: object) => db.selectFrom("users").select(sql<number>`count(*)`.as("count")),
 
-  groupByName: ({ db }: Build, args: { name: string }) =>
+  groupByName: ({ db }: QueryBuilder, args: { name: string }) =>
     db.selectFrom("groups").select(rowColumns("groups")).where("group_name", "=", args.name),
 
-  groupId: ({ db }: Build, args: { name: string }) => db.selectFrom("groups").select("id").where("group_name", "=", args.name),
+  groupId: ({ db }: QueryBuilder, args: { name: string }) => db.selectFrom("groups").select("id").where("group_name", "=", args.name),
 
-  groupMembers: ({ db }: Build, args: { group_id: number }) =>
+  groupMembers: ({ db }: QueryBuilder, args: { group_id: number }) =>
     db
       .selectFrom("group_members")
       .innerJoin("users", "users.id", "group_members.user_id")
@@ -33,7 +33,7 @@ export const accounts = {
    * How many things a person has, and how many of theirs are deleted. The keys are those of the
    * counters of `ownedKeys`.
    */
-  objectsOf: ({ db, among }: Build, args: { user_id: number; keys: readonly string[] }) => {
+  objectsOf: ({ db, among }: QueryBuilder, args: { user_id: number; keys: readonly string[] }) => {
     const deleted = (table: "images" | "datasets" | "projects") =>
       sql`(select count(*) from ${sql.table(table)} where user_id = ${args.user_id} and deleted_at is not null)`
     const counted = sql`(select coalesce(sum(n), 0) from counters where ${among(sql.ref("key"), args.keys)} and block = -1)`
@@ -46,7 +46,7 @@ export const accounts = {
     ])
   },
 
-  groupsOfUser: ({ db }: Build, args: { user_id: number }) =>
+  groupsOfUser: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db
       .selectFrom("group_members")
       .innerJoin("groups", "groups.id", "group_members.group_id")
@@ -55,25 +55,25 @@ export const accounts = {
       .where("groups.deleted_at", "is", null)
       .orderBy("groups.group_name"),
 
-  clearMembers: ({ db }: Build, args: { group_id: number }) => db.deleteFrom("group_members").where("group_id", "=", args.group_id),
+  clearMembers: ({ db }: QueryBuilder, args: { group_id: number }) => db.deleteFrom("group_members").where("group_id", "=", args.group_id),
 
-  addMember: ({ db }: Build, args: { group_id: number; user_id: number }) =>
+  addMember: ({ db }: QueryBuilder, args: { group_id: number; user_id: number }) =>
     db
       .insertInto("group_members")
       .values({ group_id: args.group_id, user_id: args.user_id })
       .onConflict((conflict) => conflict.doNothing()),
 
-  removeMember: ({ db }: Build, args: { group_id: number; user_id: number }) =>
+  removeMember: ({ db }: QueryBuilder, args: { group_id: number; user_id: number }) =>
     db.deleteFrom("group_members").where("group_id", "=", args.group_id).where("user_id", "=", args.user_id),
 
-  subject: ({ db }: Build, args: { issuer: string; subject: string }) =>
+  subject: ({ db }: QueryBuilder, args: { issuer: string; subject: string }) =>
     db
       .selectFrom("openid_subjects")
-      .select(pickColumns("openid_subjects", subjectUser))
+      .select(pickColumns("openid_subjects", subjectUserMapper))
       .where("issuer", "=", args.issuer)
       .where("subject", "=", args.subject),
 
-  subjectsOfUser: ({ db }: Build, args: { user_id: number }) =>
+  subjectsOfUser: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db
       .selectFrom("openid_subjects")
       .select(rowColumns("openid_subjects"))
@@ -81,16 +81,16 @@ export const accounts = {
       .orderBy("issuer")
       .orderBy("subject"),
 
-  insertSubject: ({ anyTable }: Build, args: Args) =>
+  insertSubject: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("openid_subjects")
       .values(insertedValues("openid_subjects", args))
       .onConflict((conflict) => conflict.doNothing()),
 
-  tokenByHash: ({ db }: Build, args: { hash: string }) =>
+  tokenByHash: ({ db }: QueryBuilder, args: { hash: string }) =>
     db.selectFrom("tokens").select(rowColumns("tokens")).where("hash", "=", args.hash),
 
-  tokenPage: ({ db }: Build, args: { user_id: number; limit: number; offset: number }) =>
+  tokenPage: ({ db }: QueryBuilder, args: { user_id: number; limit: number; offset: number }) =>
     db
       .selectFrom("tokens")
       .select(rowColumns("tokens"))
@@ -99,41 +99,41 @@ export const accounts = {
       .limit(args.limit)
       .offset(args.offset),
 
-  tokenTotal: ({ db }: Build, args: { user_id: number }) =>
+  tokenTotal: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db.selectFrom("tokens").select(sql<number>`count(*)`.as("count")).where("user_id", "=", args.user_id),
 
-  insertToken: ({ anyTable }: Build, args: Args) =>
+  insertToken: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("tokens")
       .values(insertedValues("tokens", args))
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("tokens")),
 
-  deleteToken: ({ db }: Build, args: { id: number }) => db.deleteFrom("tokens").where("id", "=", args.id),
+  deleteToken: ({ db }: QueryBuilder, args: { id: number }) => db.deleteFrom("tokens").where("id", "=", args.id),
 
-  tokenUsed: ({ db }: Build, args: { id: number; at: number }) =>
+  tokenUsed: ({ db }: QueryBuilder, args: { id: number; at: number }) =>
     db.updateTable("tokens").set({ last_used_at: args.at }).where("id", "=", args.id),
 
-  deleteTokensOfUser: ({ db }: Build, args: { user_id: number }) => db.deleteFrom("tokens").where("user_id", "=", args.user_id),
+  deleteTokensOfUser: ({ db }: QueryBuilder, args: { user_id: number }) => db.deleteFrom("tokens").where("user_id", "=", args.user_id),
 
-  sessionByHash: ({ db }: Build, args: { hash: string }) =>
+  sessionByHash: ({ db }: QueryBuilder, args: { hash: string }) =>
     db.selectFrom("sessions").select(rowColumns("sessions")).where("hash", "=", args.hash),
 
-  insertSession: ({ anyTable }: Build, args: Args) =>
+  insertSession: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("sessions")
       .values(insertedValues("sessions", args))
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("sessions")),
 
-  deleteSession: ({ db }: Build, args: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", args.hash),
+  deleteSession: ({ db }: QueryBuilder, args: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", args.hash),
 
   /** All but one; an empty hash is nobody's. */
-  deleteSessionsOfUser: ({ db }: Build, args: { user_id: number; except: string }) =>
+  deleteSessionsOfUser: ({ db }: QueryBuilder, args: { user_id: number; except: string }) =>
     db.deleteFrom("sessions").where("user_id", "=", args.user_id).where("hash", "<>", args.except),
 
   /** All but the newest. */
-  deleteOldSessions: ({ db }: Build, args: { user_id: number; most: number }) =>
+  deleteOldSessions: ({ db }: QueryBuilder, args: { user_id: number; max_sessions: number }) =>
     db
       .deleteFrom("sessions")
       .where("user_id", "=", args.user_id)
@@ -144,8 +144,8 @@ export const accounts = {
           .where("user_id", "=", args.user_id)
           .orderBy("created_at", "desc")
           .orderBy("hash")
-          .limit(args.most),
+          .limit(args.max_sessions),
       ),
 
-  deleteExpiredSessions: ({ db }: Build, args: { now: number }) => db.deleteFrom("sessions").where("expires_at", "<=", args.now),
+  deleteExpiredSessions: ({ db }: QueryBuilder, args: { now: number }) => db.deleteFrom("sessions").where("expires_at", "<=", args.now),
 }

@@ -1,22 +1,22 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
-import { grantedAccess } from "../tables/grants.ts"
+import { grantAccessMapper } from "../tables/grants.ts"
 import { type GrantableTable, tables } from "../tables/index.ts"
 import type { ResourceType } from "../tables/resource-type.ts"
-import type { Build } from "./build.ts"
+import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues } from "./rows.ts"
-import { isHistory } from "./runs.ts"
+import { isEnded } from "./runs.ts"
 import { column, pickColumns, rowColumns } from "./select.ts"
-import { sees } from "./visibility.ts"
+import { visibilityClasses } from "./visibility.ts"
 
-export const inForce = (now: number) => sql<SqlBool>`(expires_at is null or expires_at > ${now})`
+export const isInForce = (now: number) => sql<SqlBool>`(expires_at is null or expires_at > ${now})`
 
 /** Projects of the groups that the viewer is in; nothing else has groups. */
-export function ofGroups(build: Build, table: string, groups: readonly number[]): RawBuilder<SqlBool> | undefined {
+export function isOfGroups(build: QueryBuilder, table: string, groups: readonly number[]): RawBuilder<SqlBool> | undefined {
   return table === "projects" ? sql<SqlBool>`${build.among(column("projects", "group_id"), groups)}` : undefined
 }
 
 /** Whose a grant's thing is, and whom it was given to: these see it. */
-export function seesGrant({ among }: Build, viewer: { user_id: number; groups: readonly number[] }): RawBuilder<SqlBool>[] {
+export function grantVisibility({ among }: QueryBuilder, viewer: { user_id: number; groups: readonly number[] }): RawBuilder<SqlBool>[] {
   const own = (name: string) => sql<SqlBool>`${column("grants", name)} = ${viewer.user_id}`
   return [own("owner_id"), own("user_id"), sql<SqlBool>`(group_id <> 0 and ${among(sql.ref("group_id"), viewer.groups)})`]
 }
@@ -30,9 +30,9 @@ interface To {
 /**
  * The IDs of what was granted to somebody, by way of their groups too; one may stand several times.
  */
-export function grantedResources({ among }: Build, type: ResourceType, to: To): RawBuilder<unknown> {
+export function selectGrantedIds({ among }: QueryBuilder, type: ResourceType, to: To): RawBuilder<unknown> {
   const ids = (whom: RawBuilder<unknown>) =>
-    sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${inForce(to.now)}`
+    sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${isInForce(to.now)}`
   return sql`${ids(sql`user_id <> 0 and user_id = ${to.user_id}`)} union all ${ids(sql`group_id <> 0 and ${among(sql.ref("group_id"), to.groups)}`)}`
 }
 
@@ -43,48 +43,48 @@ export const grants = {
    * Rows that somebody sees by grants alone: in none of the classes that everybody's lists are made
    * of.
    */
-  granted: (build: Build, args: To, shape: { table: GrantableTable; part: "live" | "history" }) => {
+  granted: (build: QueryBuilder, args: To, shape: { table: GrantableTable; part: "live" | "history" }) => {
     const { table, part } = shape
-    const classes = sees(table, args, ofGroups(build, table, args.groups))
-    const isThere = table !== "runs" ? sql`deleted_at is null` : part === "history" ? isHistory : sql`1 = 1`
+    const classes = visibilityClasses(table, args, isOfGroups(build, table, args.groups))
+    const isThere = table !== "runs" ? sql`deleted_at is null` : part === "history" ? isEnded : sql`1 = 1`
     return build.anyTable
       .selectFrom(table)
       .select(["id", "user_id"])
-      .where(sql<boolean>`id in (${grantedResources(build, tables[table].resourceType, args)})`)
+      .where(sql<boolean>`id in (${selectGrantedIds(build, tables[table].resourceType, args)})`)
       .where(sql<boolean>`${isThere}`)
       .where(sql<boolean>`not (${sql.join(classes, sql` or `)})`)
       .orderBy("id", "desc")
   },
 
   /** What grants give one person on some things of a type. */
-  grantedOn: ({ db, among }: Build, args: To & { thing_type: string; ids: readonly number[] }) =>
+  grantedOn: ({ db, among }: QueryBuilder, args: To & { thing_type: string; ids: readonly number[] }) =>
     db
       .selectFrom("grants")
-      .select(pickColumns("grants", grantedAccess))
+      .select(pickColumns("grants", grantAccessMapper))
       .where("thing_type", "=", args.thing_type)
       .where(among(sql.ref("thing_id"), args.ids))
       .where(sql<boolean>`(user_id = ${args.user_id} or (group_id <> 0 and ${among(sql.ref("group_id"), args.groups)}))`)
-      .where(inForce(args.now)),
+      .where(isInForce(args.now)),
 
-  grantsOf: ({ db, among }: Build, args: { thing_type: string; ids: readonly number[]; now: number }) =>
+  grantsOf: ({ db, among }: QueryBuilder, args: { thing_type: string; ids: readonly number[]; now: number }) =>
     db
       .selectFrom("grants")
       .select(rowColumns("grants"))
       .where("thing_type", "=", args.thing_type)
       .where(among(sql.ref("thing_id"), args.ids))
-      .where(inForce(args.now))
+      .where(isInForce(args.now))
       .orderBy("grants.id"),
 
-  grantInForce: ({ db }: Build, args: { id: number; now: number }) =>
+  grantInForce: ({ db }: QueryBuilder, args: { id: number; now: number }) =>
     db
       .selectFrom("grants")
       .select(rowColumns("grants"))
       .where("grants.id", "=", args.id)
       .where("is_live", "=", sql.lit(1))
-      .where(inForce(args.now)),
+      .where(isInForce(args.now)),
 
   /** Another grant of the same thing to the same one takes the place of the first. */
-  putGrant: ({ anyTable }: Build, args: Columns) =>
+  putGrant: ({ anyTable }: QueryBuilder, args: Columns) =>
     anyTable
       .insertInto("grants")
       .values({ ...insertedValues("grants", args), version: sql.lit(1), is_live: sql.lit(1) })
@@ -96,20 +96,20 @@ export const grants = {
       )
       .returning(rowColumns("grants")),
 
-  deleteGrant: ({ db }: Build, args: { id: number }) => db.deleteFrom("grants").where("id", "=", args.id),
+  deleteGrant: ({ db }: QueryBuilder, args: { id: number }) => db.deleteFrom("grants").where("id", "=", args.id),
 
-  deleteGrantsToUser: ({ db }: Build, args: { user_id: number }) =>
+  deleteGrantsToUser: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db.deleteFrom("grants").where("user_id", "<>", sql.lit(0)).where("user_id", "=", args.user_id),
 
-  deleteGrantsToGroup: ({ db }: Build, args: { group_id: number }) =>
+  deleteGrantsToGroup: ({ db }: QueryBuilder, args: { group_id: number }) =>
     db.deleteFrom("grants").where("group_id", "<>", sql.lit(0)).where("group_id", "=", args.group_id),
 
   /** A thing was deleted or restored. */
-  setGrantsLive: ({ db }: Build, args: { thing_type: string; thing_id: number; is_live: 0 | 1 }) =>
+  setGrantsLive: ({ db }: QueryBuilder, args: { thing_type: string; thing_id: number; is_live: 0 | 1 }) =>
     db.updateTable("grants").set({ is_live: args.is_live }).where("thing_type", "=", args.thing_type).where("thing_id", "=", args.thing_id),
 
   /** A thing has another owner. */
-  transferGrants: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>
+  transferGrants: ({ db }: QueryBuilder, args: { thing_type: string; thing_id: number; owner_id: number }) =>
     db
       .updateTable("grants")
       .set({ owner_id: args.owner_id })
@@ -121,14 +121,14 @@ export const grants = {
    * What an owner was granted before it became theirs would come back when it is somebody else's
    * again.
    */
-  deleteGrantToOwner: ({ db }: Build, args: { thing_type: string; thing_id: number; owner_id: number }) =>
+  deleteGrantToOwner: ({ db }: QueryBuilder, args: { thing_type: string; thing_id: number; owner_id: number }) =>
     db
       .deleteFrom("grants")
       .where("thing_type", "=", args.thing_type)
       .where("thing_id", "=", args.thing_id)
       .where("user_id", "=", args.owner_id),
 
-  expiredGrants: ({ db }: Build, args: { now: number; limit: number }) =>
+  expiredGrants: ({ db }: QueryBuilder, args: { now: number; limit: number }) =>
     db
       .selectFrom("grants")
       .select(rowColumns("grants"))

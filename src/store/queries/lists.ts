@@ -1,10 +1,10 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
 import type { ListedTable } from "../tables/index.ts"
-import type { Build } from "./build.ts"
-import { inForce, ofGroups, seesGrant } from "./grants.ts"
-import { isHistory, isLive } from "./runs.ts"
-import { column, pageOf } from "./select.ts"
-import { sees } from "./visibility.ts"
+import { grantVisibility, isInForce, isOfGroups } from "./grants.ts"
+import type { QueryBuilder } from "./query-builder.ts"
+import { isEnded, isLive } from "./runs.ts"
+import { column, pageQuery } from "./select.ts"
+import { visibilityClasses } from "./visibility.ts"
 
 /** Everything about a list that changes its text. */
 export interface ListShape {
@@ -54,17 +54,17 @@ export interface PageArgs extends ListArgs {
 
 /** Lists with any filter, found and counted by scanning what an index leaves. */
 export const lists = {
-  page: (build: Build, args: PageArgs, shape: PageShape) =>
-    pageOf(build, shape, { matches: matches(build, args, shape), by: shape.by, limit: args.limit, offset: args.offset }),
+  page: (build: QueryBuilder, args: PageArgs, shape: PageShape) =>
+    pageQuery(build, shape, { matches: listCondition(build, args, shape), by: shape.by, limit: args.limit, offset: args.offset }),
 
-  total: (build: Build, args: ListArgs, shape: ListShape) =>
+  total: (build: QueryBuilder, args: ListArgs, shape: ListShape) =>
     build.anyTable
       .selectFrom(shape.table)
       .select(sql<number>`count(*)`.as("count"))
-      .where(matches(build, args, shape)),
+      .where(listCondition(build, args, shape)),
 }
 
-export function matches(build: Build, args: ListArgs, shape: ListShape): RawBuilder<SqlBool> {
+export function listCondition(build: QueryBuilder, args: ListArgs, shape: ListShape): RawBuilder<SqlBool> {
   const at = (name: string) => column<string>(shape.table, name)
   const all: unknown[] = [part(build, args, shape)]
   for (const name of shape.where ?? []) {
@@ -80,23 +80,23 @@ export function matches(build: Build, args: ListArgs, shape: ListShape): RawBuil
   return sql<SqlBool>`${sql.join(all, sql` and `)}`
 }
 
-function seenBy(build: Build, args: ListArgs, shape: ListShape): RawBuilder<SqlBool>[] {
+function seenBy(build: QueryBuilder, args: ListArgs, shape: ListShape): RawBuilder<SqlBool>[] {
   const viewer = { user_id: args.viewer as number }
-  if (shape.table === "grants") return seesGrant(build, { ...viewer, groups: args.groups ?? [] })
+  if (shape.table === "grants") return grantVisibility(build, { ...viewer, groups: args.groups ?? [] })
   if (shape.sees === "own") return [sql`${column(shape.table, "user_id")} = ${viewer.user_id}`]
-  const classes = sees(shape.table, viewer, ofGroups(build, shape.table, args.groups ?? []))
+  const classes = visibilityClasses(shape.table, viewer, isOfGroups(build, shape.table, args.groups ?? []))
   return shape.granted ? [...classes, sql`${build.among(column(shape.table, "id"), args.granted ?? [])}`] : classes
 }
 
-function part({ among }: Build, args: ListArgs, shape: ListShape): unknown {
+function part({ among }: QueryBuilder, args: ListArgs, shape: ListShape): unknown {
   switch (shape.part) {
     case "live":
-      if (shape.table === "grants") return sql`is_live = 1 and ${inForce(args.now as number)}`
+      if (shape.table === "grants") return sql`is_live = 1 and ${isInForce(args.now as number)}`
       return shape.table === "runs" ? isLive : sql`${column(shape.table, "deleted_at")} is null`
     case "deleted":
       return sql`${column(shape.table, "deleted_at")} is not null`
     case "history":
-      return isHistory
+      return isEnded
     case "states":
       return among(column("runs", "state"), args.states ?? [])
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "kysely"
-import { builder } from "./build.ts"
 import { query } from "./query.ts"
+import { queryBuilder } from "./query-builder.ts"
 import { compile, QueryCompiler } from "./query-compiler.ts"
 
 test("the compiler returns the same compiled query for the same name and shape", () => {
@@ -38,7 +38,7 @@ test("the compiler drops the least recently used query beyond 1,000", () => {
 test("the compiler throws when a constant is written as a parameter", () => {
   const withConstant = () => sql`select ${1}`
   assert.throws(
-    () => compile(builder("sqlite"), () => ({ compile: () => withConstant().compile(builder("sqlite").db) }), undefined),
+    () => compile(queryBuilder("sqlite"), () => ({ compile: () => withConstant().compile(queryBuilder("sqlite").db) }), undefined),
     /sql\.lit/,
   )
 })

@@ -1,7 +1,7 @@
 import type { Compilable } from "kysely"
 import type { Dialect } from "../migrations/index.ts"
-import { type Build, builder } from "./build.ts"
 import type { Query } from "./query.ts"
+import { type QueryBuilder, queryBuilder } from "./query-builder.ts"
 import { queries } from "./registry.ts"
 
 /** The text of a query in one dialect, and which argument each of its parameters is. */
@@ -23,16 +23,16 @@ class Placeholder {
 
 const placeholders: unknown = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) })
 
-type BuildQuery = (build: Build, args: unknown, shape: unknown) => Compilable
+type BuildQuery = (build: QueryBuilder, args: unknown, shape: unknown) => Compilable
 
 /** Compiles each query of one dialect at its first use. Building one costs more than running it. */
 export class QueryCompiler {
-  readonly #build: Build
+  readonly #build: QueryBuilder
   /** The least recently used first. */
   readonly #compiled = new Map<string, CompiledQuery>()
 
   constructor(dialect: Dialect) {
-    this.#build = builder(dialect)
+    this.#build = queryBuilder(dialect)
   }
 
   compile(query: Query<never>): CompiledQuery {
@@ -45,7 +45,7 @@ export class QueryCompiler {
 }
 
 /** Throws when a constant was written as a parameter. */
-export function compile(build: Build, buildQuery: BuildQuery, shape: unknown): CompiledQuery {
+export function compile(build: QueryBuilder, buildQuery: BuildQuery, shape: unknown): CompiledQuery {
   const { sql, parameters } = buildQuery(build, placeholders, shape).compile()
   const names = parameters.map((parameter) => {
     if (parameter instanceof Placeholder) return parameter.name

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from "kysely"
-import type { Build } from "./build.ts"
-import { grantedResources } from "./grants.ts"
+import { selectGrantedIds } from "./grants.ts"
+import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues } from "./rows.ts"
 import { column, rowColumns, summaryColumns } from "./select.ts"
-import { sees } from "./visibility.ts"
+import { visibilityClasses } from "./visibility.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -32,31 +32,31 @@ function auditMatches(args: AuditArgs, shape: AuditShape): RawBuilder<boolean> {
 
 /** Links between rows, and what is only ever added to. */
 export const records = {
-  meta: ({ db }: Build, args: { key: string }) => db.selectFrom("meta").select("value").where("key", "=", args.key),
+  meta: ({ db }: QueryBuilder, args: { key: string }) => db.selectFrom("meta").select("value").where("key", "=", args.key),
 
-  setMeta: ({ db }: Build, args: { key: string; value: string }) =>
+  setMeta: ({ db }: QueryBuilder, args: { key: string; value: string }) =>
     db
       .insertInto("meta")
       .values({ key: args.key, value: args.value })
       .onConflict((conflict) => conflict.column("key").doUpdateSet({ value: sql`excluded.value` })),
 
-  journal: ({ anyTable }: Build, args: Args) => anyTable.insertInto("journal").values(insertedValues("journal", args)),
+  journal: ({ anyTable }: QueryBuilder, args: Args) => anyTable.insertInto("journal").values(insertedValues("journal", args)),
 
-  audit: ({ anyTable }: Build, args: Args) => anyTable.insertInto("audit").values(insertedValues("audit", args)),
+  audit: ({ anyTable }: QueryBuilder, args: Args) => anyTable.insertInto("audit").values(insertedValues("audit", args)),
 
-  journalAfter: ({ db }: Build, args: { id: number; limit: number }) =>
+  journalAfter: ({ db }: QueryBuilder, args: { id: number; limit: number }) =>
     db.selectFrom("journal").select(rowColumns("journal")).where("id", ">", args.id).orderBy("id").limit(args.limit),
 
-  journalBounds: ({ db }: Build, _: object) =>
+  journalBounds: ({ db }: QueryBuilder, _: object) =>
     db.selectNoFrom((eb) => [
       eb.selectFrom("journal").select(sql<number>`coalesce(min(id), 0)`.as("first")).as("first"),
       eb.selectFrom("journal").select(sql<number>`coalesce(max(id), 0)`.as("last")).as("last"),
     ]),
 
-  pruneJournal: ({ db }: Build, args: { up_to: number }) =>
+  pruneJournal: ({ db }: QueryBuilder, args: { up_to: number }) =>
     db.deleteFrom("journal").where("id", "<=", args.up_to).where("id", "<", sql<number>`(select max(id) from journal)`),
 
-  pruneAudit: ({ db }: Build, args: { until: number; limit: number }) =>
+  pruneAudit: ({ db }: QueryBuilder, args: { until: number; limit: number }) =>
     db
       .deleteFrom("audit")
       .where("id", "in", (eb) =>
@@ -64,14 +64,14 @@ export const records = {
       ),
 
   /** Rows beyond an actor's newest. */
-  pruneAuditOf: ({ db }: Build, args: { actor: string; most: number; limit: number }) =>
+  pruneAuditOf: ({ db }: QueryBuilder, args: { actor: string; max_rows: number; limit: number }) =>
     db
       .deleteFrom("audit")
       .where("id", "in", (eb) =>
-        eb.selectFrom("audit").select("id").where("actor", "=", args.actor).orderBy("id", "desc").limit(args.limit).offset(args.most),
+        eb.selectFrom("audit").select("id").where("actor", "=", args.actor).orderBy("id", "desc").limit(args.limit).offset(args.max_rows),
       ),
 
-  auditPage: ({ db }: Build, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
+  auditPage: ({ db }: QueryBuilder, args: AuditArgs & { limit: number; offset: number }, shape: AuditShape) =>
     db
       .selectFrom("audit")
       .select(rowColumns("audit"))
@@ -80,10 +80,10 @@ export const records = {
       .limit(args.limit)
       .offset(args.offset),
 
-  auditTotal: ({ db }: Build, args: AuditArgs, shape: AuditShape) =>
+  auditTotal: ({ db }: QueryBuilder, args: AuditArgs, shape: AuditShape) =>
     db.selectFrom("audit").select(sql<number>`count(*)`.as("count")).where(auditMatches(args, shape)),
 
-  links: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
+  links: ({ db, among }: QueryBuilder, args: { project_ids: readonly number[] }) =>
     db
       .selectFrom("project_datasets")
       .select(rowColumns("project_datasets"))
@@ -92,7 +92,7 @@ export const records = {
       .orderBy("position"),
 
   /** The same with null in place of each long path, and the bytes of the path. */
-  linkSummaries: ({ db, among }: Build, args: { project_ids: readonly number[] }) =>
+  linkSummaries: ({ db, among }: QueryBuilder, args: { project_ids: readonly number[] }) =>
     db
       .selectFrom("project_datasets")
       .select(summaryColumns("project_datasets"))
@@ -100,26 +100,27 @@ export const records = {
       .orderBy("project_id")
       .orderBy("position"),
 
-  clearLinks: ({ db }: Build, args: { project_id: number }) => db.deleteFrom("project_datasets").where("project_id", "=", args.project_id),
+  clearLinks: ({ db }: QueryBuilder, args: { project_id: number }) =>
+    db.deleteFrom("project_datasets").where("project_id", "=", args.project_id),
 
-  addLink: ({ anyTable }: Build, args: Args) =>
+  addLink: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable.insertInto("project_datasets").values({ ...insertedValues("project_datasets", args), position: args.position }),
 
-  plannedMoves: ({ db }: Build, _: object) => db.selectFrom("moves").select(rowColumns("moves")).orderBy("data_id"),
+  plannedMoves: ({ db }: QueryBuilder, _: object) => db.selectFrom("moves").select(rowColumns("moves")).orderBy("data_id"),
 
-  planMove: ({ anyTable }: Build, args: Args) =>
+  planMove: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("moves")
       .values(insertedValues("moves", args))
       .onConflict((conflict) => conflict.doNothing()),
 
-  endMove: ({ db }: Build, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),
+  endMove: ({ db }: QueryBuilder, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),
 
   /**
    * Directories at the path, above it (`above` lists these keys), or below it (between two keys,
    * the second excluded).
    */
-  datasetsAround: ({ db, among }: Build, args: { above: readonly string[]; from: string; until: string }) =>
+  datasetsAround: ({ db, among }: QueryBuilder, args: { above: readonly string[]; from: string; until: string }) =>
     db
       .selectFrom("datasets")
       .select(rowColumns("datasets"))
@@ -137,7 +138,7 @@ export const records = {
    * what was granted, each by its own index.
    */
   visibleBetween: (
-    build: Build,
+    build: QueryBuilder,
     args: { from: string; until: string; user_id: number; groups: readonly number[]; now: number; limit: number },
     all: "all" | "some",
   ) => {
@@ -149,11 +150,11 @@ export const records = {
         .where("access_key", "<", args.until)
         .where("deleted_at", "is", null)
     if (all === "all") return between().limit(args.limit)
-    const [published, own] = sees("datasets", args)
+    const [published, own] = visibilityClasses("datasets", args)
     return between()
       .where(published ?? sql.lit(false))
       .unionAll(between().where(own ?? sql.lit(false)))
-      .unionAll(between().where(sql<boolean>`id in (${grantedResources(build, "data", args)})`))
+      .unionAll(between().where(sql<boolean>`id in (${selectGrantedIds(build, "data", args)})`))
       .limit(args.limit)
   },
 }

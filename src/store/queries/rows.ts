@@ -1,6 +1,6 @@
 import { sql } from "kysely"
 import { type StampedTable, type TableName, tables } from "../tables/index.ts"
-import type { Build } from "./build.ts"
+import type { QueryBuilder } from "./query-builder.ts"
 import { column, partColumns, rowColumns, summaryColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
@@ -10,10 +10,10 @@ type Args = Readonly<Record<string, unknown>>
  * columns.
  */
 export const rows = {
-  get: ({ anyTable }: Build, args: { id: number }, table: StampedTable | "tokens" | "runs") =>
+  get: ({ anyTable }: QueryBuilder, args: { id: number }, table: StampedTable | "tokens" | "runs") =>
     anyTable.selectFrom(table).select(rowColumns(table)).where(column(table, "id"), "=", args.id),
 
-  getMany: ({ anyTable, among }: Build, args: { ids: readonly number[] }, table: TableName) =>
+  getMany: ({ anyTable, among }: QueryBuilder, args: { ids: readonly number[] }, table: TableName) =>
     anyTable
       .selectFrom(table)
       .select(rowColumns(table))
@@ -21,14 +21,14 @@ export const rows = {
       .orderBy(column(table, "id")),
 
   /** As lists read rows; `part`: as they are inside other answers. */
-  summaries: ({ anyTable, among }: Build, args: { ids: readonly number[] }, { table, part }: { table: TableName; part: boolean }) =>
+  summaries: ({ anyTable, among }: QueryBuilder, args: { ids: readonly number[] }, { table, part }: { table: TableName; part: boolean }) =>
     anyTable
       .selectFrom(table)
       .select(summaryColumns(table, { withDoc: !part }))
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 
-  parts: ({ anyTable, among }: Build, args: { ids: readonly number[] }, { table }: { table: TableName }) =>
+  parts: ({ anyTable, among }: QueryBuilder, args: { ids: readonly number[] }, { table }: { table: TableName }) =>
     anyTable
       .selectFrom(table)
       .select(partColumns(table))
@@ -36,21 +36,21 @@ export const rows = {
       .orderBy(column(table, "id")),
 
   /** Returns no row when a row has one of its unique values already. */
-  insert: ({ anyTable }: Build, args: Args, table: StampedTable) =>
+  insert: ({ anyTable }: QueryBuilder, args: Args, table: StampedTable) =>
     anyTable
       .insertInto(table)
       .values({ ...insertedValues(table, args), version: sql.lit(1) })
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns(table)),
 
-  update: ({ anyTable }: Build, args: Args & { id: number }, table: StampedTable) =>
+  update: ({ anyTable }: QueryBuilder, args: Args & { id: number }, table: StampedTable) =>
     anyTable
       .updateTable(table)
-      .set({ ...pick(args, tables[table].updateColumns), ...copiedNames(table, args), version: sql`version + 1` })
+      .set({ ...pickArguments(args, tables[table].updateColumns), ...copiedNames(table, args), version: sql`version + 1` })
       .where(column(table, "id"), "=", args.id)
       .returning(rowColumns(table)),
 
-  setDeleted: ({ anyTable }: Build, args: { id: number; deleted_at: number | null; updated_at: number }, table: StampedTable) =>
+  setDeleted: ({ anyTable }: QueryBuilder, args: { id: number; deleted_at: number | null; updated_at: number }, table: StampedTable) =>
     anyTable
       .updateTable(table)
       .set({ deleted_at: args.deleted_at, updated_at: args.updated_at, version: sql`version + 1` })
@@ -58,13 +58,13 @@ export const rows = {
       .returning(rowColumns(table)),
 }
 
-export function pick(args: Args, names: readonly string[]): Record<string, unknown> {
+export function pickArguments(args: Args, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, args[name]]))
 }
 
 /** All values that an insert into the table gets as arguments, and the names that it copies. */
 export function insertedValues(table: TableName, args: Args): Record<string, unknown> {
-  return { ...pick(args, tables[table].insertColumns), ...copiedNames(table, args) }
+  return { ...pickArguments(args, tables[table].insertColumns), ...copiedNames(table, args) }
 }
 
 /** The names of the person and the group whose IDs the row is written with. */

@@ -1,6 +1,6 @@
 import { tables } from "../tables/index.ts"
-import type { Build } from "./build.ts"
-import { insertedValues, pick } from "./rows.ts"
+import type { QueryBuilder } from "./query-builder.ts"
+import { insertedValues, pickArguments } from "./rows.ts"
 import { rowColumns } from "./select.ts"
 
 interface RangeArgs {
@@ -12,7 +12,7 @@ type Args = Readonly<Record<string, unknown>>
 
 /** Ports that runs have of their own. */
 export const runPorts = {
-  portsOfUser: ({ db }: Build, args: RangeArgs & { user_id: number }) =>
+  portsOfUser: ({ db }: QueryBuilder, args: RangeArgs & { user_id: number }) =>
     db
       .selectFrom("run_ports")
       .select(rowColumns("run_ports"))
@@ -21,20 +21,20 @@ export const runPorts = {
       .where("port", "<=", args.last)
       .orderBy("port"),
 
-  portsTaken: ({ db }: Build, args: RangeArgs) =>
+  portsTaken: ({ db }: QueryBuilder, args: RangeArgs) =>
     db.selectFrom("run_ports").select("port").where("port", ">=", args.first).where("port", "<=", args.last).orderBy("port"),
 
-  addPort: ({ anyTable }: Build, args: Args) =>
+  addPort: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("run_ports")
       .values({ ...insertedValues("run_ports", args), created_at: args.created_at })
       .onConflict((conflict) => conflict.doNothing()),
 
   /** Changes nothing of a port that is somebody else's, or other authors'. */
-  usePort: ({ anyTable }: Build, args: Args) =>
+  usePort: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .updateTable("run_ports")
-      .set(pick(args, tables.run_ports.updateColumns))
+      .set(pickArguments(args, tables.run_ports.updateColumns))
       .where("port", "=", args.port)
       .where("user_id", "=", args.user_id)
       .where("authors", "=", args.authors),

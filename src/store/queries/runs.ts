@@ -1,32 +1,34 @@
 import { sql } from "kysely"
 import { tables } from "../tables/index.ts"
-import { liveRuns, removedRuns } from "../tables/runs.ts"
-import type { Build } from "./build.ts"
-import { insertedValues, pick } from "./rows.ts"
+import { liveRunMapper, removedRunMapper } from "../tables/runs.ts"
+import type { QueryBuilder } from "./query-builder.ts"
+import { insertedValues, pickArguments } from "./rows.ts"
 import { pickColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
 /** Word for word as in the indexes over live runs, or these are not used. */
 export const isLive = sql<boolean>`state not in ('ended', 'failed')`
-export const isHistory = sql<boolean>`state in ('ended', 'failed')`
+export const isEnded = sql<boolean>`state in ('ended', 'failed')`
 
 /** Word for word as in the partial indexes `runs_held` and `runs_queued`. */
 const isHeld = sql<boolean>`state not in ('queued', 'ended', 'failed')`
 const isQueued = sql<boolean>`state = 'queued'`
 
 export const runs = {
-  runByKey: ({ db }: Build, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
+  runByKey: ({ db }: QueryBuilder, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
 
-  liveRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
+  liveRuns: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
 
   /** Runs that hold something of the engine, or are about to. */
-  heldRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(pickColumns("runs", liveRuns)).where(isHeld).orderBy("id"),
+  heldRuns: ({ db }: QueryBuilder, _: object) =>
+    db.selectFrom("runs").select(pickColumns("runs", liveRunMapper)).where(isHeld).orderBy("id"),
 
-  queuedRuns: ({ db }: Build, _: object) => db.selectFrom("runs").select(pickColumns("runs", liveRuns)).where(isQueued).orderBy("id"),
+  queuedRuns: ({ db }: QueryBuilder, _: object) =>
+    db.selectFrom("runs").select(pickColumns("runs", liveRunMapper)).where(isQueued).orderBy("id"),
 
   /** `bigint` on both databases: PostgreSQL's sums of integers would come as text otherwise. */
-  holdingsOf: ({ db }: Build, args: { user_id: number }) =>
+  holdingsOf: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db
       .selectFrom("runs")
       .select([
@@ -39,9 +41,9 @@ export const runs = {
       .where("user_id", "=", args.user_id)
       .where(isLive),
 
-  liveVersions: ({ db }: Build, _: object) => db.selectFrom("runs").select(["id", "version"]).where(isLive).orderBy("id"),
+  liveVersions: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(["id", "version"]).where(isLive).orderBy("id"),
 
-  liveRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
+  liveRunOf: ({ db }: QueryBuilder, args: { user_id: number; project_id: number }) =>
     db
       .selectFrom("runs")
       .select(rowColumns("runs"))
@@ -49,7 +51,7 @@ export const runs = {
       .where("project_id", "=", args.project_id)
       .where(isLive),
 
-  lastRunOf: ({ db }: Build, args: { user_id: number; project_id: number }) =>
+  lastRunOf: ({ db }: QueryBuilder, args: { user_id: number; project_id: number }) =>
     db
       .selectFrom("runs")
       .select(rowColumns("runs"))
@@ -58,7 +60,7 @@ export const runs = {
       .orderBy("id", "desc")
       .limit(sql.lit(1)),
 
-  readyProjects: ({ db, among }: Build, args: { user_id: number; project_ids: readonly number[] }) =>
+  readyProjects: ({ db, among }: QueryBuilder, args: { user_id: number; project_ids: readonly number[] }) =>
     db
       .selectFrom("runs")
       .select("project_id")
@@ -69,7 +71,7 @@ export const runs = {
       .orderBy("project_id"),
 
   /** Gives no row when the person has a live run of the project already. */
-  insertRun: ({ anyTable }: Build, args: Args) =>
+  insertRun: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("runs")
       .values({
@@ -81,7 +83,7 @@ export const runs = {
       .returning(rowColumns("runs")),
 
   /** Makes the next run's number this one, unless a run has it or a later one. */
-  nextRun: ({ db, dialect }: Build, args: { id: number }) => {
+  nextRun: ({ db, dialect }: QueryBuilder, args: { id: number }) => {
     const isAhead = sql`${args.id} > coalesce((select max(id) from runs), 0)`
     const statement =
       dialect === "postgres"
@@ -90,67 +92,67 @@ export const runs = {
     return { compile: () => statement.compile(db) }
   },
 
-  updateRun: ({ anyTable }: Build, args: Args & { id: number }) =>
+  updateRun: ({ anyTable }: QueryBuilder, args: Args & { id: number }) =>
     anyTable
       .updateTable("runs")
-      .set({ ...pick(args, tables.runs.updateColumns), version: sql`version + 1` })
+      .set({ ...pickArguments(args, tables.runs.updateColumns), version: sql`version + 1` })
       .where("id", "=", args.id)
       .returning(rowColumns("runs")),
 
   /** A project has another owner: who sees its runs changes with it. */
-  transferRuns: ({ db }: Build, args: { project_id: number; owner_id: number }) =>
+  transferRuns: ({ db }: QueryBuilder, args: { project_id: number; owner_id: number }) =>
     db
       .updateTable("runs")
       .set({ owner_id: args.owner_id })
       .where("project_id", "=", args.project_id)
       .where("owner_id", "<>", args.owner_id),
 
-  oldRuns: ({ db }: Build, args: { until: number; limit: number }) =>
+  oldRuns: ({ db }: QueryBuilder, args: { until: number; limit: number }) =>
     db
       .selectFrom("runs")
-      .select(pickColumns("runs", removedRuns))
-      .where(isHistory)
+      .select(pickColumns("runs", removedRunMapper))
+      .where(isEnded)
       .where("end_time", "<=", args.until)
       .orderBy("end_time")
       .orderBy("id")
       .limit(args.limit),
 
   /** The counters that are kept of each person's history, where they are beyond a number. */
-  longHistories: ({ db }: Build, args: { most: number }) =>
+  longHistories: ({ db }: QueryBuilder, args: { max_runs: number }) =>
     db
       .selectFrom("counters")
       .select(["key", "n"])
       .where("key", ">", sql.lit("runs ended "))
       .where("key", "<", sql.lit("runs ended!"))
       .where("block", "=", sql.lit(-1))
-      .where("n", ">", args.most)
+      .where("n", ">", args.max_runs)
       .orderBy("key"),
 
-  firstOfHistory: ({ db }: Build, args: { user_id: number; limit: number }) =>
+  firstOfHistory: ({ db }: QueryBuilder, args: { user_id: number; limit: number }) =>
     db
       .selectFrom("runs")
-      .select(pickColumns("runs", removedRuns))
+      .select(pickColumns("runs", removedRunMapper))
       .where("user_id", "=", args.user_id)
-      .where(isHistory)
+      .where(isEnded)
       .orderBy("id")
       .limit(args.limit),
 
-  deleteKeysOfRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+  deleteKeysOfRuns: ({ db, among }: QueryBuilder, args: { ids: readonly number[] }) =>
     db.deleteFrom("idempotency_keys").where(among(sql.ref("run_id"), args.ids)),
 
-  deleteGrantsOnRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+  deleteGrantsOnRuns: ({ db, among }: QueryBuilder, args: { ids: readonly number[] }) =>
     db
       .deleteFrom("grants")
       .where("thing_type", "=", sql.lit("run"))
       .where(among(sql.ref("thing_id"), args.ids)),
 
-  deleteRuns: ({ db, among }: Build, args: { ids: readonly number[] }) =>
+  deleteRuns: ({ db, among }: QueryBuilder, args: { ids: readonly number[] }) =>
     db
       .deleteFrom("runs")
       .where(among(sql.ref("id"), args.ids))
-      .where(isHistory),
+      .where(isEnded),
 
-  recalled: ({ db }: Build, args: { user_id: number; key: string; after: number }) =>
+  recalled: ({ db }: QueryBuilder, args: { user_id: number; key: string; after: number }) =>
     db
       .selectFrom("idempotency_keys")
       .select(rowColumns("idempotency_keys"))
@@ -158,11 +160,11 @@ export const runs = {
       .where("key", "=", args.key)
       .where("created_at", ">", args.after),
 
-  remember: ({ anyTable }: Build, args: Args) =>
+  remember: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("idempotency_keys")
       .values(insertedValues("idempotency_keys", args))
       .onConflict((conflict) => conflict.doNothing()),
 
-  forgetOld: ({ db }: Build, args: { until: number }) => db.deleteFrom("idempotency_keys").where("created_at", "<=", args.until),
+  forgetOld: ({ db }: QueryBuilder, args: { until: number }) => db.deleteFrom("idempotency_keys").where("created_at", "<=", args.until),
 }

@@ -1,8 +1,8 @@
 import { sql } from "kysely"
 import type { ResourceTable } from "../tables/index.ts"
 import { blockSize } from "./block-size.ts"
-import type { Build } from "./build.ts"
-import { type ListArgs, type ListShape, matches } from "./lists.ts"
+import { type ListArgs, type ListShape, listCondition } from "./lists.ts"
+import type { QueryBuilder } from "./query-builder.ts"
 import { column } from "./select.ts"
 
 export interface CandidatesArgs {
@@ -21,7 +21,7 @@ export const search = {
    * IDs of all rows that can hold the words, by an index of trigrams: a superset, since only what
    * is in `search` now decides. At most `limit` of them.
    */
-  searchCandidates: ({ db, dialect }: Build, args: CandidatesArgs, table: ResourceTable) => {
+  searchCandidates: ({ db, dialect }: QueryBuilder, args: CandidatesArgs, table: ResourceTable) => {
     const indexed = sql.ref(`${table}_search`)
     const found =
       dialect === "postgres"
@@ -33,23 +33,23 @@ export const search = {
   },
 
   /** How many rows of a list some blocks of IDs hold: block by block, which needs no sorting. */
-  listBlocks: (build: Build, args: ListArgs & { blocks: readonly number[] }, shape: ListShape & { table: ResourceTable }) => {
+  listBlocks: (build: QueryBuilder, args: ListArgs & { blocks: readonly number[] }, shape: ListShape & { table: ResourceTable }) => {
     const first = sql`blocks.id * ${sql.lit(blockSize)}`
     const within = sql`${column(shape.table, "id")} between ${first} and ${first} + ${sql.lit(blockSize - 1)}`
-    const n = sql<number>`(select count(*) from ${sql.table(shape.table)} where ${within} and ${matches(build, args, shape)})`
+    const n = sql<number>`(select count(*) from ${sql.table(shape.table)} where ${within} and ${listCondition(build, args, shape)})`
     return build.db.selectFrom(sql<{ id: number }>`(${build.numbers(args.blocks)})`.as("blocks")).select(["id", n.as("n")])
   },
 
   /** The versions of blocks in which a row was ever changed; each change makes it grow. */
-  blockVersions: ({ db }: Build, _: object, table: ResourceTable) =>
+  blockVersions: ({ db }: QueryBuilder, _: object, table: ResourceTable) =>
     db.selectFrom("block_versions").select(["block", "version"]).where("kind", "=", sql.lit(table)),
 
   /** Changed rows whose texts the index of SQLite does not hold yet. */
-  changedTexts: ({ db }: Build, args: { limit: number }, table: ResourceTable) =>
+  changedTexts: ({ db }: QueryBuilder, args: { limit: number }, table: ResourceTable) =>
     db.selectFrom("search_pending").select("id").where("kind", "=", sql.lit(table)).limit(args.limit),
 
   /** The same for new rows, the oldest first. */
-  newTexts: ({ anyTable }: Build, args: { limit: number }, table: ResourceTable) =>
+  newTexts: ({ anyTable }: QueryBuilder, args: { limit: number }, table: ResourceTable) =>
     anyTable
       .selectFrom(table)
       .select("id")
@@ -57,13 +57,13 @@ export const search = {
       .orderBy("id")
       .limit(args.limit),
 
-  markIndexed: ({ db }: Build, args: { id: number }, table: ResourceTable) =>
+  markIndexed: ({ db }: QueryBuilder, args: { id: number }, table: ResourceTable) =>
     db.updateTable("search_marks").set({ id: args.id }).where("kind", "=", sql.lit(table)),
 
-  removeIndexed: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
+  removeIndexed: (build: QueryBuilder, args: { ids: readonly number[] }, table: ResourceTable) =>
     build.anyTable.deleteFrom(`${table}_search`).where(build.among(sql.ref("rowid"), args.ids)),
 
-  addIndexed: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
+  addIndexed: (build: QueryBuilder, args: { ids: readonly number[] }, table: ResourceTable) =>
     build.anyTable
       .insertInto(`${table}_search`)
       .columns(["rowid", "search"])
@@ -74,7 +74,7 @@ export const search = {
           .where(build.among(sql.ref("id"), args.ids)),
       ),
 
-  removePending: (build: Build, args: { ids: readonly number[] }, table: ResourceTable) =>
+  removePending: (build: QueryBuilder, args: { ids: readonly number[] }, table: ResourceTable) =>
     build.db
       .deleteFrom("search_pending")
       .where("kind", "=", sql.lit(table))

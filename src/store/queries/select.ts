@@ -1,7 +1,7 @@
 import { type AliasedRawBuilder, type RawBuilder, sql } from "kysely"
 import type { Column } from "../tables/column.ts"
 import { type TableName, tables } from "../tables/index.ts"
-import type { Build } from "./build.ts"
+import type { QueryBuilder } from "./query-builder.ts"
 
 type Selected = AliasedRawBuilder<unknown, string>[]
 
@@ -64,7 +64,7 @@ export function partColumns(table: TableName): Selected {
   return columnsOf(table).map((each) => (each.isOmittedInParts ? sql`''`.as(each.name) : wholeColumn(table, each)))
 }
 
-export interface Window {
+export interface PageWindow {
   matches: RawBuilder<unknown>
   /** The column to sort by; rows that agree in it are sorted by ID. */
   by: string
@@ -76,7 +76,11 @@ export interface Window {
  * Rows that match, sorted, from one index. PostgreSQL would also fetch the rows that it skips, so
  * there the IDs are found first.
  */
-export function pageOf({ anyTable, dialect }: Build, { table, descending }: { table: TableName; descending: boolean }, window: Window) {
+export function pageQuery(
+  { anyTable, dialect }: QueryBuilder,
+  { table, descending }: { table: TableName; descending: boolean },
+  window: PageWindow,
+) {
   const direction = descending ? "desc" : "asc"
   const sorted = <T extends { orderBy(by: RawBuilder<unknown>, direction: "asc" | "desc"): T }>(rows: T) => {
     const first = rows.orderBy(column(table, window.by), direction)

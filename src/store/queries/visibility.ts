@@ -3,7 +3,7 @@ import type { ListedTable } from "../tables/index.ts"
 import { column } from "./select.ts"
 
 /** Who looks, as the arguments of a query name it. */
-export interface SeenBy {
+export interface ViewerArgs {
   user_id: number
 }
 
@@ -11,18 +11,18 @@ export interface SeenBy {
  * The classes of live rows that somebody sees who does not see everything: a row is seen when it is
  * in one of them, or was granted (`granted` in `grants.ts` finds those that are in none of them).
  */
-export function sees(table: ListedTable, viewer: SeenBy, ofGroups?: RawBuilder<SqlBool>): RawBuilder<SqlBool>[] {
+export function visibilityClasses(table: ListedTable, viewer: ViewerArgs, isOfGroups?: RawBuilder<SqlBool>): RawBuilder<SqlBool>[] {
   const own = sql<SqlBool>`${column(table, "user_id")} = ${viewer.user_id}`
   if (table === "runs") return [own, sql<SqlBool>`${column(table, "owner_id")} = ${viewer.user_id}`]
   const published = sql<SqlBool>`${column(table, "is_published")} = ${sql.lit(1)}`
-  return ofGroups ? [published, own, ofGroups] : [published, own]
+  return isOfGroups ? [published, own, isOfGroups] : [published, own]
 }
 
 /**
- * The same classes cut into streams: sets of rows that one index holds in the order of IDs. Word
- * for word as in these indexes. `group` stands for as many streams as the viewer has groups.
+ * The same classes cut into slices: sets of rows that one index holds in the order of IDs. Word
+ * for word as in these indexes. `group` stands for as many slices as the viewer has groups.
  */
-export const streamConditions = {
+export const sliceConditions = {
   live: "deleted_at is null",
   public: "is_published = 1 and deleted_at is null",
   private: "is_published = 0 and deleted_at is null",
@@ -34,4 +34,4 @@ export const streamConditions = {
   endedOf: "state in ('ended', 'failed') and user_id = ",
   endedOwned: "state in ('ended', 'failed') and owner_id <> user_id and owner_id = ",
 } as const
-export type Stream = keyof typeof streamConditions
+export type IndexSlice = keyof typeof sliceConditions

@@ -33,25 +33,25 @@ export class Users extends StampedRows<UserRow> implements UserReads {
   }
 
   async byName(userName: string): Promise<UserRow | undefined> {
-    const values = await this.session.first(q.userByName, { name: userName })
+    const values = await this.runner.first(q.userByName, { name: userName })
     return values && users.toRow(values)
   }
 
   list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>> {
-    return listRows(this.session, users, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
+    return listRows(this.runner, users, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
   }
 
   async count(): Promise<number> {
-    return ((await this.session.first(q.userCount, {})) as [number])[0]
+    return ((await this.runner.first(q.userCount, {})) as [number])[0]
   }
 
   async countOwned(id: number): Promise<{ live: number; deleted: number }> {
-    const [live, deleted] = (await this.session.first(q.objectsOf, { user_id: id, keys: ownedKeys(id) })) as [number, number]
+    const [live, deleted] = (await this.runner.first(q.objectsOf, { user_id: id, keys: ownedKeys(id) })) as [number, number]
     return { live: Number(live), deleted: Number(deleted) }
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<UserRow | undefined> {
-    if (deleted) await this.session.run(q.deleteGrantsToUser, { user_id: id })
+    if (deleted) await this.runner.run(q.deleteGrantsToUser, { user_id: id })
     return super.setDeleted(id, deleted)
   }
 
@@ -67,37 +67,37 @@ export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWr
   }
 
   async byName(groupName: string): Promise<GroupRow | undefined> {
-    const values = await this.session.first(q.groupByName, { name: groupName })
+    const values = await this.runner.first(q.groupByName, { name: groupName })
     return values && groups.toRow(values)
   }
 
   list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: PageRequest): Promise<Page<GroupRow>> {
-    return listRows(this.session, groups, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
+    return listRows(this.runner, groups, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
   }
 
   async members(groupId: number): Promise<string[]> {
-    return (await this.session.all(q.members, { group_id: groupId })).map(([name]) => name as string)
+    return (await this.runner.all(q.members, { group_id: groupId })).map(([name]) => name as string)
   }
 
   async ofUser(userId: number): Promise<GroupRow[]> {
-    return (await this.session.all(q.ofUser, { user_id: userId })).map(groups.toRow)
+    return (await this.runner.all(q.ofUser, { user_id: userId })).map(groups.toRow)
   }
 
   async setMembers(groupId: number, userIds: readonly number[]): Promise<void> {
-    await this.session.run(q.clearMembers, { group_id: groupId })
+    await this.runner.run(q.clearMembers, { group_id: groupId })
     for (const userId of userIds) await this.addMember(groupId, userId)
   }
 
   async addMember(groupId: number, userId: number): Promise<void> {
-    await this.session.run(q.addMember, { group_id: groupId, user_id: userId })
+    await this.runner.run(q.addMember, { group_id: groupId, user_id: userId })
   }
 
   async removeMember(groupId: number, userId: number): Promise<void> {
-    await this.session.run(q.removeMember, { group_id: groupId, user_id: userId })
+    await this.runner.run(q.removeMember, { group_id: groupId, user_id: userId })
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<GroupRow | undefined> {
-    if (deleted) await this.session.run(q.deleteGrantsToGroup, { group_id: id })
+    if (deleted) await this.runner.run(q.deleteGrantsToGroup, { group_id: id })
     return super.setDeleted(id, deleted)
   }
 

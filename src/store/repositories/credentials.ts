@@ -31,39 +31,39 @@ export class Tokens implements TokenReads, TokenWrites {
 
   async get(id: number): Promise<TokenRow | undefined> {
     if (!Number.isSafeInteger(id)) return undefined
-    const values = await this.#context.session.first(q.token, { id })
+    const values = await this.#context.runner.first(q.token, { id })
     return values && tokens.toRow(values)
   }
 
   async byHash(hash: string): Promise<TokenRow | undefined> {
-    const values = await this.#context.session.first(q.tokenByHash, { hash })
+    const values = await this.#context.runner.first(q.tokenByHash, { hash })
     return values && tokens.toRow(values)
   }
 
   async list(userId: number, { page, pageSize }: PageRequest): Promise<Page<TokenRow>> {
-    const { session } = this.#context
-    const [total] = (await session.first(q.tokenTotal, { user_id: userId })) as [number]
-    const values = await session.all(q.tokenPage, { user_id: userId, limit: pageSize, offset: (page - 1) * pageSize })
+    const { runner } = this.#context
+    const [total] = (await runner.first(q.tokenTotal, { user_id: userId })) as [number]
+    const values = await runner.all(q.tokenPage, { user_id: userId, limit: pageSize, offset: (page - 1) * pageSize })
     return { rows: values.map(tokens.toRow), total }
   }
 
   async insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow> {
-    const { session, clock } = this.#context
-    const values = await session.first(q.insertToken, tokens.toColumns({ ...row, createdAt: clock.now() }))
+    const { runner, clock } = this.#context
+    const values = await runner.first(q.insertToken, tokens.toColumns({ ...row, createdAt: clock.now() }))
     if (values) return tokens.toRow(values)
     throw new DuplicateError("tokenHash")
   }
 
   async delete(id: number): Promise<boolean> {
-    return (await this.#context.session.run(q.deleteToken, { id })) > 0
+    return (await this.#context.runner.run(q.deleteToken, { id })) > 0
   }
 
   async markUsed(id: number, at: number): Promise<void> {
-    await this.#context.session.run(q.tokenUsed, { id, at })
+    await this.#context.runner.run(q.tokenUsed, { id, at })
   }
 
   async deleteOfUser(userId: number): Promise<void> {
-    await this.#context.session.run(q.deleteTokensOfUser, { user_id: userId })
+    await this.#context.runner.run(q.deleteTokensOfUser, { user_id: userId })
   }
 }
 
@@ -75,30 +75,30 @@ export class Sessions implements SessionReads, SessionWrites {
   }
 
   async byHash(hash: string): Promise<SessionRow | undefined> {
-    const values = await this.#context.session.first(q.sessionByHash, { hash })
+    const values = await this.#context.runner.first(q.sessionByHash, { hash })
     return values && sessions.toRow(values)
   }
 
   async insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow> {
-    const { session, clock } = this.#context
-    const values = await session.first(q.insertSession, sessions.toColumns({ ...row, createdAt: clock.now() }))
+    const { runner, clock } = this.#context
+    const values = await runner.first(q.insertSession, sessions.toColumns({ ...row, createdAt: clock.now() }))
     if (values) return sessions.toRow(values)
     throw new DuplicateError("sessionHash")
   }
 
   async delete(hash: string): Promise<void> {
-    await this.#context.session.run(q.deleteSession, { hash })
+    await this.#context.runner.run(q.deleteSession, { hash })
   }
 
   async deleteOfUser(userId: number, exceptHash = ""): Promise<void> {
-    await this.#context.session.run(q.deleteSessionsOfUser, { user_id: userId, except: exceptHash })
+    await this.#context.runner.run(q.deleteSessionsOfUser, { user_id: userId, except: exceptHash })
   }
 
-  deleteOld(userId: number, most: number): Promise<number> {
-    return this.#context.session.run(q.deleteOld, { user_id: userId, most })
+  deleteOld(userId: number, maxSessions: number): Promise<number> {
+    return this.#context.runner.run(q.deleteOld, { user_id: userId, max_sessions: maxSessions })
   }
 
   deleteExpired(now: number): Promise<number> {
-    return this.#context.session.run(q.deleteExpired, { now })
+    return this.#context.runner.run(q.deleteExpired, { now })
   }
 }

@@ -18,7 +18,7 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWr
   }
 
   async overlapping(accessInfo: string): Promise<DataRow[]> {
-    const found = await this.session.all(around, { above: parents(accessInfo).map(indexKey), ...keysBelow(accessInfo) })
+    const found = await this.runner.all(around, { above: parents(accessInfo).map(indexKey), ...keysBelow(accessInfo) })
     const ours = prefixBelow(accessInfo)
     return found
       .map(datasets.toRow)
@@ -33,20 +33,20 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWr
     // Keys of long paths are cut, so the range may have other directories too: all of it is read.
     const limit = indexKey(prefix) === prefix ? 1 : 1_000_000
     const seen = viewer.seesAll ? visible.all : visible.some
-    const found = await this.session.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now(), limit })
+    const found = await this.runner.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now(), limit })
     return found.some(([accessInfo]) => String(accessInfo).startsWith(prefix))
   }
 
   async moves(): Promise<DatasetMove[]> {
-    return (await this.session.all(plannedMoves, {})).map(moves.toRow)
+    return (await this.runner.all(plannedMoves, {})).map(moves.toRow)
   }
 
   async planMove(move: DatasetMove): Promise<boolean> {
-    return (await this.session.run(planMove, moves.toColumns(move))) > 0
+    return (await this.runner.run(planMove, moves.toColumns(move))) > 0
   }
 
   async endMove(dataId: number): Promise<void> {
-    await this.session.run(endMove, { data_id: dataId })
+    await this.runner.run(endMove, { data_id: dataId })
   }
 }
 

@@ -3,8 +3,8 @@ import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { GrantRow, Page, PageRequest, Viewer } from "../rows.ts"
 import type { GrantFilter, GrantReads, GrantWrites } from "../store.ts"
-import { grantedAccess, grants } from "../tables/grants.ts"
-import type { Value } from "../values.ts"
+import { grantAccessMapper, grants } from "../tables/grants.ts"
+import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = {
@@ -24,56 +24,56 @@ export class Grants implements GrantReads, GrantWrites {
   }
 
   async get(id: number): Promise<GrantRow | undefined> {
-    const { session, clock } = this.#context
-    const values = Number.isSafeInteger(id) ? await session.first(q.get, { id, now: clock.now() }) : undefined
+    const { runner, clock } = this.#context
+    const values = Number.isSafeInteger(id) ? await runner.first(q.get, { id, now: clock.now() }) : undefined
     return values && grants.toRow(values)
   }
 
   async accessFor(...[type, ids, { userId, groupIds }]: Parameters<GrantReads["accessFor"]>): ReturnType<GrantReads["accessFor"]> {
-    const { session, clock } = this.#context
+    const { runner, clock } = this.#context
     const args = { thing_type: type, ids, user_id: userId, groups: groupIds, now: clock.now() }
-    const found = ids.length === 0 ? [] : await session.all(q.grantedOn, args)
-    return found.map(grantedAccess.toRow)
+    const found = ids.length === 0 ? [] : await runner.all(q.grantedOn, args)
+    return found.map(grantAccessMapper.toRow)
   }
 
   async onResources(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]> {
     if (ids.length === 0) return []
-    const { session, clock } = this.#context
-    return (await session.all(q.of, { thing_type: type, ids, now: clock.now() })).map(grants.toRow)
+    const { runner, clock } = this.#context
+    return (await runner.all(q.of, { thing_type: type, ids, now: clock.now() })).map(grants.toRow)
   }
 
   async list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>> {
-    const { session, clock } = this.#context
+    const { runner, clock } = this.#context
     const args: ListArgs = { now: clock.now() }
     const shape: ListShape = { table: "grants", part: "live", sees: "all" }
-    if (!(await addWhere(session, grants, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+    if (!(await addWhere(runner, grants, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
       args.ids = filter.ids.filter(Number.isSafeInteger)
     }
     addViewer("grants", viewer, { args, shape })
-    return fetchPage(session, grants, { args, shape, viewer, page, sort: { by: "id", descending: true } })
+    return fetchPage(runner, grants, { args, shape, viewer, page, sort: { by: "id", descending: true } })
   }
 
   async put(row: Parameters<GrantWrites["put"]>[0]): Promise<GrantRow> {
-    const { session, clock } = this.#context
+    const { runner, clock } = this.#context
     const now = clock.now()
     const columns = { ...grants.toColumns(row), created_at: now, updated_at: now }
-    return grants.toRow((await session.first(q.put, columns)) as Value[])
+    return grants.toRow((await runner.first(q.put, columns)) as ColumnValue[])
   }
 
   async delete(id: number): Promise<boolean> {
-    return (await this.#context.session.run(q.delete, { id })) > 0
+    return (await this.#context.runner.run(q.delete, { id })) > 0
   }
 
   async anyExpired(): Promise<boolean> {
-    const { session, clock } = this.#context
-    return (await session.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined
+    const { runner, clock } = this.#context
+    return (await runner.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined
   }
 
   async pruneExpired(limit: number): Promise<GrantRow[]> {
-    const { session, clock } = this.#context
-    const rows = (await session.all(q.expired, { now: clock.now(), limit })).map(grants.toRow)
+    const { runner, clock } = this.#context
+    const rows = (await runner.all(q.expired, { now: clock.now(), limit })).map(grants.toRow)
     for (const { id } of rows) await this.delete(id)
     return rows
   }

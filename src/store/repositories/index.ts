@@ -1,6 +1,6 @@
 import type { Clock } from "#kit"
-import type { Session } from "../driver.ts"
-import type { GroupMember } from "../group-member.ts"
+import type { QueryRunner } from "../driver.ts"
+import type { ChangeTransaction } from "../group-commit/change-transaction.ts"
 import type { AuditEntry, ImageRow, JournalEntry } from "../rows.ts"
 import type { Change, Reads } from "../store.ts"
 import { images } from "../tables/images.ts"
@@ -15,7 +15,7 @@ import { RunPorts } from "./run-ports.ts"
 import { Runs } from "./runs.ts"
 import { Subjects } from "./subjects.ts"
 
-/** All tables over one session, each made when it is first asked for: most changes touch two. */
+/** All tables over one runner, each made when it is first asked for: most changes touch two. */
 export class Repositories implements Reads {
   protected readonly context: RepositoryContext
   #users: Users | undefined
@@ -32,8 +32,8 @@ export class Repositories implements Reads {
   #events: Journal | undefined
   #audits: Audit | undefined
 
-  constructor(session: Session, clock: Clock) {
-    this.context = { session, clock }
+  constructor(runner: QueryRunner, clock: Clock) {
+    this.context = { runner, clock }
   }
 
   get users(): Users {
@@ -92,11 +92,11 @@ export class Repositories implements Reads {
 
 /** The tables inside one change. */
 export class ChangeRepositories extends Repositories implements Change {
-  readonly #member: GroupMember
+  readonly #tx: ChangeTransaction
 
-  constructor(member: GroupMember, clock: Clock) {
-    super(member, clock)
-    this.#member = member
+  constructor(tx: ChangeTransaction, clock: Clock) {
+    super(tx, clock)
+    this.#tx = tx
   }
 
   journal(entry: JournalEntry): Promise<void> {
@@ -108,18 +108,18 @@ export class ChangeRepositories extends Repositories implements Change {
   }
 
   pruneJournal(upTo: number): Promise<number> {
-    return this.events.trim(upTo)
+    return this.events.prune(upTo)
   }
 
   pruneAudit(until: number, limit: number): Promise<number> {
-    return this.audits.trim(until, limit)
+    return this.audits.prune(until, limit)
   }
 
-  pruneAuditOf(actor: string, most: number, limit: number): Promise<number> {
-    return this.audits.trimOf(actor, most, limit)
+  pruneAuditOf(actor: string, maxRows: number, limit: number): Promise<number> {
+    return this.audits.pruneActor(actor, maxRows, limit)
   }
 
   afterCommit(effect: () => void): void {
-    this.#member.afterCommit(effect)
+    this.#tx.afterCommit(effect)
   }
 }

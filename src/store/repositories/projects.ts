@@ -18,18 +18,18 @@ export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, 
 
   override async update(id: number, fields: Partial<NewRow<ProjectRow>>): Promise<ProjectRow | undefined> {
     const row = await super.update(id, fields)
-    if (row && fields.userId !== undefined) await this.session.run(transferRuns, { project_id: id, owner_id: row.userId })
+    if (row && fields.userId !== undefined) await this.runner.run(transferRuns, { project_id: id, owner_id: row.userId })
     return row
   }
 
   async links(projectIds: readonly number[]): Promise<LinkRow[]> {
     if (projectIds.length === 0) return []
-    return (await this.session.all(links, { project_ids: projectIds })).map(projectDatasets.toRow)
+    return (await this.runner.all(links, { project_ids: projectIds })).map(projectDatasets.toRow)
   }
 
   async linkSummaries(projectIds: readonly number[]): Promise<LinkSummary[]> {
     if (projectIds.length === 0) return []
-    const found = await this.session.all(linkSummaries, { project_ids: projectIds })
+    const found = await this.runner.all(linkSummaries, { project_ids: projectIds })
     return found.map((values) => {
       const { rows, bytes, isTruncated } = toSummaries(projectDatasets, [values])
       return { ...(rows[0] as LinkRow), bytes: bytes?.[0] ?? 0, isTruncated: isTruncated ?? false }
@@ -37,9 +37,9 @@ export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, 
   }
 
   async setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void> {
-    await this.session.run(clearLinks, { project_id: projectId })
+    await this.runner.run(clearLinks, { project_id: projectId })
     for (const [position, link] of links.entries()) {
-      await this.session.run(addLink, { ...projectDatasets.toColumns({ ...link, projectId }), position })
+      await this.runner.run(addLink, { ...projectDatasets.toColumns({ ...link, projectId }), position })
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "#kit"
-import type { Session } from "../driver.ts"
+import type { QueryRunner } from "../driver.ts"
 import { DuplicateError } from "../errors.ts"
 import { listRows } from "../lists/list.ts"
 import { toSummaries } from "../lists/summaries.ts"
@@ -14,19 +14,19 @@ export type StampedRowTable<Row> = RowTable<Row, StampedTable>
 const uniqueNames = { users: "userName", groups: "groupName" } as const
 
 export interface RepositoryContext {
-  session: Session
+  runner: QueryRunner
   clock: Clock
 }
 
 /** Reads and writes that all stamped tables share. */
 export class StampedRows<Row extends Stamped> implements Writes<Row> {
-  protected readonly session: Session
+  protected readonly runner: QueryRunner
   protected readonly clock: Clock
   protected readonly table: StampedRowTable<Row>
   readonly #queries: Queries
 
-  constructor({ session, clock }: RepositoryContext, table: StampedRowTable<Row>) {
-    this.session = session
+  constructor({ runner, clock }: RepositoryContext, table: StampedRowTable<Row>) {
+    this.runner = runner
     this.clock = clock
     this.table = table
     this.#queries = queriesOf(table.name)
@@ -34,19 +34,19 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
 
   async get(id: number): Promise<Row | undefined> {
     if (!Number.isSafeInteger(id)) return undefined
-    const values = await this.session.first(this.#queries.get, { id })
+    const values = await this.runner.first(this.#queries.get, { id })
     return values && this.table.toRow(values)
   }
 
   async getMany(ids: readonly number[]): Promise<Row[]> {
     if (ids.length === 0) return []
-    const rows = await this.session.all(this.#queries.getMany, { ids: ids.filter(Number.isSafeInteger) })
+    const rows = await this.runner.all(this.#queries.getMany, { ids: ids.filter(Number.isSafeInteger) })
     return rows.map(this.table.toRow)
   }
 
   async insert(row: NewRow<Row>): Promise<Row> {
     const now = this.clock.now()
-    const values = await this.session.first(this.#queries.insert, { ...this.table.toColumns(row), created_at: now, updated_at: now })
+    const values = await this.runner.first(this.#queries.insert, { ...this.table.toColumns(row), created_at: now, updated_at: now })
     if (values) return this.table.toRow(values)
     throw new DuplicateError(uniqueNames[this.table.name === "groups" ? "groups" : "users"])
   }
@@ -55,13 +55,13 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
     const row = await this.get(id)
     if (row === undefined) return undefined
     const columns = this.table.toColumns({ ...row, ...fields })
-    const values = await this.session.first(this.#queries.update, { ...columns, id, updated_at: this.clock.now() })
+    const values = await this.runner.first(this.#queries.update, { ...columns, id, updated_at: this.clock.now() })
     return values && this.table.toRow(values)
   }
 
   async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
     const now = this.clock.now()
-    const values = await this.session.first(this.#queries.setDeleted, { id, deleted_at: deleted ? now : null, updated_at: now })
+    const values = await this.runner.first(this.#queries.setDeleted, { id, deleted_at: deleted ? now : null, updated_at: now })
     return values && this.table.toRow(values)
   }
 }
@@ -69,7 +69,7 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
 /** Rows that somebody owns and may publish. */
 export class ResourceRows<Row extends Stamped & { userId: number }> extends StampedRows<Row> implements ResourceReads<Row> {
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
-    return listRows(this.session, this.table, { filter, viewer, page, now: this.clock.now() })
+    return listRows(this.runner, this.table, { filter, viewer, page, now: this.clock.now() })
   }
 
   async summaries(ids: readonly number[]): Promise<RowSummaries<Row>> {
@@ -83,16 +83,16 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
   async #summaries(ids: readonly number[], part: boolean): Promise<RowSummaries<Row>> {
     if (ids.length === 0) return { rows: [] }
     const { name: table } = this.table
-    return toSummaries(this.table, await this.session.all(query("summaries", { table, part }), { ids }))
+    return toSummaries(this.table, await this.runner.all(query("summaries", { table, part }), { ids }))
   }
 
   async parts(ids: readonly number[]): Promise<Row[]> {
     if (ids.length === 0) return []
-    return (await this.session.all(query("parts", { table: this.table.name }), { ids })).map(this.table.toRow)
+    return (await this.runner.all(query("parts", { table: this.table.name }), { ids })).map(this.table.toRow)
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
-    await this.session.run(setGrantsLive, { ...this.#resource(id), is_live: deleted ? 0 : 1 })
+    await this.runner.run(setGrantsLive, { ...this.#resource(id), is_live: deleted ? 0 : 1 })
     return super.setDeleted(id, deleted)
   }
 
@@ -100,7 +100,7 @@ export class ResourceRows<Row extends Stamped & { userId: number }> extends Stam
     const row = await super.update(id, fields)
     if (row === undefined || (fields as Partial<Row>).userId === undefined) return row
     const owner = { ...this.#resource(id), owner_id: row.userId }
-    if ((await this.session.run(transferGrants, owner)) > 0) await this.session.run(deleteGrantToOwner, owner)
+    if ((await this.runner.run(transferGrants, owner)) > 0) await this.runner.run(deleteGrantToOwner, owner)
     return row
   }
 

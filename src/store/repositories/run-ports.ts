@@ -20,18 +20,18 @@ export class RunPorts implements PortReads, PortWrites {
   }
 
   async ofUser(userId: number, { first, last }: { first: number; last: number }): Promise<RunPortRow[]> {
-    const rows = await this.#context.session.all(q.ofUser, { user_id: userId, first, last })
+    const rows = await this.#context.runner.all(q.ofUser, { user_id: userId, first, last })
     return rows.map(runPorts.toRow)
   }
 
   async assigned({ first, last }: { first: number; last: number }): Promise<number[]> {
-    return (await this.#context.session.all(q.taken, { first, last })).map(([port]) => port as number)
+    return (await this.#context.runner.all(q.taken, { first, last })).map(([port]) => port as number)
   }
 
   async assign(row: RunPortRow): Promise<boolean> {
-    const { session, clock } = this.#context
+    const { runner, clock } = this.#context
     const columns = runPorts.toColumns(row)
-    if ((await session.run(q.add, { ...columns, created_at: clock.now() })) > 0) return true
-    return (await session.run(q.use, columns)) > 0
+    if ((await runner.run(q.add, { ...columns, created_at: clock.now() })) > 0) return true
+    return (await runner.run(q.use, columns)) > 0
   }
 }

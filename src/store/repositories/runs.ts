@@ -7,8 +7,8 @@ import { query } from "../queries/query.ts"
 import type { Holdings, IdempotencyEntry, LiveRun, Page, PageRequest, RunRow, Viewer } from "../rows.ts"
 import type { RunFilter, RunReads, RunWrites } from "../store.ts"
 import { idempotencyKeys } from "../tables/idempotency-keys.ts"
-import { liveRuns, removedRuns, runs } from "../tables/runs.ts"
-import type { Value } from "../values.ts"
+import { liveRunMapper, removedRunMapper, runs } from "../tables/runs.ts"
+import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = {
@@ -48,92 +48,92 @@ export class Runs implements RunReads, RunWrites {
   }
 
   async get(id: number): Promise<RunRow | undefined> {
-    return Number.isSafeInteger(id) ? this.#one(await this.#context.session.first(q.get, { id })) : undefined
+    return Number.isSafeInteger(id) ? this.#one(await this.#context.runner.first(q.get, { id })) : undefined
   }
 
   async byKey(key: string): Promise<RunRow | undefined> {
-    return this.#one(await this.#context.session.first(q.byKey, { key }))
+    return this.#one(await this.#context.runner.first(q.byKey, { key }))
   }
 
   async live(): Promise<RunRow[]> {
-    return (await this.#context.session.all(q.live, {})).map(runs.toRow)
+    return (await this.#context.runner.all(q.live, {})).map(runs.toRow)
   }
 
   async admitted(): Promise<LiveRun[]> {
-    return (await this.#context.session.all(q.held, {})).map(liveRuns.toRow)
+    return (await this.#context.runner.all(q.held, {})).map(liveRunMapper.toRow)
   }
 
   async queued(): Promise<LiveRun[]> {
-    return (await this.#context.session.all(q.queued, {})).map(liveRuns.toRow)
+    return (await this.#context.runner.all(q.queued, {})).map(liveRunMapper.toRow)
   }
 
   async holdings(userId: number): Promise<Holdings> {
-    const found = (await this.#context.session.first(q.holdings, { user_id: userId })) as Value[]
+    const found = (await this.#context.runner.first(q.holdings, { user_id: userId })) as ColumnValue[]
     const [runs = 0, queued = 0, cpus = 0, memoryMiB = 0, gpus = 0] = found.map(Number)
     return { runs, queued, cpus, memoryMiB, gpus }
   }
 
   async liveVersions(): Promise<Map<number, number>> {
-    return new Map((await this.#context.session.all(q.liveVersions, {})) as unknown as [number, number][])
+    return new Map((await this.#context.runner.all(q.liveVersions, {})) as unknown as [number, number][])
   }
 
-  async longHistories(most: number): Promise<{ userId: number; count: number }[]> {
-    const found = await this.#context.session.all(q.longHistories, { most })
+  async longHistories(maxRuns: number): Promise<{ userId: number; count: number }[]> {
+    const found = await this.#context.runner.all(q.longHistories, { max_runs: maxRuns })
     return found.map(([key, count]) => ({ userId: Number((key as string).slice("runs ended ".length)), count: Number(count) }))
   }
 
   async prune(which: Parameters<RunWrites["prune"]>[0], limit: number): Promise<{ key: string; userId: number }[]> {
-    const { session } = this.#context
+    const { runner } = this.#context
     const found =
       "userId" in which
-        ? await session.all(q.firstOfHistory, { user_id: which.userId, limit })
-        : await session.all(q.old, { until: which.until, limit })
+        ? await runner.all(q.firstOfHistory, { user_id: which.userId, limit })
+        : await runner.all(q.old, { until: which.until, limit })
     if (found.length === 0) return []
-    const removed = found.map(removedRuns.toRow)
+    const removed = found.map(removedRunMapper.toRow)
     const ids = removed.map(({ id }) => id)
-    await session.run(q.deleteKeys, { ids })
-    await session.run(q.deleteGrants, { ids })
-    await session.run(q.deleteRuns, { ids })
+    await runner.run(q.deleteKeys, { ids })
+    await runner.run(q.deleteGrants, { ids })
+    await runner.run(q.deleteRuns, { ids })
     return removed.map(({ key, userId }) => ({ key, userId }))
   }
 
   async liveOf(userId: number, projectId: number): Promise<RunRow | undefined> {
-    return this.#one(await this.#context.session.first(q.liveOf, { user_id: userId, project_id: projectId }))
+    return this.#one(await this.#context.runner.first(q.liveOf, { user_id: userId, project_id: projectId }))
   }
 
   async lastOf(userId: number, projectId: number): Promise<RunRow | undefined> {
-    return this.#one(await this.#context.session.first(q.lastOf, { user_id: userId, project_id: projectId }))
+    return this.#one(await this.#context.runner.first(q.lastOf, { user_id: userId, project_id: projectId }))
   }
 
   async readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]> {
     if (projectIds.length === 0) return []
-    const found = await this.#context.session.all(q.ready, { user_id: userId, project_ids: projectIds })
+    const found = await this.#context.runner.all(q.ready, { user_id: userId, project_ids: projectIds })
     return found.map(([id]) => id as number)
   }
 
   async list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>> {
-    const { session, clock } = this.#context
+    const { runner, clock } = this.#context
     const args: ListArgs = { now: clock.now() }
     const shape: ListShape = { table: "runs", part: partOf(filter.states), sees: "all" }
     if (shape.part === "states") args.states = filter.states ?? []
-    if (!(await addWhere(session, runs, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+    if (!(await addWhere(runner, runs, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
       args.ids = filter.ids.filter(Number.isSafeInteger)
     }
     addViewer("runs", viewer, { args, shape })
-    return fetchPage(session, runs, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
+    return fetchPage(runner, runs, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
   }
 
   async insert(row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
     const now = this.#context.clock.now()
-    const values = await this.#context.session.first(q.insert, { ...runs.toColumns(row), created_at: now, updated_at: now })
+    const values = await this.#context.runner.first(q.insert, { ...runs.toColumns(row), created_at: now, updated_at: now })
     if (values) return runs.toRow(values)
     throw new DuplicateError("liveRun")
   }
 
   async insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
-    await this.#context.session.all(q.next, { id })
+    await this.#context.runner.all(q.next, { id })
     const run = await this.insert(row)
     if (run.id !== id) throw new DuplicateError("runId")
     return run
@@ -143,24 +143,24 @@ export class Runs implements RunReads, RunWrites {
     const row = await this.get(id)
     if (row === undefined || !from.includes(row.state)) return undefined
     const columns = runs.toColumns({ ...row, ...fields })
-    return this.#one(await this.#context.session.first(q.update, { ...columns, id, updated_at: this.#context.clock.now() }))
+    return this.#one(await this.#context.runner.first(q.update, { ...columns, id, updated_at: this.#context.clock.now() }))
   }
 
   async saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean> {
-    const { session, clock } = this.#context
-    await session.run(q.forgetOld, { until: clock.now() - remembered })
+    const { runner, clock } = this.#context
+    await runner.run(q.forgetOld, { until: clock.now() - remembered })
     const columns = idempotencyKeys.toColumns(entry)
-    if ((await session.run(q.remember, columns)) > 0) return true
+    if ((await runner.run(q.remember, columns)) > 0) return true
     return (await this.findIdempotencyKey(entry.userId, entry.key))?.bodyHash === entry.bodyHash
   }
 
   async findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined> {
-    const { session, clock } = this.#context
-    const values = await session.first(q.recalled, { user_id: userId, key, after: clock.now() - remembered })
+    const { runner, clock } = this.#context
+    const values = await runner.first(q.recalled, { user_id: userId, key, after: clock.now() - remembered })
     return values && idempotencyKeys.toRow(values)
   }
 
-  #one(values: readonly Value[] | undefined): RunRow | undefined {
+  #one(values: readonly ColumnValue[] | undefined): RunRow | undefined {
     return values && runs.toRow(values)
   }
 }

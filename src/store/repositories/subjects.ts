@@ -2,7 +2,7 @@ import { DuplicateError } from "../errors.ts"
 import { query } from "../queries/query.ts"
 import type { SubjectRow } from "../rows.ts"
 import type { SubjectReads, SubjectWrites } from "../store.ts"
-import { openidSubjects, subjectUser } from "../tables/credentials.ts"
+import { openidSubjects, subjectUserMapper } from "../tables/credentials.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = {
@@ -20,17 +20,17 @@ export class Subjects implements SubjectReads, SubjectWrites {
   }
 
   async userOf(issuer: string, subject: string): Promise<number | undefined> {
-    const values = await this.#context.session.first(q.subject, { issuer, subject })
-    return values && subjectUser.toRow(values).userId
+    const values = await this.#context.runner.first(q.subject, { issuer, subject })
+    return values && subjectUserMapper.toRow(values).userId
   }
 
   async ofUser(userId: number): Promise<SubjectRow[]> {
-    return (await this.#context.session.all(q.subjectsOfUser, { user_id: userId })).map(openidSubjects.toRow)
+    return (await this.#context.runner.all(q.subjectsOfUser, { user_id: userId })).map(openidSubjects.toRow)
   }
 
   async insert(row: Omit<SubjectRow, "createdAt">): Promise<void> {
-    const { session, clock } = this.#context
+    const { runner, clock } = this.#context
     const columns = openidSubjects.toColumns({ ...row, createdAt: clock.now() })
-    if ((await session.run(q.insertSubject, columns)) === 0) throw new DuplicateError("openidSubject")
+    if ((await runner.run(q.insertSubject, columns)) === 0) throw new DuplicateError("openidSubject")
   }
 }

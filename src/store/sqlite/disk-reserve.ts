@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto"
 import { closeSync, fstatSync, ftruncateSync, openSync, statfsSync, writeSync } from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
 import { bounds } from "#contract"
-import type { Reserve } from "../driver.ts"
+import type { DiskSpaceReserve } from "../driver.ts"
 
 const mib = 2 ** 20
 /**
@@ -27,7 +27,7 @@ const growRetryMs = 60_000
  * full disk. It is made in the background, as far as the disk has as much again, and stays from one
  * process to the next.
  */
-export class DiskReserve implements Reserve, AsyncDisposable {
+export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
   readonly #fd: number
   readonly #path: string
   readonly #piece: number
@@ -100,8 +100,8 @@ export class DiskReserve implements Reserve, AsyncDisposable {
    * By one piece that cannot be packed. False, and nothing has changed, where the disk has no room
    * for it.
    */
-  #grow(most: number): boolean {
-    const bytes = randomFillSync(Buffer.allocUnsafe(Math.min(chunkBytes, most)))
+  #grow(wanted: number): boolean {
+    const bytes = randomFillSync(Buffer.allocUnsafe(Math.min(chunkBytes, wanted)))
     try {
       if (!this.#hasRoomFor(bytes.length)) return false
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at)

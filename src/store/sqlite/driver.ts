@@ -1,15 +1,15 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { IdentityCheck } from "../database-identity.ts"
-import type { Driver, Scans, Search, Session, Transaction } from "../driver.ts"
+import type { Driver, QueryRunner, SearchContext, Transaction, UserScans } from "../driver.ts"
 import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
-import { SqliteSession } from "./connection.ts"
 import { identityOf } from "./database-identity.ts"
 import type { DiskReserve } from "./disk-reserve.ts"
 import { failureOf, isBusy } from "./errors.ts"
-import { ScanSession } from "./scanner.ts"
+import { SqliteQueryRunner } from "./query-runner.ts"
+import { ScanWorker } from "./scan-worker.ts"
 
 /**
  * How often a turn looks whether another process still writes; between looks the event loop goes
@@ -37,13 +37,13 @@ export class SqliteDriver implements Driver {
   readonly #reads: SqliteReads
   readonly #parts: SqliteParts
   readonly #transaction: SqliteTransaction
-  readonly #scans: ScanSession
+  readonly #scans: ScanWorker
 
   constructor(parts: SqliteParts) {
     this.#parts = parts
     this.identity = identityOf(parts.file)
     this.reserve = parts.reserve
-    this.#scans = new ScanSession(parts.file, parts.compiler)
+    this.#scans = new ScanWorker(parts.file, parts.compiler)
     this.#reads = new SqliteReads(parts.reader, parts.compiler, {
       scans: new LimitedScans(this.#scans),
       search: { isIndexed: true, counts: new SearchCounts() },
@@ -51,7 +51,7 @@ export class SqliteDriver implements Driver {
     this.#transaction = new SqliteTransaction(parts.writer, parts.compiler, this.#reads)
   }
 
-  get reads(): Session {
+  get reads(): QueryRunner {
     return this.#reads
   }
 
@@ -82,12 +82,12 @@ export class SqliteDriver implements Driver {
  * locks once, not for each statement. It ends before every COMMIT, so that each read sees whatever
  * was committed before it, and no log waits for a reader.
  */
-class SqliteReads extends SqliteSession {
+class SqliteReads extends SqliteQueryRunner {
   readonly #begin: StatementSync
   readonly #rollback: StatementSync
   #open = false
 
-  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: Scans; search: Search }) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans: UserScans; search: SearchContext }) {
     super(db, compiler, options)
     this.#begin = db.prepare("begin")
     this.#rollback = db.prepare("rollback")
@@ -110,8 +110,8 @@ class SqliteReads extends SqliteSession {
 
 type Step = "begin" | "savepoint" | "release" | "undo" | "commit" | "rollback"
 
-/** The writer's session. There is one, used for one transaction after the other. */
-class SqliteTransaction extends SqliteSession implements Transaction {
+/** The writer's runner. There is one, used for one transaction after the other. */
+class SqliteTransaction extends SqliteQueryRunner implements Transaction {
   readonly #control: Record<Step, StatementSync>
   readonly #reads: SqliteReads
   #lost: unknown

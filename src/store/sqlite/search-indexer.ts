@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "#kit"
-import type { Session } from "../driver.ts"
-import type { GroupMember } from "../group-member.ts"
+import type { QueryRunner } from "../driver.ts"
+import type { ChangeTransaction } from "../group-commit/change-transaction.ts"
 import { query } from "../queries/query.ts"
 import { type ResourceTable, resourceTables } from "../tables/index.ts"
 
@@ -11,8 +11,8 @@ const everyMs = 5_000
 const pauseMs = 50
 
 export interface SearchIndexerOptions {
-  reads: Session
-  change(work: (member: GroupMember) => Promise<void>): Promise<void>
+  reads: QueryRunner
+  change(work: (tx: ChangeTransaction) => Promise<void>): Promise<void>
   clock: Clock
   logger: Logger
 }
@@ -43,18 +43,18 @@ export class SearchIndexer implements AsyncDisposable {
 
   async #indexTable(table: ResourceTable, limit: number): Promise<number> {
     const { reads, change } = this.#options
-    const idsOf = async (name: "changedTexts" | "newTexts", most: number) =>
-      (await reads.all(query(name, table), { limit: most })).map(([id]) => id as number)
+    const idsOf = async (name: "changedTexts" | "newTexts", max: number) =>
+      (await reads.all(query(name, table), { limit: max })).map(([id]) => id as number)
     const changed = await idsOf("changedTexts", limit)
     const made = await idsOf("newTexts", limit - changed.length)
     const ids = [...changed, ...made]
     if (ids.length === 0) return 0
-    await change(async (member) => {
-      await member.run(query("removeIndexed", table), { ids })
-      await member.run(query("addIndexed", table), { ids })
-      await member.run(query("removePending", table), { ids })
+    await change(async (tx) => {
+      await tx.run(query("removeIndexed", table), { ids })
+      await tx.run(query("addIndexed", table), { ids })
+      await tx.run(query("removePending", table), { ids })
       const id = made.at(-1)
-      if (id !== undefined) await member.run(query("markIndexed", table), { id })
+      if (id !== undefined) await tx.run(query("markIndexed", table), { id })
     })
     return ids.length
   }

@@ -44,4 +44,4 @@ export const openidSubjects = describeTable({
 /** A person's identity at an OpenID provider. */
 export interface SubjectRow extends RowOf<typeof openidSubjects.fields> {}
 
-export const subjectUser = pickFields(openidSubjects, ["userId"])
+export const subjectUserMapper = pickFields(openidSubjects, ["userId"])

@@ -34,4 +34,4 @@ export const grants = describeTable({
 
 export interface GrantRow extends RowOf<typeof grants.fields> {}
 
-export const grantedAccess = pickFields(grants, ["resourceId", "access"])
+export const grantAccessMapper = pickFields(grants, ["resourceId", "access"])

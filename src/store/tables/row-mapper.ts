@@ -1,4 +1,4 @@
-import type { Value } from "../values.ts"
+import type { ColumnValue } from "../values.ts"
 import type { Codec, Column } from "./column.ts"
 
 export type Fields = Readonly<Record<string, Column>>
@@ -13,11 +13,11 @@ export type OptionalFields<F> = { [K in keyof F]: F[K] extends { initial: string
 export interface RowMapper<Row> {
   /** The columns in the order in which `toRow` reads them. */
   readonly columns: readonly string[]
-  toRow(values: readonly Value[]): Row
+  toRow(values: readonly ColumnValue[]): Row
 }
 
 export function rowMapper<Row>(fields: Fields): RowMapper<Row> {
-  let read: ((values: readonly Value[]) => Row) | undefined
+  let read: ((values: readonly ColumnValue[]) => Row) | undefined
   return {
     columns: Object.values(fields).map(({ name }) => name),
     toRow(values) {
@@ -46,7 +46,7 @@ const readers: Record<Codec, (value: string) => string> = {
  * A function that makes a row as an object literal. The engine then knows the row's layout: a loop
  * that assigns the fields takes about 50 times as long. Names come from descriptions only.
  */
-function compileReader<Row>(fields: Fields): (values: readonly Value[]) => Row {
+function compileReader<Row>(fields: Fields): (values: readonly ColumnValue[]) => Row {
   const properties = Object.entries(fields).map(([field, { codec }], i) => `${JSON.stringify(field)}: ${readers[codec](`values[${i}]`)}`)
-  return new Function("values", `return { ${properties.join(", ")} }`) as (values: readonly Value[]) => Row
+  return new Function("values", `return { ${properties.join(", ")} }`) as (values: readonly ColumnValue[]) => Row
 }

@@ -48,7 +48,7 @@ export const runs = describeTable({
 export interface RunRow extends RowOf<typeof runs.fields> {}
 
 /** What admission counts of a live run; the plan, which is long, is left out. */
-export const liveRuns = pickFields(runs, [
+export const liveRunMapper = pickFields(runs, [
   "id",
   "userId",
   "userName",
@@ -64,4 +64,4 @@ export const liveRuns = pickFields(runs, [
 ])
 
 /** What remains known of a run that is removed. */
-export const removedRuns = pickFields(runs, ["id", "key", "userId"])
+export const removedRunMapper = pickFields(runs, ["id", "key", "userId"])

@@ -1,4 +1,4 @@
-import type { Arg } from "../values.ts"
+import type { QueryArgument } from "../values.ts"
 import type { Column } from "./column.ts"
 import type { ResourceType } from "./resource-type.ts"
 import { type Fields, type RowMapper, type RowOf, rowMapper } from "./row-mapper.ts"
@@ -25,7 +25,7 @@ export interface RowTable<Row, Name extends string = string> extends RowMapper<R
   readonly name: Name
   readonly fields: Fields
   /** What the given fields are stored as, with the columns that are derived from them. */
-  toColumns(row: object): Record<string, Arg>
+  toColumns(row: object): Record<string, QueryArgument>
 }
 
 /** All that the store knows of one table. */
@@ -67,7 +67,7 @@ export function describeTable<
     updateColumns: [...named((column) => (column.written ?? "always") === "always"), ...derivedNames],
     copiedNames: named((column) => column.isCopied === true),
     toColumns(row) {
-      const values: Record<string, Arg> = {}
+      const values: Record<string, QueryArgument> = {}
       const given = row as RowOf<F>
       for (const [field, column] of written) {
         const value = given[field] === undefined ? column.initial : given[field]
@@ -79,6 +79,6 @@ export function describeTable<
   }
 }
 
-function encode({ codec }: Column, value: unknown): Arg {
-  return codec === "json" && value !== null ? JSON.stringify(value) : (value as Arg)
+function encode({ codec }: Column, value: unknown): QueryArgument {
+  return codec === "json" && value !== null ? JSON.stringify(value) : (value as QueryArgument)
 }

@@ -3,7 +3,7 @@ import { ManualClock } from "#kit"
 import type { Store } from "../../store.ts"
 import type { MakeDatabase, TestOptions } from "../databases.ts"
 
-export interface World {
+export interface TestContext {
   make: MakeDatabase
   /** Opens this case's own database, which is empty at first; its clock stands still. */
   open(options?: TestOptions): Promise<Store>
@@ -11,7 +11,7 @@ export interface World {
 }
 
 /** What holds for every database. */
-export type Case = (world: World) => Promise<void>
+export type Case = (world: TestContext) => Promise<void>
 
 /** Runs the cases on databases of one kind. */
 export function runCases(title: string, cases: Record<string, Case>, make: MakeDatabase): void {

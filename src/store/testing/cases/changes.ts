@@ -88,7 +88,7 @@ export const changes: Record<string, Case> = {
         throw new Error("oops")
       })
     })
-    assert.deepEqual(lines, ["What follows a change failed"])
+    assert.deepEqual(lines, ["An effect of a committed change failed"])
   },
 
   "A change whose statement failed is undone even when its work does not mind": async ({ open }) => {

@@ -10,7 +10,7 @@ import { runs } from "./runs.ts"
 
 export { runCases } from "./case.ts"
 /** Every case that all databases pass, by subject. */
-export const suite: Record<string, Record<string, Case>> = {
+export const storeCases: Record<string, Record<string, Case>> = {
   changes,
   rows,
   lists,

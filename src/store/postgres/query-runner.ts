@@ -1,8 +1,8 @@
 import type { QueryArrayConfig, QueryArrayResult } from "pg"
-import type { Scans, Search, Session } from "../driver.ts"
+import type { QueryRunner, SearchContext, UserScans } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
-import { type Arg, type Value, withoutNul } from "../values.ts"
+import { type ColumnValue, type QueryArgument, withoutNul } from "../values.ts"
 
 /**
  * Statements that a connection keeps prepared; the server keeps them as long as the connection
@@ -26,7 +26,7 @@ export class StatementNames {
 
 export type SendQuery = (config: QueryArrayConfig) => Promise<QueryArrayResult>
 
-export interface PostgresSessionOptions {
+export interface PostgresQueryRunnerOptions {
   compiler: QueryCompiler
   names: StatementNames
   /**
@@ -34,28 +34,28 @@ export interface PostgresSessionOptions {
    * error.
    */
   send: SendQuery
-  scans?: Scans
-  search?: Search
+  scans?: UserScans
+  search?: SearchContext
 }
 
 /** Queries over connections to PostgreSQL. */
-export class PostgresSession implements Session {
-  readonly scans?: Scans
-  readonly search?: Search
-  readonly #options: PostgresSessionOptions
+export class PostgresQueryRunner implements QueryRunner {
+  readonly scans?: UserScans
+  readonly search?: SearchContext
+  readonly #options: PostgresQueryRunnerOptions
 
-  constructor(options: PostgresSessionOptions) {
+  constructor(options: PostgresQueryRunnerOptions) {
     this.#options = options
     if (options.scans) this.scans = options.scans
     if (options.search) this.search = options.search
   }
 
-  async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
-    return (await this.#send(query, args)).rows as Value[][]
+  async all<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[][]> {
+    return (await this.#send(query, args)).rows as ColumnValue[][]
   }
 
-  async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
-    return (await this.#send(query, args)).rows[0] as Value[] | undefined
+  async first<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[] | undefined> {
+    return (await this.#send(query, args)).rows[0] as ColumnValue[] | undefined
   }
 
   async run<A extends object>(query: Query<A>, args: A): Promise<number> {
@@ -65,14 +65,14 @@ export class PostgresSession implements Session {
   async #send(query: Query<never>, args: object): Promise<QueryArrayResult> {
     const { sql, parameters } = this.#options.compiler.compile(query)
     const name = this.#options.names.of(query)
-    const values = parameters.map((parameter) => toPostgres(parameter, (args as Record<string, Arg | undefined>)[parameter]))
+    const values = parameters.map((parameter) => toPostgresValue(parameter, (args as Record<string, QueryArgument | undefined>)[parameter]))
     return this.#options.send({ text: sql, values, rowMode: "array", ...(name === undefined ? {} : { name }) })
   }
 }
 
-function toPostgres(name: string, arg: Arg | undefined): Value | readonly (string | number)[] {
+function toPostgresValue(name: string, arg: QueryArgument | undefined): ColumnValue | readonly (string | number)[] {
   if (arg === undefined) throw new TypeError(`A value for ${name} is wanted, got undefined`)
   if (typeof arg === "string") return withoutNul(arg)
   if (typeof arg === "boolean") return arg ? 1 : 0
-  return Array.isArray(arg) ? arg.map((item) => (typeof item === "string" ? withoutNul(item) : item)) : (arg as Value)
+  return Array.isArray(arg) ? arg.map((item) => (typeof item === "string" ? withoutNul(item) : item)) : (arg as ColumnValue)
 }

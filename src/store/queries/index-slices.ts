@@ -1,30 +1,30 @@
 import { type RawBuilder, sql } from "kysely"
 import type { ListedTable } from "../tables/index.ts"
-import type { Build } from "./build.ts"
-import { column, pageOf, summaryColumns } from "./select.ts"
-import { type Stream, streamConditions } from "./visibility.ts"
+import type { QueryBuilder } from "./query-builder.ts"
+import { column, pageQuery, summaryColumns } from "./select.ts"
+import { type IndexSlice, sliceConditions } from "./visibility.ts"
 
-export interface StreamsShape {
+export interface SlicesShape {
   table: ListedTable
-  streams: readonly Stream[]
-  /** Rows with the IDs `granted`, which are in none of the streams, too. */
+  slices: readonly IndexSlice[]
+  /** Rows with the IDs `granted`, which are in none of the slices, too. */
   granted?: true
 }
-export interface StreamsArgs {
-  /** Of whom the streams are. */
+export interface SlicesArgs {
+  /** Of whom the slices are. */
   user?: number
   /** Of which groups. */
   groups?: readonly number[]
   granted?: readonly number[]
 }
 
-export interface CountedArgs {
+export interface CounterArgs {
   key?: string
   other?: string
   keys?: readonly string[]
 }
 
-export interface BlocksArgs {
+export interface BlockCountArgs {
   plus: readonly string[]
   minus: readonly string[]
   /** Blocks, 0 the first. */
@@ -32,7 +32,7 @@ export interface BlocksArgs {
   high: number
 }
 
-export interface SeekArgs extends StreamsArgs {
+export interface SeekArgs extends SlicesArgs {
   /** IDs between which the page and what is skipped before it lie. */
   low: number
   high: number
@@ -41,19 +41,19 @@ export interface SeekArgs extends StreamsArgs {
   /** `offset` and `limit` together. */
   reach: number
 }
-export interface SeekShape extends StreamsShape {
+export interface SeekShape extends SlicesShape {
   descending: boolean
 }
 
 /**
- * Lists that are unions of streams: totals from counters, pages merged from as many rows of each
- * stream as can matter.
+ * Lists that are unions of slices: totals from counters, pages merged from as many rows of each
+ * slice as can matter.
  */
-export const streams = {
+export const slices = {
   /**
    * What the counters of these keys come to: of one or two by themselves, of any number as a list.
    */
-  counted: ({ db, among }: Build, args: CountedArgs, keys: "one" | "two" | "list") => {
+  sumCounters: ({ db, among }: QueryBuilder, args: CounterArgs, keys: "one" | "two" | "list") => {
     const key = sql.ref<string>("key")
     const which = { one: sql`${key} = ${args.key}`, two: sql`${key} in (${args.key}, ${args.other})`, list: among(key, args.keys ?? []) }
     return db
@@ -64,11 +64,11 @@ export const streams = {
   },
 
   /** The highest ID of a table, 0 of an empty one. */
-  newest: ({ anyTable }: Build, _args: object, { table }: { table: ListedTable }) =>
+  newest: ({ anyTable }: QueryBuilder, _args: object, { table }: { table: ListedTable }) =>
     anyTable.selectFrom(table).select(sql<number>`coalesce(max(id), 0)`.as("id")),
 
   /** Block by block, highest first, from one block to another. */
-  blocks: ({ db, among }: Build, args: BlocksArgs) => {
+  blocks: ({ db, among }: QueryBuilder, args: BlockCountArgs) => {
     const counts = (keys: readonly string[], n: RawBuilder<number>) =>
       db
         .selectFrom("counters")
@@ -83,22 +83,22 @@ export const streams = {
       .orderBy("block", "desc")
   },
 
-  seek: (build: Build, args: SeekArgs, shape: SeekShape) => {
+  seek: (build: QueryBuilder, args: SeekArgs, shape: SeekShape) => {
     const direction = shape.descending ? sql`desc` : sql`asc`
     const within = sql`id between ${args.low} and ${args.high}`
-    const [only, ...others] = shape.streams
+    const [only, ...others] = shape.slices
     if (only && only !== "group" && others.length === 0 && !shape.granted) {
       const matches = sql`${conditionOf(only, args)} and ${within}`
-      return pageOf(build, shape, { matches, by: "id", limit: args.limit, offset: args.offset })
+      return pageQuery(build, shape, { matches, by: "id", limit: args.limit, offset: args.offset })
     }
     const first = (condition: RawBuilder<unknown>) =>
       sql`select id from ${sql.table(shape.table)} where ${condition} and ${within} order by id ${direction} limit ${args.reach}`
-    const each = shape.streams.map((stream, i) =>
-      stream === "group"
-        ? build.forEach(args.groups ?? [], (group) => first(sql`${sql.raw(streamConditions.group)}${group}`))
-        : sql`select id from (${first(conditionOf(stream, args))}) as ${sql.ref(`s${i}`)}`,
+    const each = shape.slices.map((slice, i) =>
+      slice === "group"
+        ? build.forEach(args.groups ?? [], (group) => first(sql`${sql.raw(sliceConditions.group)}${group}`))
+        : sql`select id from (${first(conditionOf(slice, args))}) as ${sql.ref(`s${i}`)}`,
     )
-    const once = shape.streams.includes("group") ? sql`group by id` : sql``
+    const once = shape.slices.includes("group") ? sql`group by id` : sql``
     const ids = sql`select id from (${union(build, each, { args, shape })}) as seen ${once} order by id ${direction} limit ${args.limit} offset ${args.offset}`
     return build.anyTable
       .selectFrom(shape.table)
@@ -108,10 +108,10 @@ export const streams = {
   },
 
   /** For readers who see few rows: all of them, sorted. */
-  gather: (build: Build, args: StreamsArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
-    const ofGroups = sql`is_published = 0 and deleted_at is null and group_id <> 0 and ${build.among(sql.ref("group_id"), args.groups ?? [])}`
-    const each = shape.streams.map(
-      (stream) => sql`select id from ${sql.table(shape.table)} where ${stream === "group" ? ofGroups : conditionOf(stream, args)}`,
+  gather: (build: QueryBuilder, args: SlicesArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
+    const isOfGroups = sql`is_published = 0 and deleted_at is null and group_id <> 0 and ${build.among(sql.ref("group_id"), args.groups ?? [])}`
+    const each = shape.slices.map(
+      (slice) => sql`select id from ${sql.table(shape.table)} where ${slice === "group" ? isOfGroups : conditionOf(slice, args)}`,
     )
     const direction = shape.descending ? "desc" : "asc"
     return build.anyTable
@@ -127,14 +127,14 @@ export const streams = {
 
 /** A row of a group may be one's own as well: it stands there twice. */
 function union(
-  build: Build,
+  build: QueryBuilder,
   each: readonly RawBuilder<unknown>[],
-  { args, shape }: { args: StreamsArgs; shape: StreamsShape },
+  { args, shape }: { args: SlicesArgs; shape: SlicesShape },
 ): RawBuilder<unknown> {
   return sql.join(shape.granted ? [...each, build.numbers(args.granted ?? [])] : each, sql` union all `)
 }
 
-function conditionOf(stream: Exclude<Stream, "group">, { user }: StreamsArgs): RawBuilder<unknown> {
-  const condition = streamConditions[stream]
+function conditionOf(slice: Exclude<IndexSlice, "group">, { user }: SlicesArgs): RawBuilder<unknown> {
+  const condition = sliceConditions[slice]
   return condition.endsWith(" = ") ? sql`${sql.raw(condition)}${user}` : sql.raw(condition)
 }

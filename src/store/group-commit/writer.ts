@@ -2,14 +2,14 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
 import type { Logger } from "#kit"
-import type { Driver, Transaction } from "./driver.ts"
-import { isStorageFull } from "./errors.ts"
-import { GroupMember } from "./group-member.ts"
-import type { ChangeOptions } from "./store.ts"
+import type { Driver, Transaction } from "../driver.ts"
+import { isStorageFull } from "../errors.ts"
+import type { ChangeOptions } from "../store.ts"
+import { ChangeTransaction } from "./change-transaction.ts"
 
 /**
- * A group ends after so many members or milliseconds: its members run without a pause for reads,
- * and the first waits for the last.
+ * A group ends at these maxima: no read runs between its changes, and the first change waits for
+ * the last.
  */
 const maxGroupSize = 256
 const maxGroupMs = 20
@@ -21,7 +21,7 @@ export interface WriterOptions {
   timeoutMs: number
 }
 
-type Work<T> = (member: GroupMember) => Promise<T>
+type Work<T> = (change: ChangeTransaction) => Promise<T>
 
 interface QueuedChange {
   work: Work<unknown>
@@ -32,16 +32,13 @@ interface QueuedChange {
 
 type Outcome = { ok: true; value: unknown; effects: readonly (() => void)[] } | { ok: false; error: unknown }
 
-/**
- * Runs changes one at a time, in the order in which they came, and commits those that waited
- * together at once.
- */
+/** Runs changes one at a time, in order, and commits all that are queued together. */
 export class Writer {
   readonly #driver: Driver
   readonly #logger: Logger
   readonly #timeoutMs: number
   readonly #queue: QueuedChange[] = []
-  readonly #current = new AsyncLocalStorage<GroupMember>()
+  readonly #current = new AsyncLocalStorage<ChangeTransaction>()
   #running: Promise<void> | undefined
   #closed = false
 
@@ -53,14 +50,14 @@ export class Writer {
 
   change<T>(work: Work<T>, { urgent = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new Failure("unavailable", "The database is closed"))
-    if (this.#current.getStore()?.open) return Promise.reject(new Error("A change cannot wait for another one inside itself: use its tx"))
+    if (this.#current.getStore()?.isOpen) return Promise.reject(new Error("A change cannot wait for another one inside itself: use its tx"))
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, urgent, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#drain()
     })
   }
 
-  /** Resolves when all changes that wait are done; further ones are refused. */
+  /** Resolves when all queued changes are done; later ones are rejected. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#running
@@ -75,40 +72,37 @@ export class Writer {
     this.#running = undefined
   }
 
-  /** While room that was kept back is on loan, it is for those only for whom it was given up. */
-  #admitted(waiting: QueuedChange[]): QueuedChange[] {
-    if (this.#driver.reserve?.restore() ?? true) return waiting
-    for (const each of waiting) if (!each.urgent) each.reject(new Failure("storage_full", "The disk that holds the database is full"))
-    return waiting.filter(({ urgent }) => urgent)
+  /** While the reserve is not whole, only urgent changes may use the disk. */
+  #admit(queued: QueuedChange[]): QueuedChange[] {
+    if (this.#driver.reserve?.restore() ?? true) return queued
+    for (const each of queued) if (!each.urgent) each.reject(new Failure("storage_full", "The disk that holds the database is full"))
+    return queued.filter(({ urgent }) => urgent)
   }
 
-  async #runGroup(waiting: QueuedChange[]): Promise<void> {
-    const group = this.#admitted(waiting)
+  async #runGroup(queued: QueuedChange[]): Promise<void> {
+    const group = this.#admit(queued)
     if (group.length === 0) return
     const attempt = await this.#attempt(group)
-    if (!("lost" in attempt)) return this.#settle(group, attempt.outcomes)
-    for (const waiting of group) {
+    if (!("lost" in attempt)) return this.#settleGroup(group, attempt.outcomes)
+    for (const change of group) {
       const ends = group.length === 1 || attempt.refused
-      if (!ends || this.#freesReserve(waiting, attempt.lost)) await this.#runGroup([waiting])
-      else waiting.reject(attempt.lost)
+      if (!ends || this.#freesReserve(change, attempt.lost)) await this.#runGroup([change])
+      else change.reject(attempt.lost)
     }
   }
 
-  /** Whether the change has a better chance now: it comes to an end with what is kept back. */
+  /** Whether a part of the reserve was released, so that an urgent change may succeed now. */
   #freesReserve({ urgent }: QueuedChange, error: unknown): boolean {
     return urgent && isStorageFull(error) && (this.#driver.reserve?.release() ?? false)
   }
 
-  /**
-   * Everything is committed, or nothing is. `refused`: running the members one by one would not
-   * help.
-   */
+  /** Commits all changes of the group, or none. `refused`: one by one they would fail, too. */
   async #attempt(group: QueuedChange[]): Promise<{ outcomes: Outcome[] } | { lost: unknown; refused: boolean }> {
     let tx: Transaction | undefined
     let committing = false
     try {
       tx = await this.#driver.begin()
-      const outcomes = group.length === 1 ? [await this.#runAlone(tx, group[0] as QueuedChange)] : await this.#runMembers(tx, group)
+      const outcomes = group.length === 1 ? [await this.#runAlone(tx, group[0] as QueuedChange)] : await this.#runInSavepoints(tx, group)
       committing = outcomes.some((outcome) => outcome.ok)
       if (committing) await tx.commit()
       else await tx.rollback()
@@ -119,15 +113,13 @@ export class Writer {
     }
   }
 
-  /**
-   * Members whose turn did not come in time wait for the next group, before those that came later.
-   */
-  async #runMembers(tx: Transaction, group: QueuedChange[]): Promise<Outcome[]> {
+  /** Changes beyond the group's maximum time return to the front of the queue. */
+  async #runInSavepoints(tx: Transaction, group: QueuedChange[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
     const started = performance.now()
-    for (const waiting of group) {
+    for (const queued of group) {
       await tx.savepoint()
-      const outcome = await this.#run(tx, waiting)
+      const outcome = await this.#run(tx, queued)
       const lost = tx.lost()
       if (lost) throw lost
       if (outcome.ok) await tx.release()
@@ -138,41 +130,41 @@ export class Writer {
     return outcomes
   }
 
-  async #runAlone(tx: Transaction, waiting: QueuedChange): Promise<Outcome> {
-    const outcome = await this.#run(tx, waiting)
+  async #runAlone(tx: Transaction, queued: QueuedChange): Promise<Outcome> {
+    const outcome = await this.#run(tx, queued)
     const lost = tx.lost()
     if (lost) throw lost
     return outcome
   }
 
-  async #run(tx: Transaction, waiting: QueuedChange): Promise<Outcome> {
-    const member = new GroupMember(tx)
+  async #run(tx: Transaction, queued: QueuedChange): Promise<Outcome> {
+    const change = new ChangeTransaction(tx)
     try {
-      const value = await this.#current.run(member, () => member.settle(waiting.work, this.#timeoutMs))
-      return { ok: true, value, effects: member.effects }
+      const value = await this.#current.run(change, () => change.settle(queued.work, this.#timeoutMs))
+      return { ok: true, value, effects: change.effects }
     } catch (error) {
       return { ok: false, error }
     }
   }
 
-  async #settle(group: readonly QueuedChange[], outcomes: readonly Outcome[]): Promise<void> {
+  async #settleGroup(group: readonly QueuedChange[], outcomes: readonly Outcome[]): Promise<void> {
     const retries: QueuedChange[] = []
     for (const [i, outcome] of outcomes.entries()) {
-      const waiting = group[i] as QueuedChange
+      const queued = group[i] as QueuedChange
       if (outcome.ok) {
         for (const effect of outcome.effects) this.#runEffect(effect)
-        waiting.resolve(outcome.value)
-      } else if (this.#freesReserve(waiting, outcome.error)) retries.push(waiting)
-      else waiting.reject(outcome.error)
+        queued.resolve(outcome.value)
+      } else if (this.#freesReserve(queued, outcome.error)) retries.push(queued)
+      else queued.reject(outcome.error)
     }
-    for (const waiting of retries) await this.#runGroup([waiting])
+    for (const queued of retries) await this.#runGroup([queued])
   }
 
   #runEffect(effect: () => void): void {
     try {
       effect()
     } catch (err) {
-      this.#logger.error({ err }, "What follows a change failed")
+      this.#logger.error({ err }, "An effect of a committed change failed")
     }
   }
 }

@@ -8,7 +8,7 @@ import type { Store } from "../store.ts"
 import { sqliteDatabase } from "../testing/databases.ts"
 import { addImage, addUser } from "../testing/samples.ts"
 import { unrestrictedViewer } from "../viewer.ts"
-import { ScanSession } from "./scanner.ts"
+import { ScanWorker } from "./scan-worker.ts"
 
 /**
  * Whether the event loop turned before the work was done. A thread may answer within the same turn,
@@ -80,7 +80,7 @@ test("A scanner gives the rows and the errors that the database gives, and start
   await using database = await sqliteDatabase()
   await using store = await database.open()
   const ann = await addUser(store, "ann")
-  await using scanner = new ScanSession(database.url.slice("sqlite:".length), new QueryCompiler("sqlite"))
+  await using scanner = new ScanWorker(database.url.slice("sqlite:".length), new QueryCompiler("sqlite"))
   const byName = query("userByName")
   assert.equal((await scanner.first(byName, { name: "ann" }))?.[0], ann.id)
   assert.equal(await scanner.first(byName, { name: "bob" }), undefined)
@@ -101,7 +101,7 @@ test("a scan that arrives while an idle thread is ending is answered by another 
   await using store = await database.open()
   const ann = await addUser(store, "ann")
   t.mock.timers.enable({ apis: ["setTimeout"] })
-  await using scanner = new ScanSession(database.url.slice("sqlite:".length), new QueryCompiler("sqlite"))
+  await using scanner = new ScanWorker(database.url.slice("sqlite:".length), new QueryCompiler("sqlite"))
   const find = () => scanner.first(query("userByName"), { name: "ann" })
   assert.equal((await find())?.[0], ann.id)
   t.mock.timers.tick(30_000)

@@ -1,12 +1,12 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { Failure } from "#contract"
-import type { Session } from "../driver.ts"
+import type { QueryRunner } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
-import type { Arg, Value } from "../values.ts"
-import { toSqlite } from "./connection.ts"
+import type { ColumnValue, QueryArgument } from "../values.ts"
 import { failureOf } from "./errors.ts"
+import { toSqliteValue } from "./query-runner.ts"
 
 /** Queries that wait for the scanner; a further one is refused. */
 const maxWaiting = 100
@@ -18,10 +18,10 @@ interface Request {
   sql: string
   values: SQLInputValue[]
 }
-type Answer = { id: number; rows: Value[][] } | { id: number; error: { message: string; errcode: number | undefined } }
+type Answer = { id: number; rows: ColumnValue[][] } | { id: number; error: { message: string; errcode: number | undefined } }
 
 interface Waiting {
-  resolve(rows: Value[][]): void
+  resolve(rows: ColumnValue[][]): void
   reject(error: unknown): void
 }
 
@@ -30,7 +30,7 @@ interface Waiting {
  * stands still, and nobody else would be served meanwhile. The thread is started by the first such
  * read.
  */
-export class ScanSession implements Session, AsyncDisposable {
+export class ScanWorker implements QueryRunner, AsyncDisposable {
   readonly #file: string
   readonly #compiler: QueryCompiler
   readonly #waiting = new Map<number, Waiting>()
@@ -43,12 +43,12 @@ export class ScanSession implements Session, AsyncDisposable {
     this.#compiler = compiler
   }
 
-  async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
+  async all<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[][]> {
     const { sql, parameters } = this.#compiler.compile(query)
-    const values = parameters.map((name) => toSqlite(name, (args as Record<string, Arg | undefined>)[name]))
+    const values = parameters.map((name) => toSqliteValue(name, (args as Record<string, QueryArgument | undefined>)[name]))
     if (this.#waiting.size >= maxWaiting) throw new Failure("unavailable", "Too many searches wait already; try again later")
     this.#last += 1
-    const { promise, resolve, reject } = Promise.withResolvers<Value[][]>()
+    const { promise, resolve, reject } = Promise.withResolvers<ColumnValue[][]>()
     this.#waiting.set(this.#last, { resolve, reject })
     clearTimeout(this.#timer)
     this.#worker ??= this.#start()
@@ -57,7 +57,7 @@ export class ScanSession implements Session, AsyncDisposable {
     return promise
   }
 
-  async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
+  async first<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[] | undefined> {
     return (await this.all(query, args))[0]
   }
 
@@ -112,7 +112,7 @@ function serve(file: string): void {
     try {
       const statement = db.prepare(sql)
       statement.setReturnArrays(true)
-      parentPort?.postMessage({ id, rows: statement.all(...values) as unknown as Value[][] } satisfies Answer)
+      parentPort?.postMessage({ id, rows: statement.all(...values) as unknown as ColumnValue[][] } satisfies Answer)
     } catch (error) {
       const { message, errcode } = error as Error & { errcode?: number }
       parentPort?.postMessage({ id, error: { message, errcode } } satisfies Answer)

@@ -21,7 +21,7 @@ type AnySchema = Record<string, Record<string, unknown>>
  * What queries are built with. Constants are written with `sql.lit`: partial indexes are
  * only used for literals.
  */
-export interface Build {
+export interface QueryBuilder {
   readonly dialect: Dialect
   readonly db: Kysely<Schema>
   /** For queries of which the table is part of the shape. */
@@ -41,7 +41,7 @@ const dialects = {
   postgres: { adapter: PostgresAdapter, compiler: PostgresQueryCompiler, introspector: PostgresIntrospector },
 }
 
-export function builder(dialect: Dialect): Build {
+export function queryBuilder(dialect: Dialect): QueryBuilder {
   const { adapter, compiler, introspector } = dialects[dialect]
   const db = new Kysely<Schema>({
     dialect: {

@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
-import type { Scans, Search, Session } from "../driver.ts"
+import type { QueryRunner, SearchContext, UserScans } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
-import { type Arg, type Value, withoutNul } from "../values.ts"
+import { type ColumnValue, type QueryArgument, withoutNul } from "../values.ts"
 import { failureOf } from "./errors.ts"
 
 interface Prepared {
@@ -17,33 +17,33 @@ const kept = 500
  * Queries on one connection. A statement runs to its end at once: nothing of other work comes
  * between its rows.
  */
-export class SqliteSession implements Session {
-  readonly scans?: Scans
-  readonly search?: Search
+export class SqliteQueryRunner implements QueryRunner {
+  readonly scans?: UserScans
+  readonly search?: SearchContext
   protected readonly db: DatabaseSync
   readonly #compiler: QueryCompiler
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans?: Scans; search?: Search } = {}) {
+  constructor(db: DatabaseSync, compiler: QueryCompiler, options: { scans?: UserScans; search?: SearchContext } = {}) {
     this.db = db
     if (options.scans) this.scans = options.scans
     if (options.search) this.search = options.search
     this.#compiler = compiler
   }
 
-  async all<A extends object>(query: Query<A>, args: A): Promise<Value[][]> {
+  async all<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[][]> {
     const { statement, parameters } = this.#prepared.get(query.key) ?? this.#prepare(query)
     try {
-      return statement.all(...this.#bind(parameters, args)) as unknown as Value[][]
+      return statement.all(...this.#bind(parameters, args)) as unknown as ColumnValue[][]
     } catch (error) {
       throw this.toFailure(error)
     }
   }
 
-  async first<A extends object>(query: Query<A>, args: A): Promise<Value[] | undefined> {
+  async first<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[] | undefined> {
     const { statement, parameters } = this.#prepared.get(query.key) ?? this.#prepare(query)
     try {
-      return statement.get(...this.#bind(parameters, args)) as unknown as Value[] | undefined
+      return statement.get(...this.#bind(parameters, args)) as unknown as ColumnValue[] | undefined
     } catch (error) {
       throw this.toFailure(error)
     }
@@ -85,7 +85,7 @@ export class SqliteSession implements Session {
     const values = new Array<SQLInputValue>(parameters.length)
     for (let i = 0; i < parameters.length; i += 1) {
       const name = parameters[i] as string
-      values[i] = toSqlite(name, (args as Record<string, Arg | undefined>)[name])
+      values[i] = toSqliteValue(name, (args as Record<string, QueryArgument | undefined>)[name])
     }
     return values
   }
@@ -105,7 +105,7 @@ function runWithBigInts(statement: StatementSync, values: SQLInputValue[]): Retu
   }
 }
 
-export function toSqlite(name: string, arg: Arg | undefined): SQLInputValue {
+export function toSqliteValue(name: string, arg: QueryArgument | undefined): SQLInputValue {
   if (typeof arg === "string") return withoutNul(arg)
   if (typeof arg === "number" || arg === null) return arg
   if (typeof arg === "boolean") return arg ? 1 : 0
