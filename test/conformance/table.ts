@@ -514,7 +514,7 @@ const beyond: readonly Entry[] = [
   ["The files address answers failures", "an unknown method is refused with the list of known ones"],
   [
     "What the caller may not see is 404",
-    "a condition about a directory that one may only pass through is judged as if it did not exist",
+    "a condition on a directory that the caller may only traverse is evaluated as if it did not exist",
     "a missing parent returns 409 where the caller may write and 404 elsewhere",
   ],
   ["One table in code", settingSources, help, "the reference pages match the code's tables"],

@@ -4,70 +4,70 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { basic, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start()
+  server = await TestFilesServer.start()
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
-const propfind = (path: string, depth = "1", user = "ann") => world.ask("PROPFIND", path, { headers: { depth }, user })
+const propfind = (path: string, depth = "1", user = "ann") => server.ask("PROPFIND", path, { headers: { depth }, user })
 const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, href]) => href)
 const methods = ["OPTIONS", "GET", "HEAD", "PUT", "DELETE", "MKCOL", "PROPFIND", "PROPPATCH", "COPY", "MOVE", "LOCK", "UNLOCK"]
 
 test("every method returns 404 for an entry that the caller may not see", async () => {
-  await world.ask("PUT", "/users/bob/secret", { body: "x", user: "bob" })
+  await server.ask("PUT", "/users/bob/secret", { body: "x", user: "bob" })
   for (const path of ["/users/bob", "/users/bob/", "/users/bob/secret", "/users/bob/missing", "/users/nobody/x", "/elsewhere"]) {
     for (const method of methods) {
-      const answer = await world.ask(method, path, { body: method === "PROPPATCH" ? "<x/>" : "" })
+      const answer = await server.ask(method, path, { body: method === "PROPPATCH" ? "<x/>" : "" })
       assert.equal(answer.status, 404, `${method} ${path}`)
       if (method !== "HEAD") assert.deepEqual(Object.keys(JSON.parse(answer.text)), ["ok", "msg", "code"])
     }
   }
   for (const method of ["COPY", "MOVE"]) {
-    await world.ask("PUT", "/users/ann/mine", { body: "x" })
-    assert.equal((await world.ask(method, "/users/ann/mine", { headers: { destination: "/users/bob/mine" } })).status, 404)
+    await server.ask("PUT", "/users/ann/mine", { body: "x" })
+    assert.equal((await server.ask(method, "/users/ann/mine", { headers: { destination: "/users/bob/mine" } })).status, 404)
   }
-  assert.equal(readFileSync(join(world.root, "users/bob/secret"), "utf8"), "x")
+  assert.equal(readFileSync(join(server.root, "users/bob/secret"), "utf8"), "x")
 })
 
 test("a parent directory lists only the path to entries that the caller may see", async () => {
   assert.deepEqual(hrefs((await propfind("/", "infinity", "bob")).text).slice(0, 3), ["/", "/users/", "/users/bob/"])
-  assert.equal((await world.ask("PUT", "/users/x", { body: "x" })).status, 404)
-  assert.equal((await world.ask("DELETE", "/users")).status, 403)
-  assert.equal((await world.ask("DELETE", "/users/ann")).status, 403)
-  assert.equal((await world.ask("MOVE", "/users/ann", { headers: { destination: "/users/ann2" } })).status, 403)
-  assert.equal((await world.ask("COPY", "/users", { headers: { destination: "/users/ann/all" } })).status, 403)
+  assert.equal((await server.ask("PUT", "/users/x", { body: "x" })).status, 404)
+  assert.equal((await server.ask("DELETE", "/users")).status, 403)
+  assert.equal((await server.ask("DELETE", "/users/ann")).status, 403)
+  assert.equal((await server.ask("MOVE", "/users/ann", { headers: { destination: "/users/ann2" } })).status, 403)
+  assert.equal((await server.ask("COPY", "/users", { headers: { destination: "/users/ann/all" } })).status, 403)
 })
 
 test("a read right reads, and changes nothing", async () => {
-  world.makeDirectory("data/shared")
-  writeFileSync(join(world.root, "data/shared/f"), "x")
-  world.authority.add("carl", { "/data/shared": "read" })
-  assert.equal((await world.ask("GET", "/data/shared/f", { user: "carl" })).text, "x")
+  server.makeDirectory("data/shared")
+  writeFileSync(join(server.root, "data/shared/f"), "x")
+  server.authority.add("carl", { "/data/shared": "read" })
+  assert.equal((await server.ask("GET", "/data/shared/f", { user: "carl" })).text, "x")
   for (const method of ["PUT", "DELETE", "MKCOL", "PROPPATCH", "LOCK", "UNLOCK"]) {
-    assert.equal((await world.ask(method, "/data/shared/f", { user: "carl", body: "" })).status, 403, method)
+    assert.equal((await server.ask(method, "/data/shared/f", { user: "carl", body: "" })).status, 403, method)
   }
-  assert.equal((await world.ask("MOVE", "/data/shared/f", { user: "carl", headers: { destination: "/users/carl/f" } })).status, 403)
+  assert.equal((await server.ask("MOVE", "/data/shared/f", { user: "carl", headers: { destination: "/users/carl/f" } })).status, 403)
 })
 
 test("a read-only token changes nothing", async () => {
-  world.makeDirectory("users/dora")
-  world.authority.add("dora", {}, { readOnly: true })
+  server.makeDirectory("users/dora")
+  server.authority.add("dora", {}, { readOnly: true })
   for (const method of methods.filter((one) => !["OPTIONS", "GET", "HEAD", "PROPFIND"].includes(one))) {
-    assert.equal((await world.ask(method, "/users/dora/x", { user: "dora", body: "" })).status, 403, method)
+    assert.equal((await server.ask(method, "/users/dora/x", { user: "dora", body: "" })).status, 403, method)
   }
   assert.equal((await propfind("/users/dora/", "0", "dora")).status, 207)
 })
 
-test("a request without a valid proof learns only that one is required", async () => {
+test("a request without valid credentials learns only that they are required", async () => {
   for (const user of [null, "ann:wrong", "nobody"]) {
     for (const method of methods) {
-      const answer = await world.ask(method, "/users/ann/a.csv", { user })
+      const answer = await server.ask(method, "/users/ann/a.csv", { user })
       assert.equal(answer.status, 401)
       assert.equal(answer.headers["www-authenticate"], 'Basic realm="Quayside"')
     }
   }
-  const slowed = await world.ask("GET", "/", { user: "slowed" })
+  const slowed = await server.ask("GET", "/", { user: "slowed" })
   assert.equal(slowed.status, 429)
   assert.equal(slowed.headers["retry-after"], "7")
 })
@@ -76,21 +76,21 @@ test("a browser's write for a page of another origin is refused", async () => {
   const refused = [
     { origin: "http://evil.example" },
     { origin: "null" },
-    { origin: world.url },
+    { origin: server.url },
     { "sec-fetch-site": "cross-site" },
     { "sec-fetch-site": "same-site" },
   ]
   for (const headers of refused) {
     for (const method of ["PUT", "DELETE", "MKCOL", "COPY", "MOVE", "PROPPATCH", "LOCK", "UNLOCK"]) {
-      assert.equal((await world.ask(method, "/users/ann/csrf", { headers, body: "" })).status, 403, `${method} ${JSON.stringify(headers)}`)
+      assert.equal((await server.ask(method, "/users/ann/csrf", { headers, body: "" })).status, 403, `${method} ${JSON.stringify(headers)}`)
     }
   }
-  assert.equal((await world.ask("PUT", "/users/ann/ok", { headers: { "sec-fetch-site": "none" }, body: "" })).status, 201)
-  assert.equal((await world.ask("GET", "/users/ann/ok", { headers: { "sec-fetch-site": "cross-site" } })).status, 200)
+  assert.equal((await server.ask("PUT", "/users/ann/ok", { headers: { "sec-fetch-site": "none" }, body: "" })).status, 201)
+  assert.equal((await server.ask("GET", "/users/ann/ok", { headers: { "sec-fetch-site": "cross-site" } })).status, 200)
 })
 
 test("a foreign `Host` is refused", async () => {
-  const status = async (host: string) => (await world.ask("OPTIONS", "/", { headers: { host } })).status
+  const status = async (host: string) => (await server.ask("OPTIONS", "/", { headers: { host } })).status
   for (const host of ["localhost", "127.0.0.1:8082", "[::1]:8082", "files.example.com", "FILES.example.com:443"])
     assert.equal(await status(host), 200, host)
   for (const host of ["evil.example", "x.localhost", "localhost.evil.example", "a@localhost", "localhost:80:80", "128.0.0.1"])
@@ -100,7 +100,7 @@ test("a foreign `Host` is refused", async () => {
 test("a repeated header that identifies the request is refused", async () => {
   const twice = ["Host: localhost", `Authorization: ${basic("bob")}`, "Destination: /users/ann/y", "Depth: 1"]
   for (const line of twice) {
-    const connection = await world.raw()
+    const connection = await server.raw()
     connection.write(
       `COPY /users/ann/x HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nDestination: /users/ann/y\r\nDepth: 0\r\n${line}\r\n\r\n`,
     )
@@ -109,16 +109,16 @@ test("a repeated header that identifies the request is refused", async () => {
   }
 })
 
-test("a refused body does not spoil the connection's next response", async () => {
+test("a rejected body does not affect the connection's next response", async () => {
   const big = Buffer.alloc(3_000_000)
-  const answer = await world.ask("PUT", "/users/ann/no/such/parent", { body: big })
+  const answer = await server.ask("PUT", "/users/ann/no/such/parent", { body: big })
   assert.equal(answer.status, 409)
-  assert.equal((await world.ask("PUT", "/users/bob/x", { body: big })).status, 404)
+  assert.equal((await server.ask("PUT", "/users/bob/x", { body: big })).status, 404)
 })
 
-test("HTTP errors carry the failure object, too", async () => {
+test("HTTP errors have the failure object as well", async () => {
   const refusal = async (text: string) => {
-    const connection = await world.raw()
+    const connection = await server.raw()
     connection.write(text)
     const [head = "", body = "{}"] = (await connection.end()).split("\r\n\r\n")
     return [Number(head.split(" ")[1]), JSON.parse(body).code]
@@ -130,16 +130,16 @@ test("HTTP errors carry the failure object, too", async () => {
 })
 
 test("an unknown method is refused with the list of known ones", async () => {
-  const answer = await world.ask("PATCH", "/users/ann/x", { body: "" })
+  const answer = await server.ask("PATCH", "/users/ann/x", { body: "" })
   assert.equal(answer.status, 405)
   assert.match(answer.headers.allow ?? "", /OPTIONS, GET, HEAD, PUT/)
 })
 
 test("a method that does not fit the entry is refused with those that do", async () => {
-  await world.ask("MKCOL", "/users/ann/there")
-  await world.ask("PUT", "/users/ann/there/file", { body: "x" })
+  await server.ask("MKCOL", "/users/ann/there")
+  await server.ask("PUT", "/users/ann/there/file", { body: "x" })
   const allowed = async (method: string, path: string) => {
-    const { status, headers } = await world.ask(method, path, { body: "" })
+    const { status, headers } = await server.ask(method, path, { body: "" })
     assert.equal(status, 405, `${method} ${path}`)
     return String(headers.allow).split(", ").sort()
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { type Answer, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { TestFilesServer, type TestResponse } from "../../../test/fixtures/files/files-server.ts"
 
 /*
  * What a condition says of something hidden is judged as if that did not exist: an answer tells
@@ -8,7 +8,7 @@ import { type Answer, TestFilesServer } from "../../../test/fixtures/files/files
  * and about something that never was.
  */
 
-let world: TestFilesServer
+let server: TestFilesServer
 /** Of bob's, hidden from ann: the tag of a file, and the token of a lock on it. */
 let etag = ""
 let token = ""
@@ -17,17 +17,17 @@ const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><loc
 const patch = '<propertyupdate xmlns="DAV:"><set><prop><c xmlns="urn:x">1</c></prop></set></propertyupdate>'
 
 before(async () => {
-  world = await TestFilesServer.start()
-  world.makeDirectory("users/bob/dir")
-  world.makeDirectory("data/shared")
-  world.authority.add("eva", { "/users/bob/dir": "read" })
-  world.makeDirectory("users/eva")
-  const put = await world.ask("PUT", "/users/bob/secret.txt", { user: "bob", body: "secret" })
+  server = await TestFilesServer.start()
+  server.makeDirectory("users/bob/dir")
+  server.makeDirectory("data/shared")
+  server.authority.add("eva", { "/users/bob/dir": "read" })
+  server.makeDirectory("users/eva")
+  const put = await server.ask("PUT", "/users/bob/secret.txt", { user: "bob", body: "secret" })
   etag = String(put.headers.etag)
-  const lock = await world.ask("LOCK", "/users/bob/secret.txt", { user: "bob", body: lockBody, headers: { timeout: "Second-3600" } })
+  const lock = await server.ask("LOCK", "/users/bob/secret.txt", { user: "bob", body: lockBody, headers: { timeout: "Second-3600" } })
   token = String(lock.headers["lock-token"])
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 type Headers = Record<string, string>
 
@@ -56,7 +56,7 @@ const tagged: Record<string, (path: string) => Headers> = {
   "the token of its lock": (path) => ({ if: `<${path}> (${token})` }),
   "not the token of its lock": (path) => ({ if: `<${path}> (Not ${token})` }),
   "tag and token": (path) => ({ if: `<${path}> (${token} [${etag}])` }),
-  "its tag, by its whole address": (path) => ({ if: `<${world.url}${path}> ([${etag}])` }),
+  "its tag, by its whole address": (path) => ({ if: `<${server.url}${path}> ([${etag}])` }),
   "its tag or one's own": (path) => ({ if: `<${path}> ([${etag}]) </users/ann/own.txt> (["none"])` }),
 }
 
@@ -80,22 +80,22 @@ const direct: Record<string, () => Headers> = {
 const hiddenAndNever = ["/users/bob/secret.txt", "/users/bob/never.txt"] as const
 
 async function prepare(): Promise<void> {
-  await world.ask("DELETE", "/users/ann/new")
-  await world.ask("DELETE", "/users/ann/own.txt")
-  assert.equal((await world.ask("PUT", "/users/ann/own.txt", { body: "own" })).status, 201)
-  world.files.invalidate()
-  Object.assign(world.authority.asked, { identify: 0, access: 0 })
+  await server.ask("DELETE", "/users/ann/new")
+  await server.ask("DELETE", "/users/ann/own.txt")
+  assert.equal((await server.ask("PUT", "/users/ann/own.txt", { body: "own" })).status, 201)
+  server.files.invalidate()
+  Object.assign(server.authority.asked, { identify: 0, access: 0 })
 }
 
 /**
  * All that an answer tells, but for what is another each time, and how often the authority was
  * asked.
  */
-function comparable({ status, headers, text }: Answer, path: string): string {
+function comparable({ status, headers, text }: TestResponse, path: string): string {
   const { date: _date, etag: _etag, "last-modified": _modified, "lock-token": _token, ...rest } = headers
   const said = text.replaceAll(path, "PATH").replace(/urn:uuid:[0-9a-f-]+/g, "TOKEN")
   const words = said.replace(/<D:(getetag|getlastmodified|creationdate)>[^<]*/g, "")
-  return JSON.stringify({ status, words, rest, asked: world.authority.asked })
+  return JSON.stringify({ status, words, rest, asked: server.authority.asked })
 }
 
 for (const [method, how] of Object.entries(methods)) {
@@ -106,10 +106,10 @@ for (const [method, how] of Object.entries(methods)) {
         await prepare()
         const headers = { ...how.headers, ...condition(path) }
         const at = how.at ?? "/users/ann/own.txt"
-        const answer = await world.ask(method, at, { headers, ...(how.body ? { body: how.body } : {}) })
+        const answer = await server.ask(method, at, { headers, ...(how.body ? { body: how.body } : {}) })
         answers.push(comparable(answer, path))
         const lock = answer.headers["lock-token"]
-        if (lock) await world.ask("UNLOCK", at, { headers: { "lock-token": lock } })
+        if (lock) await server.ask("UNLOCK", at, { headers: { "lock-token": lock } })
       }
       assert.equal(answers[0], answers[1], what)
     }
@@ -121,7 +121,7 @@ for (const [method, how] of Object.entries(methods)) {
       for (const path of hiddenAndNever) {
         await prepare()
         const headers = { ...how.headers, ...condition() }
-        answers.push(comparable(await world.ask(method, path, { headers, ...(how.body ? { body: how.body } : {}) }), path))
+        answers.push(comparable(await server.ask(method, path, { headers, ...(how.body ? { body: how.body } : {}) }), path))
       }
       assert.equal(answers[0], answers[1], what)
       assert.match(answers[0] ?? "", /"status":404/, what)
@@ -136,37 +136,37 @@ for (const method of ["COPY", "MOVE"]) {
       for (const path of hiddenAndNever) {
         await prepare()
         const headers = { destination: path, ...condition(path) }
-        answers.push(comparable(await world.ask(method, "/users/ann/own.txt", { headers }), path))
+        answers.push(comparable(await server.ask(method, "/users/ann/own.txt", { headers }), path))
       }
       assert.equal(answers[0], answers[1], what)
     }
   })
 }
 
-test("a condition about a directory that one may only pass through is judged as if it did not exist", async () => {
-  const lock = await world.ask("LOCK", "/users/bob", { user: "bob", body: lockBody, headers: { depth: "0" } })
+test("a condition on a directory that the caller may only traverse is evaluated as if it did not exist", async () => {
+  const lock = await server.ask("LOCK", "/users/bob", { user: "bob", body: lockBody, headers: { depth: "0" } })
   const passed = String(lock.headers["lock-token"])
   const ask = async (path: string) => {
-    await world.ask("DELETE", "/users/eva/f", { user: "eva" })
-    const { status } = await world.ask("PUT", "/users/eva/f", { user: "eva", body: "x", headers: { if: `<${path}> (${passed})` } })
+    await server.ask("DELETE", "/users/eva/f", { user: "eva" })
+    const { status } = await server.ask("PUT", "/users/eva/f", { user: "eva", body: "x", headers: { if: `<${path}> (${passed})` } })
     return status
   }
   assert.equal(await ask("/users/bob"), 412)
   assert.equal(await ask("/users/never"), 412)
-  await world.ask("UNLOCK", "/users/bob", { user: "bob", headers: { "lock-token": passed } })
+  await server.ask("UNLOCK", "/users/bob", { user: "bob", headers: { "lock-token": passed } })
 })
 
 test("a condition on a readable resource is evaluated", async () => {
-  const put = await world.ask("PUT", "/users/bob/dir/known", { user: "bob", body: "x" })
+  const put = await server.ask("PUT", "/users/bob/dir/known", { user: "bob", body: "x" })
   const ask = async (tag: string) => {
     const headers = { if: `</users/bob/dir/known> ([${tag}])` }
-    return (await world.ask("PUT", "/users/eva/g", { user: "eva", body: "x", headers })).status
+    return (await server.ask("PUT", "/users/eva/g", { user: "eva", body: "x", headers })).status
   }
   assert.equal(await ask(String(put.headers.etag)), 201)
   assert.equal(await ask('"x"'), 412)
 })
 
-test("an If header of more lists than are judged is refused", async () => {
+test("an `If` header with too many lists is refused", async () => {
   const headers = { if: "</users/ann/x> (<urn:x>) ".repeat(65) }
-  assert.equal((await world.ask("PUT", "/users/ann/own.txt", { body: "x", headers })).status, 400)
+  assert.equal((await server.ask("PUT", "/users/ann/own.txt", { body: "x", headers })).status, 400)
 })

@@ -11,7 +11,7 @@ function annAndBob(): TestAuthority {
 }
 const ann = `Basic ${Buffer.from("ann:x").toString("base64")}`
 
-test("a valid proof is cached until it is invalidated", async () => {
+test("valid credentials are cached until an invalidation", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority)
   for (let i = 0; i < 3; i += 1) assert.equal((await rights.identify(ann, "127.0.0.1")).ok, true)
@@ -23,14 +23,14 @@ test("a valid proof is cached until it is invalidated", async () => {
   assert.equal(authority.asked.identify, 3)
 })
 
-test("each wrong proof reaches the authority", async () => {
+test("wrong credentials reach the authority each time", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority)
   for (let i = 0; i < 3; i += 1) assert.equal((await rights.identify("Basic eA==", "127.0.0.1")).ok, false)
   assert.equal(authority.asked.identify, 3)
 })
 
-test("nothing is kept of proofs that held once the authority slows somebody down, so that a right guess tells nothing", async () => {
+test("cached credentials do not count once the authority slows an address down, so a right guess reveals nothing", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority)
   await rights.identify(ann, "127.0.0.1")
@@ -48,7 +48,7 @@ test("a cached answer expires", async () => {
   assert.equal(authority.asked.identify, 2)
 })
 
-test("a uniform answer for one path covers its neighbours", async () => {
+test("an answer that applies below a directory covers the files in it", async () => {
   const authority = annAndBob()
   const rights = new RightsCache(authority)
   assert.deepEqual(await rights.access(1, ["users", "ann", "data", "x"]), {
@@ -69,9 +69,9 @@ test("a uniform answer for one path covers its neighbours", async () => {
   assert.equal(authority.asked.access, 2, "the home holds a dataset's root, so it answers for nothing else")
 })
 
-test("a level holds for everything below", async () => {
+test("a level applies to everything below", async () => {
   const authority = annAndBob()
-  authority.uniform = false
+  authority.answersForTrees = false
   const rights = new RightsCache(authority)
   assert.equal(await rights.level(2, ["users", "ann", "data", "x"], "read"), "read")
   assert.equal(await rights.level(2, ["users", "ann", "data", "y"], "read"), "read")
@@ -84,7 +84,7 @@ test("a level holds for everything below", async () => {
 
 test("the number of cached answers is bounded", async () => {
   const authority = annAndBob()
-  authority.uniform = false
+  authority.answersForTrees = false
   const rights = new RightsCache(authority, { maxEntries: 10 })
   for (let i = 0; i < 30; i += 1) await rights.access(1, ["users", "ann", `f${i}`])
   const before = authority.asked.access

@@ -26,7 +26,7 @@ function leastMs(locks: LockTable, isDeep = false): number {
 }
 
 for (const isDeep of [false, true]) {
-  test(`a ${isDeep ? "deep" : "shallow"} lock costs its person the same, however many all others hold`, () => {
+  test(`a ${isDeep ? "deep" : "shallow"} lock costs a person the same, however many locks others have`, () => {
     const locks = new LockTable()
     const alone = leastMs(locks, isDeep)
     for (let userId = 1; userId <= 5; userId += 1) take(locks, userId, most)
@@ -35,7 +35,7 @@ for (const isDeep of [false, true]) {
   })
 }
 
-test("released and expired locks no longer count towards a person's limit", async () => {
+test("released and expired locks do not count towards a person's limit", async () => {
   const locks = new LockTable()
   take(locks, 1, most - 1)
   const short = locks.acquire(wanted(1, most, 20))
@@ -52,7 +52,7 @@ test("released and expired locks no longer count towards a person's limit", asyn
   refused()
 })
 
-test("locks above and below a path are found, and released ones leave nothing", () => {
+test("the table finds the locks above and below a path, and no released ones", () => {
   const locks = new LockTable()
   const at = (path: string, isDeep: boolean) => locks.acquire({ path, isDeep, exclusive: false, userId: 1, owner: "", timeoutMs: 60_000 })
   const [root, home, file] = [at("/", true), at("/users/ann", false), at("/users/ann/a/b", true)]

@@ -12,14 +12,14 @@ const run = promisify(execFile)
 const has = (program: string) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0
 const missing = (program: string) => !has(program) && `${program} is not installed`
 
-let world: TestFilesServer
+let server: TestFilesServer
 let home: string
 before(async () => {
-  world = await TestFilesServer.start({ runIn: "worker" })
-  home = join(world.folder, "client")
+  server = await TestFilesServer.start({ runIn: "worker" })
+  home = join(server.folder, "client")
   mkdirSync(home)
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 /** A small tree with names that need care. */
 function sample(name: string): string {
@@ -36,7 +36,7 @@ function assertSame(one: string, other: string): void {
 }
 
 test("litmus finds no deviation from RFC 4918", { skip: missing("litmus") }, async () => {
-  const { stdout } = await run("litmus", [`${world.url}/users/ann/`, "ann", "right"], { cwd: home }).catch((error) => error)
+  const { stdout } = await run("litmus", [`${server.url}/users/ann/`, "ann", "right"], { cwd: home }).catch((error) => error)
   const summaries = [...stdout.matchAll(/`(\w+)': of (\d+) tests run: (\d+) passed, (\d+) failed/g)].map(([, name, of, passed]) => [
     name,
     of,
@@ -57,18 +57,18 @@ test("rclone synchronizes, checks, moves and purges", { skip: missing("rclone") 
   const config = join(home, "rclone.conf")
   const rclone = (...args: string[]) => run("rclone", ["--config", config, ...args])
   writeFileSync(config, "")
-  await rclone("config", "create", "q", "webdav", `url=${world.url}/users/ann`, "vendor=other", "user=ann", "pass=right", "--obscure")
+  await rclone("config", "create", "q", "webdav", `url=${server.url}/users/ann`, "vendor=other", "user=ann", "pass=right", "--obscure")
   await rclone("sync", source, "q:rclone")
-  assertSame(source, world.at("rclone"))
+  assertSame(source, server.at("rclone"))
   await rclone("check", source, "q:rclone", "--download")
   await rclone("copy", "q:rclone", "q:copied")
-  assertSame(source, world.at("copied"))
+  assertSame(source, server.at("copied"))
   await rclone("moveto", "q:copied", "q:moved")
-  assert.equal(existsSync(world.at("copied")), false)
+  assert.equal(existsSync(server.at("copied")), false)
   await rclone("copy", "q:moved", join(home, "back"))
   assertSame(source, join(home, "back"))
   await rclone("purge", "q:moved")
-  assert.equal(existsSync(world.at("moved")), false)
+  assert.equal(existsSync(server.at("moved")), false)
   assert.match((await rclone("about", "q:")).stdout, /Free:/)
 })
 
@@ -77,10 +77,10 @@ test("rclone preserves modification times when configured to", { skip: missing("
   const config = join(home, "times.conf")
   writeFileSync(config, "")
   const rclone = (...args: string[]) => run("rclone", ["--config", config, ...args])
-  await rclone("config", "create", "q", "webdav", `url=${world.url}/users/ann`, "vendor=owncloud", "user=ann", "pass=right", "--obscure")
+  await rclone("config", "create", "q", "webdav", `url=${server.url}/users/ann`, "vendor=owncloud", "user=ann", "pass=right", "--obscure")
   utimesSync(join(source, "plain.txt"), 1_234_567_890, 1_234_567_890)
   await rclone("sync", source, "q:times")
-  assert.equal(statSync(world.at("times/plain.txt")).mtimeMs, 1_234_567_890_000)
+  assert.equal(statSync(server.at("times/plain.txt")).mtimeMs, 1_234_567_890_000)
   const { stderr } = await rclone("sync", source, "q:times", "--verbose")
   assert.match(stderr, /There was nothing to transfer/)
 })
@@ -88,7 +88,7 @@ test("rclone preserves modification times when configured to", { skip: missing("
 test("cadaver stores, lists, locks, describes, moves and deletes", { skip: missing("cadaver") }, async () => {
   const source = sample("cadaver")
   writeFileSync(join(home, ".netrc"), "machine 127.0.0.1 login ann password right\n")
-  const script = `open ${world.url}/users/ann/
+  const script = `open ${server.url}/users/ann/
 mkcol cad
 cd cad
 put ${source}/sub/deeper/big
@@ -110,20 +110,20 @@ quit
   assert.doesNotMatch(stdout, /failed/i)
   assert.match(stdout, /Value of color is: blue/)
   assertSame(join(home, "got"), join(source, "sub/deeper/big"))
-  assert.deepEqual(readdirSync(world.at("cad")), ["big3"])
+  assert.deepEqual(readdirSync(server.at("cad")), ["big3"])
 })
 
 test("curl puts, gets a part, resumes and deletes", { skip: missing("curl") }, async () => {
   const file = join(sample("curl"), "sub/deeper/big")
   const curl = (...args: string[]) => run("curl", ["-sS", "--fail", "-u", "ann:right", ...args])
-  await curl("-T", file, `${world.url}/users/ann/curl.bin`)
-  assertSame(file, world.at("curl.bin"))
-  assert.equal((await curl("-r", "0-2", `${world.url}/users/ann/curl.bin`)).stdout, "sub")
+  await curl("-T", file, `${server.url}/users/ann/curl.bin`)
+  assertSame(file, server.at("curl.bin"))
+  assert.equal((await curl("-r", "0-2", `${server.url}/users/ann/curl.bin`)).stdout, "sub")
   writeFileSync(join(home, "part"), readFileSync(file).subarray(0, 1234))
-  await curl("-C", "-", "-o", join(home, "part"), `${world.url}/users/ann/curl.bin`)
+  await curl("-C", "-", "-o", join(home, "part"), `${server.url}/users/ann/curl.bin`)
   assertSame(file, join(home, "part"))
-  await curl("-X", "DELETE", `${world.url}/users/ann/curl.bin`)
-  await assert.rejects(curl(`${world.url}/users/ann/curl.bin`), /404/)
+  await curl("-X", "DELETE", `${server.url}/users/ann/curl.bin`)
+  await assert.rejects(curl(`${server.url}/users/ann/curl.bin`), /404/)
 })
 
 test("davfs2 mounts it as a file system", {
@@ -132,7 +132,7 @@ test("davfs2 mounts it as a file system", {
   const source = sample("davfs")
   const at = join(home, "mnt")
   mkdirSync(at)
-  const address = `${world.url}/users/ann`
+  const address = `${server.url}/users/ann`
   const config = join(home, "davfs2.conf")
   writeFileSync(join(home, "secrets"), `${address} ann right\n`, { mode: 0o600 })
   writeFileSync(config, `secrets ${home}/secrets\nask_auth 0\nuse_locks 1\ndelay_upload 0\n`, { mode: 0o600 })
@@ -147,5 +147,5 @@ test("davfs2 mounts it as a file system", {
     await run("umount", [at])
   }
   await run("mv", [join(source, "plain.txt"), join(source, "sub/renamed.txt")])
-  assertSame(source, world.at("dav"))
+  assertSame(source, server.at("dav"))
 })

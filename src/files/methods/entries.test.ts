@@ -6,115 +6,115 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { asRoot, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start()
+  server = await TestFilesServer.start()
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
-const propfind = (path: string, depth = "1", user = "ann") => world.ask("PROPFIND", path, { headers: { depth }, user })
+const propfind = (path: string, depth = "1", user = "ann") => server.ask("PROPFIND", path, { headers: { depth }, user })
 const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, href]) => href)
 const methods = ["OPTIONS", "GET", "HEAD", "PUT", "DELETE", "MKCOL", "PROPFIND", "PROPPATCH", "COPY", "MOVE", "LOCK", "UNLOCK"]
 
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 
 test("links, FIFOs and sockets return 404", async () => {
-  mkdirSync(world.at("odd"))
-  world.makeDirectory("users/ann/odd")
-  writeFileSync(join(world.folder, "outside/secret"), "secret")
-  symlinkSync(join(world.folder, "outside/secret"), world.at("odd/link"))
-  symlinkSync(join(world.folder, "outside"), world.at("odd/folder"))
-  symlinkSync("nowhere", world.at("odd/dangling"))
-  execFileSync("mkfifo", [world.at("odd/fifo")])
-  const socket = createServer().listen(world.at("odd/socket"))
+  mkdirSync(server.at("odd"))
+  server.makeDirectory("users/ann/odd")
+  writeFileSync(join(server.folder, "outside/secret"), "secret")
+  symlinkSync(join(server.folder, "outside/secret"), server.at("odd/link"))
+  symlinkSync(join(server.folder, "outside"), server.at("odd/folder"))
+  symlinkSync("nowhere", server.at("odd/dangling"))
+  execFileSync("mkfifo", [server.at("odd/fifo")])
+  const socket = createServer().listen(server.at("odd/socket"))
   await new Promise((resolve) => socket.once("listening", resolve))
   for (const name of ["link", "folder", "folder/secret", "dangling", "fifo", "socket"]) {
     for (const method of ["GET", "HEAD", "PROPFIND", "DELETE", "PROPPATCH", "COPY", "MOVE"]) {
       const body = method === "PROPPATCH" ? '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="y"/></prop></set></propertyupdate>' : ""
-      const answer = await world.ask(method, `/users/ann/odd/${name}`, { body, headers: { destination: "/users/ann/odd/copy" } })
+      const answer = await server.ask(method, `/users/ann/odd/${name}`, { body, headers: { destination: "/users/ann/odd/copy" } })
       assert.equal(answer.status, 404, `${method} ${name}`)
     }
     for (const method of ["PUT", "MKCOL", "LOCK"]) {
-      const answer = await world.ask(method, `/users/ann/odd/${name}`, { body: method === "LOCK" ? lockBody : "" })
+      const answer = await server.ask(method, `/users/ann/odd/${name}`, { body: method === "LOCK" ? lockBody : "" })
       assert.equal(answer.status, 409, `${method} ${name}`)
     }
   }
   assert.deepEqual(hrefs((await propfind("/users/ann/odd", "infinity")).text), ["/users/ann/odd/"])
-  assert.equal((await world.ask("COPY", "/users/ann/odd", { headers: { destination: "/users/ann/odd2" } })).status, 201)
-  assert.deepEqual(readdirSync(world.at("odd2")), [])
-  assert.equal((await world.ask("DELETE", "/users/ann/odd")).status, 204)
-  assert.equal(readFileSync(join(world.folder, "outside/secret"), "utf8"), "secret")
+  assert.equal((await server.ask("COPY", "/users/ann/odd", { headers: { destination: "/users/ann/odd2" } })).status, 201)
+  assert.deepEqual(readdirSync(server.at("odd2")), [])
+  assert.equal((await server.ask("DELETE", "/users/ann/odd")).status, 204)
+  assert.equal(readFileSync(join(server.folder, "outside/secret"), "utf8"), "secret")
   socket.close()
 })
 
 test("a PUT replaces one hard link and leaves the others", async () => {
-  writeFileSync(join(world.folder, "outside/linked"), "old")
-  linkSync(join(world.folder, "outside/linked"), world.at("hard"))
-  assert.equal((await world.ask("PUT", "/users/ann/hard", { body: "new" })).status, 204)
-  assert.equal(readFileSync(join(world.folder, "outside/linked"), "utf8"), "old")
+  writeFileSync(join(server.folder, "outside/linked"), "old")
+  linkSync(join(server.folder, "outside/linked"), server.at("hard"))
+  assert.equal((await server.ask("PUT", "/users/ann/hard", { body: "new" })).status, 204)
+  assert.equal(readFileSync(join(server.folder, "outside/linked"), "utf8"), "old")
 })
 
 test("a name may have 255 bytes of any UTF-8", async () => {
   const long = "ü".repeat(127)
-  assert.equal((await world.ask("PUT", `/users/ann/${encodeURIComponent(`${long}x`)}`, { body: "x" })).status, 201)
+  assert.equal((await server.ask("PUT", `/users/ann/${encodeURIComponent(`${long}x`)}`, { body: "x" })).status, 201)
   for (const method of ["PUT", "MKCOL", "LOCK"]) {
     const body = method === "LOCK" ? lockBody : ""
-    assert.equal((await world.ask(method, `/users/ann/${encodeURIComponent(`${long}xx`)}`, { body })).status, 400, method)
+    assert.equal((await server.ask(method, `/users/ann/${encodeURIComponent(`${long}xx`)}`, { body })).status, 400, method)
   }
-  assert.equal((await world.ask("GET", `/users/ann/${"x".repeat(300)}`)).status, 404)
+  assert.equal((await server.ask("GET", `/users/ann/${"x".repeat(300)}`)).status, 404)
   const odd = "a b&<>\"'\\\n\t🙂 %2F#?"
-  assert.equal((await world.ask("PUT", `/users/ann/${encodeURIComponent(odd)}`, { body: "odd" })).status, 201)
-  assert.equal(readFileSync(world.at(odd), "utf8"), "odd")
+  assert.equal((await server.ask("PUT", `/users/ann/${encodeURIComponent(odd)}`, { body: "odd" })).status, 201)
+  assert.equal(readFileSync(server.at(odd), "utf8"), "odd")
   const listed = (await propfind("/users/ann/")).text
   assert.ok(hrefs(listed).includes(`/users/ann/${encodeURIComponent(odd).replace("'", "%27")}`))
 })
 
 test("a trailing slash stands for a directory", async () => {
-  await world.ask("PUT", "/users/ann/plain", { body: "x" })
-  assert.equal((await world.ask("GET", "/users/ann/plain/")).status, 404)
+  await server.ask("PUT", "/users/ann/plain", { body: "x" })
+  assert.equal((await server.ask("GET", "/users/ann/plain/")).status, 404)
   assert.equal((await propfind("/users/ann/plain/")).status, 404)
-  assert.equal((await world.ask("DELETE", "/users/ann/plain/")).status, 404)
-  assert.equal((await world.ask("PUT", "/users/ann/plain/", { body: "y" })).status, 405)
-  assert.equal(readFileSync(world.at("plain"), "utf8"), "x")
+  assert.equal((await server.ask("DELETE", "/users/ann/plain/")).status, 404)
+  assert.equal((await server.ask("PUT", "/users/ann/plain/", { body: "y" })).status, 405)
+  assert.equal(readFileSync(server.at("plain"), "utf8"), "x")
 })
 
 test("a name that is not UTF-8 is not listed, but deleted and copied with its directory", async () => {
-  world.makeDirectory("users/ann/bytes")
-  writeFileSync(Buffer.concat([Buffer.from(`${world.at("bytes")}/`), Buffer.from([0xff, 0xfe])]), "x")
+  server.makeDirectory("users/ann/bytes")
+  writeFileSync(Buffer.concat([Buffer.from(`${server.at("bytes")}/`), Buffer.from([0xff, 0xfe])]), "x")
   assert.deepEqual(hrefs((await propfind("/users/ann/bytes")).text), ["/users/ann/bytes/"])
-  assert.equal((await world.ask("COPY", "/users/ann/bytes", { headers: { destination: "/users/ann/bytes2" } })).status, 201)
-  assert.equal(readdirSync(world.at("bytes2"), { encoding: "buffer" }).length, 1)
-  assert.equal((await world.ask("DELETE", "/users/ann/bytes")).status, 204)
-  assert.equal(existsSync(world.at("bytes")), false)
+  assert.equal((await server.ask("COPY", "/users/ann/bytes", { headers: { destination: "/users/ann/bytes2" } })).status, 201)
+  assert.equal(readdirSync(server.at("bytes2"), { encoding: "buffer" }).length, 1)
+  assert.equal((await server.ask("DELETE", "/users/ann/bytes")).status, 204)
+  assert.equal(existsSync(server.at("bytes")), false)
 })
 
 test("a file keeps its permission bits when its content is replaced", async () => {
-  writeFileSync(world.at("run.sh"), "old", { mode: 0o755 })
-  assert.equal((await world.ask("PUT", "/users/ann/run.sh", { body: "new" })).status, 204)
-  assert.equal(statSync(world.at("run.sh")).mode & 0o7777, 0o755)
+  writeFileSync(server.at("run.sh"), "old", { mode: 0o755 })
+  assert.equal((await server.ask("PUT", "/users/ann/run.sh", { body: "new" })).status, 204)
+  assert.equal(statSync(server.at("run.sh")).mode & 0o7777, 0o755)
 })
 
 test("set-user-id bits are neither kept nor copied", async () => {
-  execFileSync("install", ["-m", "6755", "/dev/null", world.at("suid")])
-  await world.ask("COPY", "/users/ann/suid", { headers: { destination: "/users/ann/suid2" } })
-  assert.equal(statSync(world.at("suid2")).mode & 0o7777, 0o755)
-  await world.ask("PUT", "/users/ann/suid", { body: "x" })
-  assert.equal(statSync(world.at("suid")).mode & 0o7777, 0o755)
+  execFileSync("install", ["-m", "6755", "/dev/null", server.at("suid")])
+  await server.ask("COPY", "/users/ann/suid", { headers: { destination: "/users/ann/suid2" } })
+  assert.equal(statSync(server.at("suid2")).mode & 0o7777, 0o755)
+  await server.ask("PUT", "/users/ann/suid", { body: "x" })
+  assert.equal(statSync(server.at("suid")).mode & 0o7777, 0o755)
 })
 
 test("a directory with mode 000 can be deleted", {
   skip: asRoot && "root passes every door: the worker's tests do it",
 }, async () => {
-  mkdirSync(world.at("closed/inner"), { recursive: true })
-  execFileSync("find", [world.at("closed"), "-depth", "-exec", "chmod", "000", "{}", ";"])
-  assert.equal((await world.ask("DELETE", "/users/ann/closed")).status, 204)
-  assert.equal(existsSync(world.at("closed")), false)
+  mkdirSync(server.at("closed/inner"), { recursive: true })
+  execFileSync("find", [server.at("closed"), "-depth", "-exec", "chmod", "000", "{}", ";"])
+  assert.equal((await server.ask("DELETE", "/users/ann/closed")).status, 204)
+  assert.equal(existsSync(server.at("closed")), false)
 })
 
 test("the files root contains only people's entries and the reserved directory", async () => {
-  const hidden = join(world.root, ".quayside/work")
+  const hidden = join(server.root, ".quayside/work")
   const [own = ""] = readdirSync(hidden)
   assert.deepEqual(readdirSync(join(hidden, own)), [])
-  assert.equal(statSync(join(world.root, ".quayside")).mode & 0o777, 0o700)
-  for (const method of methods) assert.equal((await world.ask(method, "/.quayside/work", { body: "" })).status, 404, method)
+  assert.equal(statSync(join(server.root, ".quayside")).mode & 0o777, 0o700)
+  for (const method of methods) assert.equal((await server.ask(method, "/.quayside/work", { body: "" })).status, 404, method)
 })

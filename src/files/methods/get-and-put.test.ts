@@ -3,40 +3,42 @@ import { existsSync, readFileSync } from "node:fs"
 import { after, before, test } from "node:test"
 import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start()
+  server = await TestFilesServer.start()
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
-const propfind = (path: string, depth = "1", user = "ann") => world.ask("PROPFIND", path, { headers: { depth }, user })
+const propfind = (path: string, depth = "1", user = "ann") => server.ask("PROPFIND", path, { headers: { depth }, user })
 const hrefs = (xml: string) => [...xml.matchAll(/<D:href>([^<]*)</g)].map(([, href]) => href)
 
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 
 test("GET returns the bytes of a PUT with media type, length and validators", async () => {
-  const put = await world.ask("PUT", "/users/ann/a.csv", { body: "x,y\n1,2\n" })
+  const put = await server.ask("PUT", "/users/ann/a.csv", { body: "x,y\n1,2\n" })
   assert.equal(put.status, 201)
-  const got = await world.ask("GET", "/users/ann/a.csv")
+  const got = await server.ask("GET", "/users/ann/a.csv")
   assert.equal(got.status, 200)
   assert.equal(got.text, "x,y\n1,2\n")
   assert.equal(got.headers["content-type"], "text/csv; charset=utf-8")
   assert.equal(got.headers["content-length"], "8")
   assert.equal(got.headers.etag, put.headers.etag)
   assert.ok(Date.parse(got.headers["last-modified"] ?? "") > 0)
-  const head = await world.ask("HEAD", "/users/ann/a.csv")
+  const head = await server.ask("HEAD", "/users/ann/a.csv")
   assert.equal(head.headers["content-length"], "8")
   assert.equal(head.text, "")
-  assert.equal((await world.ask("PUT", "/users/ann/a.csv", { body: "" })).status, 204)
-  assert.equal((await world.ask("GET", "/users/ann/a.csv")).text, "")
+  assert.equal((await server.ask("PUT", "/users/ann/a.csv", { body: "" })).status, 204)
+  assert.equal((await server.ask("GET", "/users/ann/a.csv")).text, "")
 })
 
 test("no response runs in a browser, and only inert media types are shown inline", async () => {
-  await world.ask("PUT", "/users/ann/page.html", { body: "<script>alert(1)</script>" })
-  await world.ask("PUT", "/users/ann/note.txt", { body: "hello" })
-  await world.ask("PUT", "/users/ann/image.svg", { body: "<svg/>" })
-  const answers = await Promise.all(["page.html", "note.txt", "image.svg", "missing"].map((name) => world.ask("GET", `/users/ann/${name}`)))
-  for (const { headers } of [...answers, await propfind("/users/ann/"), await world.ask("GET", "/", { user: null })]) {
+  await server.ask("PUT", "/users/ann/page.html", { body: "<script>alert(1)</script>" })
+  await server.ask("PUT", "/users/ann/note.txt", { body: "hello" })
+  await server.ask("PUT", "/users/ann/image.svg", { body: "<svg/>" })
+  const answers = await Promise.all(
+    ["page.html", "note.txt", "image.svg", "missing"].map((name) => server.ask("GET", `/users/ann/${name}`)),
+  )
+  for (const { headers } of [...answers, await propfind("/users/ann/"), await server.ask("GET", "/", { user: null })]) {
     assert.equal(headers["content-security-policy"], "sandbox; default-src 'none'")
     assert.equal(headers["x-content-type-options"], "nosniff")
     assert.equal(headers["cross-origin-resource-policy"], "same-origin")
@@ -50,9 +52,9 @@ test("no response runs in a browser, and only inert media types are shown inline
 })
 
 test("a range request returns the requested part", async () => {
-  await world.ask("PUT", "/users/ann/r.bin", { body: "0123456789" })
+  await server.ask("PUT", "/users/ann/r.bin", { body: "0123456789" })
   const part = async (range: string, headers = {}) => {
-    const answer = await world.ask("GET", "/users/ann/r.bin", { headers: { range, ...headers } })
+    const answer = await server.ask("GET", "/users/ann/r.bin", { headers: { range, ...headers } })
     return [answer.status, answer.text, answer.headers["content-range"]]
   }
   assert.deepEqual(await part("bytes=2-4"), [206, "234", "bytes 2-4/10"])
@@ -63,25 +65,25 @@ test("a range request returns the requested part", async () => {
   assert.deepEqual(await part("bytes=0-1,5-6"), [200, "0123456789", undefined])
   assert.deepEqual(await part("lines=1-2"), [200, "0123456789", undefined])
   assert.deepEqual(await part("bytes=0-1", { "if-range": '"another"' }), [200, "0123456789", undefined])
-  const { etag } = (await world.ask("HEAD", "/users/ann/r.bin")).headers
+  const { etag } = (await server.ask("HEAD", "/users/ann/r.bin")).headers
   assert.deepEqual(await part("bytes=0-1", { "if-range": etag }), [206, "01", "bytes 0-1/10"])
 })
 
-test("a large file comes back whole, and in parts", async () => {
+test("a large file is returned whole, and in parts", async () => {
   const bytes = Buffer.alloc(5_000_000, "0123456789abcdef\n")
-  assert.equal((await world.ask("PUT", "/users/ann/large", { body: bytes })).status, 201)
-  assert.ok((await world.ask("GET", "/users/ann/large")).body.equals(bytes))
-  const part = await world.ask("GET", "/users/ann/large", { headers: { range: "bytes=1000000-4000000" } })
+  assert.equal((await server.ask("PUT", "/users/ann/large", { body: bytes })).status, 201)
+  assert.ok((await server.ask("GET", "/users/ann/large")).body.equals(bytes))
+  const part = await server.ask("GET", "/users/ann/large", { headers: { range: "bytes=1000000-4000000" } })
   assert.ok(part.body.equals(bytes.subarray(1_000_000, 4_000_001)))
-  const chunked = await world.ask("PUT", "/users/ann/chunked", { body: bytes, headers: { "transfer-encoding": "chunked" } })
+  const chunked = await server.ask("PUT", "/users/ann/chunked", { body: bytes, headers: { "transfer-encoding": "chunked" } })
   assert.equal(chunked.status, 201)
-  assert.ok(readFileSync(world.at("chunked")).equals(bytes))
+  assert.ok(readFileSync(server.at("chunked")).equals(bytes))
 })
 
-test("preconditions hold on reads and writes", async () => {
-  const { etag } = (await world.ask("PUT", "/users/ann/c.txt", { body: "1" })).headers
+test("preconditions apply to reads and writes", async () => {
+  const { etag } = (await server.ask("PUT", "/users/ann/c.txt", { body: "1" })).headers
   const status = async (method: string, headers: Record<string, string>) =>
-    (await world.ask(method, "/users/ann/c.txt", method === "PUT" ? { headers, body: "2" } : { headers })).status
+    (await server.ask(method, "/users/ann/c.txt", method === "PUT" ? { headers, body: "2" } : { headers })).status
   assert.equal(await status("GET", { "if-none-match": etag ?? "" }), 304)
   assert.equal(await status("GET", { "if-none-match": `W/${etag}` }), 304)
   assert.equal(await status("GET", { "if-none-match": '"x"' }), 200)
@@ -91,17 +93,17 @@ test("preconditions hold on reads and writes", async () => {
   assert.equal(await status("PUT", { "if-none-match": "*" }), 412)
   assert.equal(await status("PUT", { "if-match": '"x"' }), 412)
   assert.equal(await status("DELETE", { "if-match": '"x"' }), 412)
-  assert.equal(readFileSync(world.at("c.txt"), "utf8"), "1")
+  assert.equal(readFileSync(server.at("c.txt"), "utf8"), "1")
   assert.equal(await status("PUT", { "if-match": etag ?? "" }), 204)
   assert.equal(await status("PUT", { "if-match": etag ?? "" }), 412)
-  assert.equal((await world.ask("PUT", "/users/ann/new.txt", { headers: { "if-match": "*" }, body: "x" })).status, 412)
+  assert.equal((await server.ask("PUT", "/users/ann/new.txt", { headers: { "if-match": "*" }, body: "x" })).status, 412)
 })
 
 test("directories are created, listed and deleted with their content", async () => {
-  assert.equal((await world.ask("MKCOL", "/users/ann/d/")).status, 201)
-  assert.equal((await world.ask("MKCOL", "/users/ann/d")).status, 405)
-  assert.equal((await world.ask("MKCOL", "/users/ann/d/e")).status, 201)
-  await world.ask("PUT", "/users/ann/d/e/f%20%C3%BC", { body: "x" })
+  assert.equal((await server.ask("MKCOL", "/users/ann/d/")).status, 201)
+  assert.equal((await server.ask("MKCOL", "/users/ann/d")).status, 405)
+  assert.equal((await server.ask("MKCOL", "/users/ann/d/e")).status, 201)
+  await server.ask("PUT", "/users/ann/d/e/f%20%C3%BC", { body: "x" })
   assert.deepEqual(hrefs((await propfind("/users/ann/d", "0")).text), ["/users/ann/d/"])
   assert.deepEqual(hrefs((await propfind("/users/ann/d/", "1")).text), ["/users/ann/d/", "/users/ann/d/e/"])
   assert.deepEqual(hrefs((await propfind("/users/ann/d/", "infinity")).text), [
@@ -109,30 +111,30 @@ test("directories are created, listed and deleted with their content", async () 
     "/users/ann/d/e/",
     "/users/ann/d/e/f%20%C3%BC",
   ])
-  assert.equal((await world.ask("GET", "/users/ann/d/")).status, 405)
-  assert.equal((await world.ask("DELETE", "/users/ann/d/")).status, 204)
+  assert.equal((await server.ask("GET", "/users/ann/d/")).status, 405)
+  assert.equal((await server.ask("DELETE", "/users/ann/d/")).status, 204)
   assert.equal((await propfind("/users/ann/d/")).status, 404)
-  assert.equal(existsSync(world.at("d")), false)
+  assert.equal(existsSync(server.at("d")), false)
 })
 
 test("a missing parent returns 409 where the caller may write and 404 elsewhere", async () => {
   for (const method of ["PUT", "MKCOL", "LOCK"]) {
     const body = method === "LOCK" ? lockBody : ""
-    assert.equal((await world.ask(method, "/users/ann/no/x", { body })).status, 409, method)
-    assert.equal((await world.ask(method, "/users/bob/no/x", { body })).status, 404, method)
+    assert.equal((await server.ask(method, "/users/ann/no/x", { body })).status, 409, method)
+    assert.equal((await server.ask(method, "/users/bob/no/x", { body })).status, 404, method)
   }
-  await world.ask("PUT", "/users/ann/file", { body: "x" })
-  assert.equal((await world.ask("PUT", "/users/ann/file/x", { body: "x" })).status, 409)
+  await server.ask("PUT", "/users/ann/file", { body: "x" })
+  assert.equal((await server.ask("PUT", "/users/ann/file/x", { body: "x" })).status, 409)
 })
 
 test("the modification time that a client sends is stored", async () => {
-  const put = await world.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "1234567890" } })
+  const put = await server.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "1234567890" } })
   assert.equal(put.headers["x-oc-mtime"], "accepted")
-  const got = await world.ask("HEAD", "/users/ann/dated")
+  const got = await server.ask("HEAD", "/users/ann/dated")
   assert.equal(got.headers["last-modified"], "Fri, 13 Feb 2009 23:31:30 GMT")
   assert.equal(got.headers.etag, put.headers.etag)
   assert.equal(
-    (await world.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "soon" } })).headers["x-oc-mtime"],
+    (await server.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "soon" } })).headers["x-oc-mtime"],
     undefined,
   )
 })

@@ -25,24 +25,24 @@ import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/fil
  * into the other.
  */
 
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start({ runIn: "worker" })
-  world.makeDirectory("data/shared")
-  for (const name of ["ann", "bob"]) world.authority.add(name, { "/data/shared": "write" })
+  server = await TestFilesServer.start({ runIn: "worker" })
+  server.makeDirectory("data/shared")
+  for (const name of ["ann", "bob"]) server.authority.add(name, { "/data/shared": "write" })
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
-const shared = (...names: string[]) => join(world.root, "data/shared", ...names)
-const move = async (from: string, destination: string) => (await world.ask("MOVE", from, { headers: { destination } })).status
+const shared = (...names: string[]) => join(server.root, "data/shared", ...names)
+const move = async (from: string, destination: string) => (await server.ask("MOVE", from, { headers: { destination } })).status
 const inode = (path: string) => statSync(path).ino
 
-test("other runs reach neither an entry that moves out of a shared directory nor one that moves into it", async () => {
-  const places = { [shared("kept")]: "/data/shared", [world.at("kept")]: "/users/ann" }
+test("other runs reach neither an entry that moves out of a shared directory nor one that moves in", async () => {
+  const places = { [shared("kept")]: "/data/shared", [server.at("kept")]: "/users/ann" }
   for (const [kept, from] of Object.entries(places)) {
     const to = from === "/users/ann" ? "/data/shared" : "/users/ann"
-    const at = (path: string) => join(world.root, path)
-    world.makeDirectory(`${from}/d`)
+    const at = (path: string) => join(server.root, path)
+    server.makeDirectory(`${from}/d`)
     writeFileSync(at(`${from}/d/f`), "content", { mode: 0o666 })
     linkSync(at(`${from}/d/f`), kept)
     const [file, directory] = [openSync(at(`${from}/d/f`), "r+"), openSync(at(`${from}/d`), "r")]
@@ -57,36 +57,36 @@ test("other runs reach neither an entry that moves out of a shared directory nor
     assert.equal(existsSync(at(`${from}/d`)), false)
     for (const fd of [file, directory]) closeSync(fd)
   }
-  await eventually("nothing is left", () => world.unfinished().length === 0)
+  await eventually("nothing is left", () => server.unfinished().length === 0)
 })
 
-test("a single file that is moved to where others' runs have it is no other name of one that stays", async () => {
-  writeFileSync(world.at("one"), "content", { mode: 0o666 })
-  linkSync(world.at("one"), world.at("other"))
+test("a single file that moves to where other runs mount it is no hard link to a file that stays", async () => {
+  writeFileSync(server.at("one"), "content", { mode: 0o666 })
+  linkSync(server.at("one"), server.at("other"))
   assert.equal(await move("/users/ann/one", "/data/shared/one"), 201)
-  assert.notEqual(inode(shared("one")), inode(world.at("other")))
+  assert.notEqual(inode(shared("one")), inode(server.at("other")))
 })
 
 test("a move into another mount preserves links, times and modes", async () => {
-  mkdirSync(world.at("whole"), { mode: 0o750 })
-  writeFileSync(world.at("whole/run.sh"), "#!/bin/sh\n", { mode: 0o755 })
-  symlinkSync("run.sh", world.at("whole/link"))
-  symlinkSync("/no/where", world.at("whole/dangling"))
-  for (const name of ["whole/run.sh", "whole"]) utimesSync(world.at(name), 1_000_000_000, 1_000_000_000)
-  if (asRoot) for (const name of ["whole", "whole/run.sh"]) chownSync(world.at(name), owner.uid, owner.gid)
+  mkdirSync(server.at("whole"), { mode: 0o750 })
+  writeFileSync(server.at("whole/run.sh"), "#!/bin/sh\n", { mode: 0o755 })
+  symlinkSync("run.sh", server.at("whole/link"))
+  symlinkSync("/no/where", server.at("whole/dangling"))
+  for (const name of ["whole/run.sh", "whole"]) utimesSync(server.at(name), 1_000_000_000, 1_000_000_000)
+  if (asRoot) for (const name of ["whole", "whole/run.sh"]) chownSync(server.at(name), owner.uid, owner.gid)
   assert.equal(await move("/users/ann/whole", "/data/shared/whole"), 201)
   assert.deepEqual([readlinkSync(shared("whole/link")), readlinkSync(shared("whole/dangling"))], ["run.sh", "/no/where"])
   for (const name of ["whole", "whole/run.sh"]) assert.equal(statSync(shared(name)).mtimeMs, 1_000_000_000_000, name)
   assert.deepEqual([statSync(shared("whole")).mode & 0o777, statSync(shared("whole/run.sh")).mode & 0o777], [0o750, 0o755])
-  assert.equal(existsSync(world.at("whole")), false)
+  assert.equal(existsSync(server.at("whole")), false)
 })
 
 test("a move within one mount keeps the inode", async () => {
   for (const [base, path] of [
-    ["/users/ann", world.at()],
+    ["/users/ann", server.at()],
     ["/data/shared", shared()],
   ] as const) {
-    world.makeDirectory(`${base}/here`)
+    server.makeDirectory(`${base}/here`)
     const before = inode(join(path, "here"))
     assert.equal(await move(`${base}/here`, `${base}/there`), 201)
     assert.equal(inode(join(path, "there")), before)

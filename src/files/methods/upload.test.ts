@@ -4,75 +4,75 @@ import { after, before, test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start()
+  server = await TestFilesServer.start()
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 const head = (path: string, more: string) => `PUT ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
 
 test("a reader sees the old file until an upload is complete", async () => {
-  await world.ask("PUT", "/users/ann/f", { body: "old" })
-  const upload = await world.raw()
+  await server.ask("PUT", "/users/ann/f", { body: "old" })
+  const upload = await server.raw()
   upload.write(head("/users/ann/f", "Content-Length: 200000\r\n"))
   upload.write(Buffer.alloc(150_000, "n"))
-  await eventually("the upload began", () => world.unfinished().length === 1)
-  assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
-  assert.equal(readFileSync(world.at("f"), "utf8"), "old")
-  assert.deepEqual(readdirSync(world.at()), ["f"])
+  await eventually("the upload began", () => server.unfinished().length === 1)
+  assert.equal((await server.ask("GET", "/users/ann/f")).text, "old")
+  assert.equal(readFileSync(server.at("f"), "utf8"), "old")
+  assert.deepEqual(readdirSync(server.at()), ["f"])
   upload.write(Buffer.alloc(50_000, "n"))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 204 /)
-  assert.equal(readFileSync(world.at("f"), "utf8"), "n".repeat(200_000))
-  assert.deepEqual(world.unfinished(), [])
+  assert.equal(readFileSync(server.at("f"), "utf8"), "n".repeat(200_000))
+  assert.deepEqual(server.unfinished(), [])
   upload.socket.destroy()
 })
 
 test("an aborted upload leaves nothing but the old file", async () => {
-  await world.ask("PUT", "/users/ann/g", { body: "old" })
+  await server.ask("PUT", "/users/ann/g", { body: "old" })
   for (const headers of ["Content-Length: 500000\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 20\r\n"]) {
     for (const path of ["/users/ann/g", "/users/ann/new"]) {
-      const upload = await world.raw()
+      const upload = await server.raw()
       upload.write(head(path, headers))
       upload.write(headers.startsWith("T") ? "5\r\nhello\r\n" : "hello")
-      await eventually("the upload began", () => world.unfinished().length === 1)
+      await eventually("the upload began", () => server.unfinished().length === 1)
       upload.socket.destroy()
-      await eventually("nothing is left of it", () => world.unfinished().length === 0)
+      await eventually("nothing is left of it", () => server.unfinished().length === 0)
     }
   }
-  assert.equal(readFileSync(world.at("g"), "utf8"), "old")
-  assert.equal(existsSync(world.at("new")), false)
+  assert.equal(readFileSync(server.at("g"), "utf8"), "old")
+  assert.equal(existsSync(server.at("new")), false)
 })
 
-test("a file that comes in chunks of one byte arrives whole; a listing's question that comes so is refused", async () => {
+test("a file in chunks of one byte arrives whole; a PROPFIND body in such chunks is refused", async () => {
   const text = "0123456789".repeat(3_000)
   const chunks = `${[...text].map((c) => `1\r\n${c}\r\n`).join("")}0\r\n\r\n`
-  const upload = await world.raw()
+  const upload = await server.raw()
   upload.write(head("/users/ann/tiny", "Transfer-Encoding: chunked\r\nConnection: close\r\n"))
   upload.write(chunks)
   assert.match(await upload.end(), /^HTTP\/1.1 201 /)
-  assert.equal(readFileSync(world.at("tiny"), "utf8"), text)
-  const question = await world.raw()
+  assert.equal(readFileSync(server.at("tiny"), "utf8"), text)
+  const question = await server.raw()
   question.write(head("/users/ann/", "Transfer-Encoding: chunked\r\nConnection: close\r\n").replace("PUT", "PROPFIND"))
   question.write(chunks)
   assert.match(await question.end(), /^HTTP\/1.1 400 [\s\S]*larger pieces/)
 })
 
 test("a body that contradicts its headers is not stored", async () => {
-  const upload = await world.raw()
+  const upload = await server.raw()
   upload.write(head("/users/ann/lying", "Transfer-Encoding: chunked\r\n"))
   upload.write("5\r\nhello\r\nzz\r\n")
   await upload.end()
-  await eventually("nothing is left of it", () => world.unfinished().length === 0)
-  assert.equal(existsSync(world.at("lying")), false)
+  await eventually("nothing is left of it", () => server.unfinished().length === 0)
+  assert.equal(existsSync(server.at("lying")), false)
 })
 
 test("a client that waits for `100 Continue` is refused before its body", async () => {
-  const upload = await world.raw()
+  const upload = await server.raw()
   upload.write(head("/users/bob/x", "Content-Length: 1000000\r\nExpect: 100-continue\r\n"))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 404 /)
   upload.socket.destroy()
-  const wanted = await world.raw()
+  const wanted = await server.raw()
   wanted.write(head("/users/ann/wanted", "Content-Length: 5\r\nExpect: 100-continue\r\n"))
   assert.match(await wanted.until("\r\n\r\n"), /^HTTP\/1.1 100 /)
   wanted.write("hello")
@@ -80,27 +80,27 @@ test("a client that waits for `100 Continue` is refused before its body", async 
   wanted.socket.destroy()
 })
 
-test("a connection with an announced body that was refused serves nothing more", async () => {
-  const smuggler = await world.raw()
+test("a connection serves no further request after a refused `100 Continue`", async () => {
+  const smuggler = await server.raw()
   smuggler.write(head("/users/bob/x", "Content-Length: 60\r\nExpect: 100-continue\r\n"))
   await smuggler.until("\r\n\r\n{")
   smuggler.write(`GET /users/ann/wanted HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n\r\n`)
   assert.equal((await smuggler.end()).split("HTTP/1.1 ").length, 2)
 })
 
-test("a client that leaves during a download or a listing harms nobody", async () => {
-  await world.ask("PUT", "/users/ann/download", { body: Buffer.alloc(20_000_000) })
-  world.makeDirectory("users/ann/listed")
-  for (let i = 0; i < 500; i += 1) writeFileSync(world.at("listed", String(i)), "")
+test("a client that leaves during a download or a listing does not affect others", async () => {
+  await server.ask("PUT", "/users/ann/download", { body: Buffer.alloc(20_000_000) })
+  server.makeDirectory("users/ann/listed")
+  for (let i = 0; i < 500; i += 1) writeFileSync(server.at("listed", String(i)), "")
   const proof = `Host: localhost\r\nAuthorization: ${basic("ann")}\r\n`
   for (let i = 0; i < 20; i += 1) {
-    const reader = await world.raw()
+    const reader = await server.raw()
     const listing = `PROPFIND /users/ann/listed/ HTTP/1.1\r\n${proof}Depth: 1\r\n\r\n`
     reader.write(`GET /users/ann/download HTTP/1.1\r\n${proof}\r\n${i % 2 === 0 ? listing : ""}`)
     await reader.until("HTTP/1.1 200")
     reader.socket.resetAndDestroy()
   }
-  assert.equal((await world.ask("GET", "/users/ann/download")).body.length, 20_000_000)
+  assert.equal((await server.ask("GET", "/users/ann/download")).body.length, 20_000_000)
   await eventually("no file is held any more", () => heldFiles() === 0)
 })
 
@@ -113,57 +113,57 @@ function heldFiles(): number {
       return ""
     }
   })
-  return links.filter((link) => link.startsWith(world.at())).length
+  return links.filter((link) => link.startsWith(server.at())).length
 }
 
-test("of two uploads that both require the file to be new only one succeeds", async () => {
+test("only one of two uploads that both require a new file succeeds", async () => {
   const put = async () =>
-    (await world.ask("PUT", "/users/ann/once", { headers: { "if-none-match": "*" }, body: Buffer.alloc(100_000) })).status
+    (await server.ask("PUT", "/users/ann/once", { headers: { "if-none-match": "*" }, body: Buffer.alloc(100_000) })).status
   const statuses = await Promise.all(Array.from({ length: 10 }, put))
   assert.deepEqual(statuses.toSorted(), [201, ...Array(9).fill(412)])
 })
 
 test("an upload notices a concurrent change before it replaces the file", async () => {
-  const { headers } = await world.ask("PUT", "/users/ann/h", { body: "1" })
-  const upload = await world.raw()
+  const { headers } = await server.ask("PUT", "/users/ann/h", { body: "1" })
+  const upload = await server.raw()
   upload.write(head("/users/ann/h", `Content-Length: 100000\r\nIf-Match: ${headers.etag}\r\n`))
-  await eventually("the upload began", () => world.unfinished().length === 1)
-  writeFileSync(world.at("h"), "somebody else")
+  await eventually("the upload began", () => server.unfinished().length === 1)
+  writeFileSync(server.at("h"), "somebody else")
   upload.write(Buffer.alloc(100_000))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 412 /)
-  assert.equal(readFileSync(world.at("h"), "utf8"), "somebody else")
+  assert.equal(readFileSync(server.at("h"), "utf8"), "somebody else")
   upload.socket.destroy()
 })
 
 test("a revoked right ends an upload", async () => {
-  const upload = await world.raw()
+  const upload = await server.raw()
   upload.write(head("/users/ann/late", "Content-Length: 100000\r\n"))
-  await eventually("the upload began", () => world.unfinished().length === 1)
-  const ann = world.authority.people.get("ann")
+  await eventually("the upload began", () => server.unfinished().length === 1)
+  const ann = server.authority.people.get("ann")
   ann?.rights.set("/users/ann", "read")
-  world.files.invalidate()
+  server.files.invalidate()
   upload.write(Buffer.alloc(100_000))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 403 /)
   ann?.rights.set("/users/ann", "write")
-  world.files.invalidate()
-  assert.equal(existsSync(world.at("late")), false)
+  server.files.invalidate()
+  assert.equal(existsSync(server.at("late")), false)
   upload.socket.destroy()
 })
 
-test("a directory that is deleted during an upload does not take the upload with it into nowhere", async () => {
-  await world.ask("MKCOL", "/users/ann/dir")
-  const upload = await world.raw()
+test("an upload into a directory that is deleted meanwhile returns 409", async () => {
+  await server.ask("MKCOL", "/users/ann/dir")
+  const upload = await server.raw()
   upload.write(head("/users/ann/dir/f", "Content-Length: 100000\r\n"))
-  await eventually("the upload began", () => world.unfinished().length === 1)
-  assert.equal((await world.ask("DELETE", "/users/ann/dir")).status, 204)
+  await eventually("the upload began", () => server.unfinished().length === 1)
+  assert.equal((await server.ask("DELETE", "/users/ann/dir")).status, 204)
   upload.write(Buffer.alloc(100_000))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 409 /)
   upload.socket.destroy()
 })
 
-test("uploads that run at the same time each arrive whole", async () => {
+test("concurrent uploads each arrive whole", async () => {
   const bodies = Array.from({ length: 20 }, (_, i) => Buffer.alloc(300_000 + i * 1_000, String(i)))
-  const answers = await Promise.all(bodies.map((body, i) => world.ask("PUT", `/users/ann/p${i}`, { body })))
+  const answers = await Promise.all(bodies.map((body, i) => server.ask("PUT", `/users/ann/p${i}`, { body })))
   assert.ok(answers.every(({ status }) => status === 201))
-  for (const [i, body] of bodies.entries()) assert.ok(readFileSync(world.at(`p${i}`)).equals(body))
+  for (const [i, body] of bodies.entries()) assert.ok(readFileSync(server.at(`p${i}`)).equals(body))
 })

@@ -11,29 +11,29 @@ import { TestFilesServer, workerPid } from "../../../test/fixtures/files/files-s
 
 /** Enough that a copy is mostly still under way when it is told that it began. */
 const [files, fileBytes] = [24, 2 ** 18]
-let world: TestFilesServer
+let server: TestFilesServer
 let tree: FileTree
 const failures: object[] = []
 const logger = { debug() {}, info() {}, warn() {}, error: (fields: object) => void failures.push(fields), child: () => logger }
-// A world for each test: a worker that dies often is started again later each time.
+// A server for each test: a worker that dies often is started again later each time.
 beforeEach(async () => {
-  world = await TestFilesServer.start({ runIn: "worker", logger })
-  tree = world.files.tree
+  server = await TestFilesServer.start({ runIn: "worker", logger })
+  tree = server.files.tree
   writeSource("one")
 })
-afterEach(() => world[Symbol.asyncDispose]())
+afterEach(() => server[Symbol.asyncDispose]())
 
 function writeSource(mark: string): void {
-  mkdirSync(world.at("source"), { recursive: true })
-  for (let i = 0; i < files; i += 1) writeFileSync(world.at("source", String(i)), Buffer.alloc(fileBytes, mark))
+  mkdirSync(server.at("source"), { recursive: true })
+  for (let i = 0; i < files; i += 1) writeFileSync(server.at("source", String(i)), Buffer.alloc(fileBytes, mark))
 }
 
 /** Which source a whole copy was made of. */
 function markOf(path: string): string {
-  const names = readdirSync(world.at(path))
+  const names = readdirSync(server.at(path))
   assert.equal(names.length, files)
   const marks = names.map((name) => {
-    const content = readFileSync(world.at(path, name))
+    const content = readFileSync(server.at(path, name))
     const mark = content.subarray(0, 3).toString()
     assert.ok(content.equals(Buffer.alloc(fileBytes, mark)), name)
     return mark
@@ -62,7 +62,7 @@ async function disturbed(copy: () => Promise<unknown>): Promise<unknown> {
   return undefined
 }
 
-test("a copy during which the worker is killed is made by the next one, and nothing is left of the first", async () => {
+test("the next worker repeats a copy during which the worker was killed, and removes the first attempt", async () => {
   let kills = 0
   const onProgress = () => {
     if (kills > 0) return
@@ -72,7 +72,7 @@ test("a copy during which the worker is killed is made by the next one, and noth
   const copied = await tree.copyTree("/users/ann/source", "/users/ann/copied", { onProgress })
   assert.deepEqual([kills, copied], [1, { entries: files + 1, bytes: files * fileBytes }])
   assert.equal(markOf("copied"), "one")
-  await eventually("what was left is swept", () => world.unfinished().length === 0)
+  await eventually("what was left is swept", () => server.unfinished().length === 0)
 })
 
 test("a copy during which three workers die is rejected and leaves the old files, and the next copy succeeds", async () => {
@@ -86,14 +86,14 @@ test("a copy during which three workers die is rejected and leaves the old files
   assert.equal(markOf("copied"), "one")
   await tree.copyTree("/users/ann/source", "/users/ann/copied")
   assert.equal(markOf("copied"), "two")
-  await eventually("what was left is swept", () => world.unfinished().length === 0)
+  await eventually("what was left is swept", () => server.unfinished().length === 0)
 })
 
-test("small works are done by the next worker when theirs is killed, and none is lost", async () => {
+test("the next worker performs the small operations that a killed one left, and none is lost", async () => {
   const works = Array.from({ length: 50 }, (_, i) => tree.ensureDirectory(`/users/ann/many/${i}/x`))
   killWorker()
   await Promise.all(works)
-  assert.equal(readdirSync(world.at("many")).length, 50)
+  assert.equal(readdirSync(server.at("many")).length, 50)
   killWorker()
   assert.equal(await tree.exists("/users/ann/many/49/x"), true)
 })
@@ -106,7 +106,7 @@ test("a cancelled copy ends and leaves nothing", async () => {
     await tree.removeTree("/users/ann/unwanted")
   })
   assert.match(String(ended), /gone away/)
-  assert.deepEqual([existsSync(world.at("unwanted")), world.unfinished()], [false, []])
+  assert.deepEqual([existsSync(server.at("unwanted")), server.unfinished()], [false, []])
   const signal = AbortSignal.abort(new Error("gone away"))
   await assert.rejects(tree.copyTree("/users/ann/source", "/users/ann/unwanted", { signal }), /gone away/)
 })
@@ -118,28 +118,28 @@ test("a worker that is killed at any moment of a copy leaves the whole old direc
     const mark = round % 2 === 0 ? "new" : "old"
     writeSource(mark)
     // Watched from outside: the kill comes as near to the exchange as it can.
-    const before = statSync(world.at("replaced")).ino
+    const before = statSync(server.at("replaced")).ino
     const copying = tree.copyTree("/users/ann/source", "/users/ann/replaced")
-    await eventually("it is about to be replaced, or has been", () => world.unfinished().length > 0 || inodeOf("replaced") !== before)
+    await eventually("it is about to be replaced, or has been", () => server.unfinished().length > 0 || inodeOf("replaced") !== before)
     if (round % 3 > 0) await eventually("it is being replaced", () => inodeOf("replaced") !== before)
     killWorker()
     await copying
     assert.equal(markOf("replaced"), mark)
   }
-  await eventually("what was left is swept", () => world.unfinished().length === 0)
+  await eventually("what was left is swept", () => server.unfinished().length === 0)
 })
 
 function inodeOf(name: string): number | undefined {
-  return statSync(world.at(name), { throwIfNoEntry: false })?.ino
+  return statSync(server.at(name), { throwIfNoEntry: false })?.ino
 }
 
-test("when the main process is killed in the middle of copies, the next one on the same root finds a whole one and sweeps the rest", async () => {
+test("after the main process is killed during copies, the next one on the same root finds a whole copy and sweeps the rest", async () => {
   writeSource("old")
   await tree.copyTree("/users/ann/source", "/users/ann/killed")
   for (let round = 0; round < 2; round += 1) {
     const program = spawn(
       process.execPath,
-      ["test/fixtures/files/copying.program.ts", world.root, "/users/ann/source", "/users/ann/killed"],
+      ["test/fixtures/files/copying.program.ts", server.root, "/users/ann/source", "/users/ann/killed"],
       {
         stdio: ["ignore", "pipe", "inherit"],
       },
@@ -150,8 +150,8 @@ test("when the main process is killed in the middle of copies, the next one on t
     await ended
     killWorker()
     assert.equal(await tree.exists("/users/ann/killed"), true)
-    await eventually("what was left is swept", () => world.unfinished().length === 0)
+    await eventually("what was left is swept", () => server.unfinished().length === 0)
     assert.equal(markOf("killed"), "old")
   }
-  await eventually("only its own folder is there", () => readdirSync(join(world.root, ".quayside/work")).length === 1)
+  await eventually("only its own folder is there", () => readdirSync(join(server.root, ".quayside/work")).length === 1)
 })

@@ -12,8 +12,8 @@ function bodyOf(number: number, length: number): string {
 /** Small bodies are written in one piece, larger ones as they come. */
 const lengths = [500, 300_000, 500, 100_000, 500, 20_000, 500, 2_000_000]
 
-test("when the worker is killed in the middle of many uploads, every acknowledged one is there, and each file is whole", async () => {
-  await using world = await TestFilesServer.start({ runIn: "worker" })
+test("after the worker is killed during many uploads, every acknowledged one is there, and each file is whole", async () => {
+  await using server = await TestFilesServer.start({ runIn: "worker" })
   const sent = lengths.map(() => 0)
   const acknowledged = lengths.map(() => 0)
   let stopped = false
@@ -21,7 +21,7 @@ test("when the worker is killed in the middle of many uploads, every acknowledge
     while (!stopped) {
       const number = (sent[i] ?? 0) + 1
       sent[i] = number
-      const answer = await world.ask("PUT", `/users/ann/f${i}`, { body: bodyOf(number, length) }).catch(() => undefined)
+      const answer = await server.ask("PUT", `/users/ann/f${i}`, { body: bodyOf(number, length) }).catch(() => undefined)
       if (answer && answer.status < 300) acknowledged[i] = number
     }
   })
@@ -33,14 +33,14 @@ test("when the worker is killed in the middle of many uploads, every acknowledge
     process.kill(pid, "SIGKILL")
     // What had been promised by then; later ones are the next worker's.
     for (const [i, number] of [...acknowledged].entries())
-      checkFile(world.at(`f${i}`), { least: number, most: sent[i] ?? 0, length: lengths[i] ?? 0 })
+      checkFile(server.at(`f${i}`), { least: number, most: sent[i] ?? 0, length: lengths[i] ?? 0 })
   }
   stopped = true
   await Promise.all(uploads)
   for (const [i, number] of acknowledged.entries())
-    checkFile(world.at(`f${i}`), { least: number, most: sent[i] ?? 0, length: lengths[i] ?? 0 })
-  await eventually("what was left is swept", () => world.unfinished().length === 0)
-  assert.equal(readdirSync(world.at()).length, lengths.length)
+    checkFile(server.at(`f${i}`), { least: number, most: sent[i] ?? 0, length: lengths[i] ?? 0 })
+  await eventually("what was left is swept", () => server.unfinished().length === 0)
+  assert.equal(readdirSync(server.at()).length, lengths.length)
 })
 
 function checkFile(path: string, { least, most, length }: { least: number; most: number; length: number }): void {

@@ -8,7 +8,7 @@ import { Failure } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 
-let world: TestFilesServer
+let server: TestFilesServer
 const failures: object[] = []
 const warnings: object[] = []
 const logger = {
@@ -21,9 +21,9 @@ const logger = {
 before(async () => {
   // What the worker must not keep: a server started by hand has its administrator's groups.
   if (asRoot) process.setgroups?.([4, 24])
-  world = await TestFilesServer.start({ runIn: "worker", logger, listen: { host: "localhost", port: 0 } })
+  server = await TestFilesServer.start({ runIn: "worker", logger, listen: { host: "localhost", port: 0 } })
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 function workerThere(): number {
   const pid = workerPid()
@@ -32,12 +32,12 @@ function workerThere(): number {
 }
 
 function workFolders(): string[] {
-  return readdirSync(join(world.root, ".quayside/work"))
+  return readdirSync(join(server.root, ".quayside/work"))
 }
 
 async function kill(pid: number): Promise<void> {
   process.kill(pid, "SIGKILL")
-  await eventually("the next worker is ready", async () => workerPid() !== pid && (await world.files.health()).ok)
+  await eventually("the next worker is ready", async () => workerPid() !== pid && (await server.files.health()).ok)
 }
 
 const rootOnly = { skip: !asRoot && "only root has privileges to give up" }
@@ -72,7 +72,7 @@ test("a process of the runs' uid on the host can neither signal the worker nor r
     assert.notEqual(status, 0, attempt)
     assert.match(stderr, /not permitted|denied/i, attempt)
   }
-  assert.equal((await world.ask("PUT", "/users/ann/still", { body: "x" })).status, 201)
+  assert.equal((await server.ask("PUT", "/users/ann/still", { body: "x" })).status, 201)
   assert.equal(workerThere(), pid)
 })
 
@@ -90,7 +90,7 @@ test("a worker that has all protections logs no warning", rootOnly, () => {
   assert.deepEqual(warnings, [])
 })
 
-test("the worker has nothing of the main process's environment", () => {
+test("the worker inherits nothing of the main process's environment", () => {
   const names = readFileSync(`/proc/${workerThere()}/environ`, "latin1")
     .split("\0")
     .map((entry) => entry.split("=")[0])
@@ -123,11 +123,11 @@ test("the worker works below a directory that it could not enter", {
 
 test("`localhost` binds both loopback addresses", async () => {
   assert.deepEqual(
-    world.files.addresses.map(({ host }) => host),
+    server.files.addresses.map(({ host }) => host),
     ["127.0.0.1", "::1"],
   )
   for (const host of ["127.0.0.1", "[::1]"]) {
-    const answer = await fetch(`http://${host}:${world.port}/`, { method: "OPTIONS", headers: { authorization: basic("ann") } })
+    const answer = await fetch(`http://${host}:${server.port}/`, { method: "OPTIONS", headers: { authorization: basic("ann") } })
     assert.equal(answer.status, 200)
   }
 })
@@ -135,68 +135,70 @@ test("`localhost` binds both loopback addresses", async () => {
 test("a worker's death loses no acknowledged upload, no connection attempt and no address", async () => {
   for (let round = 0; round < 3; round += 1) {
     const pid = workerThere()
-    assert.equal((await world.ask("PUT", `/users/ann/r${round}`, { body: "kept" })).status, 201)
+    assert.equal((await server.ask("PUT", `/users/ann/r${round}`, { body: "kept" })).status, 201)
     process.kill(pid, "SIGKILL")
     // Sent while nobody accepts.
-    assert.equal((await world.ask("GET", `/users/ann/r${round}`)).text, "kept")
+    assert.equal((await server.ask("GET", `/users/ann/r${round}`)).text, "kept")
     assert.notEqual(workerPid(), pid)
   }
   assert.ok(failures.length >= 3)
 })
 
-test("a worker that is killed in the middle of an upload leaves the old file, and nothing else for long", async () => {
-  await world.ask("PUT", "/users/ann/f", { body: "old" })
-  const upload = await world.raw()
+test("a worker that is killed during an upload leaves the old file, and its other files are swept", async () => {
+  await server.ask("PUT", "/users/ann/f", { body: "old" })
+  const upload = await server.raw()
   upload.write(`PUT /users/ann/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 500000\r\n\r\n`)
   upload.write(Buffer.alloc(300_000))
-  const begun = () => workFolders().some((id) => readdirSync(join(world.root, ".quayside/work", id)).length > 0)
+  const begun = () => workFolders().some((id) => readdirSync(join(server.root, ".quayside/work", id)).length > 0)
   await eventually("the upload began", begun)
   await kill(workerThere())
   await upload.end()
-  assert.equal((await world.ask("GET", "/users/ann/f")).text, "old")
+  assert.equal((await server.ask("GET", "/users/ann/f")).text, "old")
   await eventually("what was left is swept", () => workFolders().length === 1 && !begun())
 })
 
 test("the worker without privileges deletes directories of mode 000", async () => {
-  mkdirSync(world.at("closed/inner/more"), { recursive: true })
+  mkdirSync(server.at("closed/inner/more"), { recursive: true })
   execFileSync("sh", [
     "-c",
-    `cd ${world.at()} && touch closed/inner/f && ${asRoot ? `chown -R ${owner.uid}:${owner.gid} closed && ` : ""}find closed -depth -exec chmod 000 {} ";"`,
+    `cd ${server.at()} && touch closed/inner/f && ${asRoot ? `chown -R ${owner.uid}:${owner.gid} closed && ` : ""}find closed -depth -exec chmod 000 {} ";"`,
   ])
-  assert.equal((await world.ask("GET", "/users/ann/closed/inner/f")).status, 403)
-  assert.equal((await world.ask("DELETE", "/users/ann/closed")).status, 204)
-  await eventually("its space is free", () => workFolders().every((id) => readdirSync(join(world.root, ".quayside/work", id)).length === 0))
+  assert.equal((await server.ask("GET", "/users/ann/closed/inner/f")).status, 403)
+  assert.equal((await server.ask("DELETE", "/users/ann/closed")).status, 204)
+  await eventually("its space is free", () =>
+    workFolders().every((id) => readdirSync(join(server.root, ".quayside/work", id)).length === 0),
+  )
 })
 
 test("a failing authority is logged and hidden from the caller", async () => {
-  const { identify } = world.authority
-  world.authority.identify = async () => Promise.reject(new Error("the database's password is hunter2"))
-  world.files.invalidate()
-  const answer = await world.ask("GET", "/users/ann/f")
-  world.authority.identify = identify
+  const { identify } = server.authority
+  server.authority.identify = async () => Promise.reject(new Error("the database's password is hunter2"))
+  server.files.invalidate()
+  const answer = await server.ask("GET", "/users/ann/f")
+  server.authority.identify = identify
   assert.equal(answer.status, 503)
   assert.doesNotMatch(answer.text, /hunter2/)
 })
 
 test("a failing database returns 503 and does not fill the log", async () => {
-  const { identify } = world.authority
+  const { identify } = server.authority
   const before = failures.length
-  world.authority.identify = async () => Promise.reject(new Failure("unavailable", "The database server cannot be reached"))
-  world.files.invalidate()
-  const answer = await world.ask("GET", "/users/ann/f")
-  world.authority.identify = identify
+  server.authority.identify = async () => Promise.reject(new Failure("unavailable", "The database server cannot be reached"))
+  server.files.invalidate()
+  const answer = await server.ask("GET", "/users/ann/f")
+  server.authority.identify = identify
   assert.equal(answer.status, 503)
   assert.deepEqual(failures.slice(before), [])
 })
 
 test("an invalidation reaches the worker", async () => {
-  const ann = world.authority.people.get("ann")
-  assert.equal((await world.ask("PUT", "/users/ann/i", { body: "x" })).status, 201)
+  const ann = server.authority.people.get("ann")
+  assert.equal((await server.ask("PUT", "/users/ann/i", { body: "x" })).status, 201)
   ann?.rights.delete("/users/ann")
-  world.files.invalidate()
-  await eventually("the right is gone", async () => (await world.ask("GET", "/users/ann/i")).status === 404)
+  server.files.invalidate()
+  await eventually("the right is gone", async () => (await server.ask("GET", "/users/ann/i")).status === 404)
   ann?.rights.set("/users/ann", "write")
-  world.files.invalidate()
+  server.files.invalidate()
 })
 
 test("an address in use is reported at once, by name", async () => {
@@ -212,7 +214,7 @@ test("an address in use is reported at once, by name", async () => {
   taken.close()
 })
 
-test("a worker that cannot work says why, and is not started again and again", { skip: !asRoot && "only root is refused" }, async () => {
+test("a worker that cannot start reports why, and is not restarted", { skip: !asRoot && "only root is refused" }, async () => {
   await assert.rejects(TestFilesServer.start({ runIn: "worker", owner: { uid: 0, gid: 0 } }), /does not work as root/)
 })
 
@@ -232,9 +234,9 @@ test("the server waits for its requests before it stops", async () => {
   rmSync(stopped.folder, { recursive: true })
 })
 
-test("refusals are handed over gathered, and those of the last moment when the worker stops", async () => {
+test("refusals reach the main process in batches, the last ones when the worker stops", async () => {
   const other = await TestFilesServer.start({ runIn: "worker" })
-  const { told } = other.authority
+  const { refusals } = other.authority
   try {
     for (let i = 0; i < 40; i += 1) {
       assert.equal((await other.ask("GET", "/users/ann/x", { user: "ann:wrong" })).status, 401)
@@ -246,7 +248,7 @@ test("refusals are handed over gathered, and those of the last moment when the w
     await other[Symbol.asyncDispose]()
   }
   const counts = new Map<string, number>()
-  for (const { userName, isWrite, code, count } of told) {
+  for (const { userName, isWrite, code, count } of refusals) {
     const kind = `${userName} ${isWrite ? "writes" : "reads"} ${code}`
     counts.set(kind, (counts.get(kind) ?? 0) + count)
   }
@@ -255,6 +257,6 @@ test("refusals are handed over gathered, and those of the last moment when the w
     "ann reads hidden": 40,
     "ann writes forbidden": 40,
   })
-  assert.ok(told.length < 60, "not a message for each")
-  assert.ok(told.every(({ address }) => address === "127.0.0.1"))
+  assert.ok(refusals.length < 60, "not a message for each")
+  assert.ok(refusals.every(({ address }) => address === "127.0.0.1"))
 })

@@ -44,7 +44,7 @@ function fill(properties: DeadProperties, folder: string): number {
   }
 }
 
-test("a path counts for the home or the directory at the top that it lies in", () => {
+test("a path's properties count for its home or its top directory", () => {
   assert.equal(budgetOwner("/users/ann"), "/users/ann")
   assert.equal(budgetOwner("/users/ann/a/b"), "/users/ann")
   assert.equal(budgetOwner("/sets/a/b"), "/sets")
@@ -71,7 +71,7 @@ test("the number of properties is bounded, too", () => {
   it.properties.patch("/users/ann/1", [{ key: "k 1", value: "another" }])
 })
 
-test("at the end of the budget properties are removed, replaced by shorter ones, moved and forgotten", () => {
+test("with a full budget properties can be removed, replaced by shorter ones, moved and deleted", () => {
   using it = open()
   fill(it.properties, "/users/ann")
   const refused = () => assert.throws(() => it.properties.patch("/users/ann/too-much", [large]), { code: "storage_full" })
@@ -127,25 +127,25 @@ test("properties are removed on a full disk", { skip }, async () => {
   assert.deepEqual([...(next.all()?.keys() ?? [])], ["/users/ann/b"])
 })
 
-test("a person who used up their budget gets 507, removes properties, and keeps nobody else from storing some", async () => {
-  await using world = await TestFilesServer.start()
+test("a person with a full budget gets 507 and can remove properties, and others can store theirs", async () => {
+  await using server = await TestFilesServer.start()
   const value = "v".repeat(60_000)
   const set = (name: string, content = value) =>
     `<propertyupdate xmlns="DAV:"><set><prop><${name} xmlns="urn:x">${content}</${name}></prop></set></propertyupdate>`
-  const patch = (user: string, path: string, body: string) => world.ask("PROPPATCH", path, { user, body })
+  const patch = (user: string, path: string, body: string) => server.ask("PROPPATCH", path, { user, body })
   let status = 207
   let files = 0
   for (; status === 207; files += 1) {
-    await world.ask("PUT", `/users/ann/${files}`, { body: "" })
+    await server.ask("PUT", `/users/ann/${files}`, { body: "" })
     status = (await patch("ann", `/users/ann/${files}`, set("c"))).status
   }
   assert.equal(status, 507)
-  await world.ask("PUT", "/users/bob/f", { user: "bob", body: "" })
+  await server.ask("PUT", "/users/bob/f", { user: "bob", body: "" })
   assert.equal((await patch("bob", "/users/bob/f", set("c"))).status, 207)
   const remove = '<propertyupdate xmlns="DAV:"><remove><prop><c xmlns="urn:x"/></prop></remove></propertyupdate>'
   assert.equal((await patch("ann", "/users/ann/0", remove)).status, 207)
   assert.equal((await patch("ann", "/users/ann/0", set("c"))).status, 207)
   assert.equal((await patch("ann", "/users/ann/0", set("d"))).status, 507)
-  assert.equal((await world.ask("DELETE", "/users/ann/1")).status, 204)
+  assert.equal((await server.ask("DELETE", "/users/ann/1")).status, 204)
   assert.equal((await patch("ann", "/users/ann/0", set("d"))).status, 207)
 })

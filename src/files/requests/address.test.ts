@@ -13,7 +13,7 @@ const status = (target: string) => {
   }
 }
 
-test("a target is split into decoded names, and doubled slashes count once", () => {
+test("a target is split into decoded names, and repeated slashes count once", () => {
   assert.deepEqual(parseFileAddress("/"), { names: [], hasTrailingSlash: true })
   assert.deepEqual(parseFileAddress("/users//ann/a%20b/"), { names: ["users", "ann", "a b"], hasTrailingSlash: true })
   assert.deepEqual(parseFileAddress("/%C3%BC%23%3F%25"), { names: ["ü#?%"], hasTrailingSlash: false })
@@ -21,7 +21,7 @@ test("a target is split into decoded names, and doubled slashes count once", () 
   assert.deepEqual(names("http://files.example.com"), [])
 })
 
-test("bytes that stand unescaped in a target are UTF-8", () => {
+test("unescaped bytes in a target are UTF-8", () => {
   assert.deepEqual(names(Buffer.from("/ü").toString("latin1")), ["ü"])
   assert.equal(status("/\xff"), 400)
 })

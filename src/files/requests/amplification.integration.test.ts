@@ -27,9 +27,9 @@ const short = "urn:x"
 const long = "n".repeat(20_000)
 
 test("a body with thousands of names, or a name or namespace of thousands of characters, is refused", async () => {
-  await using world = await TestFilesServer.start()
-  await world.ask("PUT", "/users/ann/f", { body: "x" })
-  const status = async (method: string, body: string) => (await world.ask(method, "/users/ann/f", { body })).status
+  await using server = await TestFilesServer.start()
+  await server.ask("PUT", "/users/ann/f", { body: "x" })
+  const status = async (method: string, body: string) => (await server.ask(method, "/users/ann/f", { body })).status
   for (const [method, body] of [
     ["PROPFIND", propfind(1_000, long)],
     ["PROPFIND", propfind(1_000, short)],
@@ -49,10 +49,10 @@ test("a body with thousands of names, or a name or namespace of thousands of cha
   assert.equal(await status("LOCK", lockinfo(names(200, "x"), short)), 200)
 })
 
-test("a name that a PROPFIND repeats is answered once", async () => {
-  await using world = await TestFilesServer.start()
+test("a name that a PROPFIND repeats is returned once", async () => {
+  await using server = await TestFilesServer.start()
   const body = `<propfind xmlns="DAV:"><prop>${'<c xmlns="urn:x"/>'.repeat(300)}${"<getetag/>".repeat(300)}</prop></propfind>`
-  const { status, text } = await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })
+  const { status, text } = await server.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "0" } })
   assert.equal(status, 207)
   assert.equal(text.split("<n0:c/>").length, 2)
 })
@@ -86,26 +86,26 @@ function usingAll(count: number): string {
 }
 
 test("a short PROPPATCH stores at most the properties that one entry may have", async () => {
-  await using world = await TestFilesServer.start()
-  await world.ask("PUT", "/users/ann/f", { body: "x" })
-  const patch = async (body: string) => (await world.ask("PROPPATCH", "/users/ann/f", { body })).status
+  await using server = await TestFilesServer.start()
+  await server.ask("PUT", "/users/ann/f", { body: "x" })
+  const patch = async (body: string) => (await server.ask("PROPPATCH", "/users/ann/f", { body })).status
   assert.equal(await patch(usingAll(35)), 507)
   assert.equal(await patch(usingAll(35).replaceAll('"'.repeat(1_000), "urn:")), 207)
 })
 
-test("one entry's share of a response is bounded, and its neighbours have as much", async () => {
-  await using world = await TestFilesServer.start()
+test("one entry's share of a response is bounded, and that of the next entries as well", async () => {
+  await using server = await TestFilesServer.start()
   const value = "v".repeat(50_000)
   const patch = async (name: string, i: number, step = "set") => {
     const body = `<propertyupdate xmlns="DAV:"><${step}><prop><p${i} xmlns="urn:x">${value}</p${i}></prop></${step}></propertyupdate>`
-    return (await world.ask("PROPPATCH", `/users/ann/${name}`, { body })).status
+    return (await server.ask("PROPPATCH", `/users/ann/${name}`, { body })).status
   }
   for (const name of ["f", "g"]) {
-    await world.ask("PUT", `/users/ann/${name}`, { body: "x" })
+    await server.ask("PUT", `/users/ann/${name}`, { body: "x" })
     assert.deepEqual([await patch(name, 1), await patch(name, 2), await patch(name, 3)], [207, 207, 507])
   }
   assert.equal(await patch("f", 2), 207, "one in the place of another")
-  const { text } = await world.ask("PROPFIND", "/users/ann/f", { headers: { depth: "0" } })
+  const { text } = await server.ask("PROPFIND", "/users/ann/f", { headers: { depth: "0" } })
   assert.ok(text.includes(value) && text.length < 2 * entryProperties.value, `${text.length} characters`)
   assert.equal(await patch("f", 1, "remove"), 207)
   assert.equal(await patch("f", 3), 207)
@@ -128,11 +128,11 @@ function workerMemory(): number {
 }
 
 /** How many bytes come until the end, and whether there is one. */
-function weigh(world: TestFilesServer, body: string, depth = "1"): Promise<{ status: number; bytes: number; isWhole: boolean }> {
+function weigh(server: TestFilesServer, body: string, depth = "1"): Promise<{ status: number; bytes: number; isWhole: boolean }> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: basic("ann"), depth }
     const sent = request(
-      { host: "127.0.0.1", port: world.port, method: "PROPFIND", path: "/users/ann/many/", headers, agent: false },
+      { host: "127.0.0.1", port: server.port, method: "PROPFIND", path: "/users/ann/many/", headers, agent: false },
       (answer) => {
         let bytes = 0
         const end = (isWhole: boolean) => () => resolve({ status: answer.statusCode ?? 0, bytes, isWhole })
@@ -146,21 +146,21 @@ function weigh(world: TestFilesServer, body: string, depth = "1"): Promise<{ sta
   })
 }
 
-function makeMany(world: TestFilesServer, count: number): void {
-  world.makeDirectory("users/ann/many")
+function makeMany(server: TestFilesServer, count: number): void {
+  server.makeDirectory("users/ann/many")
   for (let i = 0; i < count; i += 1) {
-    writeFileSync(world.at("many", String(i)), "")
-    if (asRoot) chownSync(world.at("many", String(i)), owner.uid, owner.gid)
+    writeFileSync(server.at("many", String(i)), "")
+    if (asRoot) chownSync(server.at("many", String(i)), owner.uid, owner.gid)
   }
 }
 
 test("a listing of 10,000 entries with all names that a request may have is bounded, and the worker's memory flat", async () => {
-  await using world = await TestFilesServer.start({ runIn: "worker" })
-  makeMany(world, 10_000)
-  await world.ask("PUT", "/users/bob/small", { user: "bob", body: "x" })
+  await using server = await TestFilesServer.start({ runIn: "worker" })
+  makeMany(server, 10_000)
+  await server.ask("PUT", "/users/bob/small", { user: "bob", body: "x" })
   const before = workerMemory()
   const body = propfind(propertyNames.value, "n".repeat(1_000)).replaceAll("<x:p", `<x:${"p".repeat(26)}`)
-  const attacks = Array.from({ length: 8 }, () => weigh(world, body))
+  const attacks = Array.from({ length: 8 }, () => weigh(server, body))
   let isOver = false
   const over = Promise.all(attacks).finally(() => {
     isOver = true
@@ -168,7 +168,7 @@ test("a listing of 10,000 entries with all names that a request may have is boun
   let reads = 0
   let most = 0
   while (!isOver) {
-    assert.equal((await world.ask("GET", "/users/bob/small", { user: "bob" })).text, "x")
+    assert.equal((await server.ask("GET", "/users/bob/small", { user: "bob" })).text, "x")
     most = Math.max(most, workerMemory())
     reads += 1
   }
@@ -182,38 +182,38 @@ test("a listing of 10,000 entries with all names that a request may have is boun
 })
 
 test("a deep listing that would be too large is refused before its first byte", async () => {
-  await using world = await TestFilesServer.start()
-  makeMany(world, 3_000)
+  await using server = await TestFilesServer.start()
+  makeMany(server, 3_000)
   const body = propfind(propertyNames.value, short).replaceAll("<x:p", `<x:${"p".repeat(26)}`)
-  const { status, headers, text } = await world.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "infinity" } })
+  const { status, headers, text } = await server.ask("PROPFIND", "/users/ann/", { body, headers: { depth: "infinity" } })
   assert.equal(status, 403)
   assert.equal(headers["content-type"], "application/xml; charset=utf-8")
   assert.match(text, /propfind-finite-depth/)
-  assert.equal((await weigh(world, "", "infinity")).isWhole, true)
+  assert.equal((await weigh(server, "", "infinity")).isWhole, true)
 })
 
-test("locks on a directory are not repeated at length with each of its entries", async () => {
-  await using world = await TestFilesServer.start()
-  makeMany(world, 500)
+test("locks on a directory are not repeated in full for each of its entries", async () => {
+  await using server = await TestFilesServer.start()
+  makeMany(server, 500)
   const body = lockinfo("o".repeat(4_000), short, "shared")
   for (let i = 0; i < bounds.files.sharedLocks.value; i += 1)
-    assert.equal((await world.ask("LOCK", "/users/ann/many/", { body })).status, 200)
-  assert.equal((await world.ask("LOCK", "/users/ann/many/", { body })).status, 429)
-  const { bytes, isWhole } = await weigh(world, "")
+    assert.equal((await server.ask("LOCK", "/users/ann/many/", { body })).status, 200)
+  assert.equal((await server.ask("LOCK", "/users/ann/many/", { body })).status, 429)
+  const { bytes, isWhole } = await weigh(server, "")
   assert.ok(bytes <= listingBytes.value + 501 * listingBytesPerEntry.value)
   assert.ok(isWhole, "500 entries with 64 locks each")
 })
 
 test("a client that reads nothing of a listing is disconnected", async () => {
-  await using world = await TestFilesServer.start({ limits: { stallMs: 500 } })
-  makeMany(world, 10_000)
-  const stalled = await world.raw()
+  await using server = await TestFilesServer.start({ limits: { stallMs: 500 } })
+  makeMany(server, 10_000)
+  const stalled = await server.raw()
   stalled.socket.pause()
   // More than what the kernel takes on the way.
   const body = propfind(200, short)
   const headers = ["Host: localhost", `Authorization: ${basic("ann")}`, "Depth: 1", `Content-Length: ${body.length}`]
   stalled.write(`PROPFIND /users/ann/many/ HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body}`)
-  await eventually("the server has no connection left", () => openConnections(world.port) === 0, 60_000)
+  await eventually("the server has no connection left", () => openConnections(server.port) === 0, 60_000)
   stalled.socket.destroy()
 })
 

@@ -7,26 +7,26 @@ import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, type RawConnection, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 import { RequestLimiter } from "./request-limiter.ts"
 
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start({ limits: { stallMs: 500 }, connections: { maxPerAddress: 20, maxPerPerson: 20 } })
+  server = await TestFilesServer.start({ limits: { stallMs: 500 }, connections: { maxPerAddress: 20, maxPerPerson: 20 } })
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 const head = (method: string, path: string, more = "") =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
 
 test("a client that stalls in its body is disconnected and leaves nothing", async () => {
-  const upload = await world.raw()
+  const upload = await server.raw()
   upload.write(head("PUT", "/users/ann/stalled", "Content-Length: 100\r\n"))
   upload.write("half")
   await upload.end()
-  assert.equal((await world.ask("GET", "/users/ann/stalled")).status, 404)
+  assert.equal((await server.ask("GET", "/users/ann/stalled")).status, 404)
 })
 
 test("a client that stops reading is disconnected", async () => {
-  await world.ask("PUT", "/users/ann/large", { body: Buffer.alloc(30_000_000) })
-  const download = await world.raw()
+  await server.ask("PUT", "/users/ann/large", { body: Buffer.alloc(30_000_000) })
+  const download = await server.raw()
   download.socket.pause()
   const closed = new Promise((resolve) => download.socket.once("close", resolve))
   download.write(head("GET", "/users/ann/large"))
@@ -40,7 +40,7 @@ test("a client that stops reading is disconnected", async () => {
 
 test("a client that sends nothing, or never ends its headers, is disconnected", async () => {
   for (const text of ["", "GET / HTTP/1.1\r\nHost: local"]) {
-    const idle = await world.raw()
+    const idle = await server.raw()
     idle.write(text)
     await idle.end()
   }
@@ -58,36 +58,36 @@ test("a body that makes progress may take longer than any stall", async () => {
   upload.socket.destroy()
 })
 
-test("one address has a share of the connections on which nobody is proved: its oldest makes room for the newest", async () => {
+test("an address has a share of the anonymous connections: its oldest one is closed for the newest", async () => {
   await eventually("the server has no connection left", async () => (await openConnections()) === 0)
   const some: RawConnection[] = []
-  for (let i = 0; i < 20; i += 1) some.push(await world.raw())
+  for (let i = 0; i < 20; i += 1) some.push(await server.raw())
   const oldest = new Promise((resolve) => some[0]?.socket.once("close", resolve))
-  assert.equal((await world.ask("GET", "/users/ann/large")).status, 200)
+  assert.equal((await server.ask("GET", "/users/ann/large")).status, 200)
   await oldest
   for (const { socket } of some) socket.destroy()
 })
 
-test("one person has a share of the connections: an idle one makes room, and with none idle the answer is 429", async () => {
+test("a person has a share of the connections: an idle one is closed for a new one, and without an idle one the new one gets 429", async () => {
   await eventually("the server has no connection left", async () => (await openConnections()) === 0)
-  const idle = await world.raw()
+  const idle = await server.raw()
   idle.write(head("GET", "/users/ann/slow"))
   await idle.until("\r\n\r\n")
   const busy: RawConnection[] = []
   for (let i = 0; i < 20; i += 1) {
-    const upload = await world.raw()
+    const upload = await server.raw()
     upload.write(head("PUT", `/users/ann/busy-${i}`, "Content-Length: 10\r\nExpect: 100-continue\r\n"))
     assert.match(await upload.until("\r\n\r\n"), /100 Continue/)
     busy.push(upload)
   }
   await idle.end()
-  const refused = await world.ask("GET", "/users/ann/large")
+  const refused = await server.ask("GET", "/users/ann/large")
   assert.deepEqual([refused.status, refused.headers.connection, refused.headers["retry-after"]], [429, "close", "2"])
   for (const { socket } of busy) socket.destroy()
-  await eventually("there is room again", async () => (await world.ask("GET", "/users/ann/large")).status === 200)
+  await eventually("there is room again", async () => (await server.ask("GET", "/users/ann/large")).status === 200)
 })
 
-test("one person has a share of the requests only, and of deep listings a smaller one", () => {
+test("a person has a share of the requests, and a smaller one of the deep listings", () => {
   const turns = new RequestLimiter()
   const taken = Array.from({ length: 128 }, () => turns.acquire(1))
   assert.throws(() => turns.acquire(1), /too many requests/)
@@ -101,7 +101,7 @@ test("one person has a share of the requests only, and of deep listings a smalle
 })
 
 /** Connections to the server, as the kernel lists them. */
-async function openConnections(of = world.port): Promise<number> {
+async function openConnections(of = server.port): Promise<number> {
   const { readFile } = await import("node:fs/promises")
   const port = of.toString(16).toUpperCase().padStart(4, "0")
   const established = "01"
@@ -112,10 +112,10 @@ async function openConnections(of = world.port): Promise<number> {
   }).length
 }
 
-test("requests sent ahead on one connection are answered in turn; hundreds of them are not even begun", async () => {
-  await world.ask("PUT", "/users/ann/ahead", { body: "x" })
+test("pipelined requests are answered in order, and hundreds of them close the connection", async () => {
+  await server.ask("PUT", "/users/ann/ahead", { body: "x" })
   const ask = async (count: number) => {
-    const connection = await world.raw()
+    const connection = await server.raw()
     connection.write(head("GET", "/users/ann/ahead").repeat(count) + head("GET", "/users/ann/ahead", "Connection: close\r\n"))
     return (await connection.end()).match(/HTTP\/1\.1 200 /g)?.length ?? 0
   }
@@ -123,8 +123,8 @@ test("requests sent ahead on one connection are answered in turn; hundreds of th
   assert.ok((await ask(500)) < 110)
 })
 
-test("a refusal reaches a client that sends on, and its connection is closed, not reset, when all was sent", async () => {
-  const socket = connect({ host: "127.0.0.1", port: world.port, allowHalfOpen: true })
+test("a refusal reaches a client that continues to send, and its connection is closed, not reset", async () => {
+  const socket = connect({ host: "127.0.0.1", port: server.port, allowHalfOpen: true })
   const send = promisify<Buffer | string, void>((bytes, done) => socket.write(bytes, done))
   await send(head("PUT", "/users/ann/missing/f", "Content-Length: 3000000\r\n"))
   await send(Buffer.alloc(1_000_000))
@@ -141,27 +141,27 @@ test("a refusal reaches a client that sends on, and its connection is closed, no
 })
 
 test("a body whose chunk extensions are too long is 400", async () => {
-  const upload = await world.raw()
+  const upload = await server.raw()
   upload.write(head("PUT", "/users/ann/extensions", "Transfer-Encoding: chunked\r\n"))
   upload.write(`1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`)
   assert.match(await upload.end(), /^HTTP\/1\.1 400 .*"code":"invalid"/s)
 })
 
-test("a client that leaves while the authority decides frees its place among the deep listings", async () => {
-  await using server = await TestFilesServer.start()
-  const { access } = server.authority
+test("a client that leaves while the authority decides frees its slot for a deep listing", async () => {
+  await using other = await TestFilesServer.start()
+  const { access } = other.authority
   const { promise: decided, resolve: decide } = Promise.withResolvers<void>()
   let asked = 0
-  server.authority.access = async (...question) => {
+  other.authority.access = async (...question) => {
     asked += 1
     await decided
-    return access.apply(server.authority, question)
+    return access.apply(other.authority, question)
   }
-  const listings = await Promise.all(Array.from({ length: 4 }, () => server.raw()))
+  const listings = await Promise.all(Array.from({ length: 4 }, () => other.raw()))
   for (const each of listings) each.write(head("PROPFIND", "/users/ann/", "Depth: infinity\r\nContent-Length: 100\r\n"))
   await eventually("all listings wait for the authority", () => asked === listings.length)
   for (const { socket } of listings) socket.destroy()
-  await eventually("the server has noticed", async () => (await openConnections(server.port)) === 0)
+  await eventually("the server has noticed", async () => (await openConnections(other.port)) === 0)
   decide()
-  await eventually("a deep listing is possible again", async () => (await server.ask("PROPFIND", "/users/ann/")).status === 207, 2_000)
+  await eventually("a deep listing is possible again", async () => (await other.ask("PROPFIND", "/users/ann/")).status === 207, 2_000)
 })

@@ -109,7 +109,7 @@ test("two running processes leave each other's files alone", async () => {
   assert.deepEqual(readdirSync(work()), [])
 })
 
-test("stored properties outlive the process, a line that was cut short, and the rewriting of their log", async () => {
+test("stored properties survive a restart, a truncated line and the rewriting of their log", async () => {
   await using _place = new StagingArea(root, report)
   const file = join(path, ".quayside/properties.jsonl")
   {

@@ -14,12 +14,12 @@ import { StorageScan } from "./scan.ts"
 const kib = 1_024
 const mib = 2 ** 20
 const settings = defaultStorageSettings(undefined)
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
   // The last count decides unless a test says otherwise.
-  world = await TestFilesServer.start({ storage: { recountAfterMs: 3_600_000 } })
+  server = await TestFilesServer.start({ storage: { recountAfterMs: 3_600_000 } })
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 /** A person with a home of their own, so that no test counts what another one stored. */
 let made = 0
@@ -27,13 +27,13 @@ let name = ""
 beforeEach(() => {
   made += 1
   name = `person${made}`
-  world.authority.add(name)
-  world.makeDirectory(`users/${name}`)
+  server.authority.add(name)
+  server.makeDirectory(`users/${name}`)
 })
 
-const limit = (bytes: number) => world.authority.quotas.set(name, { maxBytes: bytes })
+const limit = (bytes: number) => server.authority.quotas.set(name, { maxBytes: bytes })
 const ask = (method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer } = {}) =>
-  world.ask(method, `/users/${name}/${path}`, { user: name, ...options })
+  server.ask(method, `/users/${name}/${path}`, { user: name, ...options })
 const refusal = ({ status, text }: { status: number; text: string }) => {
   assert.equal(status, 507, text)
   const { code, msg } = JSON.parse(text)
@@ -48,7 +48,7 @@ function count(root: DirectoryHandle, account: { roots: string[]; excluded?: str
 }
 
 test("`PUT` beyond `MaxStorage` returns 507 with the numbers, and leaves nothing", async () => {
-  writeFileSync(join(world.root, "users", name, "by-a-program"), Buffer.alloc(9 * mib, 1))
+  writeFileSync(join(server.root, "users", name, "by-a-program"), Buffer.alloc(9 * mib, 1))
   limit(10 * mib)
   const msg = refusal(await ask("PUT", "big", { body: Buffer.alloc(5 * mib) }))
   assert.match(msg, new RegExp(`^${name} may store 10 MiB and stores 9 MiB; this has 5 MiB`))
@@ -56,10 +56,10 @@ test("`PUT` beyond `MaxStorage` returns 507 with the numbers, and leaves nothing
   assert.equal((await ask("PUT", "small", { body: Buffer.alloc(64 * kib) })).status, 201)
 })
 
-test("`PUT` without a length is cut when it passes `MaxStorage`, and the old file stays", async () => {
+test("`PUT` without a length ends when it exceeds `MaxStorage`, and the old file stays", async () => {
   limit(mib)
   assert.equal((await ask("PUT", "file", { body: "old" })).status, 201)
-  const connection = await world.raw()
+  const connection = await server.raw()
   const proof = Buffer.from(`${name}:right`).toString("base64")
   connection.write(
     `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -75,7 +75,7 @@ test("`PUT` without a length is cut when it passes `MaxStorage`, and the old fil
   assert.equal((await ask("GET", "file")).text, "old")
 })
 
-test("uploads at the same time get together no more than `MaxStorage`", async () => {
+test("concurrent uploads together get no more than `MaxStorage`", async () => {
   limit(4 * mib)
   const answers = await Promise.all(Array.from({ length: 16 }, (_, i) => ask("PUT", `file${i}`, { body: Buffer.alloc(mib - 8 * kib) })))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(4).fill(201), ...Array(12).fill(507)])
@@ -91,12 +91,12 @@ test("a replaced or deleted file makes room at once", async () => {
   assert.equal((await ask("PUT", "other", { body })).status, 201)
 })
 
-test("saves of a big file that wait make room for nothing else", async () => {
+test("pending saves of a large file make room for no other upload", async () => {
   limit(4 * mib)
   assert.equal((await ask("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)
   const saves = await Promise.all(
     Array.from({ length: 3 }, async () => {
-      const connection = await world.raw()
+      const connection = await server.raw()
       const proof = Buffer.from(`${name}:right`).toString("base64")
       connection.write(
         `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`,
@@ -109,11 +109,11 @@ test("saves of a big file that wait make room for nothing else", async () => {
   for (const { socket } of saves) socket.destroy()
 })
 
-test("of several saves of one file at a time only one takes no room", async () => {
+test("only one of several concurrent saves of a file uses the space of the old one", async () => {
   limit(4 * mib)
   const body = Buffer.alloc(3 * mib)
   assert.equal((await ask("PUT", "file", { body })).status, 201)
-  const connection = await world.raw()
+  const connection = await server.raw()
   const proof = Buffer.from(`${name}:right`).toString("base64")
   connection.write(
     `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
@@ -156,11 +156,11 @@ test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, an
 
 test("members of a group together get no more than its `TotalLimits`", async () => {
   const [first, second] = [name, `${name}b`]
-  world.authority.add(second)
-  world.makeDirectory(`users/${second}`)
+  server.authority.add(second)
+  server.makeDirectory(`users/${second}`)
   const groups = [{ groupName: "lab", maxBytes: 2 * mib, members: [first, second] }]
-  for (const each of [first, second]) world.authority.quotas.set(each, { groups })
-  const put = (user: string) => world.ask("PUT", `/users/${user}/file`, { user, body: Buffer.alloc(1.5 * mib) })
+  for (const each of [first, second]) server.authority.quotas.set(each, { groups })
+  const put = (user: string) => server.ask("PUT", `/users/${user}/file`, { user, body: Buffer.alloc(1.5 * mib) })
   assert.equal((await put(first)).status, 201)
   assert.match(refusal(await put(second)), /^The members of lab may store 2 MiB together and store 1.5 MiB; this has 1.5 MiB/)
 })
@@ -176,7 +176,7 @@ test("an upload that does not fit recounts its owner's files and finds space tha
 })
 
 test("a count includes hard links once, and no holes, symbolic links or other people's files", async () => {
-  const home = join(world.root, "users", name)
+  const home = join(server.root, "users", name)
   mkdirSync(join(home, "a/b"), { recursive: true })
   mkdirSync(join(home, "projects/7/code"), { recursive: true })
   mkdirSync(join(home, "lent"), { recursive: true })
@@ -187,7 +187,7 @@ test("a count includes hard links once, and no holes, symbolic links or other pe
   symlinkSync("/", join(home, "link"))
   writeFileSync(join(home, "projects/7/code/x"), Buffer.alloc(mib, 1))
   writeFileSync(join(home, "lent/theirs"), Buffer.alloc(3 * mib, 1))
-  using root = OpenFolder.open(world.root)
+  using root = OpenFolder.open(server.root)
   const found = count(root, { roots: [`/users/${name}`], excluded: [`/users/${name}/lent`] })
   assert.ok(found.bytes >= 2 * mib && found.bytes < 2.2 * mib, String(found.bytes))
   const areas = found.areas
@@ -198,13 +198,13 @@ test("a count includes hard links once, and no holes, symbolic links or other pe
 })
 
 test("a count tells datasets in a home apart, at any depth, and counts them once", () => {
-  const home = join(world.root, "users", name)
+  const home = join(server.root, "users", name)
   const deep = Array<string>(20).fill("d").join("/")
   for (const path of ["data/more", "projects/7/data", deep]) mkdirSync(join(home, path, "lent"), { recursive: true })
   for (const path of ["", "data", "data/more", "projects/7", "projects/7/data", deep, "data/more/lent"])
     writeFileSync(join(home, path, "file"), Buffer.alloc(mib, 1))
   const subAreas = ["data", "projects/7/data", deep].map((path) => `/users/${name}/${path}`)
-  using root = OpenFolder.open(world.root)
+  using root = OpenFolder.open(server.root)
   const { areas, bytes } = count(root, { roots: [`/users/${name}`], excluded: [`/users/${name}/data/more/lent`], subAreas })
   const whole = Object.fromEntries(Object.entries(areas).map(([area, size]) => [area, Math.floor(size / mib)]))
   assert.deepEqual(whole, {
@@ -218,10 +218,10 @@ test("a count tells datasets in a home apart, at any depth, and counts them once
 })
 
 test("a count includes directories deeper than its open descriptors", () => {
-  const deep = join(world.root, "users", name, ...Array<string>(60).fill("d"))
+  const deep = join(server.root, "users", name, ...Array<string>(60).fill("d"))
   mkdirSync(deep, { recursive: true })
   writeFileSync(join(deep, "file"), Buffer.alloc(mib, 1))
-  using root = OpenFolder.open(world.root)
+  using root = OpenFolder.open(server.root)
   const { bytes, isComplete } = count(root, { roots: [`/users/${name}`] })
   assert.ok(bytes >= mib && isComplete, String(bytes))
 })
@@ -236,11 +236,11 @@ function nest(start: string, levels: number): string {
   return path
 }
 
-test("a directory costs a count the same at any depth, so a deep tree keeps nobody's count waiting", () => {
-  using root = OpenFolder.open(world.root)
+test("a directory costs a count the same at any depth, so a deep tree delays no other count", () => {
+  using root = OpenFolder.open(server.root)
   const costs = [15, 799].map((levels) => {
     const tree = `users/${name}/${levels}`
-    const deepest = nest(join(world.root, tree), levels)
+    const deepest = nest(join(server.root, tree), levels)
     for (let i = 0; i < 2_400 - levels; i += 1) mkdirSync(join(deepest, `${i}`))
     const before = process.cpuUsage()
     assert.equal(count(root, { roots: [`/${tree}`] }).entries, 2_401)
@@ -251,8 +251,8 @@ test("a directory costs a count the same at any depth, so a deep tree keeps nobo
   assert.ok(deep < 5 * flat, `${deep} µs, and ${flat} where they lie less deep`)
 })
 
-test("a count goes on beside a deep directory that a program moves while it is looked at", () => {
-  const home = join(world.root, "users", name)
+test("a count continues when a program moves the deep directory that is being scanned", () => {
+  const home = join(server.root, "users", name)
   const deepest = nest(home, 20)
   const sizes = [1, 2, 3, 4].map((factor) => factor * 64 * kib)
   for (const size of sizes) {
@@ -260,7 +260,7 @@ test("a count goes on beside a deep directory that a program moves while it is l
     writeFileSync(join(directory, "file"), Buffer.alloc(size, 1))
     writeFileSync(join(deepest, `${size}`, "beside"), Buffer.alloc(size, 1))
   }
-  using root = OpenFolder.open(world.root)
+  using root = OpenFolder.open(server.root)
   const scan = new StorageScan(root, { name, roots: [`/users/${name}`], excluded: [], subAreas: [] }, settings)
   const moved: string[] = []
   let before = 0
@@ -270,14 +270,14 @@ test("a count goes on beside a deep directory that a program moves while it is l
     // The first time it is `beside`, the directory with the other file is still to come.
     if (found === undefined || moved.length > 0) continue
     moved.push(`${found}`)
-    renameSync(join(deepest, `${found}`), join(world.root, `away-${name}`))
+    renameSync(join(deepest, `${found}`), join(server.root, `away-${name}`))
   }
   const [away] = moved
   const rest = sizes.filter((size) => `${size}` !== away).reduce((sum, size) => sum + 2 * size, 0)
   assert.ok(scan.bytes >= rest + 2 * Number(away), `${scan.bytes} of all but ${away}`)
 })
 
-test("the first small uploads wait for no count, and larger ones do until it is there", async () => {
+test("the first small uploads wait for no count, and larger ones wait for it", async () => {
   await using other = await TestFilesServer.start({ storage: { recountAfterMs: 3_600_000, maxRecountWaitMs: 2_000 } })
   const roots = Array<string>(400_000).fill("/users/nobody")
   const account = { name: "ann", roots, excluded: [], subAreas: [] }
@@ -294,13 +294,13 @@ test("the first small uploads wait for no count, and larger ones do until it is 
 test("small counts end beside a large one", async () => {
   const [large, small] = [name, `${name}b`]
   for (let i = 0; i < 5_000; i += 1) {
-    if (i % 1_000 === 0) mkdirSync(join(world.root, "users", large, String(i / 1_000)))
-    writeFileSync(join(world.root, "users", large, String(Math.floor(i / 1_000)), String(i)), "")
+    if (i % 1_000 === 0) mkdirSync(join(server.root, "users", large, String(i / 1_000)))
+    writeFileSync(join(server.root, "users", large, String(Math.floor(i / 1_000)), String(i)), "")
   }
-  world.makeDirectory(`users/${small}`)
+  server.makeDirectory(`users/${small}`)
   const ended: string[] = []
   const counted = async (each: string) => {
-    const found = await world.files.tree.countStorage({ name: each, roots: [`/users/${each}`], excluded: [], subAreas: [] })
+    const found = await server.files.tree.countStorage({ name: each, roots: [`/users/${each}`], excluded: [], subAreas: [] })
     ended.push(each)
     return found.entries
   }
@@ -308,7 +308,7 @@ test("small counts end beside a large one", async () => {
   assert.deepEqual(ended, [small, large])
 })
 
-test("the room that is kept is a sixteenth of a small disk, 1 GiB of others, 2 % of large ones", () => {
+test("the reserve is a sixteenth of a small disk, 1 GiB of others, 2 % of large ones", () => {
   const kept = (totalBytes: number, free = totalBytes, reserveBytes?: number) => {
     const stats = { type: 0, bsize: 4_096, blocks: totalBytes / 4_096, bfree: 0, bavail: free / 4_096, files: 10 ** 9, ffree: 10 ** 6 }
     const { reserveBytes: reserve, isLow } = diskSpaceOf(stats as never, { ...settings, reserveBytes })

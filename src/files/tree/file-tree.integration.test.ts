@@ -18,17 +18,17 @@ import { Failure } from "#contract"
 import type { CopyProgress, FileTree } from "#files"
 import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
-let world: TestFilesServer
+let server: TestFilesServer
 let tree: FileTree
 before(async () => {
-  world = await TestFilesServer.start({ runIn: "worker" })
-  tree = world.files.tree
+  server = await TestFilesServer.start({ runIn: "worker" })
+  tree = server.files.tree
 })
-after(() => world[Symbol.asyncDispose]())
-const at = (path: string) => join(world.root, path)
+after(() => server[Symbol.asyncDispose]())
+const at = (path: string) => join(server.root, path)
 const failure = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
 
-test("a directory is made with all above it, belongs to the owner, and is made once", async () => {
+test("a directory is created with its parents, belongs to the owner, and is created once", async () => {
   assert.equal(await tree.exists("/users/ann/data"), false)
   await tree.ensureDirectory("/users/ann/data")
   await tree.ensureDirectory("/users/ann/data")
@@ -58,8 +58,8 @@ test("removing an empty directory leaves one that is not empty", async () => {
   assert.equal(await tree.exists("/users/ann/vain/full"), false)
 })
 
-test("a path through a link or a file is a conflict, and nothing is made behind it", async () => {
-  symlinkSync(join(world.folder, "outside"), at("users/ann/link"))
+test("a path through a link or a file is a conflict, and nothing is created behind it", async () => {
+  symlinkSync(join(server.folder, "outside"), at("users/ann/link"))
   for (const path of ["/users/ann/link/x", "/users/ann/link", "/users/ann/file/x"]) {
     assert.equal(await tree.exists(path), false)
     await assert.rejects(tree.ensureDirectory(path), failure("conflict"))
@@ -67,7 +67,7 @@ test("a path through a link or a file is a conflict, and nothing is made behind 
   await assert.rejects(tree.makeNewDirectory("/users/ann/link/x"), failure("conflict"))
   await assert.rejects(tree.copyTree("/users/ann/link", "/users/ann/copied"), failure("not_found"))
   await tree.removeTree("/users/ann/link/x")
-  assert.deepEqual(readdirSync(join(world.folder, "outside")), [])
+  assert.deepEqual(readdirSync(join(server.folder, "outside")), [])
 })
 
 test("names that lead elsewhere, and reserved ones, are refused", async () => {
@@ -77,7 +77,7 @@ test("names that lead elsewhere, and reserved ones, are refused", async () => {
   await assert.rejects(tree.removeTree("/"), failure("forbidden"))
 })
 
-test("a tree is copied at once, with files, directories and their nine bits, and without anything else", async () => {
+test("a tree is copied as a whole: files, directories and their nine bits, and nothing else", async () => {
   mkdirSync(at("users/ann/code/pkg"), { recursive: true })
   writeFileSync(at("users/ann/code/run.sh"), "#!/bin/sh\n")
   chmodSync(at("users/ann/code/run.sh"), 0o6755)

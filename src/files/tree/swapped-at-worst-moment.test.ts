@@ -55,7 +55,7 @@ for (const [what, name, entry] of [
   ["directory", "tree/swap", 2],
   ["file", "tree/swap/f", 0],
 ] as const) {
-  test(`a ${what} that becomes a link when a copy has just looked at it is not copied through it`, async () => {
+  test(`a ${what} that becomes a link just after a copy looked at it is not followed`, async () => {
     const target = what === "file" ? join(victim(), "f") : victim()
     rmSync(join(path, "tree/swap/sub"), { recursive: true })
     const swap = swapOnce(name, target)
@@ -70,7 +70,7 @@ for (const [what, name, entry] of [
   })
 }
 
-test("a directory that becomes a link when a removal is about to move it is removed as a link, and all else with it", async () => {
+test("a directory that becomes a link just before a removal moves it is removed as a link, with everything else", async () => {
   using hidden = root.openDirectory("hidden")
   renameSync(join(path, "tree"), join(path, "hidden/1"))
   const swap = swapOnce("hidden/1/swap", victim())

@@ -14,28 +14,28 @@ import { assertNoSecret, assertUntouched, makeVictim, whileSwapping } from "../.
  * from the victims.
  */
 
-let world: TestFilesServer
-const outside = () => join(world.folder, "outside")
-const victims = () => [outside(), join(world.root, "users/bob/private")]
+let server: TestFilesServer
+const outside = () => join(server.folder, "outside")
+const victims = () => [outside(), join(server.root, "users/bob/private")]
 
 before(async () => {
-  world = await TestFilesServer.start()
+  server = await TestFilesServer.start()
 })
 beforeEach(() => {
-  world.makeDirectory("users/bob/private")
+  server.makeDirectory("users/bob/private")
   for (const victim of victims()) makeVictim(victim)
-  rmSync(world.at("code"), { recursive: true, force: true })
+  rmSync(server.at("code"), { recursive: true, force: true })
   makeSwap("code")
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 /** A directory `swap` with files, in one of ann's that has more in it. */
 function makeSwap(path: string): void {
-  world.makeDirectory(`users/ann/${path}/swap/sub`)
-  world.makeDirectory(`users/ann/${path}/more`)
+  server.makeDirectory(`users/ann/${path}/swap/sub`)
+  server.makeDirectory(`users/ann/${path}/more`)
   for (const name of ["swap/f", "swap/sub/f", "more/f"]) {
-    writeFileSync(world.at(path, name), "own")
-    if (asRoot) chownSync(world.at(path, name), owner.uid, owner.gid)
+    writeFileSync(server.at(path, name), "own")
+    if (asRoot) chownSync(server.at(path, name), owner.uid, owner.gid)
   }
 }
 
@@ -60,26 +60,26 @@ for (const [what, from, swapped] of [
   ["a directory above it", "/users/ann/code/swap/sub", "code/swap"],
   ["a file in it", "/users/ann/code", "code/swap/f"],
 ] as const) {
-  test(`a copy of code takes nothing through a link that ${what} becomes`, async () => {
-    const { tree } = world.files
+  test(`a copy of code reads nothing through a link that ${what} becomes`, async () => {
+    const { tree } = server.files
     for (const victim of victims()) {
       const target = swapped.endsWith("/f") ? join(victim, "f") : victim
-      await whileSwapping({ path: world.at(swapped), target }, async () => {
+      await whileSwapping({ path: server.at(swapped), target }, async () => {
         await attempts(60, async () => {
-          await tree.copyTree(from, "/users/ann/copied").finally(() => assertNoSecret(world.at("copied")))
+          await tree.copyTree(from, "/users/ann/copied").finally(() => assertNoSecret(server.at("copied")))
         })
       })
       assertUntouched(victim)
-      rmSync(world.at("code"), { recursive: true })
+      rmSync(server.at("code"), { recursive: true })
       makeSwap("code")
     }
   })
 }
 
-test("a copy goes to nothing through a link that a directory above its place becomes, whether it makes or replaces something", async () => {
-  const { tree } = world.files
+test("a copy writes nothing through a link that a directory above its target becomes, be the target new or replaced", async () => {
+  const { tree } = server.files
   for (const victim of victims()) {
-    await whileSwapping({ path: world.at("code/swap"), target: victim }, async () => {
+    await whileSwapping({ path: server.at("code/swap"), target: victim }, async () => {
       await attempts(40, (round) => tree.copyTree("/users/ann/code/more", `/users/ann/code/swap/planted${round}`, { replace: false }))
       await attempts(40, () => tree.copyTree("/users/ann/code/more", "/users/ann/code/swap/sub"))
     })
@@ -87,22 +87,22 @@ test("a copy goes to nothing through a link that a directory above its place bec
   }
 })
 
-test("a release that is renewed while its code is swapped is the owner's and nothing else, and whole", async () => {
-  const { tree } = world.files
-  await whileSwapping({ path: world.at("code"), target: outside() }, async () => {
+test("a release that is made while its code is swapped is whole and contains only the owner's files", async () => {
+  const { tree } = server.files
+  await whileSwapping({ path: server.at("code"), target: outside() }, async () => {
     await attempts(60, async () => {
-      await tree.copyTree("/users/ann/code", "/projects/1/release").finally(() => assertNoSecret(join(world.root, "projects")))
-      assert.deepEqual(readdirSync(join(world.root, "projects/1/release")).toSorted(), ["more", "swap"])
+      await tree.copyTree("/users/ann/code", "/projects/1/release").finally(() => assertNoSecret(join(server.root, "projects")))
+      assert.deepEqual(readdirSync(join(server.root, "projects/1/release")).toSorted(), ["more", "swap"])
     })
   })
   assertUntouched(outside())
 })
 
-test("directories are made, taken back and moved through no link", async () => {
-  const { tree } = world.files
+test("directories are created, removed and moved through no link", async () => {
+  const { tree } = server.files
   for (const victim of victims()) {
     mkdirSync(join(victim, "sub/empty"))
-    await whileSwapping({ path: world.at("code/swap"), target: victim }, async () => {
+    await whileSwapping({ path: server.at("code/swap"), target: victim }, async () => {
       await attempts(40, (round) => tree.ensureDirectory(`/users/ann/code/swap/planted${round}/x`))
       await attempts(40, (round) => tree.makeNewDirectory(`/users/ann/code/swap/sub/planted${round}`))
       await attempts(40, () => tree.removeEmptyDirectory("/users/ann/code/swap/sub/empty"))
@@ -116,12 +116,12 @@ test("directories are made, taken back and moved through no link", async () => {
 })
 
 test("a recursive removal deletes nothing behind a link", async () => {
-  const { tree } = world.files
+  const { tree } = server.files
   for (const victim of victims()) {
-    await whileSwapping({ path: world.at("code/swap"), target: victim }, async () => {
+    await whileSwapping({ path: server.at("code/swap"), target: victim }, async () => {
       await attempts(40, () => tree.removeTree("/users/ann/code/swap/sub"))
       await attempts(40, async () => {
-        assert.ok((await world.ask("DELETE", "/users/ann/code/swap")).status < 500)
+        assert.ok((await server.ask("DELETE", "/users/ann/code/swap")).status < 500)
       })
     })
     assertUntouched(victim)
@@ -131,14 +131,14 @@ test("a recursive removal deletes nothing behind a link", async () => {
 test("removing a directory that a program keeps swapping deletes nothing outside it", async () => {
   for (let round = 0; round < 10; round += 1) {
     makeSwap("removed/inner")
-    execFileSync("sh", ["-c", "seq 1 300 | xargs touch; seq 400 500 | xargs mkdir"], { cwd: world.at("removed/inner/swap") })
-    const swap = { path: "swap", target: outside(), cwd: world.at("removed/inner") }
+    execFileSync("sh", ["-c", "seq 1 300 | xargs touch; seq 400 500 | xargs mkdir"], { cwd: server.at("removed/inner/swap") })
+    const swap = { path: "swap", target: outside(), cwd: server.at("removed/inner") }
     await whileSwapping(swap, async () => {
-      if (round % 2 === 0) await world.files.tree.removeTree("/users/ann/removed")
-      else assert.equal((await world.ask("DELETE", "/users/ann/removed")).status, 204)
-      assert.equal(existsSync(world.at("removed")), false)
+      if (round % 2 === 0) await server.files.tree.removeTree("/users/ann/removed")
+      else assert.equal((await server.ask("DELETE", "/users/ann/removed")).status, 204)
+      assert.equal(existsSync(server.at("removed")), false)
     })
     assertUntouched(outside())
   }
-  await eventually("all of it is gone", () => world.unfinished().length === 0)
+  await eventually("all of it is gone", () => server.unfinished().length === 0)
 })

@@ -12,32 +12,32 @@ import { assertNoSecret, assertUntouched, makeVictim, secret, whileSwapping } fr
  */
 
 const rounds = 100
-let world: TestFilesServer
-const outside = () => join(world.folder, "outside")
-const victims = () => [outside(), join(world.root, "users/bob/private")]
+let server: TestFilesServer
+const outside = () => join(server.folder, "outside")
+const victims = () => [outside(), join(server.root, "users/bob/private")]
 
 before(async () => {
-  world = await TestFilesServer.start()
+  server = await TestFilesServer.start()
 })
 beforeEach(() => {
-  world.makeDirectory("users/bob/private")
+  server.makeDirectory("users/bob/private")
   for (const victim of victims()) makeVictim(victim)
 })
-after(() => world[Symbol.asyncDispose]())
+after(() => server[Symbol.asyncDispose]())
 
 /** A directory of ann's in which `swap` can be swapped with a link to the victim. */
 function prepare(): string {
-  rmSync(world.at("play"), { recursive: true, force: true })
-  world.makeDirectory("users/ann/play/swap/sub")
+  rmSync(server.at("play"), { recursive: true, force: true })
+  server.makeDirectory("users/ann/play/swap/sub")
   for (const name of ["f", "sub/f"]) {
-    writeFileSync(world.at("play/swap", name), "own")
-    if (asRoot) chownSync(world.at("play/swap", name), owner.uid, owner.gid)
+    writeFileSync(server.at("play/swap", name), "own")
+    if (asRoot) chownSync(server.at("play/swap", name), owner.uid, owner.gid)
   }
-  return world.at("play/swap")
+  return server.at("play/swap")
 }
 
 const ask = (method: string, path: string, headers: Record<string, string> = {}, body: string | Buffer = "") =>
-  world.ask(method, `/users/ann/play/${path}`, { headers, body })
+  server.ask(method, `/users/ann/play/${path}`, { headers, body })
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 const patchBody = '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="y"/></prop></set></propertyupdate>'
 const to = (name: string) => ({ destination: `/users/ann/play/${name}` })
@@ -83,8 +83,8 @@ for (const [name, attack] of Object.entries(attacks)) {
   })
 }
 
-test("a directory that becomes a link to another person's home shows nothing of it", async () => {
-  await whileSwapping({ path: prepare(), target: join(world.root, "users/bob/private") }, async () => {
+test("a directory that becomes a link to another person's home reveals nothing of it", async () => {
+  await whileSwapping({ path: prepare(), target: join(server.root, "users/bob/private") }, async () => {
     for (let round = 0; round < rounds; round += 1) check(await ask("GET", "swap/f"))
   })
   for (const victim of victims()) assertUntouched(victim)
@@ -92,7 +92,7 @@ test("a directory that becomes a link to another person's home shows nothing of 
 
 test("a file that becomes a link is neither read nor written through", async () => {
   prepare()
-  await whileSwapping({ path: world.at("play/swap/f"), target: join(outside(), "f") }, async () => {
+  await whileSwapping({ path: server.at("play/swap/f"), target: join(outside(), "f") }, async () => {
     for (let round = 0; round < rounds; round += 1) {
       check(await ask("GET", "swap/f"))
       check(await ask("COPY", "swap/f", to("copy")))
@@ -104,10 +104,10 @@ test("a file that becomes a link is neither read nor written through", async () 
 
 function check({ text, status }: { text: string; status: number }): void {
   assert.ok(!text.includes(secret) && status < 500, `${status} ${text}`)
-  assertNoSecret(world.at("play/copy"))
+  assertNoSecret(server.at("play/copy"))
 }
 
 function writeOther(): void {
-  if (existsSync(world.at("play/other")) || !existsSync(world.at("play"))) return
-  writeFileSync(world.at("play/other"), "other")
+  if (existsSync(server.at("play/other")) || !existsSync(server.at("play"))) return
+  writeFileSync(server.at("play/other"), "other")
 }

@@ -43,12 +43,12 @@ interface Kind {
 
 const gigantic = 2 ** 40
 const long = "n".repeat(255)
-let world: TestFilesServer
+let server: TestFilesServer
 before(async () => {
-  world = await TestFilesServer.start({ runIn: "worker" })
+  server = await TestFilesServer.start({ runIn: "worker" })
 })
-after(() => world[Symbol.asyncDispose]())
-const linked = () => join(world.folder, "outside/linked")
+after(() => server[Symbol.asyncDispose]())
+const linked = () => join(server.folder, "outside/linked")
 
 const kinds: Kind[] = [
   {
@@ -163,25 +163,25 @@ function own(path: string): void {
 
 for (const kind of kinds) {
   const path = `/users/ann/odd/${kinds.indexOf(kind)}`
-  const on = (name: string) => join(world.root, path, name)
+  const on = (name: string) => join(server.root, path, name)
   const make = (name: string) => {
-    world.makeDirectory(`${path.slice(1)}/${name}`)
+    server.makeDirectory(`${path.slice(1)}/${name}`)
     kind.make(on(name))
   }
   const gone = async (name: string) => {
     assert.equal(lstatSync(on(name), { throwIfNoEntry: false }), undefined)
-    await eventually("its space is free", () => world.unfinished().length === 0)
+    await eventually("its space is free", () => server.unfinished().length === 0)
     kind.kept?.()
   }
   const options = { skip: kind.skip ?? false }
 
   test(`${kind.name}: is listed with its own type`, options, async () => {
     make("listed")
-    const answer = await world.ask("PROPFIND", `${path}/listed`, { headers: { depth: "1" } })
+    const answer = await server.ask("PROPFIND", `${path}/listed`, { headers: { depth: "1" } })
     const hrefs = [...answer.text.matchAll(/<D:href>([^<]*)</g)].map(([, href = ""]) => href.slice(`${path}/listed/`.length))
     assert.deepEqual(hrefs.filter((href) => href !== "").toSorted(), kind.listed)
     for (const name of readdirSync(on("listed")).slice(0, 10)) {
-      const { status, headers } = await world.ask("HEAD", `${path}/listed/${encodeURIComponent(name)}`)
+      const { status, headers } = await server.ask("HEAD", `${path}/listed/${encodeURIComponent(name)}`)
       const isShown = kind.listed.includes(name) || kind.listed.includes(`${name}/`)
       assert.equal(status < 400 || status === 405, isShown, `${status} ${name}`)
       if (kind.listed.includes(name)) assert.equal(headers["content-length"], String(statSync(on(`listed/${name}`)).size))
@@ -190,12 +190,12 @@ for (const kind of kinds) {
 
   test(`${kind.name}: copied over WebDAV, and removed`, options, async () => {
     make("dav")
-    const copy = await world.ask("COPY", `${path}/dav`, { headers: { destination: `${path}/dav2` } })
+    const copy = await server.ask("COPY", `${path}/dav`, { headers: { destination: `${path}/dav2` } })
     if (kind.copied) assertCopied(kind, on("dav2"), on("dav"))
     assert.equal(copy.status, kind.copied ? 201 : 403, copy.text)
     for (const name of ["dav", "dav2"]) {
       assert.equal(
-        (await world.ask("DELETE", `${path}/${name}`)).status,
+        (await server.ask("DELETE", `${path}/${name}`)).status,
         existsSync(on(name)) ? 500 : kind.copied || name === "dav" ? 204 : 404,
       )
       await gone(name)
@@ -203,7 +203,7 @@ for (const kind of kinds) {
   })
 
   test(`${kind.name}: copied as code, and removed for the main process`, options, async () => {
-    const { tree } = world.files
+    const { tree } = server.files
     make("code")
     const copying = tree.copyTree(`${path}/code`, `${path}/release`)
     if (kind.copied) {
@@ -229,19 +229,19 @@ function assertCopied({ copied }: Kind, at: string, from: string): void {
   copied?.check?.(at, from)
 }
 
-test("a sparse file that nobody wants any more while it is copied, and one beyond the limit, leave nothing", async () => {
-  world.makeDirectory("users/ann/sparse")
-  const fd = openSync(world.at("sparse/f"), "w")
+test("a cancelled copy of a sparse file, and one beyond the limit, leave nothing", async () => {
+  server.makeDirectory("users/ann/sparse")
+  const fd = openSync(server.at("sparse/f"), "w")
   for (let i = 0; i < 64; i += 1) writeSync(fd, Buffer.alloc(2 ** 20, "x"), 0, 2 ** 20, i * 2 ** 24)
   closeSync(fd)
-  const { tree } = world.files
+  const { tree } = server.files
   const limited = tree.copyTree("/users/ann/sparse", "/users/ann/sparse2", { maxBytes: 2 ** 25 })
   await assert.rejects(limited, (error) => error instanceof Failure && error.code === "conflict")
   const wanted = new AbortController()
   const onProgress = () => wanted.abort(new Error("gone away"))
   await assert.rejects(tree.copyTree("/users/ann/sparse", "/users/ann/sparse2", { signal: wanted.signal, onProgress }), /gone away/)
-  assert.deepEqual([existsSync(world.at("sparse2")), world.unfinished()], [false, []])
+  assert.deepEqual([existsSync(server.at("sparse2")), server.unfinished()], [false, []])
   const copied = await tree.copyTree("/users/ann/sparse", "/users/ann/sparse2")
   assert.ok(copied && copied.bytes >= 2 ** 26 && copied.bytes < 2 ** 26 + 2 ** 20, `${copied?.bytes} bytes were counted`)
-  assert.ok(readFileSync(world.at("sparse2/f")).equals(readFileSync(world.at("sparse/f"))))
+  assert.ok(readFileSync(server.at("sparse2/f")).equals(readFileSync(server.at("sparse/f"))))
 })
