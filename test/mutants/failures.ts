@@ -21,7 +21,7 @@ export const failures = [
       ["uploads at the same time are not counted together", at("StorageLedger.#used", "entry.written + entry.reserved)"), "entry.written)"],
       [
         "a body without a length is not counted",
-        at("Reservation.extend", "this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)"),
+        at("Reservation.extend", "this.#account?.assertFits(this.#beyondFree(bytes), this.#written + bytes)"),
         "",
       ],
       ["several saves of a file at a time take no room", at("StorageLedger.#replacedBy", "|| replacing.has(id)"), ""],

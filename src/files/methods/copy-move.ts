@@ -84,8 +84,8 @@ function checkedEndpoints(transfer: Transfer): Endpoints {
   const changes: PlannedChange[] = [{ names: transfer.target.names, changesParent: !target.stats, isDeep: true }]
   if (transfer.isMove) changes.push({ names: request.names, changesParent: true, isDeep: true })
   checkLocks(request, changes)
-  const held = stack.move()
-  return { source, target, [Symbol.dispose]: () => held.dispose() }
+  const resources = stack.move()
+  return { source, target, [Symbol.dispose]: () => resources.dispose() }
 }
 
 async function copyInto(transfer: Transfer): Promise<void> {

@@ -32,8 +32,8 @@ function removeNow(request: DavRequest, account: string | undefined): Promise<vo
 
 async function waitUpTo(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const patience = new Promise<void>((resolve) => {
+  const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, maxWaitMs)
   })
-  await Promise.race([work, patience]).finally(() => clearTimeout(timer))
+  await Promise.race([work, timeout]).finally(() => clearTimeout(timer))
 }

@@ -36,17 +36,10 @@ export async function visitListing(
 ): Promise<void> {
   const { depth, level, visit } = options
   const { names, context } = request
+  const walk: Walk = { request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) }
   if (names.length === 0) {
     await visit({ path: "/", name: "", stats: context.root.stat(), isDirectory: true })
-    if (depth !== "0")
-      await children(
-        { request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) },
-        context.root,
-        {
-          names,
-          level,
-        },
-      )
+    if (depth !== "0") await visitChildren(walk, context.root, { names, level })
     return
   }
   using location = locateExistingEntry(context.root, names)
@@ -54,54 +47,55 @@ export async function visitListing(
   if (!isDirectory && (request.address.hasTrailingSlash || level === "traverse")) throw notFound()
   await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
   if (depth === "0" || !isDirectory) return
-  using folder = location.parent.openDirectory(location.name)
-  await children({ request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) }, folder, {
-    names,
-    level,
-  })
+  using directory = location.parent.openDirectory(location.name)
+  await visitChildren(walk, directory, { names, level })
 }
 
-async function children(walk: Walk, folder: DirectoryHandle, at: { names: readonly string[]; level: PathAccess["level"] }): Promise<void> {
-  const entries = folder.readEntries()
+async function visitChildren(
+  walk: Walk,
+  directory: DirectoryHandle,
+  at: { names: readonly string[]; level: PathAccess["level"] },
+): Promise<void> {
+  const entries = directory.readEntries()
   try {
-    let some: string[] = []
+    let batch: string[] = []
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
       if (!isUtf8(entry.name)) continue
       const name = entry.name.toString()
       if (isReservedName(name, at.names.length)) continue
       if (at.level !== "traverse") {
-        await child(walk, folder, { names: at.names, name, level: at.level })
+        await visitChild(walk, directory, { names: at.names, name, level: at.level })
         continue
       }
-      some.push(name)
-      if (some.length < batchSize) continue
-      await visibleOnes(walk, folder, { names: at.names, some })
-      some = []
+      batch.push(name)
+      if (batch.length < batchSize) continue
+      await visitVisible(walk, directory, { names: at.names, batch })
+      batch = []
     }
-    if (some.length > 0) await visibleOnes(walk, folder, { names: at.names, some })
+    if (batch.length > 0) await visitVisible(walk, directory, { names: at.names, batch })
   } finally {
     entries.closeSync()
   }
 }
 
-async function visibleOnes(walk: Walk, folder: DirectoryHandle, at: { names: readonly string[]; some: string[] }): Promise<void> {
+async function visitVisible(walk: Walk, directory: DirectoryHandle, at: { names: readonly string[]; batch: string[] }): Promise<void> {
   const { request } = walk
   const accesses = await request.context.rights.fetchAccess(
     request.userId,
-    at.some.map((name) => joinPath([...at.names, name])),
+    at.batch.map((name) => joinPath([...at.names, name])),
   )
-  for (const [i, name] of at.some.entries()) {
+  for (const [i, name] of at.batch.entries()) {
     const level = accesses[i]?.level ?? "none"
-    if (level !== "none") await child(walk, folder, { names: at.names, name, level })
+    if (level !== "none") await visitChild(walk, directory, { names: at.names, name, level })
   }
 }
 
-async function child(
+async function visitChild(
   walk: Walk,
-  folder: DirectoryHandle,
+  directory: DirectoryHandle,
   at: { names: readonly string[]; name: string; level: PathAccess["level"] },
 ): Promise<void> {
-  const stats = folder.lstat(at.name)
+  const stats = directory.lstat(at.name)
   const isDirectory = stats?.isDirectory() ?? false
   if (!stats || !(isDirectory || (stats.isFile() && at.level !== "traverse"))) return
   const parent = joinPath(at.names)
@@ -110,24 +104,24 @@ async function child(
   if (waiting) await waiting
   if (!walk.isDeep || !isDirectory) return
   if (at.names.length >= maxLevels) throw listingTooDeep()
-  await below(walk, folder, at)
+  await descend(walk, directory, at)
 }
 
 /** Skips an entry that vanished or became a link since it was looked at. */
-async function below(
+async function descend(
   walk: Walk,
-  folder: DirectoryHandle,
+  directory: DirectoryHandle,
   at: { names: readonly string[]; name: string; level: PathAccess["level"] },
 ): Promise<void> {
   let next: DirectoryHandle
   try {
-    next = folder.openDirectory(at.name)
+    next = directory.openDirectory(at.name)
   } catch (error) {
     if (fileFailure(error)?.status === 503) throw error
     return
   }
-  using held = next
-  await children(walk, held, { names: [...at.names, at.name], level: at.level })
+  using opened = next
+  await visitChildren(walk, opened, { names: [...at.names, at.name], level: at.level })
 }
 
 export const listingTooDeep = (): Failure =>

@@ -73,8 +73,8 @@ function checkTarget(request: DavRequest): boolean {
 
 /**
  * Reads the instructions in order; the last one for a property counts. Each value declares the
- * namespaces that it uses, so a short body may produce long values. Their total is held to one
- * entry's limit.
+ * namespaces that it uses, so a short body may produce long values. Their total may not
+ * exceed the limit of one entry.
  */
 function readUpdate(body: Buffer): Wanted[] {
   const root = parseXml(body)

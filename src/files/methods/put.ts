@@ -64,8 +64,8 @@ async function startUpload(request: DavRequest, account: string | undefined): Pr
   const size = { bytes, replaced: location.stats, isOpenEnded: length === undefined }
   const room = stack.use(await storage.reserve(account, location.parent, size))
   const file = stack.use(await staging.createTempFile(location.parent))
-  const held = stack.move()
-  return { file, room, [Symbol.dispose]: () => held.dispose() }
+  const resources = stack.move()
+  return { file, room, [Symbol.dispose]: () => resources.dispose() }
 }
 
 /**

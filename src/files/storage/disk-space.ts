@@ -29,6 +29,6 @@ export function assertDiskSpace(location: { readonly path: string }, bytes: numb
   const { freeBytes, reserveBytes } = room
   throw new Failure(
     "storage_full",
-    `The disk is nearly full: ${formatBytes(freeBytes)} are free, of which ${formatBytes(reserveBytes)} are kept; this has ${formatBytes(bytes)}. Delete files first`,
+    `The disk is nearly full: ${formatBytes(freeBytes)} are free, of which ${formatBytes(reserveBytes)} are reserved; this has ${formatBytes(bytes)}. Delete files first`,
   )
 }

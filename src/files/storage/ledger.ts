@@ -206,10 +206,10 @@ export class StorageLedger implements AsyncDisposable {
         entry.counting = undefined
       })
     let timer: NodeJS.Timeout | undefined
-    const patience = new Promise<void>((resolve) => {
+    const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#settings.maxRecountWaitMs)
     })
-    await Promise.race([entry.counting, patience]).finally(() => clearTimeout(timer))
+    await Promise.race([entry.counting, timeout]).finally(() => clearTimeout(timer))
     this.#entries.set(account, entry)
   }
 
@@ -233,7 +233,7 @@ const nothingReplaced: Replaced = { id: undefined, bytes: 0 }
 
 /** Space reserved for an upload or copy. */
 export class Reservation implements Disposable {
-  readonly #held: ReservedFor | undefined
+  readonly #account: ReservedFor | undefined
   readonly #settings: StorageSettings
   readonly #replaced: string | undefined
   /** Remaining space of the replaced file. */
@@ -242,12 +242,12 @@ export class Reservation implements Disposable {
   #written = 0
   #unchecked = 0
 
-  constructor(held: ReservedFor | undefined, settings: StorageSettings, replaced = nothingReplaced) {
-    this.#held = held
+  constructor(account: ReservedFor | undefined, settings: StorageSettings, replaced = nothingReplaced) {
+    this.#account = account
     this.#settings = settings
     this.#replaced = replaced.id
     this.#free = replaced.bytes
-    if (replaced.id !== undefined) held?.entry.replacing.add(replaced.id)
+    if (replaced.id !== undefined) account?.entry.replacing.add(replaced.id)
   }
 
   /** All bytes reserved so far, including those in the space of the replaced file. */
@@ -260,12 +260,12 @@ export class Reservation implements Disposable {
     this.#written += bytes
     this.#free -= bytes - more
     this.#bytes += more
-    if (this.#held) this.#held.entry.reserved += more
+    if (this.#account) this.#account.entry.reserved += more
   }
 
   /** Reserves more bytes for an open file or directory. Throws 507 when they do not fit. */
   extend(bytes: number, target: { readonly path: string }): void {
-    this.#held?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
+    this.#account?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
     this.add(bytes)
     this.#unchecked += bytes
     if (this.#unchecked < diskCheckBytes) return
@@ -279,13 +279,13 @@ export class Reservation implements Disposable {
 
   /** Counts the written bytes instead of the reserved ones. */
   commit(bytes: number): void {
-    if (this.#held) this.#held.entry.written += bytes
+    if (this.#account) this.#account.entry.written += bytes
     this.#release()
   }
 
   #release(): void {
-    if (this.#held) this.#held.entry.reserved -= this.#bytes
-    if (this.#replaced !== undefined) this.#held?.entry.replacing.delete(this.#replaced)
+    if (this.#account) this.#account.entry.reserved -= this.#bytes
+    if (this.#replaced !== undefined) this.#account?.entry.replacing.delete(this.#replaced)
     this.#bytes = 0
   }
 

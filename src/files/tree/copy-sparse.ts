@@ -17,16 +17,16 @@ export async function copySparseFile(counter: CopyCounter, file: { source: numbe
     env: { PATH: "/usr/bin:/bin", LC_ALL: "C" },
     cwd: "/",
   })
-  let said = ""
+  let stderr = ""
   child.stderr?.on("data", (chunk: Buffer) => {
-    said = (said + chunk).slice(0, 1_000)
+    stderr = (stderr + chunk).slice(0, 1_000)
   })
   const ended = new Promise<number | null>((resolve) => child.once("error", () => resolve(null)).once("close", resolve))
   const watch = new CopyWatcher(counter, target, () => child.kill("SIGKILL"))
   const code = await ended
   watch.end()
   if (code === 0) return true
-  if (/No space left|quota exceeded/i.test(said)) throw Object.assign(new Error("The copy does not fit on the disk"), { code: "ENOSPC" })
+  if (/No space left|quota exceeded/i.test(stderr)) throw Object.assign(new Error("The copy does not fit on the disk"), { code: "ENOSPC" })
   watch.undo()
   ftruncateSync(target, 0)
   return false
