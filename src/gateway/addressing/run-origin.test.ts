@@ -28,7 +28,7 @@ const answering = (headers: Record<string, string | string[]>, status = 200) =>
     response.writeHead(status, headers).end("ok")
   })
 
-test("the program gets the request as it came, but none of Quayside's cookies and tokens", async () => {
+test("the program receives the request unchanged, without Quayside's cookies and tokens", async () => {
   await using made = await entered()
   const cookie = `a=1; quayside_session=secret; ${made.cookie}; __Host-quayside_session=secret; =quayside_session=x; __host-QUAYSIDE=x; b=2`
   const { text } = await made.ask("/p%20q?x=1&y", {
@@ -48,7 +48,7 @@ test("the program gets the request as it came, but none of Quayside's cookies an
   assert.doesNotMatch(text, /secret/)
 })
 
-test("a token of the program's own reaches it; Basic and Quayside's do not, and what the run adds takes their place", async () => {
+test("the program's own token reaches it; Basic and Quayside's tokens do not, and the run's headers replace them", async () => {
   await using made = await entered()
   const sent = async (authorization: string) => JSON.parse((await made.ask("/", { headers: { authorization } })).text).headers.authorization
   assert.equal(await sent("Bearer eyJhbGciOi.J9.aqs_b"), "Bearer eyJhbGciOi.J9.aqs_b")
@@ -60,7 +60,7 @@ test("a token of the program's own reaches it; Basic and Quayside's do not, and 
   assert.equal(await sent("token abc"), "token run")
 })
 
-test("who a caller is cannot be forged, in any spelling", async () => {
+test("a caller cannot forge its address, in any spelling of the headers", async () => {
   await using made = await entered()
   const forged = {
     "x-forwarded-for": "6.6.6.6",
@@ -85,7 +85,7 @@ test("who a caller is cannot be forged, in any spelling", async () => {
     assert.doesNotMatch(name, /^(?:x.real|forwarded|proxy|http2|x.forwarded.(?!for$|host$|proto$)|x_)/, name)
 })
 
-test("a trusted proxy is believed, as far as it vouches", async () => {
+test("the addresses that a trusted proxy forwards count, and no others", async () => {
   await using made = await entered({ trustedProxies: ["127.0.0.1", "10.0.0.0/8"] })
   const said = async (chain: string) =>
     JSON.parse((await made.ask("/", { headers: { "x-forwarded-for": chain } })).text).headers["x-forwarded-for"]
@@ -93,7 +93,7 @@ test("a trusted proxy is believed, as far as it vouches", async () => {
   assert.equal(await said("junk, 10.1.1.1"), "10.1.1.1, 127.0.0.1")
 })
 
-test("headers for this connection only go no further, and cannot take others with them", async () => {
+test("hop-by-hop headers are not forwarded, and cannot remove other headers", async () => {
   await using made = await entered()
   const { headers } = JSON.parse(
     (
@@ -107,7 +107,7 @@ test("headers for this connection only go no further, and cannot take others wit
   assert.equal(headers.host, made.fixture.origin)
 })
 
-test("only top-level navigations may come from elsewhere", async () => {
+test("other origins may send top-level navigations only", async () => {
   await using made = await entered()
   const own = `http://${made.fixture.origin}`
   const other = `http://${keyB}.localhost:${made.fixture.port}`
@@ -148,7 +148,7 @@ test("only top-level navigations may come from elsewhere", async () => {
   }
 })
 
-test("a program's cookies stay with its own host and under names of its own", async () => {
+test("a program sets cookies for its own host only, and never under Quayside's names", async () => {
   const cookies = [
     "own=1; Path=/; HttpOnly",
     "wide=1; Domain=localhost; Path=/",
@@ -167,7 +167,7 @@ test("a program's cookies stay with its own host and under names of its own", as
   assert.deepEqual(answer.headers["set-cookie"], ["own=1; Path=/; HttpOnly", "wide=1; Path=/", "wide2=1;Secure", "wide3=1; SameSite=None"])
 })
 
-test("answers lose what reaches past the program's own origin, and keep the rest", async () => {
+test("responses lose headers with effects beyond the program's origin, and keep all others", async () => {
   const lost = {
     "clear-site-data": '"*"',
     "strict-transport-security": "max-age=1; includeSubDomains",
@@ -185,12 +185,12 @@ test("answers lose what reaches past the program's own origin, and keep the rest
   for (const [name, value] of Object.entries(kept)) assert.equal(headers[name], value, name)
 })
 
-test("headers that a later Connection header of the program names stop at the gateway", async () => {
+test("headers that a program's second Connection header names are not forwarded", async () => {
   await using made = await entered({ program: answering({ connection: ["close", "x-hop"], "x-hop": "1" }) })
   assert.equal((await made.ask("/")).headers["x-hop"], undefined)
 })
 
-test("a Host with the scheme's own port is the origin that browsers name without it", async () => {
+test("a `Host` with the scheme's default port matches an `Origin` without it", async () => {
   await using made = await entered()
   for (const port of ["", ":", ":80"]) {
     const headers = { cookie: made.cookie, origin: `http://${keyA}.localhost` }
@@ -199,7 +199,7 @@ test("a Host with the scheme's own port is the origin that browsers name without
   }
 })
 
-test("addresses of the run's own host in Location become relative, others stay", async () => {
+test("`Location` URLs of the run's own host become relative, others are unchanged", async () => {
   for (const [sent, got] of [
     ["/a?b#c", "/a?b#c"],
     ["a/b", "a/b"],
@@ -218,7 +218,7 @@ test("addresses of the run's own host in Location become relative, others stay",
   }
 })
 
-test("hosts and keys that are unknown are refused, as JSON for programs and as a page for people", async () => {
+test("unknown hosts and keys are refused, as JSON for programs and as a page for browsers", async () => {
   await using fixture = await GatewayFixture.open()
   const unknown = `${keyB}.localhost:${fixture.port}`
   const json = await fixture.ask(unknown, "/")
@@ -248,7 +248,7 @@ test("hosts and keys that are unknown are refused, as JSON for programs and as a
   assert.equal((await fixture.ask(fixture.origin.toUpperCase(), "/", { headers: navigationHeaders })).status, 302)
 })
 
-test("without a session, what is no navigation is told so, and reaches nothing", async () => {
+test("requests without a session that are no navigations are refused", async () => {
   await using fixture = await GatewayFixture.open()
   for (const headers of [
     {},
@@ -269,7 +269,7 @@ test("without a session, what is no navigation is told so, and reaches nothing",
   assert.equal(fixture.program.requests.length, 0)
 })
 
-test("a run that is not ready tells its state, by a page that goes on by itself or with Retry-After", async () => {
+test("a run that is not ready answers with its state, on a page that reloads or with `Retry-After`", async () => {
   for (const state of ["queued", "pulling", "starting", "stopping"]) {
     await using made = await entered({ target: { state } })
     made.fixture.runs.targets.set(keyA, { ...made.fixture.target, address: undefined, state })
@@ -283,7 +283,7 @@ test("a run that is not ready tells its state, by a page that goes on by itself 
   }
 })
 
-test("a program that listens no more gives 503 in both shapes", async () => {
+test("a program that has stopped listening gives 503, as JSON and as a page", async () => {
   await using made = await entered()
   await new Promise((resolve) => made.fixture.program.server.close(resolve).closeAllConnections())
   const json = await made.ask("/")
@@ -292,7 +292,7 @@ test("a program that listens no more gives 503 in both shapes", async () => {
   assert.match((await made.ask("/", { headers: navigationHeaders })).text, /does not answer/)
 })
 
-test("who comes from elsewhere to a program's front door gets its landing page; the program's own links do not", async () => {
+test("a link from elsewhere to a program's root leads to its landing page; the program's own links do not", async () => {
   await using strip = await entered({ target: { landing: "vnc.html" } })
   assert.equal((await strip.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "cross-site" } })).headers.location, "/vnc.html")
   assert.equal((await strip.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "same-origin" } })).status, 200)
@@ -303,7 +303,7 @@ test("who comes from elsewhere to a program's front door gets its landing page; 
   assert.equal(JSON.parse((await keep.ask("/run/1/api")).text).url, "/run/1/api")
 })
 
-test("where browsers do not say where requests come from, answers are for their own origin only", async () => {
+test("responses restrict themselves to their origin if browsers send no `Sec-Fetch-Site`", async () => {
   await using fixture = await GatewayFixture.open({ appsUrl: "http://apps.example.com" })
   const host = `${keyA}.apps.example.com`
   const started = await fixture.ask(host, "/.quayside/start")
@@ -316,7 +316,7 @@ test("where browsers do not say where requests come from, answers are for their 
   assert.equal(answer.headers["cross-origin-resource-policy"], "same-origin")
 })
 
-test("two Authorization headers, two Hosts and targets that are no path are refused", async () => {
+test("repeated `Authorization` and `Host` headers and targets without a path are refused", async () => {
   await using fixture = await GatewayFixture.open()
   const host = `Host: ${fixture.origin}\r\nConnection: close\r\n`
   const status = async (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(await fixture.raw(text))?.[1])

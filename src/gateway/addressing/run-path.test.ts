@@ -4,7 +4,7 @@ import { aRunTarget, baseUrl, GatewayFixture, keyA, keyB, navigationHeaders, Tes
 
 const ann = { authorization: "Bearer ann" }
 
-test("a program with a token reaches the run below its path, without the path where the program knows none", async () => {
+test("a token opens the run below its path, and the path is stripped for programs at the root", async () => {
   for (const [prefix, sent, got] of [
     ["strip", "/run/1/a%20b?x=1", "/a%20b?x=1"],
     ["strip", "/run/1/", "/"],
@@ -23,14 +23,14 @@ test("a program with a token reaches the run below its path, without the path wh
   }
 })
 
-test("loopback addresses do for the apps host, since not every program resolves names", async () => {
+test("loopback addresses are accepted as the apps host, since not every program resolves names", async () => {
   await using fixture = await GatewayFixture.open()
   for (const host of [`127.0.0.1:${fixture.port}`, `[::1]:${fixture.port}`, "localhost", "LOCALHOST:1"]) {
     assert.equal((await fixture.ask(host, "/run/1/", { headers: ann })).status, 200, host)
   }
 })
 
-test("no proof is 401 with Bearer, for runs that exist and for those that do not", async () => {
+test("a request without credentials gets 401 with `Bearer`, for existing and missing runs", async () => {
   await using fixture = await GatewayFixture.open()
   for (const path of ["/run/1/", "/run/1", "/run/999/x"]) {
     for (const headers of [{}, { authorization: "Bearer wrong" }, { cookie: (await fixture.enter()).cookie }]) {
@@ -43,7 +43,7 @@ test("no proof is 401 with Bearer, for runs that exist and for those that do not
   assert.equal(fixture.program.requests.length, 0)
 })
 
-test("runs that are hidden and runs that do not exist look the same", async () => {
+test("hidden runs and missing runs look the same", async () => {
   await using fixture = await GatewayFixture.open()
   const hidden = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer bob" } })
   const missing = await fixture.ask(fixture.apps, "/run/9/", { headers: { authorization: "Bearer bob" } })
@@ -54,7 +54,7 @@ test("runs that are hidden and runs that do not exist look the same", async () =
   assert.deepEqual(hiddenHeaders, missingHeaders)
 })
 
-test("a proof for one run opens no other", async () => {
+test("a credential for one run opens no other", async () => {
   await using fixture = await GatewayFixture.open()
   fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
   fixture.runs.tokens.set("Bearer one", { userId: 1, credentialId: "t", scopedRunId: 2 })
@@ -62,7 +62,7 @@ test("a proof for one run opens no other", async () => {
   assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer one" } })).status, 404)
 })
 
-test("a proof that is refused for another reason says which, and how long to wait", async () => {
+test("a rejected credential is answered with the reason and the time to wait", async () => {
   await using fixture = await GatewayFixture.open()
   for (const [status, code, retryAfterSeconds, wait] of [
     [429, "too_many_requests", 7, "7"],
@@ -77,7 +77,7 @@ test("a proof that is refused for another reason says which, and how long to wai
   }
 })
 
-test("whatever a browser loads is sent to be opened, with its path, and never served", async () => {
+test("requests of a browser's page loads are redirected to `/open` with their path, and never served", async () => {
   await using fixture = await GatewayFixture.open()
   const sent = [
     { accept: "text/html,*/*" },
@@ -106,7 +106,7 @@ test("whatever a browser loads is sent to be opened, with its path, and never se
   assert.equal(fixture.program.requests.length, 0)
 })
 
-test("the path form refuses the script of a service worker, whatever proof comes along", async () => {
+test("the script of a service worker is refused below `/run/<ID>/`, with any credentials", async () => {
   await using fixture = await GatewayFixture.open()
   for (const headers of [ann, { ...ann, "sec-fetch-dest": "serviceworker", "sec-fetch-site": "same-origin" }, {}]) {
     for (const path of ["/run/1/worker.js", "/run/999/worker.js"])
@@ -115,7 +115,7 @@ test("the path form refuses the script of a service worker, whatever proof comes
   assert.equal(fixture.program.requests.length, 0)
 })
 
-test("a page of another origin may not ask, not even with a token", async () => {
+test("requests from pages of other origins are refused, even with a token", async () => {
   await using fixture = await GatewayFixture.open()
   for (const headers of [
     { "sec-fetch-site": "cross-site", "sec-fetch-dest": "empty" },
@@ -130,7 +130,7 @@ test("a page of another origin may not ask, not even with a token", async () => 
   assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: { ...ann, origin: `http://${fixture.apps}` } })).status, 200)
 })
 
-test("answers do nothing in a browser that was made to load them", async () => {
+test("responses below `/run/<ID>/` are harmless in browsers", async () => {
   const program = new TestProgram((_, response) =>
     response
       .writeHead(200, {
@@ -156,7 +156,7 @@ test("answers do nothing in a browser that was made to load them", async () => {
   }
 })
 
-test("Location and cookies are put below the run's path", async () => {
+test("`Location` and cookies are moved below the run's path", async () => {
   const cookies = [
     "a=1",
     "b=1; Path=/; Domain=localhost",
@@ -197,14 +197,14 @@ test("Location and cookies are put below the run's path", async () => {
   }
 })
 
-test("the slash after the ID is added, so that relative links hold", async () => {
+test("a missing slash after the ID is added by a redirect, so that relative links work", async () => {
   await using fixture = await GatewayFixture.open()
   const answer = await fixture.ask(fixture.apps, "/run/1?x=1", { headers: ann })
   assert.equal(answer.status, 308)
   assert.equal(answer.headers.location, "/run/1/?x=1")
 })
 
-test("a token in the address is never a proof, and is not passed on", async () => {
+test("a token in the URL is no credential and is not forwarded", async () => {
   await using fixture = await GatewayFixture.open()
   const token = `qs_${"a".repeat(43)}`
   fixture.runs.tokens.set(`Bearer ${token}`, { userId: 1, credentialId: "t" })
@@ -217,7 +217,7 @@ test("a token in the address is never a proof, and is not passed on", async () =
   assert.equal(fixture.program.requests.length, 0)
 })
 
-test("what is no run's path is 404, and /healthz tells that the gateway lives", async () => {
+test("`/healthz` returns 200, and paths outside of runs return 404", async () => {
   await using fixture = await GatewayFixture.open()
   for (const path of [
     "/",
@@ -237,7 +237,7 @@ test("what is no run's path is 404, and /healthz tells that the gateway lives", 
   assert.equal((await fixture.ask(fixture.apps, "/healthz")).text, '{"ok":true}')
 })
 
-test("a run that is not ready is 503 after the proof, not before", async () => {
+test("a run that is not ready returns 503 to authenticated callers only", async () => {
   await using fixture = await GatewayFixture.open()
   fixture.runs.targets.set(keyA, { ...fixture.target, address: undefined, state: "pulling" })
   assert.equal((await fixture.ask(fixture.apps, "/run/1/")).status, 401)
@@ -246,7 +246,7 @@ test("a run that is not ready is 503 after the proof, not before", async () => {
   assert.match(answer.text, /pulling/)
 })
 
-test("what a program says of other places is passed on and never followed, and no request chooses where it goes", async () => {
+test("redirects of a program are forwarded and never followed, and no request chooses its destination", async () => {
   await using other = new TestProgram()
   const { port } = await other.listen()
   const away = `http://127.0.0.1:${port}/secret`

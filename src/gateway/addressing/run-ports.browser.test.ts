@@ -94,7 +94,7 @@ const stay = async () => {
   return worker instanceof Error ? worker.name : "registered"
 }
 
-test("an immutable script and a service worker of a run do not act in the page of the next run at its port", async () => {
+test("an immutable script and a service worker of a run have no effect on the next run at its port", async () => {
   await using made = await world(program("first", true))
   await made.open(1)
   assert.equal(await made.page.title(), "first")
@@ -111,7 +111,7 @@ test("an immutable script and a service worker of a run do not act in the page o
   assert.equal(await made.page.title(), "second")
 })
 
-test("a run of another project at a port finds nothing that the one before stored, and one of the same project finds it", async () => {
+test("browser storage of a port reaches the next run of the same project, and of no other project", async () => {
   const left = () => localStorage.getItem("left")
   for (const [projectId, found] of [
     [1, "first"],

@@ -49,7 +49,7 @@ async function open(options: GatewayFixtureOptions = {}) {
   return { fixture, ports, a, b, enter, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
 }
 
-test("a run has a port of its own, where a ticket lets a browser in under a cookie named after the port", async () => {
+test("a ticket opens a run at its own port, under a cookie named after the port", async () => {
   await using made = await open()
   const { a, b, ports } = made
   assert.notEqual(a.port, b.port)
@@ -69,7 +69,7 @@ test("a run has a port of its own, where a ticket lets a browser in under a cook
   )
 })
 
-test("what a program keeps in cookies comes back to it alone, whatever other ports of the host and scripts add", async () => {
+test("a program receives its own cookies only, and none of other ports or scripts", async () => {
   const program = new TestProgram((request, response) => {
     request.resume()
     response.writeHead(200, { "set-cookie": ["own=a=b c; Path=/sub; HttpOnly; Domain=gpu1", "_xsrf=2|x", "quayside-run=planted"] })
@@ -92,7 +92,7 @@ test("what a program keeps in cookies comes back to it alone, whatever other por
   assert.equal((await a.ask("/", { headers: { cookie: renamed } })).text, "_xsrf=2|x")
 })
 
-test("a page of one port acts at no other", async () => {
+test("a page at one port cannot act at another", async () => {
   await using made = await open()
   const { a, b } = made
   const cookie = await made.enter(a)
@@ -105,7 +105,7 @@ test("a page of one port acts at no other", async () => {
   assert.equal(answer.headers["cross-origin-resource-policy"], "same-origin")
 })
 
-test("programs reach a run below the apps URL as ever, and a port is closed when its run is over", async () => {
+test("programs reach a run below the apps URL, and a port closes when its run ends", async () => {
   await using made = await open()
   const { fixture, a } = made
   assert.equal((await fixture.ask("gpu1:8081", "/run/1/", { headers: { authorization: "Bearer ann" } })).status, 200)
@@ -117,7 +117,7 @@ test("programs reach a run below the apps URL as ever, and a port is closed when
   assert.throws(() => fixture.gateway.openUrl(a.target), { code: "unavailable" })
 })
 
-test("a gateway that starts again opens the ports that runs had before anybody asks", async () => {
+test("a restarted gateway reopens the ports of live runs", async () => {
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments() }
   const port = ports.first + 2
   await ports.ledger.assign({ port, userId: 1, authors: "own", projectId: 1, runKey: keyA, isHandedOver: false })
@@ -203,7 +203,7 @@ test("a port belongs to one person and one set of authors for ever, also after a
   assert.equal(current().isHandedOver(run(22, {}).key), false)
 })
 
-test("a project comes back to its own port, and a port that another project had is told as handed over", async () => {
+test("a project gets its previous port again, and a port of another project counts as handed over", async () => {
   const { run, start, end, current } = rig()
   const [a, b] = [run(1, { projectId: 1 }), run(2, { projectId: 2 })]
   assert.deepEqual([await start(a), await start(b)], [21_000, 21_001])
@@ -217,7 +217,7 @@ test("a project comes back to its own port, and a port that another project had 
   )
 })
 
-test("nobody has more ports than one person may have, nor any that belongs to somebody else", async () => {
+test("nobody gets more ports than the maximum, nor a port of another person", async () => {
   const { run, start, end, ledger } = rig()
   const runs = Array.from({ length: 6 }, (_, n) => run(n + 1, { userId: 1, projectId: n, authors: `${n}:eve` }))
   const got = []
@@ -232,7 +232,7 @@ test("nobody has more ports than one person may have, nor any that belongs to so
   assert.equal(ledger.entries.size, 10)
 })
 
-test("a port is free as soon as its run is over", async () => {
+test("a port is free as soon as its run has ended", async () => {
   await using made = await open()
   const { a, fixture, ports } = made
   fixture.runs.targets.delete(keyA)
@@ -251,7 +251,7 @@ test("one person has at most half of a small range", async () => {
   assert.deepEqual(got, [undefined, undefined, "person"])
 })
 
-test("a run whose authors changed while it was queued is not served at the port that it had", async () => {
+test("a run whose authors changed while it was queued is not served at its previous port", async () => {
   await using made = await open()
   const { a, fixture, ports } = made
   const cookie = await made.enter(a)
@@ -264,7 +264,7 @@ test("a run whose authors changed while it was queued is not served at the port 
   assert.equal(ports.ledger.entries.get(a.port)?.authors, "own")
 })
 
-test("a port that something else has is left to it, and is nobody's", async () => {
+test("a port on which another program listens is assigned to nobody", async () => {
   const { run, start, blocked, clock, ledger } = rig()
   blocked.add(21_000)
   assert.equal(await start(run(1, {})), 21_001)
@@ -276,7 +276,7 @@ test("a port that something else has is left to it, and is nobody's", async () =
   assert.equal(await start(run(3, {})), "blocked")
 })
 
-test("the gateway passes over a port on which another program listens", async () => {
+test("the gateway skips a port on which another program listens", async () => {
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments() }
   const other = createServer().listen(ports.first, "127.0.0.1")
   await using fixture = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
@@ -285,7 +285,7 @@ test("the gateway passes over a port on which another program listens", async ()
   await new Promise((resolve) => other.close(resolve))
 })
 
-test("a run keeps no port that the ledger could not record", async () => {
+test("a run loses a port that could not be recorded", async () => {
   const { run, start, ledger, opened } = rig()
   ledger.assign = async () => {
     throw new Error("the disk is full")
@@ -294,7 +294,7 @@ test("a run keeps no port that the ledger could not record", async () => {
   assert.equal(opened.size, 0)
 })
 
-test("answers at a port are kept by no cache without asking, and no worker may answer there", async () => {
+test("caches must revalidate responses at a port, and service workers are refused", async () => {
   const lasting = {
     "cache-control": "public, max-age=31536000, immutable, s-maxage=9",
     "cdn-cache-control": "max-age=9",
@@ -326,7 +326,7 @@ test("answers at a port are kept by no cache without asking, and no worker may a
   assert.equal(fixture.program.requests.length, seen)
 })
 
-test("a program's no-store stands at a port", async () => {
+test("a program's `no-store` is forwarded at a port", async () => {
   const program = new TestProgram((request, response) => {
     request.resume()
     response.writeHead(200, { "cache-control": "max-age=60, no-store" }).end()
@@ -336,7 +336,7 @@ test("a program's no-store stands at a port", async () => {
   assert.equal((await made.a.ask("/", { headers: { cookie } })).headers["cache-control"], "private, no-store")
 })
 
-test("a browser that enters a port that another project had drops what that one stored", async () => {
+test("a browser that enters another project's former port clears its storage", async () => {
   await using made = await open()
   const { a, fixture } = made
   const enter = async () => {

@@ -27,7 +27,7 @@ async function begun(fixture: GatewayFixture, options: { visitor?: typeof ann; p
   return { ticket: entrance(ticket), nonceCookie: cookiesOf(started) }
 }
 
-test("a browser without a session is sent to the base URL with a nonce, and comes back with a ticket to the page it wanted", async () => {
+test("a browser without a session is redirected to sign in, and returns with a ticket to the page that it requested", async () => {
   await using fixture = await GatewayFixture.open()
   const first = await fixture.ask(fixture.origin, "/some/page?x=1", { headers: navigationHeaders })
   assert.equal(first.status, 302)
@@ -56,7 +56,7 @@ test("a browser without a session is sent to the base URL with a nonce, and come
   assert.equal(JSON.parse(answer.text).headers.cookie, undefined)
 })
 
-test("a ticket is worthless in another browser, for another run, twice, and after 30 seconds", async () => {
+test("a ticket is rejected in another browser, for another run, a second time, and after 30 seconds", async () => {
   const clock = new ManualClock()
   await using fixture = await GatewayFixture.open({ clock })
   const { ticket, nonceCookie } = await begun(fixture)
@@ -81,7 +81,7 @@ test("a ticket is worthless in another browser, for another run, twice, and afte
   )
 })
 
-test("two browsers that send one ticket at the same time are let in once", async () => {
+test("of two simultaneous uses of a ticket one is rejected", async () => {
   await using fixture = await GatewayFixture.open()
   const { ticket, nonceCookie } = await begun(fixture)
   const answers = await Promise.all(
@@ -90,7 +90,7 @@ test("two browsers that send one ticket at the same time are let in once", async
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [302, 403, 403, 403])
 })
 
-test("a changed ticket, a session in a ticket's place and a ticket in a session's are not believed", async () => {
+test("a changed ticket, a session sent as a ticket and a ticket sent as a session are rejected", async () => {
   await using fixture = await GatewayFixture.open()
   const { ticket, nonceCookie } = await begun(fixture)
   const text = ticket.split("ticket=")[1] ?? ""
@@ -106,7 +106,7 @@ test("a changed ticket, a session in a ticket's place and a ticket in a session'
   assert.equal(answer.status, 401)
 })
 
-test("a used ticket leads on to the page while the session it made is good, as the back button wants it", async () => {
+test("a used ticket redirects to its page while its session is valid, for the back button", async () => {
   await using fixture = await GatewayFixture.open()
   const { ticket, nonceCookie } = await begun(fixture, { path: "/a" })
   const entered = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })
@@ -115,14 +115,14 @@ test("a used ticket leads on to the page while the session it made is good, as t
   assert.equal(again.headers.location, "/a")
 })
 
-test("several tabs that begin at once share one nonce, and all get in", async () => {
+test("several tabs that start at once share one nonce, and all sign in", async () => {
   await using fixture = await GatewayFixture.open()
   const first = await fixture.ask(fixture.origin, "/a", { headers: navigationHeaders })
   const second = await fixture.ask(fixture.origin, "/b", { headers: { ...navigationHeaders, cookie: cookiesOf(first) } })
   assert.equal(nonceOf(first), nonceOf(second))
 })
 
-test("a session is for its run, its key and its time, and is renewed by use", async () => {
+test("a session is valid for its run and key until it expires, and use renews it", async () => {
   const clock = new ManualClock()
   await using fixture = await GatewayFixture.open({ clock })
   fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
@@ -140,7 +140,7 @@ test("a session is for its run, its key and its time, and is renewed by use", as
   assert.equal((await ask({ cookie: cookiesOf(renewed) })).status, 200)
 })
 
-test("a run that took over an ID is not opened by a session of the earlier one", async () => {
+test("a session does not open a later run with the same ID", async () => {
   await using fixture = await GatewayFixture.open()
   const { cookie } = await fixture.enter()
   const target = fixture.target
@@ -150,7 +150,7 @@ test("a run that took over an ID is not opened by a session of the earlier one",
   assert.equal((await fixture.ask(fixture.origin.replace(keyA, keyB), "/x", { headers: { cookie } })).status, 401)
 })
 
-test("a browser that keeps no cookies ends at a page, not in a circle", async () => {
+test("a browser without cookies gets a page instead of endless redirects", async () => {
   await using fixture = await GatewayFixture.open()
   const { ticket } = await begun(fixture)
   const answer = await fixture.ask(fixture.origin, ticket, { headers: navigationHeaders })
@@ -158,7 +158,7 @@ test("a browser that keeps no cookies ends at a page, not in a circle", async ()
   assert.match(answer.text, /keeps no cookies/)
 })
 
-test("a browser that kept the nonce but not the session ends at a page, and may try again after some seconds", async () => {
+test("a browser that lost its session but not the nonce gets a page, and can retry after some seconds", async () => {
   const clock = new ManualClock()
   await using fixture = await GatewayFixture.open({ clock })
   const { ticket, nonceCookie } = await begun(fixture)
@@ -172,13 +172,13 @@ test("a browser that kept the nonce but not the session ends at a page, and may 
   assert.equal((await fixture.ask(fixture.origin, "/", { headers: { ...navigationHeaders, cookie: trace } })).status, 302)
 })
 
-test("a ticket whose holder may no longer open the run ends at a page", async () => {
+test("a ticket whose owner lost the right to the run leads to a page", async () => {
   await using fixture = await GatewayFixture.open()
   const { ticket, nonceCookie } = await begun(fixture, { visitor: bob })
   assert.equal((await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })).status, 403)
 })
 
-test("the flow ends at the landing page when no path was wanted, below the program's base", async () => {
+test("a ticket without a path leads to the landing page below the program's base", async () => {
   for (const [prefix, landing, wanted, lands] of [
     ["keep", "lab", undefined, "/run/1/lab"],
     ["keep", "/lab", "/", "/run/1/lab"],
@@ -230,14 +230,14 @@ test("no path leads a browser away from the run's origin, or to the gateway's ow
   }
 })
 
-test("a nonce that the gateway cannot have made gives no ticket", async () => {
+test("no ticket is issued for a malformed nonce", async () => {
   await using fixture = await GatewayFixture.open()
   for (const nonce of ["", "x", "a".repeat(44), `${"a".repeat(42)}\n`, "a".repeat(42)]) {
     assert.throws(() => fixture.gateway.tickets.issue({ visitor: ann, target: fixture.target, nonce }), { code: "invalid", field: "nonce" })
   }
 })
 
-test("the gateway's own paths answer tabs only, and only what they know", async () => {
+test("the gateway's own paths accept top-level navigations with `GET` only", async () => {
   await using fixture = await GatewayFixture.open()
   const { cookie } = await fixture.enter()
   assert.equal((await fixture.ask(fixture.origin, "/.quayside/other", { headers: { cookie } })).status, 404)
@@ -248,7 +248,7 @@ test("the gateway's own paths answer tabs only, and only what they know", async 
   assert.equal(fixture.program.requests.length, 0)
 })
 
-test("the addresses of a run are one function of the apps URL", async () => {
+test("a run's URLs follow from the apps URL", async () => {
   await using fixture = await GatewayFixture.open()
   assert.equal(fixture.gateway.runUrl(7), `http://localhost:${fixture.port}/run/7/`)
   assert.equal(fixture.gateway.openUrl(fixture.target), `http://${fixture.origin}/.quayside/start`)
@@ -256,7 +256,7 @@ test("the addresses of a run are one function of the apps URL", async () => {
   assert.equal(fixture.gateway.openUrl(fixture.target, "//evil.example"), `http://${fixture.origin}/.quayside/start?path=%2Fevil.example`)
 })
 
-test("by TLS the cookies are secure; on plain names they have no prefix that a browser would refuse", async () => {
+test("cookies are `Secure` with TLS, and have no prefix that browsers would reject without it", async () => {
   for (const [appsUrl, cookie] of [
     ["https://apps.example.com", /^__Host-Http-quayside-nonce=.*; Secure/],
     ["http://apps.example.com", /^quayside-nonce=(?!.*Secure)/],
@@ -268,7 +268,7 @@ test("by TLS the cookies are secure; on plain names they have no prefix that a b
   }
 })
 
-test("one of several cookies of the gateway's name may be the real one", async () => {
+test("a planted cookie of the same name does not hide the session", async () => {
   await using fixture = await GatewayFixture.open()
   const { cookie } = await fixture.enter()
   const answer = await fixture.ask(fixture.origin, "/", { headers: { cookie: `__Host-Http-quayside-run=planted; ${cookie}; a=1` } })

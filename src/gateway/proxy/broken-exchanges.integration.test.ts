@@ -9,7 +9,7 @@ import { openRequest, responseOf, startRawProgram } from "../testing/requests.ts
 
 const ann = { authorization: "Bearer ann" }
 
-test("a client that goes away ends the program's work", async () => {
+test("a client that disconnects ends the request to the program", async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const program = new TestProgram((_, response) => {
     response.on("close", resolve)
@@ -23,7 +23,7 @@ test("a client that goes away ends the program's work", async () => {
   await promise
 })
 
-test("a client that goes away within its upload ends the program's request", async () => {
+test("a client that disconnects within its upload ends the request to the program", async () => {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const program = new TestProgram((incoming) => {
     incoming.resume()
@@ -36,7 +36,7 @@ test("a client that goes away within its upload ends the program's request", asy
   assert.equal(await promise, false)
 })
 
-test("a program that dies within its answer cuts the client's connection: no truncated answer looks whole", async () => {
+test("a program that dies within its response closes the client's connection, so no truncated response looks complete", async () => {
   for (const headers of [{ "content-length": "10" }, {}]) {
     const program = new TestProgram((incoming, response) => {
       response.writeHead(200, headers as Record<string, string>)
@@ -47,7 +47,7 @@ test("a program that dies within its answer cuts the client's connection: no tru
   }
 })
 
-test("a program that answers something that is not HTTP gives 503", async () => {
+test("a program that does not answer in HTTP gives 503", async () => {
   for (const reply of [
     "nonsense\r\n\r\n",
     "HTTP/1.1 200 OK\nContent-Length: 1\n\nx",
@@ -70,7 +70,7 @@ test("a program that answers something that is not HTTP gives 503", async () => 
   }
 })
 
-test("odd but sound answers cross: interim ones, no length, HTTP/1.0, byte by byte", async () => {
+test("unusual responses are forwarded: interim ones, without length, of HTTP/1.0, byte by byte", async () => {
   for (const [reply, body] of [
     ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok"],
     ["HTTP/1.1 200 OK\r\n\r\nto the end", "to the end"],
@@ -101,7 +101,7 @@ test("an answer that comes before the upload ends is delivered", async () => {
   socket.destroy()
 })
 
-test("connections to the program are kept and used again, one request at a time", async () => {
+test("connections to the program are reused, for one request at a time", async () => {
   await using fixture = await GatewayFixture.open()
   for (let i = 0; i < 5; i += 1) assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: ann })).status, 200)
   assert.equal(fixture.program.connections, 1)
@@ -109,7 +109,7 @@ test("connections to the program are kept and used again, one request at a time"
   assert.ok(fixture.program.connections <= 5)
 })
 
-test("bytes that nobody asked for end a kept connection, and reach nobody", async () => {
+test("unsolicited bytes close an idle connection, and reach nobody", async () => {
   const connections: Socket[] = []
   await using made = await startRawProgram((socket) => {
     connections.push(socket)
@@ -119,7 +119,7 @@ test("bytes that nobody asked for end a kept connection, and reach nobody", asyn
   assert.equal(new Set(connections).size, 3)
 })
 
-test("a kept connection that the program was closing costs a GET nothing", async () => {
+test("a `GET` on an idle connection that the program was closing is repeated", async () => {
   let count = 0
   await using made = await startRawProgram((socket, text) => {
     count += 1
@@ -143,7 +143,7 @@ test("a request that may have had an effect is never sent twice", async () => {
   assert.deepEqual(seen, ["GET ", "POST"])
 })
 
-test("a run that moved is asked at its new address only", async () => {
+test("a run that moved receives requests at its new address only", async () => {
   await using fixture = await GatewayFixture.open()
   await using other = new TestProgram((_, response) => response.end("the new one"))
   assert.equal((await fixture.ask(fixture.apps, "/run/1/", { headers: ann })).status, 200)
@@ -153,7 +153,7 @@ test("a run that moved is asked at its new address only", async () => {
   assert.equal(fixture.program.requests.length, before)
 })
 
-test("a question that waits when its run moves is not asked again at the old address", async () => {
+test("a pending request is not repeated at the old address when its run moves", async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const program = new TestProgram((incoming, response) => {
     if (program.requests.length === 1) incoming.resume().on("end", () => response.end("first"))
@@ -171,7 +171,7 @@ test("a question that waits when its run moves is not asked again at the old add
   assert.equal(program.connections, 1)
 })
 
-test("activity is told at most once a second for each run", async () => {
+test("activity is reported at most once a second for each run", async () => {
   const clock = new ManualClock()
   await using fixture = await GatewayFixture.open({ clock })
   for (const expected of [1, 2]) {
@@ -181,7 +181,7 @@ test("activity is told at most once a second for each run", async () => {
   }
 })
 
-test("a client that stops within its upload, or reads no more, is cut after five minutes; one that goes on is not", async () => {
+test("a client that stalls in its upload or does not read is disconnected after five minutes", async () => {
   const clock = new ManualClock()
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<NodeJS.AsyncIterator<unknown>>()
   const program = new TestProgram((incoming, response) => {
@@ -213,7 +213,7 @@ test("a client that stops within its upload, or reads no more, is cut after five
   await sendingEnd
 })
 
-test("a 204 has no length, a 304 and an answer to HEAD keep theirs, and what follows a 204 is never the next answer", async () => {
+test("a 204 has no length, a 304 and a response to `HEAD` have theirs, and bytes after a 204 are never the next response", async () => {
   const requests: string[] = []
   await using made = await startRawProgram((socket, text) => {
     requests.push(text.split(" ")[1] ?? "")

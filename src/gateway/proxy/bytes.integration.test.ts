@@ -8,7 +8,7 @@ import { openRequest, responseOf, startRawProgram } from "../testing/requests.ts
 
 const ann = { authorization: "Bearer ann" }
 
-test("large bodies cross unchanged in both directions, with and without a length", async () => {
+test("large bodies are forwarded unchanged in both directions, with and without a length", async () => {
   const body = Buffer.alloc(20_000_000)
   for (let i = 0; i < body.length; i += 4) body.writeUInt32LE((i * 2654435761) >>> 0, i)
   const program = new TestProgram((incoming, response) => {
@@ -33,7 +33,7 @@ test("large bodies cross unchanged in both directions, with and without a length
   }
 })
 
-test("what comes in thousands of tiny chunks goes on in few, in both directions", async () => {
+test("thousands of tiny chunks are forwarded as few, in both directions", async () => {
   const count = 20_000
   const chunks = Buffer.from(`${"1\r\nx\r\n".repeat(count)}0\r\n\r\n`)
   let upload = ""
@@ -58,7 +58,7 @@ test("what comes in thousands of tiny chunks goes on in few, in both directions"
   }
 })
 
-test("an event reaches the client when it is sent, the head before the first of them", async () => {
+test("events reach the client at once, and the head precedes the first", async () => {
   let answer: ServerResponse | undefined
   const program = new TestProgram((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
@@ -76,7 +76,7 @@ test("an event reaches the client when it is sent, the head before the first of 
   incoming.destroy()
 })
 
-test("a slow reader slows the program, and the gateway holds little", async () => {
+test("a slow reader slows the program, and the gateway buffers little", async () => {
   let sent = 0
   const program = new TestProgram((_, response) => {
     const block = Buffer.alloc(1 << 20)
@@ -101,7 +101,7 @@ test("a slow reader slows the program, and the gateway holds little", async () =
   assert.equal(length, 400 << 20)
 })
 
-test("a slow program slows the sender, and the gateway holds little", async () => {
+test("a slow program slows the sender, and the gateway buffers little", async () => {
   let incoming: IncomingMessage | undefined
   const program = new TestProgram((message, response) => {
     incoming = message.pause()
@@ -133,7 +133,7 @@ async function settled(count: () => number): Promise<void> {
   }
 }
 
-test("answers without a body keep their headers, and requests sent ahead are answered in order", async () => {
+test("responses without a body have their headers, and pipelined requests are answered in order", async () => {
   const program = new TestProgram((incoming, response) => {
     const status = Number(incoming.url?.slice(1))
     response.writeHead(status, status === 204 ? {} : { "content-length": "5", etag: '"1"' })
@@ -149,7 +149,7 @@ test("answers without a body keep their headers, and requests sent ahead are ans
   assert.ok(text.endsWith("\r\n\r\nhello"))
 })
 
-test("of requests sent ahead one is under way at a time, and who sends hundreds is let go", async () => {
+test("pipelined requests are handled one at a time, and hundreds of them close the connection", async () => {
   const held = Promise.withResolvers<ServerResponse>()
   const program = new TestProgram((incoming, response) => {
     if (incoming.url === "/held") held.resolve(response)
@@ -173,7 +173,7 @@ test("of requests sent ahead one is under way at a time, and who sends hundreds 
   assert.ok(program.requests.length < before + 10, "their answers are not made")
 })
 
-test("trailers cross in both directions", async () => {
+test("trailers are forwarded in both directions", async () => {
   const program = new TestProgram((incoming, response) => {
     incoming.resume().on("end", () => {
       response.writeHead(200, { trailer: "x-sum" })
@@ -194,7 +194,7 @@ test("trailers cross in both directions", async () => {
   assert.equal(answer.trailers["x-sum"], "42")
 })
 
-test("an answer that announces trailers it cannot have crosses without the announcement", async () => {
+test("a `Trailer` header is dropped from a response that can have no trailers", async () => {
   const answers: [string, string, string][] = [
     ["GET", "1.1", "HTTP/1.1 200 OK\r\nTrailer: X\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"],
     ["HEAD", "1.1", "HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"],
@@ -213,7 +213,7 @@ test("an answer that announces trailers it cannot have crosses without the annou
   }
 })
 
-test("a client that asks first is told to go on, or refused before it sends", async () => {
+test("`Expect: 100-continue` is answered before the body, with 100 or a refusal", async () => {
   await using fixture = await GatewayFixture.open()
   const allowed = openRequest(fixture, "/", { method: "POST", headers: { expect: "100-continue", "content-length": "5" } })
   allowed.flushHeaders()

@@ -41,7 +41,7 @@ const noise = [
   "HTTP/1.1",
 ]
 
-test("three thousand broken exchanges, from both sides, leave the gateway whole and holding nothing", { timeout: 120_000 }, async () => {
+test("three thousand requests that either side breaks off leave no connection and no memory behind", { timeout: 120_000 }, async () => {
   const { below, once, pick } = seededRandom(4711)
   const sockets = new Set<Socket>()
   const program = createServer((socket) => {

@@ -17,7 +17,7 @@ function heap(): number {
   return process.memoryUsage().heapUsed / 1024 ** 2
 }
 
-test("what comes byte by byte behind a request for a socket costs its bytes, and arrives whole", async () => {
+test("single bytes behind an upgrade request cost only their size, and arrive complete", async () => {
   const asked: Socket[] = []
   const program = new TestProgram()
   program.server.on("upgrade", (_request, socket) => asked.push(socket as Socket))

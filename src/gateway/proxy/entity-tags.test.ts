@@ -6,7 +6,7 @@ import { RunEntityTags } from "./entity-tags.ts"
 const tags = new RunEntityTags(keyA)
 const others = new RunEntityTags(keyB)
 
-test("entity tags come back as the program made them, strong and weak", () => {
+test("strong and weak entity tags return to the program unchanged", () => {
   for (const tag of ['"x"', 'W/"x-y"', '""', '"a,b"']) {
     assert.notEqual(tags.mark(tag), tag)
     for (const name of ["if-none-match", "if-match", "if-range"]) assert.equal(tags.condition(name, tags.mark(tag)), tag, name)
@@ -25,6 +25,6 @@ test("a condition about another run's answer does not reach the program", () => 
   assert.equal(tags.condition("if-modified-since", "Tue, 01 Jan 2019 00:00:00 GMT"), undefined)
 })
 
-test("a tag that a script learned elsewhere stands in If-Match, where it can only refuse", () => {
+test("a foreign tag is forwarded in `If-Match`, where it can only fail", () => {
   assert.equal(tags.condition("if-match", '"x"'), '"x"')
 })

@@ -13,7 +13,7 @@ function parse(text: string): { count: number; status: number; body: string; hea
   return { count: answers.length, status: Number(/^HTTP\/1\.1 (\d+)/.exec(headers)?.[1]), body, headers }
 }
 
-test("requests whose end could be understood in two ways are refused with the failure object, and reach nobody", async () => {
+test("requests of ambiguous length are refused with the failure object, and reach no program", async () => {
   await using fixture = await GatewayFixture.open()
   const smuggled = `GET /run/1/smuggled HTTP/1.1\r\n${head}\r\n`
   for (const fields of [
@@ -59,7 +59,7 @@ test("requests whose end could be understood in two ways are refused with the fa
   assert.ok(fixture.program.requests.every((request) => request.url !== "/smuggled"))
 })
 
-test("what a request's body holds never becomes a request", async () => {
+test("the content of a request's body is never parsed as a request", async () => {
   await using fixture = await GatewayFixture.open()
   const inner = `GET /smuggled HTTP/1.1\r\nHost: localhost\r\nX: `
   const text = await fixture.raw(
@@ -69,7 +69,7 @@ test("what a request's body holds never becomes a request", async () => {
   assert.deepEqual(fixture.program.requests.map((request) => request.url).sort(), ["/", "/next"])
 })
 
-test("a refused upload does not leave its body to be taken for the next request", async () => {
+test("the body of a refused upload is not parsed as the next request", async () => {
   await using fixture = await GatewayFixture.open()
   const body = `GET /run/1/smuggled HTTP/1.1\r\n${head}\r\n`
   const text = await fixture.raw(
@@ -82,7 +82,7 @@ test("a refused upload does not leave its body to be taken for the next request"
   )
 })
 
-test("heads that are too long are 431, methods and versions that do not exist 400, each with the failure object", async () => {
+test("long heads return 431, unknown methods and versions 400, each with the failure object", async () => {
   await using fixture = await GatewayFixture.open()
   for (const [text, status, code] of [
     [`GET /run/1/ HTTP/1.1\r\n${head}X: ${"a".repeat(40_000)}\r\n\r\n`, 431, "headers_too_large"],
@@ -117,7 +117,7 @@ test("CONNECT is refused", async () => {
   assert.equal(fixture.program.connections, 0)
 })
 
-test("an offer of HTTP/2 is passed over, and other changes of protocol are made with the program", async () => {
+test("an offer of HTTP/2 is ignored, and other upgrades are forwarded", async () => {
   await using fixture = await GatewayFixture.open()
   fixture.program.server.on("upgrade", (request, socket) => {
     socket.write(`HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\n`)
@@ -137,7 +137,7 @@ test("an offer of HTTP/2 is passed over, and other changes of protocol are made 
   socket.destroy()
 })
 
-test("a body that comes with an ignored offer of another protocol reaches the program, and none comes with an accepted one", async () => {
+test("a body with an ignored upgrade is forwarded, and one with an upgrade that could be accepted is refused", async () => {
   await using fixture = await GatewayFixture.open()
   const bodies = ["Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"]
   for (const body of bodies) {
@@ -153,7 +153,7 @@ test("a body that comes with an ignored offer of another protocol reaches the pr
   }
 })
 
-test("an offer of another protocol behind a request that is not answered yet is passed over, and both are answered", async () => {
+test("an upgrade behind a pending request is ignored, and both requests are answered", async () => {
   await using fixture = await GatewayFixture.open()
   const answers = await fixture.raw(
     `GET /run/1/first HTTP/1.1\r\n${head}\r\nGET /run/1/second HTTP/1.1\r\n${head}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
@@ -161,7 +161,7 @@ test("an offer of another protocol behind a request that is not answered yet is 
   assert.deepEqual(answers.match(/HTTP\/1\.1 \d+|"url":"[^"]*"/g), ["HTTP/1.1 200", '"url":"/first"', "HTTP/1.1 200", '"url":"/second"'])
 })
 
-test("a client that sends its head slowly holds nobody else up", async () => {
+test("a client that sends its head slowly delays nobody else", async () => {
   await using fixture = await GatewayFixture.open()
   const slow = connect(fixture.port, "127.0.0.1")
   slow.write("GET /run/1/ HT")
@@ -172,7 +172,7 @@ test("a client that sends its head slowly holds nobody else up", async () => {
   slow.destroy()
 })
 
-test("a body whose chunk extensions are too long is 400", async () => {
+test("a body with long chunk extensions returns 400", async () => {
   await using fixture = await GatewayFixture.open()
   const text = await fixture.raw(
     `POST /run/1/ HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,

@@ -38,7 +38,7 @@ async function opened(fixture: GatewayFixture, options: Parameters<typeof connec
   return socket
 }
 
-test("a WebSocket crosses in both forms, with its first message and with large ones", async () => {
+test("WebSockets work at the origin and below the path, with large messages", async () => {
   await using fixture = await open()
   const { cookie } = await fixture.enter()
   for (const options of [{}, { path: "/", host: fixture.origin, headers: { cookie }, origin: `http://${fixture.origin}` }]) {
@@ -55,7 +55,7 @@ test("a WebSocket crosses in both forms, with its first message and with large o
   }
 })
 
-test("what a client sends right behind the head is not lost, nor what the program does", async () => {
+test("bytes right behind the heads of an upgrade reach the other side", async () => {
   const program = new TestProgram()
   program.server.on("upgrade", (_, socket, head) => {
     socket.write("HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\n\r\nwelcome ")
@@ -72,7 +72,7 @@ test("what a client sends right behind the head is not lost, nor what the progra
   socket.destroy()
 })
 
-test("a client that goes away while the program has not answered its upgrade ends the program's connection", async () => {
+test("a client that disconnects before its upgrade is answered ends the program's connection", async () => {
   const program = new TestProgram()
   program.server.on("upgrade", (_, socket) => socket.on("error", () => {}).resume())
   await using fixture = await GatewayFixture.open({ program })
@@ -83,7 +83,7 @@ test("a client that goes away while the program has not answered its upgrade end
   await ended
 })
 
-test("a page elsewhere cannot open a WebSocket at a run's origin, be it with the person's cookie", async () => {
+test("a page of another origin cannot open a WebSocket, even with the session's cookie", async () => {
   await using fixture = await open()
   const { cookie } = await fixture.enter()
   const tries: [Record<string, string>, number][] = [
@@ -118,7 +118,7 @@ test("the program's refusal of a WebSocket reaches the client", async () => {
   assert.equal(String((await once(answer, "data"))[0]), "no")
 })
 
-test("a change to a protocol that was not asked for, or to none, is refused", async () => {
+test("an upgrade to a protocol that was not requested returns 503", async () => {
   for (const fields of ["Upgrade: telnet\r\n", "", "Upgrade: websocket, telnet\r\n"]) {
     const program = new TestProgram()
     program.server.on("upgrade", (_, socket) =>
@@ -130,7 +130,7 @@ test("a change to a protocol that was not asked for, or to none, is refused", as
   }
 })
 
-test("cookies and tokens of Quayside's do not cross with a WebSocket, and what the run adds does", async () => {
+test("an upgrade is forwarded with the run's headers, without Quayside's cookies and tokens", async () => {
   await using fixture = await open({ target: { upstreamHeaders: { Authorization: "token run" } } })
   const { cookie } = await fixture.enter()
   const asked = once(fixture.program.server, "upgrade")
@@ -148,7 +148,7 @@ test("cookies and tokens of Quayside's do not cross with a WebSocket, and what t
   socket.terminate()
 })
 
-test("a thousand idle WebSockets are cut when their proof is revoked, and nobody else's", async () => {
+test("revoking a credential closes its thousand idle WebSockets, and no others", async () => {
   const clock = new ManualClock()
   await using fixture = await open({ clock })
   fixture.runs.rights.add("2 1")
@@ -167,7 +167,7 @@ test("a thousand idle WebSockets are cut when their proof is revoked, and nobody
   theirs.terminate()
 })
 
-test("a download that is under way is cut like a socket", async () => {
+test("revoking a credential closes a pending download", async () => {
   const clock = new ManualClock()
   const program = new TestProgram((_, response) => response.writeHead(200).write("x"))
   await using fixture = await GatewayFixture.open({ clock, program })
@@ -192,7 +192,7 @@ test("a download that is under way is cut like a socket", async () => {
   assert.equal(answer.complete, false)
 })
 
-test("the end of a run, and its move to another address, cut its sockets", async () => {
+test("a run's WebSockets close when it ends or moves", async () => {
   for (const change of [
     (fixture: GatewayFixture) => fixture.runs.targets.delete(keyA),
     (fixture: GatewayFixture) => fixture.runs.targets.set(keyA, { ...fixture.target, address: { host: "127.0.0.1", port: 1 } }),
@@ -208,7 +208,7 @@ test("the end of a run, and its move to another address, cut its sockets", async
   }
 })
 
-test("a run that is stopping keeps its sockets until it is gone", async () => {
+test("the WebSockets of a stopping run stay open until it has ended", async () => {
   const clock = new ManualClock()
   await using fixture = await open({ clock })
   const socket = await opened(fixture)
@@ -219,7 +219,7 @@ test("a run that is stopping keeps its sockets until it is gone", async () => {
   socket.terminate()
 })
 
-test("while nobody can tell, sockets stay for a minute and are cut then; new proofs wait", async () => {
+test("while rights cannot be checked, WebSockets stay open for a minute, and new sessions get 503", async () => {
   const clock = new ManualClock()
   await using fixture = await open({ clock })
   const socket = await opened(fixture)
@@ -237,14 +237,14 @@ test("while nobody can tell, sockets stay for a minute and are cut then; new pro
   await closed
 })
 
-test("a question that is never answered counts as unanswered, not as yes", { timeout: 20_000 }, async () => {
+test("a check without an answer does not count as positive", { timeout: 20_000 }, async () => {
   await using fixture = await open()
   fixture.runs.mayOpenAnswer = () => new Promise(() => {})
   const answer = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   assert.equal(answer.status, 503)
 })
 
-test("a visitor has a bounded number of things open at a run", async () => {
+test("a visitor has a maximum of open requests and WebSockets at a run", async () => {
   await using fixture = await open({ maxOpenPerVisitor: 3 })
   const sockets = await Promise.all([1, 2, 3].map(() => opened(fixture)))
   const answer = await fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
@@ -253,7 +253,7 @@ test("a visitor has a bounded number of things open at a run", async () => {
   for (const socket of sockets) socket.terminate()
 })
 
-test("a session whose right ended is refused at once after the next question", async () => {
+test("a session whose visitor lost the right is refused after the next check", async () => {
   const clock = new ManualClock()
   await using fixture = await open({ clock })
   const { cookie } = await fixture.enter()
@@ -267,7 +267,7 @@ test("a session whose right ended is refused at once after the next question", a
   assert.equal((await fixture.ask(fixture.origin, "/", { headers: { cookie } })).status, 401)
 })
 
-test("closing lets a request finish, takes no more connections and drops WebSockets", async () => {
+test("closing lets requests finish, accepts no connections and closes WebSockets", async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const program = new TestProgram(async (_, response) => {
     await promise
@@ -298,7 +298,7 @@ test("closing does not wait longer than its deadline", async () => {
   await rejected
 })
 
-test("when one address cannot be opened, none stays open", async () => {
+test("if one address cannot be opened, none stays open", async () => {
   await using fixture = await open()
   const { port } = fixture
   await assert.rejects(

@@ -133,7 +133,7 @@ function mutate(text: string, pick: (below: number) => number): string {
   return out
 }
 
-test("whatever our parser accepts of 20,000 mutated answers, Node's accepts and understands alike", async () => {
+test("Node's parser accepts all mutated responses that this one accepts, and reads them alike", async () => {
   const pick = random(20260101)
   let accepted = 0
   for (let i = 0; i < 20_000; i += 1) {
@@ -147,7 +147,7 @@ test("whatever our parser accepts of 20,000 mutated answers, Node's accepts and 
   assert.ok(accepted > 2_000, `${accepted} were accepted`)
 })
 
-test("an answer means the same however it is cut into pieces", () => {
+test("a response is parsed alike however it is divided into reads", () => {
   const pick = random(7)
   for (let i = 0; i < 5_000; i += 1) {
     const bytes = Buffer.from(mutate(sound[pick(sound.length)] as string, pick), "latin1")
@@ -159,11 +159,11 @@ test("an answer means the same however it is cut into pieces", () => {
   }
 })
 
-test("sound answers are accepted", async () => {
+test("well-formed responses are accepted", async () => {
   for (const text of sound) assert.deepEqual(ours(Buffer.from(text), "GET"), await nodes(Buffer.from(text), "GET"), text)
 })
 
-test("heads, chunk lines and trailers are bounded", () => {
+test("long heads, chunk lines and trailers are rejected", () => {
   const long = "a".repeat(70_000)
   for (const text of [
     `HTTP/1.1 200 OK\r\nX: ${long}\r\n\r\n`,

@@ -43,7 +43,7 @@ for (const when of ["at once", "late"] as const) {
   })
 }
 
-test("a body of usual pieces goes on as it came", async () => {
+test("a body of usual chunks is passed on unchanged", async () => {
   const { pieces, request } = await received(`${head}Content-Length: 200000\r\n\r\n${"x".repeat(200_000)}`, "at once")
   assert.equal(Buffer.concat(pieces).toString(), "x".repeat(200_000))
   assert.equal(hasTinyChunks(request), false)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { AllowedHosts, hostName, isLoopbackName, originOfHost } from "./host.ts"
 
-test("a host's name is read without its port, or not at all", () => {
+test("`hostName` returns the name without its port, or nothing", () => {
   assert.equal(hostName("Files.Example.com:8082"), "files.example.com")
   assert.equal(hostName("[::1]:80"), "[::1]")
   for (const bad of ["", "a@b", "a:b:c", "[::1", "a]", "a b", "a/b", ":80"]) assert.equal(hostName(bad), "", bad)
@@ -25,7 +25,7 @@ test("loopback names are localhost and the loopback addresses", () => {
   for (const name of ["", "localhost.example", "127.0.0.1.example", "128.0.0.1", "[::2]"]) assert.ok(!isLoopbackName(name), name)
 })
 
-test("a server answers as its own names and the loopback ones only, on any port", () => {
+test("`AllowedHosts` has its own names and the loopback ones, on any port", () => {
   const hosts = new AllowedHosts(["quayside.example"])
   for (const host of ["quayside.example", "Quayside.Example:8080", "localhost:1", "[::1]:8080"]) {
     assert.ok(hosts.has(host), host)

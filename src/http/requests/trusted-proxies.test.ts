@@ -26,7 +26,7 @@ test("the peer's address counts, unless it is a trusted proxy's", () => {
   assert.equal(new TrustedProxies([]).clientAddress(from("127.0.0.1", "203.0.113.9")), "127.0.0.1")
 })
 
-test("of several hops the last one that no trusted proxy vouches for counts", () => {
+test("of several hops the last untrusted one counts", () => {
   const read = reader(["10.0.0.0/8"])
   assert.equal(read(from("10.0.0.1", "198.51.100.1, 203.0.113.9, 10.0.0.2")), "203.0.113.9")
   assert.equal(read(from("10.0.0.1", "spoofed, 203.0.113.9")), "203.0.113.9")
@@ -35,14 +35,14 @@ test("of several hops the last one that no trusted proxy vouches for counts", ()
   assert.equal(read(from("10.0.0.1", "10.0.0.3, 10.0.0.2")), "10.0.0.3")
 })
 
-test("the next one is told what trusted proxies said, and the peer", () => {
+test("`forwardedFor` returns the addresses from trusted proxies, and the peer's", () => {
   const proxies = new TrustedProxies(["10.0.0.0/8"])
   assert.equal(proxies.forwardedFor(from("10.0.0.1", "spoofed, 203.0.113.9, 10.0.0.2")), "203.0.113.9, 10.0.0.2, 10.0.0.1")
   assert.equal(proxies.forwardedFor(from("192.0.2.1", "203.0.113.9")), "192.0.2.1")
   assert.equal(new TrustedProxies([]).forwardedFor(from("127.0.0.1", "203.0.113.9")), "127.0.0.1")
 })
 
-test("what is neither an address nor a network is refused", () => {
+test("an entry that is neither an address nor a network is rejected", () => {
   for (const entry of ["proxy.example", "10.0.0.0/33", "::1/129", "10.0.0.0/8/8", "10.0.0.0/", ""]) {
     assert.equal(isAddressOrNetwork(entry), false, entry)
     assert.throws(() => new TrustedProxies([entry]), /address or a network/)
