@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** One request that came, and where its answer goes. */
+/** A request with its response. */
 export interface GatewayRequest {
   request: IncomingMessage
   response: ServerResponse
   /**
-   * Set when the request asks to change the protocol: the socket, taken out of HTTP's hands, and
-   * what came after the head.
+   * Set when the request asks to change the protocol: the socket, which Node's HTTP has released,
+   * and the bytes after the head.
    */
   upgrade?: Upgrade
   /**
@@ -15,7 +15,7 @@ export interface GatewayRequest {
    * for something else.
    */
   expects?: "continue" | "unknown"
-  /** Whether somebody was proved by it. */
+  /** Whether its credentials were accepted. */
   isAuthenticated?: boolean
 }
 

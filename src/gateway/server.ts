@@ -16,12 +16,12 @@ import type { GatewayRequest } from "./gateway-request.ts"
 import { ownHeaders } from "./pages.ts"
 
 /**
- * How long a client may still send after it was answered, so that it reads the answer rather than a
- * reset.
+ * How long a client may continue to send after its response, so that it reads the response instead
+ * of a reset.
  */
-const lingerFor = 5_000
+const lingerMs = 5_000
 
-const earlyMost = bounds.gateway.earlyBytes.value
+const maxEarlyBytes = bounds.gateway.earlyBytes.value
 
 export interface GatewayServerOptions {
   handler: (request: GatewayRequest) => void
@@ -45,13 +45,15 @@ export function createGatewayServer({ handler, connections, pending }: GatewaySe
     node: { keepAlive: true, keepAliveInitialDelay: 60_000, shouldUpgradeCallback: mayUpgrade },
   })
   server.maxHeadersCount = 0
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => handler(upgradeCall(request, socket as Socket, head)))
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+    handler(toUpgradeRequest(request, socket as Socket, head)),
+  )
   return server
 }
 
 /**
- * HTTP/2 is not spoken here; whoever offers it goes on in HTTP/1.1. So does who offers another
- * protocol before an earlier request is answered: the connection cannot be given to both.
+ * An offer of HTTP/2 is ignored, and the request is served in HTTP/1.1. So is an upgrade that
+ * arrives before an earlier request is answered: the connection cannot serve both.
  */
 function mayUpgrade({ method, headers, socket }: IncomingMessage): boolean {
   return method === "GET" && !hasPendingRequest(socket) && !/(?:^|[\s,])h2c?(?:$|[\s,])/i.test(headers.upgrade ?? "")
@@ -62,12 +64,12 @@ function linger({ request, response }: GatewayRequest): void {
   response.on("finish", () => {
     if (request.complete) return
     const end = () => request.complete || request.socket.destroy()
-    setTimeout(end, lingerFor).unref()
+    setTimeout(end, lingerMs).unref()
   })
 }
 
-/** A refusal needs a response, so there is one until the protocol changes. */
-function upgradeCall(request: IncomingMessage, socket: Socket, head: Buffer): GatewayRequest {
+/** A refusal needs a response, so an upgrade has one until the protocol changes. */
+function toUpgradeRequest(request: IncomingMessage, socket: Socket, head: Buffer): GatewayRequest {
   markConnectionInUse(socket)
   attributeRequest(request)
   const { response, release } = createUpgradeResponse(request, socket)
@@ -88,7 +90,7 @@ function readEarly(socket: Socket, head: Buffer): () => Buffer {
   early.add(head)
   const onData = (chunk: Buffer) => {
     early.add(chunk)
-    if (early.length > earlyMost) socket.pause()
+    if (early.length > maxEarlyBytes) socket.pause()
   }
   const onEnd = () => socket.destroy()
   socket.on("data", onData).on("end", onEnd)

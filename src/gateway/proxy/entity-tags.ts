@@ -2,7 +2,7 @@
  * Entity tags at an origin that other runs have later. A browser may still hold an answer of an
  * earlier run, and that run may have guessed the tag that this one's program gives to the same
  * path: "not modified" would then bring the old answer back. So each run's tags carry its mark
- * towards the browser, and conditions without it are not passed on.
+ * towards the browser, and conditions without it are not forwarded.
  */
 export class RunEntityTags {
   readonly #mark: string
@@ -11,15 +11,12 @@ export class RunEntityTags {
     this.#mark = `${key.slice(0, 16)}-`
   }
 
-  /** An `ETag` of the program as the browser gets it. */
+  /** The `ETag` that the browser receives for one of the program. */
   mark(tag: string): string {
     return tag.replace(/^((?:W\/)?")/, `$1${this.#mark}`)
   }
 
-  /**
-   * The value of a request's condition as the program gets it; undefined: it does not get it at
-   * all.
-   */
+  /** The condition that the program receives; undefined if it receives none. */
   condition(name: string, value: string): string | undefined {
     switch (name) {
       case "if-none-match":
@@ -29,7 +26,7 @@ export class RunEntityTags {
       case "if-range":
         return this.isOurs(value) ? this.#unmarked(value, false) : undefined
       default:
-        // A time says nothing of whose answer it was.
+        // A time does not show which run sent the response.
         return undefined
     }
   }

@@ -11,7 +11,7 @@ import { requestHead } from "./request-headers.ts"
 import { responseHeaders, responseTrailers } from "./response-headers.ts"
 import { openTunnel } from "./tunnel.ts"
 
-/** Sends a request on to the run's program and the answer back, as each side can take it. */
+/** Forwards a request to the run's program and the response back, at the pace of the reader. */
 export function forwardRequest(context: GatewayContext, gatewayRequest: GatewayRequest, proxyRequest: ProxyRequest): void {
   new ForwardedRequest(context, gatewayRequest, proxyRequest).start()
 }
@@ -24,7 +24,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
   readonly #close: () => void
   #connection: UpstreamConnection | undefined
   #hasHead = false
-  /** The beginning of the body is held until it is known whether it is all. */
+  /** The start of the body: one write sends it with the head, and with the end if it is all. */
   #first: Buffer | undefined
   #isFlushed = false
   readonly #body: RequestBody | undefined
@@ -86,7 +86,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     else this.#write(Buffer.from(chunk))
   }
 
-  /** A program may think long, or stream events: what it said so far goes out. */
+  /** The program may take long, or stream events: the data so far is sent. */
   onPause(): void {
     if (this.#isFlushed || !this.#hasHead) return
     if (this.#first === undefined) this.#gatewayRequest.response.flushHeaders()

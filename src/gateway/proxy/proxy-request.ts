@@ -8,15 +8,15 @@ export interface ProxyRequest {
   via: "origin" | "path"
   visitor: Visitor
   target: RunTarget
-  /** The target's, at the moment of admission. */
+  /** The target's address when the request was authorized. */
   address: ProgramAddress
   /** The request target that the program sees. */
   path: string
-  /** Where the client sees the program's `/`, when that is elsewhere. */
+  /** The client's path of the program's `/`, if that is not `/`. */
   publicPrefix: "" | `/run/${number}`
-  /** Set in the origin form. */
+  /** Set at the run's own origin. */
   session?: RunSession
-  /** Set where the origin is a port of a host that has others. */
+  /** Set if the origin is a port: the ports of a host share cookies. */
   programCookies?: ProgramCookies | undefined
   /** Set with `jar`. */
   tags?: RunEntityTags | undefined

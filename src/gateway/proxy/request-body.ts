@@ -4,12 +4,12 @@ import type { UpstreamConnection } from "../upstream/connection.ts"
 import type { ProxyRequest } from "./proxy-request.ts"
 import { requestTrailers } from "./request-headers.ts"
 
-/** Hands a request's body on as the program takes it. */
+/** Forwards a request's body at the pace of the program. */
 export class RequestBody {
   readonly #gatewayRequest: GatewayRequest
   readonly #proxyRequest: ProxyRequest
   readonly #clock: Clock
-  /** Since when the client has been waited for; undefined when it is not its turn. */
+  /** The start of the wait for the client; undefined while the program is the slower side. */
   waitingSince: number | undefined
   #to: UpstreamConnection | undefined
 
@@ -43,7 +43,7 @@ export class RequestBody {
     request.resume()
   }
 
-  /** What still comes is read and forgotten: the answer is there. */
+  /** Discards the rest of the body: the response has ended. */
   stop(): void {
     this.#to = undefined
     if (!this.#gatewayRequest.request.complete) this.#gatewayRequest.request.resume()

@@ -52,7 +52,7 @@ export class RunSessions {
     this.#attributes = `; Path=/; HttpOnly; SameSite=Lax${options.secure ? "; Secure" : ""}`
   }
 
-  /** The session that a `Cookie` header proves for the run with this key. */
+  /** The session of the run with this key, if a `Cookie` header carries one. */
   find(header: string | undefined, key: string): RunSession | undefined {
     for (const value of cookieValues(header, this.#names.run)) {
       const session = this.#read(value)

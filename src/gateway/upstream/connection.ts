@@ -24,10 +24,10 @@ export interface ConnectionEvents {
   onClose(connection: UpstreamConnection): void
 }
 
-const connectWithin = bounds.gateway.connectMs.value
+const connectTimeoutMs = bounds.gateway.connectMs.value
 /**
- * All connections read into this one: a read is handed on before the next one begins, and waiting
- * connections hold no buffer.
+ * All connections read into this buffer: a read is forwarded before the next one begins, and idle
+ * connections need none.
  */
 const memory = Buffer.allocUnsafeSlow(65_536)
 
@@ -43,9 +43,9 @@ export class UpstreamConnection implements ResponseSink {
   #answering = false
   #isPaused = false
   #isSevered = false
-  /** When it became idle, by `performance.now()`, and for how long it may be. */
+  /** The start of its idle time, by `performance.now()`, and the maximum. */
   idleAt = 0
-  idleFor = 4_000
+  maxIdleMs = 4_000
 
   constructor(address: ProgramAddress, events: ConnectionEvents) {
     this.#events = events
@@ -58,8 +58,8 @@ export class UpstreamConnection implements ResponseSink {
       onread: { buffer: memory, callback: (length) => this.#read(length) },
     })
     this.#socket = socket
-    const timer = setTimeout(() => this.#fail(new Error(`no connection within ${connectWithin} ms`)), connectWithin)
-    // The first to hear of it: what was written before waits for this.
+    const timer = setTimeout(() => this.#fail(new Error(`no connection within ${connectTimeoutMs} ms`)), connectTimeoutMs)
+    // This listener runs before the buffered data is written.
     socket.once("connect", () => {
       clearTimeout(timer)
       if (address.isCurrent?.() === false) this.#fail(new Error("the run no longer has this address"))
@@ -75,8 +75,8 @@ export class UpstreamConnection implements ResponseSink {
   }
 
   /**
-   * Whether a failure now may only mean that a kept connection was about to be closed: it carried
-   * an earlier request and answered nothing to this.
+   * Whether a failure may mean no more than that the program was closing an idle connection: it
+   * served an earlier request, and nothing of this response has arrived.
    */
   get isStale(): boolean {
     return this.#uses > 1 && !this.#answering && !this.#isSevered
@@ -86,7 +86,7 @@ export class UpstreamConnection implements ResponseSink {
     return !this.#socket.destroyed && this.#socket.writable
   }
 
-  /** Lets somebody else receive the rest. */
+  /** Replaces the receiver of the rest of the response. */
   setHandler(handler: ResponseHandler): void {
     this.#handler = handler
   }
@@ -107,7 +107,7 @@ export class UpstreamConnection implements ResponseSink {
     return this.#socket.write(chunk as Buffer, "latin1")
   }
 
-  /** Holds what is written until `uncork`, to send it as one. */
+  /** Buffers writes until `uncork`, to send them as one. */
   cork(): void {
     this.#socket.cork()
   }
@@ -141,9 +141,7 @@ export class UpstreamConnection implements ResponseSink {
     this.#socket.destroy()
   }
 
-  /**
-   * As `destroy`, but whoever waits for an answer is told, and does not ask the same address again.
-   */
+  /** Like `destroy`, but the handler's request fails, and is not repeated at this address. */
   abort(): void {
     this.#isSevered = true
     this.#fail(new Error("the run ended or moved"))
@@ -183,16 +181,13 @@ export class UpstreamConnection implements ResponseSink {
     }
   }
 
-  /**
-   * After an answer: the connection is good for another request only when both sides are at the
-   * same place.
-   */
+  /** Reuses the connection only if request and response have both ended, without surplus bytes. */
   #settle(isSurplus: boolean): void {
     if (this.#handler !== undefined) return
     if (isSurplus || !this.#bodySent || !this.#head?.keepAlive || !this.isUsable) return void this.destroy()
     this.#isPaused = false
     this.idleAt = performance.now()
-    this.idleFor = Math.min(60_000, this.#head.keepAliveMs === undefined ? 4_000 : Math.max(0, this.#head.keepAliveMs - 1_000))
+    this.maxIdleMs = Math.min(60_000, this.#head.keepAliveMs === undefined ? 4_000 : Math.max(0, this.#head.keepAliveMs - 1_000))
     this.#events.onIdle(this)
   }
 

@@ -2,7 +2,7 @@ import { bounds } from "#contract"
 import type { ProgramAddress } from "../run-directory.ts"
 import { UpstreamConnection } from "./connection.ts"
 
-/** Who a connection is for: it is never used for another key or another address. */
+/** A connection is never used for another key or another address. */
 export interface Upstream {
   key: string
   address: ProgramAddress
@@ -14,14 +14,14 @@ interface Pool {
   all: Set<UpstreamConnection>
 }
 
-const idleMost = bounds.gateway.idleConnections.value
+const maxIdle = bounds.gateway.idleConnections.value
 /**
- * A request that cannot be sent twice takes only a connection that the program can hardly be
- * closing at this moment.
+ * A request that cannot be repeated uses only a connection that was used just before: the program
+ * is hardly closing that.
  */
-const surelyOpenFor = 1_000
+const maxIdleUnrepeatableMs = 1_000
 
-/** Kept connections to the runs' programs. */
+/** The pools of connections to the runs' programs, one for each run. */
 export class ConnectionPools implements Disposable {
   readonly #pools = new Map<string, Pool>()
   readonly #timer: NodeJS.Timeout
@@ -32,15 +32,15 @@ export class ConnectionPools implements Disposable {
   }
 
   /**
-   * A connection that carries nothing. `mayRepeat`: the request may be sent again when the
-   * connection turns out to be closing.
+   * An idle or new connection. `mayRepeat`: the request may be repeated if the connection turns out
+   * to be closing.
    */
   acquire(upstream: Upstream, options: { mayRepeat: boolean }): UpstreamConnection {
     const pool = this.#pool(upstream)
-    const idleFor = options.mayRepeat ? Number.POSITIVE_INFINITY : surelyOpenFor
+    const maxIdleMs = options.mayRepeat ? Number.POSITIVE_INFINITY : maxIdleUnrepeatableMs
     const now = performance.now()
     for (let kept = pool.idle.pop(); kept !== undefined; kept = pool.idle.pop()) {
-      if (kept.isUsable && now - kept.idleAt < Math.min(kept.idleFor, idleFor)) return kept
+      if (kept.isUsable && now - kept.idleAt < Math.min(kept.maxIdleMs, maxIdleMs)) return kept
       kept.destroy()
     }
     return this.open(upstream)
@@ -98,12 +98,12 @@ export class ConnectionPools implements Disposable {
 
   #closeIdle(): void {
     const now = performance.now()
-    for (const { idle } of this.#pools.values()) drop(idle.filter((kept) => now - kept.idleAt >= kept.idleFor))
+    for (const { idle } of this.#pools.values()) drop(idle.filter((kept) => now - kept.idleAt >= kept.maxIdleMs))
   }
 }
 
 function keep(pool: Pool, idle: UpstreamConnection): void {
-  if (pool.idle.length >= idleMost) return void idle.destroy()
+  if (pool.idle.length >= maxIdle) return void idle.destroy()
   pool.idle.push(idle)
 }
 

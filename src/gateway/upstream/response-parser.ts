@@ -12,10 +12,10 @@ export interface ResponseSink {
   onEnd(trailers: string[]): void
 }
 
-const headMost = bounds.gateway.answerHeadBytes.value
-const lineMost = 4_096
-const trailersMost = bounds.gateway.answerTrailerBytes.value
-const interimsMost = bounds.gateway.interimAnswers.value
+const maxHeadBytes = bounds.gateway.answerHeadBytes.value
+const maxLineBytes = 4_096
+const maxTrailerBytes = bounds.gateway.answerTrailerBytes.value
+const maxInterims = bounds.gateway.interimAnswers.value
 const headEnd = Buffer.from("\r\n\r\n")
 const lineEnd = Buffer.from("\r\n")
 
@@ -66,7 +66,7 @@ export class ResponseParser {
     return this.#state === "done"
   }
 
-  /** Takes what came; answers how many bytes of it belong to this answer. */
+  /** Parses the bytes, and returns how many of them belong to this response. */
   feed(data: Buffer): number {
     let at = 0
     while (at < data.length && this.#state !== "done") at = this.#step(data, at)
@@ -104,12 +104,12 @@ export class ResponseParser {
   }
 
   #head(data: Buffer, at: number): number {
-    const { found, next } = this.#until(headEnd, { data, at, most: headMost })
+    const { found, next } = this.#until(headEnd, { data, at, most: maxHeadBytes })
     if (found === undefined) return next
     const head = parseResponseHead(found, this.#method)
     if (head.status < 200 && head.status !== 101) {
       this.#interims += 1
-      if (this.#interims > interimsMost) throw new BadResponse(`more than ${interimsMost} interim answers`)
+      if (this.#interims > maxInterims) throw new BadResponse(`more than ${maxInterims} interim answers`)
       return next
     }
     this.#state = afterHead(head)
@@ -152,7 +152,7 @@ export class ResponseParser {
   #trailer(line: string): void {
     if (line === "") return void this.#end()
     this.#trailerBytes += line.length + 2
-    if (this.#trailerBytes > trailersMost) throw new BadResponse(`more than ${trailersMost} bytes of trailers`)
+    if (this.#trailerBytes > maxTrailerBytes) throw new BadResponse(`more than ${maxTrailerBytes} bytes of trailers`)
     if (/[^\t\x20-\x7e\x80-\xff]/.test(line)) throw new BadResponse("a control character in a trailer")
     const names: string[] = []
     readField(line, this.#trailers, names)
@@ -160,7 +160,7 @@ export class ResponseParser {
   }
 
   #line(data: Buffer, at: number, take: (line: string) => void): number {
-    const { found, next } = this.#until(lineEnd, { data, at, most: lineMost })
+    const { found, next } = this.#until(lineEnd, { data, at, most: maxLineBytes })
     if (found !== undefined) take(found)
     return next
   }

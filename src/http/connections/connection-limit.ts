@@ -20,8 +20,7 @@ export interface ConnectionLimitOptions {
    */
   maxPerPerson: number
   /**
-   * Peers that stand for others: the address that they forward counts, for as long as its request
-   * lasts.
+   * Trusted proxies: the address that they forward counts, for as long as its request lasts.
    */
   proxies: TrustedProxies
   /**
@@ -40,10 +39,9 @@ type WatchedSocket = Socket & { [entry]?: Connection | undefined }
 const reportEveryMs = 60_000
 
 /**
- * Bounds the connections of all servers of one process. A connection that has proved nobody counts
- * for its address, in a budget that nobody else's crowd can fill: newcomers are let in, and the
- * address with most of them loses its oldest. One that proved somebody counts for that person in a
- * budget of its own.
+ * Bounds the connections of all servers of one process. An anonymous connection counts for its
+ * address. New ones are accepted, and the address with most of them loses its oldest, so no crowd
+ * can lock others out. An authenticated connection counts for its person, in a second budget.
  */
 export class ConnectionLimit {
   readonly options: ConnectionLimitOptions
@@ -56,8 +54,8 @@ export class ConnectionLimit {
   }
 
   /**
-   * Has every connection of the server counted. A server that cannot accept for the moment, as
-   * where descriptors are used up, goes on.
+   * Counts every connection of the server. A server that cannot accept at the moment, for lack of
+   * descriptors, continues.
    */
   watch(server: Server): void {
     server.on("connection", (socket: WatchedSocket) => {
@@ -69,14 +67,17 @@ export class ConnectionLimit {
     })
   }
 
-  /** Makes room for one more of this key among the anonymous. */
+  /** Makes room for one more anonymous connection of this address. */
   makeRoomForAddress(address: Person, isProxy: boolean): void {
     const { anonymous, options } = this
     if (!isProxy && anonymous.sizeOf(address) >= options.maxPerAddress) this.#close(first(anonymous.membersOf(address)))
     else if (anonymous.size >= options.maxAnonymous) this.#close(first(anonymous.membersOf(anonymous.heaviest ?? address)))
   }
 
-  /** Whether there is room, or could be made, for one more connection of the person. */
+  /**
+   * Makes room for one more connection of the person, and closes another one if necessary. False if
+   * there is none to close.
+   */
   makeRoomForPerson(person: Person): boolean {
     const { authenticated, options } = this
     const own = authenticated.sizeOf(person)
@@ -105,12 +106,12 @@ export class ConnectionLimit {
 
 /** One connection, in one of the two budgets until it is closed. */
 class Connection {
-  /** Whether something that lasts has it: a stream of events, another protocol. */
+  /** Whether an event stream or another protocol uses it until it closes. */
   isInUse = false
   readonly isProxied: boolean
   readonly #limit: ConnectionLimit
   readonly #socket: WatchedSocket
-  /** The address that it counts for while it proved nobody and no request is under way. */
+  /** The address that it counts for while it is anonymous and no request is pending. */
   readonly #ownAddress: string
   #budget: Budget | undefined
   #key: Person = ""
@@ -128,7 +129,7 @@ class Connection {
     return !this.isInUse && !hasPendingRequest(this.#socket)
   }
 
-  /** Whoever takes all listeners off the socket calls it again. */
+  /** Callers that remove all listeners of the socket call it again. */
   watchClose(): void {
     this.#socket.off("close", this.#onClose)
     this.#socket.on("close", this.#onClose)
@@ -138,7 +139,7 @@ class Connection {
     if (this.#socket.destroyed) this.#leave()
   }
 
-  /** A proxy's connection counts for whoever asks over it, until that is answered. */
+  /** A proxy's connection counts for the client of its request until that is answered. */
   begin(request: IncomingMessage, response: ServerResponse | undefined): void {
     if (!this.isProxied) return
     this.#countFor(networkOf(this.#limit.options.proxies.clientAddress(request)), false)
@@ -182,7 +183,7 @@ class Connection {
   }
 }
 
-/** To be called at the beginning of each request. */
+/** Counts a proxy's connection for the client of this request. Called as each request begins. */
 export function attributeRequest(request: IncomingMessage, response?: ServerResponse): void {
   ;(request.socket as WatchedSocket)[entry]?.begin(request, response)
 }
@@ -202,8 +203,8 @@ export function tooManyConnections(): Failure {
 }
 
 /**
- * Has the connection count as in use until it is closed, whatever became of the request that it
- * came with and of the socket's listeners.
+ * Counts the connection as in use until it closes, after its request was answered and the socket's
+ * listeners were removed.
  */
 export function markConnectionInUse(socket: Socket): void {
   const connection = (socket as WatchedSocket)[entry]

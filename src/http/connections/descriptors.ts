@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs"
 
 /**
- * How many descriptors this process may have open; undefined where the system does not tell. Node
- * raises its own soft limit to the hard one as it starts.
+ * The maximum of open descriptors of this process; undefined if the system does not report it. Node
+ * raises its soft limit to the hard one at its start.
  */
 export function maxDescriptors(): number | undefined {
   try {
@@ -14,13 +14,13 @@ export function maxDescriptors(): number | undefined {
 }
 
 export interface DescriptorOptions {
-  /** Connections that are wanted in all. */
+  /** The configured maximum of all connections. */
   max: number
-  /** Of all connections those that have proved nobody. */
+  /** The share of anonymous connections. */
   anonymousPercent: number
   /**
-   * Descriptors that are kept back for all else: the engine, the database, files and logs. A
-   * quarter of all is enough.
+   * Descriptors that are reserved for the engine, the database, files and logs; a quarter of all
+   * if that is less.
    */
   maxReserved: number
   /** Default: the process's. */
@@ -28,8 +28,8 @@ export interface DescriptorOptions {
 }
 
 /**
- * How many connections there may be. One that proved somebody may need a second descriptor, for
- * what it is joined to.
+ * The maxima of connections. An authenticated one may need a second descriptor, for its connection
+ * to a program.
  */
 export function connectionLimits(options: DescriptorOptions): { maxAnonymous: number; maxAuthenticated: number } {
   const { max, anonymousPercent, maxReserved, descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY } = options

@@ -33,7 +33,7 @@ export interface HttpServerOptions {
   node?: ServerOptions
 }
 
-/** A server of Node's with what all of ours share: time limits, connection limits, pipelining. */
+/** Creates a server with time limits, connection limits and pipelining. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const { handler, parseErrors, requestTimeoutMs, maxHeadBytes, connections, admit, pending, node } = options
   const server = createServer({
@@ -42,7 +42,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     headersTimeout: bounds.http.headMs.value,
     keepAliveTimeout: bounds.http.keepAliveMs.value,
     connectionsCheckingInterval: bounds.http.headMs.value / 4,
-    // A missing `Host` is refused with the failure object, like a wrong one.
+    // The handler refuses a missing `Host` with the failure object, like a wrong one.
     requireHostHeader: false,
     ...(maxHeadBytes === undefined ? {} : { maxHeaderSize: maxHeadBytes }),
     ...node,

@@ -8,7 +8,7 @@ import { queueRefusal } from "./pipelining.ts"
 /** An error of Node's HTTP parser. */
 interface ParseError extends Error {
   code?: string
-  /** What came at once, with requests that were understood before it. */
+  /** The bytes of one read, with the requests before the error. */
   rawPacket?: Buffer
   bytesParsed?: number
 }
@@ -30,8 +30,8 @@ export interface ParseErrorOptions {
 }
 
 /**
- * Answers, in its turn, what is no request for this server, with the failure object, and closes the
- * connection: what the parser rejects, and `CONNECT`.
+ * Answers `CONNECT` and whatever the parser rejects with the failure object, after the responses to
+ * earlier requests, and closes the connection.
  */
 export function handleParseErrors(server: Server, options: ParseErrorOptions): void {
   const refuse = (socket: Duplex, failure: Failure) => queueRefusal(socket as Socket, () => end(socket, rawResponse(failure, options)))
@@ -40,7 +40,7 @@ export function handleParseErrors(server: Server, options: ParseErrorOptions): v
     else refuse(socket, parseFailure(error, options))
   })
   server.on("connect", (_request, socket) => {
-    // Node has let go of the socket. Only a socket that is read tells that the client has left.
+    // Node has released the socket. Only a socket that is read notices that its client left.
     socket.on("error", () => socket.destroy()).resume()
     refuse(socket, methodFailure("CONNECT is not served: this is no proxy", options))
   })
@@ -72,7 +72,7 @@ function methodFailure(msg: string, { methods }: ParseErrorOptions): Failure {
   return new Failure("method_not_allowed", msg, methods === undefined ? {} : { headers: { Allow: methods.join(", ") } })
 }
 
-/** A refusal as text, where Node has no response to write to. */
+/** A refusal as text: Node has no response object for it. */
 function rawResponse(failure: Failure, { headers, newRequestId }: ParseErrorOptions): string {
   const requestId = newRequestId?.()
   const body = JSON.stringify(failure.toBody(requestId))

@@ -17,8 +17,8 @@ export interface PipeliningOptions {
 }
 
 /**
- * Answers the requests of a connection one after the other, each when the answer before it is sent.
- * A client may send many without reading any: their answers would all be made and kept for it.
+ * Handles the requests of a connection one after the other, each once the response before it is
+ * sent. Otherwise a client could send many and read nothing, and all responses would be buffered.
  */
 export function queueRequest(request: IncomingMessage, response: ServerResponse, options: PipeliningOptions): void {
   const connection: Connection = request.socket
@@ -26,9 +26,9 @@ export function queueRequest(request: IncomingMessage, response: ServerResponse,
 }
 
 /**
- * Has `refuse` answer, in its turn, what came on the connection and is no request: when all that
- * came whole before it is answered. Where it is the body of a request, it is that one's answer; if
- * that has begun already, the connection ends. Only the first counts.
+ * Calls `refuse` for bytes that are no request, once all complete requests before them are
+ * answered. In the body of a request, the refusal is that request's response; if the response has
+ * begun already, the connection closes. Only the first call counts.
  */
 export function queueRefusal(connection: Connection, refuse: () => void): void {
   queueOf(connection).refuse(refuse)
@@ -45,9 +45,9 @@ export function hasPendingRequest(connection: Connection): boolean {
 }
 
 /**
- * Gives the connection to the request that is being handled, whatever happens to its response. If
- * other requests wait, the connection ends. The caller calls the returned function once, when the
- * connection ends.
+ * Reserves the connection for the request that is being handled, even after its response has
+ * ended. If other requests wait, the connection closes. The caller calls the returned function once
+ * the connection has closed.
  */
 export function detachConnection(connection: Connection): () => void {
   const onDone = connection[queue]?.detach() ?? (() => {})
@@ -68,7 +68,7 @@ class RequestQueue {
 
   constructor(socket: Socket) {
     this.#socket = socket
-    // Answers that have no connection yet do not hear of its end.
+    // A response that has no socket yet emits no `close`.
     socket.once("close", () => {
       for (const [, , { onDone }] of this.#waiting.splice(0)) onDone?.()
     })
@@ -101,8 +101,8 @@ class RequestQueue {
   }
 
   /**
-   * Node ends no connection of a client that has ended in the middle of a request, and knows none
-   * that it has let go of.
+   * Node does not close the connection of a client that left in the middle of a request, nor one
+   * that it has released.
    */
   #endWithClient(): void {
     const socket = this.#socket

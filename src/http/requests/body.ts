@@ -5,7 +5,7 @@ import { hasBody } from "./headers.ts"
 
 export interface BodyOptions {
   maxBytes: number
-  /** How long the body may take from here on. Default: as long as any request. */
+  /** How long the body may take from now on. Default: the server's limit for a request. */
   timeoutMs?: number
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { isSafeMethod } from "./origin.ts"
 
-/** The page of a tab, as far as headers tell: only such a request may be sent on to signing in. */
+/** Whether the headers name a top-level page. Only such a request may be redirected to sign-in. */
 export function isNavigation({ method, headers }: IncomingMessage): boolean {
   if (method !== "GET" && method !== "HEAD") return false
   const { "sec-fetch-dest": dest, "sec-fetch-mode": mode } = headers
@@ -9,24 +9,18 @@ export function isNavigation({ method, headers }: IncomingMessage): boolean {
   return mode === undefined ? acceptsHtml(headers) : mode === "navigate"
 }
 
-/** Whether whoever asks would rather read a page than JSON. */
+/** Whether the client prefers a page to JSON. */
 export function prefersHtml({ headers }: IncomingMessage): boolean {
   const dest = headers["sec-fetch-dest"]
   return dest === undefined ? acceptsHtml(headers) : dest === "document" || isFrame(dest)
 }
 
-/**
- * A browser fetches the script of a service worker, which would answer for the whole origin from
- * then on.
- */
+/** Whether a browser fetches the script of a service worker, which could answer for its origin. */
 export function isServiceWorkerScript({ headers }: IncomingMessage): boolean {
   return headers["service-worker"] !== undefined || headers["sec-fetch-dest"] === "serviceworker"
 }
 
-/**
- * What a browser loads into a page or a tab, by whatever element; not what a page's script asks for
- * with `fetch`.
- */
+/** Whether a browser loads this into a page or a tab; false for a script's `fetch`. */
 export function isBrowserLoad({ method, headers }: IncomingMessage): boolean {
   const { "sec-fetch-dest": dest, "sec-fetch-mode": mode } = headers
   if (dest !== undefined || mode !== undefined) return (dest !== undefined && dest !== "empty") || mode === "navigate"
@@ -34,12 +28,11 @@ export function isBrowserLoad({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Whether a page of another origin could be behind a request that a cookie proves. Top-level
- * navigations may come from anywhere; everything else, frames included, comes from the same origin.
- * A request that changes something, or opens a socket, says where it comes from.
+ * Whether a page of another origin could have sent a request that a cookie authenticates. Other
+ * origins may send top-level navigations only. Writes and upgrades must name their origin.
  *
- * A browser writes `Sec-Fetch-Site` itself, so where it stands it counts; `Origin` is `null` also
- * within one origin when the page sends no referrer.
+ * Pages cannot set `Sec-Fetch-Site`, so it counts if it is present. `Origin` is `null` also within
+ * one origin if the page sends no referrer.
  */
 export function isCrossOrigin(request: IncomingMessage, origin: string): boolean {
   const { origin: said, "sec-fetch-site": site } = request.headers
@@ -49,7 +42,7 @@ export function isCrossOrigin(request: IncomingMessage, origin: string): boolean
   return said === undefined && (isSocket(request) || !isSafeMethod(request.method))
 }
 
-/** Whether a navigation was begun outside of the origin: typed, a bookmark, or a link elsewhere. */
+/** Whether a navigation starts outside of the origin: typed, a bookmark, or a link elsewhere. */
 export function isExternalNavigation(request: IncomingMessage): boolean {
   const site = request.headers["sec-fetch-site"]
   return isNavigation(request) && site !== undefined && site !== "same-origin"

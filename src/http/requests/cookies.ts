@@ -12,7 +12,7 @@ export function cookieValues(header: string | undefined, name: string): string[]
   return values
 }
 
-/** The cookie's value. A name that stands twice has none: somebody planted one of the two. */
+/** The cookie's value; undefined if two have this name, since one of them was planted. */
 export function uniqueCookie(header: string | undefined, name: string): string | undefined {
   const values = cookieValues(header, name)
   return values.length === 1 ? values[0] : undefined

@@ -5,7 +5,7 @@ import { replaceDestroySoon } from "../node/destroy-soon.ts"
 import { hasBody } from "./headers.ts"
 
 export interface DrainOptions {
-  /** A body with so many bytes or more is answered before it is there. Default 65,536. */
+  /** A body of this length or more is answered before it has arrived. Default 65,536. */
   answerBefore?: number
   /** How much of the body is read and discarded. Default 64 MiB. */
   maxBytes?: number
@@ -21,11 +21,11 @@ export const anonymousDrain: Required<DrainOptions> = {
 }
 
 /**
- * Throws away what still comes of a body that nobody wants. Resolves when the answer may be sent:
- * at once where the body has `answerBefore` bytes or more, else when all of it is there, since some
- * clients (Python's urllib3) close a connection that answers before they have sent the body. With
- * true the head of the answer must say `Connection: close`; what comes after it is still taken for
- * a while: a socket that is closed with unread bytes resets its connection, and the answer is lost.
+ * Discards the rest of a rejected body. Resolves when the response may be sent: at once if the body
+ * has `answerBefore` bytes or more, or else when all of it has arrived, since some clients
+ * (Python's urllib3) close a connection that answers before they have sent the body. If it resolves
+ * to true, the response must carry `Connection: close`. Later bytes are drained for a while: a
+ * socket that is closed with unread bytes resets its connection, and the response is lost.
  */
 export async function drainBody(request: IncomingMessage, options: DrainOptions = {}): Promise<boolean> {
   const { answerBefore = 65_536, maxBytes = 64 * 2 ** 20, timeoutMs = 10_000 } = options
@@ -37,10 +37,7 @@ export async function drainBody(request: IncomingMessage, options: DrainOptions 
   return true
 }
 
-/**
- * Resolves when the body is over, or has more than so many bytes, or comes too slowly or in too
- * small pieces.
- */
+/** Resolves when the body has ended, is too long, arrives too slowly, or in tiny chunks. */
 async function discard(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let left = maxBytes

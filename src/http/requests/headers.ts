@@ -14,20 +14,20 @@ export function countHeader({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">,
   return count
 }
 
-/** Throws a `Failure` (400) for a body in a transfer coding that nobody here decodes. */
+/** Throws a `Failure` (400) for a body in a transfer coding that the servers do not decode. */
 export function checkTransferEncoding({ headers }: IncomingMessage): void {
   const error = transferEncodingError(headers)
   if (error !== undefined) throw new Failure("invalid", error, { field: "Transfer-Encoding" })
 }
 
-/** Whether a body comes with the request, be it empty in the end. */
+/** Whether a request has a body, which may turn out to be empty. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 }
 
 /**
- * Whether a request comes from this machine. `clientAddress` is the one after trusted proxies: a
- * request that was forwarded from elsewhere does not, whatever its last hop.
+ * Whether a request comes from this machine. `clientAddress` is the one after trusted proxies. A
+ * request that a local proxy forwards from another machine does not.
  */
 export function isFromLoopback(request: IncomingMessage, clientAddress: string): boolean {
   const forwarded = request.headers["x-forwarded-for"] ?? request.headers.forwarded

@@ -20,12 +20,12 @@ export function originOfHost(protocol: string, host: string): string {
   return `${protocol}//${host.slice(0, end).toLowerCase()}`
 }
 
-/** Whether a host name means this machine, whoever resolves it. */
+/** Whether a host name means this machine with every resolver. */
 export function isLoopbackName(name: string): boolean {
   return name === "localhost" || isLoopbackAddress(name.startsWith("[") ? name.slice(1, -1) : name)
 }
 
-/** The cache of accepted authorities: the same few come with every request. */
+/** The size of the cache of accepted authorities: most requests name the same few. */
 const maxCached = 64
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 
-/** Whether a method changes nothing, so that a page of another origin may send it. */
+/** Whether a method changes nothing, so that pages of other origins may send it. */
 export function isSafeMethod(method: string | undefined): boolean {
   return method === "GET" || method === "HEAD" || method === "OPTIONS"
 }

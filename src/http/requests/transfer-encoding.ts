@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http"
 
 /**
- * What is wrong with a request's `Transfer-Encoding`, as a sentence. Node's parser takes only
- * `chunked` off a body: one of `gzip, chunked` would be taken as it came.
+ * The error in a request's `Transfer-Encoding`, as a sentence. Node's parser decodes only
+ * `chunked`: a body in `gzip, chunked` would be stored in gzip.
  */
 export function transferEncodingError({ "transfer-encoding": coding }: IncomingHttpHeaders): string | undefined {
   if (coding === undefined || coding.trim().toLowerCase() === "chunked") return undefined

@@ -3,9 +3,8 @@ import { BlockList, isIP } from "node:net"
 import { isAddressOrNetwork, plainAddress } from "#kit"
 
 /**
- * Tells where requests come from. `X-Forwarded-For` counts only from peers that are trusted, and is
- * read from the nearest hop backwards: what stands before the last address that nobody trusted
- * vouches for is a stranger's word.
+ * Finds the client's address. `X-Forwarded-For` counts only from trusted peers, and is read from
+ * the nearest hop backwards: anybody may have written the entries before the last untrusted one.
  */
 export class TrustedProxies {
   readonly #trusted = new BlockList()
@@ -19,10 +18,7 @@ export class TrustedProxies {
     for (const entry of trusted) addTo(this.#trusted, entry)
   }
 
-  /**
-   * The caller's address: the last one that is no trusted proxy's; the farthest known where all
-   * are.
-   */
+  /** The client's address: the last one that is no trusted proxy's, or else the farthest known. */
   clientAddress(request: IncomingMessage): string {
     const peer = peerAddress(request)
     if (this.#isEmpty) return peer
@@ -30,7 +26,7 @@ export class TrustedProxies {
     return chain.findLast((address) => !this.trusts(address)) ?? chain[0] ?? peer
   }
 
-  /** What `X-Forwarded-For` tells the next one: what trusted proxies said, and the peer. */
+  /** The `X-Forwarded-For` of a forwarded request: trusted proxies' entries, and the peer. */
   forwardedFor(request: IncomingMessage): string {
     const peer = peerAddress(request)
     return this.#isEmpty ? peer : this.#chain(request, peer).join(", ")
@@ -42,7 +38,7 @@ export class TrustedProxies {
     return isIP(plain) !== 0 && this.#trusted.check(plain, family(plain))
   }
 
-  /** Farthest first. Words that are no address, and what stands before them, do not count. */
+  /** Farthest first. An entry that is no address does not count, nor do those before it. */
   #chain(request: IncomingMessage, peer: string): string[] {
     const said = request.headers["x-forwarded-for"]
     if (said === undefined || !this.trusts(peer)) return [peer]
