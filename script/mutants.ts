@@ -1,12 +1,14 @@
-// Puts one small fault at a time into a copy of the tree and runs the tests that should notice.
+// Puts one small fault at a time into a copy of the tree and runs the tests that should fail.
 // Usage: node script/mutants.ts [--part NAME]… [--fault WORDS]… [--docker | --no-docker]
-// [--deadline SECONDS] [REPORT] Without --part all parts of test/mutants/index.ts are taken, with
-// --fault only faults that these words describe. Faults that only tests with Docker notice come
-// last, one at a time; --docker takes them alone, --no-docker leaves them out. They need root, and
-// run apart: with a daemon, a network and processes of their own, of which nothing is left. A fault
-// whose tests do not end within --deadline (300) is caught. One line for each fault on standard
-// output; exit code 0 only when all were caught. The report gets a line `pass …` or `fail …` for
-// each.
+// [--deadline SECONDS] [REPORT]
+//
+// Default: all parts of test/mutants/index.ts. --fault selects the faults whose descriptions
+// contain the words. Faults for tests with Docker are last, one at a time; --docker selects only
+// them, --no-docker all others. They need root, and a daemon, a network and processes of their own,
+// which end with them. A fault whose tests do not end within --deadline (300) is caught.
+//
+// Prints one line for each fault, and appends `pass …` or `fail …` to the report. Exit code 0 means
+// that all faults were caught.
 
 import { spawn } from "node:child_process"
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
@@ -29,28 +31,25 @@ const { values, positionals } = parseArgs({
   },
 })
 const report = positionals[0]
-/**
- * Copies at work at once: as many as there are processors here and on the machines that run the
- * tests.
- */
+/** Copies in use at once: the number of processors of the machines that run the tests. */
 const workers = 2
 /**
- * So long the tests of one fault may take before they count as hanging; of a fault that blocks a
- * whole process no test's own bound tells.
+ * Time limit of the tests of one fault. A test's own limit never expires in a process that the
+ * fault blocks.
  */
 const deadlineMs = Number(values.deadline) * 1_000
 if (!(deadlineMs > 0)) throw new TypeError(`--deadline must be a number of seconds; got ${JSON.stringify(values.deadline)}`)
-/** So long all tests together may take without any fault, for each file. */
+/** Time limit of all tests without any fault, per file. */
 const soundMs = 5 * 60_000
 const images = ["quayside-test/busybox", "quayside/http-sample", "quayside/jupyterlab", "debian:bookworm"]
 
 interface Verdict {
   caught: boolean
-  /** What caught it, or why nothing did. */
+  /** The test that failed, or the reason why none did. */
   by: string
 }
 
-/** End the tests that run now. */
+/** Functions that end the running tests. */
 const stops = new Set<() => unknown>()
 let isOver = false
 for (const signal of ["SIGINT", "SIGTERM"]) {
@@ -87,14 +86,14 @@ function chosen(): readonly Mutant[] {
   return all.filter(({ fault }) => values.fault?.some((words) => fault.includes(words)) ?? true)
 }
 
-/** What the tests start, which is not fetched from anywhere. */
+/** Images that the tests start. None is pulled. */
 function imagesOf(mutants: readonly Mutant[]): string[] {
   const files = [...new Set(mutants.flatMap(({ tests }) => tests))]
   const text = files.map((file) => readFileSync(join(root, file), "utf8")).join()
   return images.filter((name) => text.includes(name) || name.startsWith("quayside-test/"))
 }
 
-/** A test that fails without any fault would catch them all. */
+/** Checks that all tests pass without a fault: one that fails would catch every fault. */
 async function isSound(mutants: readonly Mutant[], apart: Apart | undefined): Promise<boolean> {
   using copy = copyTree(root)
   const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))]
@@ -148,12 +147,11 @@ interface Tests {
 }
 
 /**
- * The first test that fails, in the order in which they end. Nothing else has to be known, so the
- * others are stopped then, with all that they started: processes, and where they run apart
- * containers, networks, rules and mounts.
+ * Runs the tests until the first failure, then stops the others with everything that they started:
+ * processes, and with Docker also containers, networks, rules and mounts.
  */
 async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
-  // It is left as the tests before left it.
+  // The previous tests may have left something.
   await apart?.end()
   await apart?.begin()
   const options = ["--test", "--test-timeout=120000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
@@ -185,13 +183,11 @@ async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
   return { caught: true, by: failed ?? `exit code ${code}` }
 }
 
-/**
- * The tests' processes, and those that they started, also where one of them has ended by itself.
- */
+/** Ends the tests' processes and those that they started. */
 function stopGroup(leader: number | undefined): void {
   try {
     if (leader !== undefined) process.kill(-leader, "SIGKILL")
   } catch {
-    // It has ended by itself.
+    // The group has ended by itself.
   }
 }

@@ -1,4 +1,4 @@
-// Writes the pages of docs/reference/ that are made from the code's own tables.
+// Generates the pages of docs/reference/ from the code's tables.
 
 import { writeFileSync } from "node:fs"
 import { referencePages } from "../test/conformance/reference.ts"

@@ -1,6 +1,6 @@
-// Makes the sample through the public HTTP API and WebDAV, as any client would: a dataset, two
-// images, a project, its run. What is there already is left as it is. Usage: node script/sample.ts
-// BASE_URL FILES_URL PASSWORD_FILE
+// Creates the sample through the public HTTP API and WebDAV, as any client would: a dataset, two
+// images, a project, its run. Existing objects are left unchanged.
+// Usage: node script/sample.ts BASE_URL FILES_URL PASSWORD_FILE
 
 import { readFile } from "node:fs/promises"
 import { relative } from "node:path"
@@ -39,13 +39,12 @@ async function sample(): Promise<void> {
   say("")
   say(`Quayside   ${base}`)
   const near = relative(process.cwd(), passwordFile)
-  say(`Sign in    ${user} with the password ${password} (kept in ${near.startsWith("..") ? passwordFile : near})`)
+  say(`Sign in    ${user} with the password ${password} (in ${near.startsWith("..") ? passwordFile : near})`)
   say(`penguins   ${url}`)
 }
 
 /**
- * The project is published once its notebook is there: what others start from is what it holds at
- * that moment.
+ * Publishes the project after its notebook is there: a release contains the code of that moment.
  */
 async function ensureProject(image: Row, data: Row): Promise<Row> {
   const project = await ensure("/project", "/projects", {

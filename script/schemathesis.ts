@@ -1,6 +1,5 @@
-// Runs a strict validator and schemathesis against a server of its own, with the fake engine and
-// some things to find. Usage: node script/schemathesis.ts BIN-OF-VENV [options of `schemathesis
-// run`]
+// Runs a strict validator and schemathesis against a server with the fake engine and some objects.
+// Usage: node script/schemathesis.ts BIN-OF-VENV [options of `schemathesis run`]
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -23,7 +22,7 @@ await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSID
 const { baseUrl, password, directory } = server
 await using proxy = await fromManyAddresses(Number(new URL(baseUrl).port))
 const first = createClient({ baseUrl, authorization: basicAuth("admin", password) })
-// Who asks has high IDs: the low ones are tried for deletion.
+// The caller has a high ID, because schemathesis deletes objects with low ones.
 for (let i = 0; i < 60; i += 1) await first.createUser({ body: { UserName: `person-${i}` } })
 await first.createUser({ body: { UserName: "tester", Password: password, IsAdmin: true } })
 const tester = createClient({ baseUrl, authorization: basicAuth("tester", password) })

@@ -11,22 +11,21 @@ const bootMs = 60_000
 const groupsRoot = "/sys/fs/cgroup"
 
 /**
- * A place with processes, mounts, a network and a Docker daemon of its own. Whatever is done in it,
- * by whatever hangs or has a fault, ends with it: the kernel sees to that. The daemon's images stay
- * from one time to the next.
+ * An environment with processes, mounts, a network and a Docker daemon of its own. The kernel ends
+ * all of them with it, also processes that hang. The daemon's images remain for the next time.
  */
 export interface Apart extends AsyncDisposable {
-  /** Starts it; to be called again after `end`. Its daemon has images and nothing else. */
+  /** Starts it, also again after `end`. Its daemon has only images. */
   begin(): Promise<void>
-  /** Words before a command that run it there, in a directory. */
+  /** The command prefix that runs a program in the environment, in a directory. */
   within(directory: string): readonly string[]
-  /** Resolves when nothing of it is left but the images. */
+  /** Resolves when only the images are left. */
   end(): Promise<void>
 }
 
 /**
- * What is mounted here is seen there alone. The kernel's groups of processes are seen through a
- * mount that a new `/sys` would hide.
+ * The first process. Its mounts are visible only in the environment. Control groups are mounted
+ * again because a new `/sys` hides them.
  */
 const first = `set -e
 mkdir -p "$1/groups" "$1/run"
@@ -45,7 +44,7 @@ docker system prune --force --volumes >/dev/null
 touch "$1/run/up"
 exec sleep infinity`
 
-/** Needs root, and a daemon on this machine, whose images it takes. */
+/** Copies the images of this machine's daemon. Needs root. */
 export async function openApart(images: readonly string[]): Promise<Apart> {
   const folder = mkdtempSync(join(tmpdir(), "quayside-apart-"))
   const group = basename(folder)
@@ -67,7 +66,7 @@ export async function openApart(images: readonly string[]): Promise<Apart> {
       if (init === undefined) return
       const ended = once(init, "exit")
       if (init.exitCode === null && init.signalCode === null) {
-        // The first process takes all others of its space with it.
+        // All processes of a namespace end with its first one.
         if (pid !== 0) process.kill(pid, "SIGKILL")
         else init.kill("SIGKILL")
         await ended
@@ -92,7 +91,7 @@ export async function openApart(images: readonly string[]): Promise<Apart> {
   return apart
 }
 
-/** One that is not there is left to the tests: they make it, or tell. */
+/** Skips missing images: tests create them or report them. */
 async function load(images: readonly string[], host: string): Promise<void> {
   for (const image of images) {
     if (

@@ -33,9 +33,8 @@ start_engine() {
   may_use_engine
 }
 
-# Without systemd: dockerd in the background. Its first choice of storage and firewall does not work
-# on every
-# kernel, so each is tried in turn until the engine answers.
+# Starts dockerd in the background, without systemd. Its default storage and firewall do not work on
+# every kernel, so each is tried in turn until the engine answers.
 start_dockerd() {
   local driver tables
   for tables in $(firewall_kinds); do
@@ -54,8 +53,7 @@ start_dockerd() {
   die "dockerd does not start on this machine; the whole log is .cache/dockerd.log."
 }
 
-# Containers outlive a restart of the daemon (live-restore), so that an engine's end is not
-# everybody's end.
+# With live-restore, containers survive a restart of the daemon.
 launch_dockerd() {
   local options=(--live-restore --pidfile "$dockerd_pid" --log-level warn)
   [ "$1" = auto ] || options+=(--storage-driver "$1")
@@ -66,8 +64,7 @@ launch_dockerd() {
 
 dockerd_settled() { engine_answers || engine_refuses_us || ! kill -0 "$dockerd_job" 2>/dev/null; }
 
-# Ends the daemon that these scripts started, and no other: dockerd itself writes and removes the
-# pid file.
+# Ends only the daemon that these scripts started: dockerd itself writes and removes the pid file.
 stop_dockerd() {
   alive "$dockerd_pid" dockerd || { as_root rm -f "$dockerd_pid"; return 0; }
   as_root kill "$(cat "$dockerd_pid")"

@@ -1,6 +1,5 @@
-# What a build stage must know of this host to reach package indexes: certificates, proxies,
-# mirrors. Read from the
-# host's own configuration each time; nothing of it is ever part of an image.
+# Describes how a build stage reaches package indexes from this host: certificates, proxies, mirrors.
+# Read from the host's configuration each time; never part of an image.
 
 # Writes a folder that a stage sees as /host: `env` to be sourced, and the files that it names.
 describe_host() {

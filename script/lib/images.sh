@@ -10,13 +10,12 @@ need_base_image() {
   image_exists "$base_image" && return 0
   say "Fetching $base_image"
   if "$node" "$root/script/pull.ts" "$base_image"; then return 0; fi
-  say "No registry has it for us; making it with debootstrap (about 40 s)"
+  say "No registry provides it; building it with debootstrap (about 40 s)"
   install_packages "${packages_base_image[@]}"
   debootstrap_base
 }
 
-# The image is named only when it is whole, and keeps Debian's own mirror: how this host reaches one
-# stays with the host.
+# Tags the image only when it is complete. The image has Debian's own mirror, not the host's.
 debootstrap_base() (
   work=$(as_root mktemp -d /var/tmp/quayside-base.XXXXXX)
   trap 'as_root rm -rf --one-file-system "$work"' EXIT
@@ -51,9 +50,8 @@ need_image() {
   }
 }
 
-# DOCKER_BUILDKIT=0: the builder that every engine has, with or without its plug-in. What knew the
-# host's settings, the
-# context and the stage that read it, is removed afterwards.
+# DOCKER_BUILDKIT=0 selects the builder that every engine has, with or without its plug-in. Removes
+# the context and the stage that contain the host's settings.
 build_image() (
   context=$(mktemp -d "${TMPDIR:-/tmp}/quayside-image.XXXXXX")
   trap 'rm -rf "$context"; forget_stages' EXIT

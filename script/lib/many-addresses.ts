@@ -2,9 +2,8 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 
 /**
- * Passes requests on to a port of this machine, each from another loopback address: a caller who
- * tries many wrong passwords would be slowed down. For clients that send one request after the
- * other on a connection.
+ * Forwards requests to a port of this machine, each from another loopback address, because many
+ * wrong passwords from one address are slowed down. For clients without pipelining.
  */
 export async function fromManyAddresses(port: number): Promise<AsyncDisposable & { port: number }> {
   let count = 0
@@ -28,7 +27,7 @@ export async function fromManyAddresses(port: number): Promise<AsyncDisposable &
       upstream = next
     }
     client.on("data", (chunk: Buffer) => {
-      // What comes after an answer is another request.
+      // Data after a response begins the next request.
       if (isAnswered) turn()
       isAnswered = false
       upstream?.write(chunk)

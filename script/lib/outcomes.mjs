@@ -1,5 +1,5 @@
-// A reporter for `node --test`: a line `pass NAME` or `fail FILE: NAME` for every test as it ends,
-// so that the count survives whatever happens to the run. Suites and skipped tests are no tests.
+// A reporter for `node --test` with a line `pass NAME` or `fail FILE: NAME` for every test as it
+// ends, so that the count survives a crash of the run. Suites and skipped tests do not count.
 
 import { relative } from "node:path"
 

@@ -13,8 +13,7 @@ address() { ready_line | grep -oE 'https?://[^ ]+' | sed -n "$1p"; }
 base_url() { address 1; }
 files_url() { address 3; }
 
-# The password that the first start gives to `admin`; an own choice by QUAYSIDE_ADMIN_PASSWORD is
-# kept there as well.
+# Writes the initial password of `admin`: QUAYSIDE_ADMIN_PASSWORD, or a random one.
 need_password() {
   [ ! -s "$password_file" ] || return 0
   (umask 077 && printf '%s\n' "${QUAYSIDE_ADMIN_PASSWORD:-$("$node" -e 'console.log(crypto.randomBytes(12).toString("base64url"))')}" >"$password_file")
@@ -48,7 +47,7 @@ quayside_settled() { ready_line || ! kill -0 "$quayside_job" 2>/dev/null; }
 
 stop_quayside() {
   quayside_runs || { rm -f "$quayside_pid"; say "Quayside is not running."; return 0; }
-  say "Stopping Quayside; what it runs goes on."
+  say "Stopping Quayside; its runs continue."
   kill "$(cat "$quayside_pid")"
   wait_for 30 quayside_gone || { warn "It did not end within 30 s; killing it."; kill -9 "$(cat "$quayside_pid")"; }
   rm -f "$quayside_pid"

@@ -8,9 +8,9 @@ test_files=()
 # From a terminal, Ctrl-C must reach the tests as well.
 foreground=$([ ! -t 0 ] || echo --foreground)
 
-# The files of one kind, as test_files. A unit test stands beside the code and needs neither root,
-# Docker nor packages; it takes no more than a few seconds. The word before .test.ts names another
-# tier. Tests of the whole program stand in test/ and are integration tests without that word.
+# Sets test_files to the files of a tier. A unit test is a file beside the code: it needs neither
+# root, Docker nor packages, and runs for a few seconds at most. The word before .test.ts names any
+# other tier. Tests in test/ are integration tests unless they have such a word.
 find_tests() {
   local special='\.(integration|tools|postgres|docker|browser|docs|slow|mutants)\.test\.ts$'
   mapfile -t test_files < <(cd "$root" && find src test bench docs -name '*.test.ts' 2>/dev/null | sort | case "$1" in
@@ -22,15 +22,14 @@ find_tests() {
   esac)
 }
 
-# The files that the tier runs: those that were named (`only`), or all of its kind. False when there
-# are none.
+# Sets test_files to the tier's files, or to those in `only`. Fails when there are none.
 choose_tests() {
   find_tests "$1"
-  [ ${#only[@]} = 0 ] || keep_named "$1"
+  [ ${#only[@]} = 0 ] || select_named "$1"
   [ ${#test_files[@]} -gt 0 ]
 }
 
-keep_named() {
+select_named() {
   local file known=" ${test_files[*]} "
   for file in "${only[@]}"; do
     case "$known" in *" ${file#./} "*) ;; *) die "$file is no test file of the tier $1." ;; esac
@@ -38,8 +37,7 @@ keep_named() {
   test_files=("${only[@]#./}")
 }
 
-# run_tests NAME CONCURRENCY SECONDS: runs test_files; one test may take 2 minutes, all of them
-# together SECONDS.
+# run_tests NAME CONCURRENCY SECONDS: runs test_files, within 2 minutes each test and SECONDS in all.
 run_tests() {
   local name=$1 concurrency=$2 limit=$3 status=0 started=$SECONDS report=$results/$1
   : >"$report"
@@ -48,7 +46,7 @@ run_tests() {
     --test-reporter="$root/script/lib/outcomes.mjs" --test-reporter-destination="$report" "${test_files[@]}" </dev/null) || status=$?
   [ $status != 124 ] && [ $status != 137 ] || echo "fail $name did not end within $limit s" >>"$report"
   [ $status = 0 ] || grep -q '^fail' "$report" || echo "fail $name ended with exit code $status" >>"$report"
-  tell_tier "$name" "$started" "$report"
+  report_tier "$name" "$started" "$report"
 }
 
 # Counts one command as one test: run_step NAME COMMAND…
@@ -56,17 +54,17 @@ run_step() {
   local name=$1 started=$SECONDS report=$results/$1 outcome=pass; shift
   "$@" </dev/null || outcome=fail
   echo "$outcome $name" >"$report"
-  tell_tier "$name" "$started" "$report"
+  report_tier "$name" "$started" "$report"
 }
 
-# Small faults in a copy of the tree; each must be noticed by a test.
+# Puts small faults into a copy of the tree. A test must fail for each.
 run_mutants() {
   local started=$SECONDS report=$results/mutants
   "$node" "$root/script/mutants.ts" "$report" </dev/null || grep -q '^fail' "$report" || echo "fail mutants did not run" >>"$report"
-  tell_tier mutants "$started" "$report"
+  report_tier mutants "$started" "$report"
 }
 
-tell_tier() {
+report_tier() {
   local good bad
   good=$(grep -c '^pass' "$3") || true
   bad=$(grep -c '^fail' "$3") || true
@@ -74,7 +72,7 @@ tell_tier() {
   say "== $1: $good passed, $bad failed, $((SECONDS - $2)) s"
 }
 
-tell_sum() {
+report_total() {
   grep -h '^fail' "$results"/* 2>/dev/null | sed 's/^fail/== FAILED/' || true
   say "$passed passed, $failed failed"
   [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -6,17 +6,17 @@ import { dirname, join } from "node:path"
 /** A copy of the working tree, for tests that run in it. */
 export interface TreeCopy extends Disposable {
   readonly path: string
-  /** The place for temporary files of what runs in it. */
+  /** The directory for temporary files of the tests. */
   readonly temporary: string
-  /** Takes away what was left there, mounted or not. */
+  /** Removes temporary files and unmounts what the tests mounted there. */
   tidy(): void
 }
 
-/** Has what git knows, and what is new and not ignored, with the packages of the original. */
+/** Copies the files that git does not ignore, and links to the original's packages. */
 export function copyTree(root: string): TreeCopy {
   const path = mkdtempSync(join(tmpdir(), "quayside-mutants-"))
   const temporary = join(path, "tmp")
-  // Some tests start the program as another user.
+  // Some tests start the server as another user.
   chmodSync(path, 0o755)
   const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], { cwd: root, encoding: "utf8" }).split("\0")
   for (const file of files.filter((name) => name !== "" && !name.startsWith("images/"))) {
@@ -25,7 +25,7 @@ export function copyTree(root: string): TreeCopy {
   }
   symlinkSync(join(root, "node_modules"), join(path, "node_modules"))
   mkdirSync(temporary)
-  // The test of the layout asks git for the files.
+  // The layout's test lists the files with git.
   execFileSync("git", ["init", "--quiet", path])
   writeFileSync(join(path, ".git/info/exclude"), "/node_modules\n/tmp\n")
   return {
@@ -43,10 +43,7 @@ export function copyTree(root: string): TreeCopy {
   }
 }
 
-/**
- * Tests that were stopped, or whose fault it is, leave things mounted: their folder could not be
- * removed then.
- */
+/** Stopped tests leave mounts behind, and a folder with mounts cannot be removed. */
 function unmountBelow(folder: string): void {
   const places = readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")

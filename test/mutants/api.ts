@@ -12,14 +12,14 @@ const stop = ["test/api/stop.test.ts"]
 /** The rules of the HTTP API. */
 export const api = [
   ...faults("src/api/http/etag.ts", writing, [
-    ["If-Match is passed over", at("checkIfMatch", "if (!tags.includes(etagOf(row)))"), "if (false)"],
+    ["If-Match is ignored", at("checkIfMatch", "if (!tags.includes(etagOf(row)))"), "if (false)"],
     ["a weak tag matches", at("checkIfMatch", "if (!tags.includes(etagOf(row)))"), "if (!tags.some((tag) => tag.endsWith(etagOf(row))))"],
     ["the tag stays when the object changes", at("etagOf"), 'return `"${id}"`'],
   ]),
   ...faults(
     "src/api/handlers/installation.ts",
     ["src/api/description.test.ts"],
-    [["the description is made anew for each who asks", at("cached", "made.get(settings) ?? make(settings)"), "make(settings)"]],
+    [["the description is built for each request", at("cached", "made.get(settings) ?? make(settings)"), "make(settings)"]],
   ),
   ...faults(
     "src/api/handlers/resources/find-one.ts",
@@ -27,9 +27,9 @@ export const api = [
     [["one person's concurrent reads by computed fields are unlimited", at("findOne", "scan(search"), "search("]],
   ),
   ...faults("src/api/handlers/resources/owned-resource.ts", writing, [
-    ["DELETE passes If-Match over", at("remove", 'checkIfMatch(context.header("if-match"), stored as R)'), ""],
-    ["who may change may delete", at("remove", '"delete"'), '"read"'],
-    ["a restoration may give others rights on a directory", at("restore", "await kind.checkRestore?.(tx, stored)"), ""],
+    ["DELETE ignores If-Match", at("remove", 'checkIfMatch(context.header("if-match"), stored as R)'), ""],
+    ["the right to read allows deleting", at("remove", '"delete"'), '"read"'],
+    ["a restoration may grant others rights to a directory", at("restore", "await kind.checkRestore?.(tx, stored)"), ""],
   ]),
   ...faults("src/projects/trust.ts", writing, [
     [
@@ -39,8 +39,8 @@ export const api = [
     ],
   ]),
   ...faults("src/projects/references.ts", writing, [
-    ["anybody makes things that belong to others", at("resolveOwner", "!caller.isAdmin"), "caller === undefined"],
-    ["a project is given to a group that its owner is not in", at("resolveGroup", "caller.groupIds.includes(group.id)"), "group.id > 0"],
+    ["anybody creates objects that belong to others", at("resolveOwner", "!caller.isAdmin"), "caller === undefined"],
+    ["a project is assigned to a group without its owner", at("resolveGroup", "caller.groupIds.includes(group.id)"), "group.id > 0"],
   ]),
   ...faults("src/access/policy/authorize.ts", writing, [
     ["hidden objects return 403, which reveals that they exist", at("authorize", '? "hidden"'), '? "forbidden"'],
@@ -57,10 +57,16 @@ export const api = [
   ...faults(
     "src/api/responses/long-lists.ts",
     ["test/attacks/large-answers.test.ts"],
-    [["a large list is made at once", at("toListResult", "if (isSmall) return toListResponse"), "if (listing) return toListResponse"]],
+    [
+      [
+        "a large list is serialized in one step",
+        at("toListResult", "if (isSmall) return toListResponse"),
+        "if (listing) return toListResponse",
+      ],
+    ],
   ),
   ...faults("src/api/handlers/resources/find-one.ts", reading, [
-    ["of several the first is answered", at("findOne", "if (found.length > 1) throw"), "if (false) throw"],
+    ["the first of several matches is returned", at("findOne", "if (found.length > 1) throw"), "if (false) throw"],
     ["computed fields are not compared", at("findOne", "else computed.push([name, toColumn(value), toColumn])"), ""],
   ]),
   ...faults("src/projects/dataset-directory.ts", writing, [
@@ -98,11 +104,11 @@ export const api = [
   ]),
   ...faults("src/api/responses/resources.ts", shapes, [
     [
-      "a hidden part is answered whole",
+      "a hidden part is returned in full",
       at("visibleParts", 'can(caller, action, resources[i] as Resource) === "yes"'),
       "resources[i] !== undefined",
     ],
-    ["the Doc of parts is answered", at("withoutDoc"), "return { Doc: _doc, ...rest } as never"],
+    ["the Doc of parts is returned", at("withoutDoc"), "return { Doc: _doc, ...rest } as never"],
   ]),
   ...faults(
     "src/http/requests/body.ts",
@@ -118,7 +124,7 @@ export const api = [
     [
       ["a body may be of any depth", at("readJson", "if (depthOf(text) > maxDepth) throw"), "if (false) throw"],
       ["brackets within strings count", at("depthOf", "if (c === 34) i = endOfString(text, i)\n    else"), ""],
-      ["a body that is no UTF-8 is mended", at("utf8"), 'new TextDecoder("utf-8")'],
+      ["invalid UTF-8 in a body is replaced", at("utf8"), 'new TextDecoder("utf-8")'],
       ["a body of any type is read", at("checkType", 'essence.trim() !== "application/json" ||'), ""],
       ["a compressed body is read as it is", at("checkEncoding", '=== undefined || coding.trim().toLowerCase() === "identity"'), '!== ""'],
     ],
@@ -140,7 +146,7 @@ export const api = [
   ]),
   ...faults("src/api/http/request-checks.ts", http, [
     [
-      "a browser's session writes without saying where from",
+      "a browser's session writes without an Origin",
       at("checkOrigin", "options.bySession && origin === undefined && site === undefined"),
       "false",
     ],
@@ -169,14 +175,14 @@ export const api = [
     "src/api/http/access-log.ts",
     ["test/api/access-log.test.ts"],
     [
-      ["an unknown path is logged at any length", at("plainPath", ".slice(0, maxPathLength)"), ""],
+      ["an unknown path is logged in full", at("plainPath", ".slice(0, maxPathLength)"), ""],
       ["tokens in paths are logged", at("plainPath", '.replaceAll(/(q[sf]_)[\\w.-]+|[\\w-]{40,}/g, "$1…")'), ""],
       [
         "tokens in paths are logged when a character of them is encoded",
         at("plainPath", "String.fromCharCode(Number.parseInt(code, 16))"),
         "_",
       ],
-      ["a caller who disconnected is logged as answered", at("AccessLog.note", "headersSent ? response.statusCode : 0"), "statusCode"],
+      ["a response that nobody received is logged as sent", at("AccessLog.note", "headersSent ? response.statusCode : 0"), "statusCode"],
     ],
   ),
   ...faults("src/api/routes.ts", http, [

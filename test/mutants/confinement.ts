@@ -28,7 +28,7 @@ export const confinement = [
     ["src/engine/docker/images/account-file-check.docker.test.ts"],
     [
       [
-        "the daemon reads of an image whatever stands there",
+        "the daemon reads an image's account files whatever they are",
         at("RunStarter.#createAndStart", "this.#accountFiles.hasPassed(imageId)"),
         "imageId",
       ],
@@ -66,7 +66,7 @@ export const confinement = [
     ["src/engine/docker/images/account-file-check.docker.test.ts"],
     [
       [
-        "one container that hangs in the daemon hides all",
+        "a container that hangs in the daemon hides all others",
         at("ContainerObserver.#details", 'if (State === "created") return notStarted'),
         "",
       ],
@@ -78,8 +78,8 @@ export const confinement = [
   ]),
   ...faults("src/engine/docker/firewall/firewall-chains.ts", kinds, [
     ["a jump to the rules that is missing is not noticed", at("FirewallChains.#isHooked", "return at >= 0 &&"), "return at < 0 ||"],
-    ["the rules are set again at each look", at("FirewallChains.#ensure", "if (this.#matches(lines, rules)) return false"), ""],
-    ["the rules stay when nobody runs", at("FirewallChains.remove", "if (chains.length === 0) return"), "return"],
+    ["the rules are set again by each observation", at("FirewallChains.#ensure", "if (this.#matches(lines, rules)) return false"), ""],
+    ["the rules remain after the last run", at("FirewallChains.remove", "if (chains.length === 0) return"), "return"],
   ]),
   ...faults("src/main/engine.ts", rights, [
     ["a server that may not confine runs starts", at("confine", "await engine.prepare().catch("), "await Promise.resolve().catch("],
@@ -192,13 +192,7 @@ export const confinement = [
   ...faults(
     "src/engine/docker/containers/program-start.ts",
     ["src/engine/docker/daemon.docker.test.ts"],
-    [
-      [
-        "a directory that is not the one that was meant is not noticed",
-        at("waitForProgramStart", "if (missing &&"),
-        "if (missing && pinned.length > 99 &&",
-      ],
-    ],
+    [["a mount of another directory is not noticed", at("waitForProgramStart", "if (missing &&"), "if (missing && pinned.length > 99 &&"]],
   ),
   ...faults(
     "src/kit/directory.ts",
@@ -213,27 +207,27 @@ export const confinement = [
     ],
   ]),
   ...faults("src/engine/docker/containers/disk-limit.ts", disk, [
-    ["what the image takes counts as written", at("DiskLimit.bytesFor", "Math.ceil(image * 1.25)"), "0"],
+    ["the image's own size counts as written", at("DiskLimit.bytesFor", "Math.ceil(image * 1.25)"), "0"],
     ["a bound counts blocks only, and refuses what the limit allows", at("withOverhead"), "return diskMiB * mib"],
     [
-      "a bound that the daemon refuses is asked for each time",
+      "a limit that the daemon rejects is requested each time",
       at("DiskLimit.handleRefusal", "this.#accounting = Promise.resolve(undefined)"),
       "",
     ],
   ]),
   ...faults("src/engine/docker/containers/run-starter.ts", disk, [
     [
-      "where the daemon cannot bound, no run with a limit starts",
+      "no run with a limit starts on a daemon that cannot limit",
       at("RunStarter.#tryStart", "isDiskLimitRefused(error) && request.diskBytes !== undefined"),
       "Math.random() > 1",
     ],
   ]),
   ...faults("src/engine/docker/observe/container-observer.ts", disk, [
-    ["what is written to an image's volumes does not count", at("ContainerObserver.writableLayers", "sum + (sizes.get(path) ?? 0)"), "sum"],
+    ["data in an image's volumes does not count", at("ContainerObserver.writableLayers", "sum + (sizes.get(path) ?? 0)"), "sum"],
   ]),
   ...faults("src/engine/docker/containers/container-options.ts", network, [
     [
-      "the daemon gives a run the address of one that has just ended",
+      "the daemon assigns a run the address of one that just ended",
       at("containerOptions", "IPAMConfig: { IPv4Address: options.address }"),
       "",
     ],

@@ -11,12 +11,12 @@ const hostile = ["test/api/hostile.test.ts"]
 /** What bodies and queries may hold. */
 export const contracts = [
   ...faults("src/contract/fields/body.ts", contract, [
-    ["a body sets fields that the service keeps", at("parseBody", '|| field.write === "never"'), ""],
+    ["a body sets fields that only the service may set", at("parseBody", '|| field.write === "never"'), ""],
     ["inherited members of a body count", at("parseBody", "!Object.hasOwn(object, name)) continue"), "!(name in object)) continue"],
     ["POST accepts a body without its required fields", at("parseNew", 'field.write === "required"'), "false"],
   ]),
   ...faults("src/contract/fields/field.ts", contract, [
-    ["an error text repeats all that came", at("describeValue", "return shown.length > 60 ?"), "return shown.length > 60_000 ?"],
+    ["an error message repeats a value of any length", at("describeValue", "return shown.length > 60 ?"), "return shown.length > 60_000 ?"],
   ]),
   ...faults("src/contract/fields/text.ts", writing, [
     ["half of a surrogate pair is stored", at("checkUnicode", "!value.isWellFormed()"), "false"],
@@ -41,12 +41,12 @@ export const contracts = [
     "src/contract/query.ts",
     [...contract, ...reading],
     [
-      ["an unknown parameter is passed over", at("parseQuery", "throw unknownParamError(name, Object.keys(params))"), "continue"],
+      ["an unknown parameter is ignored", at("parseQuery", "throw unknownParamError(name, Object.keys(params))"), "continue"],
       ["the last of two parameters counts", at("parseQuery", "else if (name in result) throw"), "else if (name in params && false) throw"],
       ["no similar name is suggested", at("nearestName", "Math.max(2, Math.floor(word.length / 3)) + 1"), "0"],
       ["page 0 is a page", at("positive.parse", "value >= 1 && value < limit"), "value >= 0 && value < limit"],
       ["a page may be beyond 2^31", at("positive.parse", "value >= 1 && value < limit"), "value >= 1"],
-      ["IsPublish takes any number", at("zeroOne.parse", 'if (text !== "0" && text !== "1") throw'), "if (!/^.$/.test(text)) throw"],
+      ["IsPublish accepts any number", at("zeroOne.parse", 'if (text !== "0" && text !== "1") throw'), "if (!/^.$/.test(text)) throw"],
       ["a list sorts by any field", at("sortParam.parse", "if (!names.includes(by)) throw"), "if (false) throw"],
     ],
   ),
@@ -77,23 +77,27 @@ export const contracts = [
     ["a port may be greater than 65,535", at("parsePort", "match && port <= 65535"), "match && port <= 99999"],
   ]),
   ...faults("src/contract/formats/paths.ts", formats, [
-    ["a path may climb with ..", at("absolutePathError", ') || names.includes(".."'), ""],
+    ["a path may contain ..", at("absolutePathError", ') || names.includes(".."'), ""],
     ["something is mounted over a directory below /etc", at("mountPathError", "|| path.startsWith(`${system}/`)"), ""],
     ["a dataset's directory may be that of all homes", at("accessInfoError", 'path === "/" || path === "/users"'), 'path === "/"'],
-    ["two datasets get the same place", at("freeMountPath", "for (let n = 2; taken.has(path); n += 1)"), "for (let n = 2; false; n += 1)"],
+    [
+      "two datasets are mounted at the same path",
+      at("freeMountPath", "for (let n = 2; taken.has(path); n += 1)"),
+      "for (let n = 2; false; n += 1)",
+    ],
   ]),
   ...faults("src/contract/openapi.ts", contract, [
-    ["the description does not say where one of several fields is needed", at("bodySchema", "(allOf.length > 0 ? { allOf } : {})"), "{}"],
+    ["the description omits that one of several fields is required", at("bodySchema", "(allOf.length > 0 ? { allOf } : {})"), "{}"],
     [
-      "the description promises 412 where nothing is compared",
+      "the description declares 412 for operations without preconditions",
       at("failures", 'if (endpointHeaders(endpoint).some(({ name }) => name === "If-Match"))'),
       "",
     ],
   ]),
   ...faults("src/client/index.ts", reading, [
-    ["a list of one ID is asked for as one object", at("queryOf", "{ page: 1, ...query }"), "query"],
+    ["a list with one ID is requested as a single object", at("queryOf", "{ page: 1, ...query }"), "query"],
   ]),
   ...faults("src/contract/reference.ts", contract, [
-    ["the reference does not say which parameter is needed", at("entryOf", 'required ? "required" : ""'), '""'],
+    ["the reference omits that a parameter is required", at("entryOf", 'required ? "required" : ""'), '""'],
   ]),
 ]

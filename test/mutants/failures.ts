@@ -24,8 +24,8 @@ export const failures = [
         at("Reservation.extend", "this.#account?.assertFits(this.#beyondFree(bytes), this.#written + bytes)"),
         "",
       ],
-      ["several saves of a file at a time take no room", at("StorageLedger.#replacedBy", "|| replacing.has(id)"), ""],
-      ["uploads take the last room of the disk", at("StorageLedger.reserve", "assertDiskSpace(directory, bytes, this.#settings)"), ""],
+      ["concurrent saves of a file use no room", at("StorageLedger.#replacedBy", "|| replacing.has(id)"), ""],
+      ["uploads fill the disk completely", at("StorageLedger.reserve", "assertDiskSpace(directory, bytes, this.#settings)"), ""],
     ],
   ),
   ...faults(
@@ -34,13 +34,13 @@ export const failures = [
     [
       ["files of other people count for the directory's owner", at("StorageScan.#walk", 'if (mark?.kind !== "excluded") yield*'), "yield*"],
       ["deeply nested files are not counted", at("StorageScan.#deep", "yield* deep.steps()"), ""],
-      ["datasets in a home are no areas of their own", at("StorageScan.#walk", 'if (mark?.kind === "subArea") next.area'), "const unused"],
+      ["datasets in a home are not counted separately", at("StorageScan.#walk", 'if (mark?.kind === "subArea") next.area'), "const unused"],
     ],
   ),
   ...faults(
     "src/files/storage/counter-thread.ts",
     ["src/files/storage/storage.integration.test.ts"],
-    [["a large count keeps small ones waiting", at("maxRunning"), "1"]],
+    [["a large count delays small ones", at("maxRunning"), "1"]],
   ),
   ...faults(
     "src/runs/storage/storage-enforcer.ts",
@@ -55,20 +55,20 @@ export const failures = [
   ...faults(
     "src/api/disk-reserve.ts",
     ["test/api/full-disk.test.ts"],
-    [["a full disk keeps an administrator from disabling", at("mayUseDiskReserve"), 'return method === "DELETE" || false']],
+    [["a full disk prevents disabling a person", at("mayUseDiskReserve"), 'return method === "DELETE" || false']],
   ),
   ...faults(
     "src/access/credentials/sessions.ts",
     ["test/api/full-disk.test.ts"],
     [
-      ["a full disk keeps people from signing in", at("createSessions.tryUseReserve", "known.count <= urgentSignIns.value"), "false"],
-      ["somebody signs in until nothing is kept back", at("createSessions.tryUseReserve", "known.count <= urgentSignIns.value"), "true"],
+      ["a full disk prevents signing in", at("createSessions.tryUseReserve", "known.count <= urgentSignIns.value"), "false"],
+      ["sign-ins use up the disk reserve", at("createSessions.tryUseReserve", "known.count <= urgentSignIns.value"), "true"],
     ],
   ),
   ...faults(
     "src/files/failures.ts",
     ["src/files/staging/file-systems.test.ts"],
-    [["a full disk of the files is told as a fault of the program", at("byErrno", "ENOSPC: full,"), ""]],
+    [["a full disk of the files is reported as an internal error", at("byErrno", "ENOSPC: full,"), ""]],
   ),
   ...faults(
     "src/files/process/worker-process.ts",
@@ -84,19 +84,25 @@ export const failures = [
   ...faults(
     "src/files/methods/receive-body.ts",
     ["src/files/staging/file-systems.test.ts"],
-    [["an upload that did not fit counts as whole", at("BodyReceiver.#writeWaiting", "if (error) this.#failure ??= error"), "void error"]],
+    [
+      [
+        "an upload that did not fit counts as complete",
+        at("BodyReceiver.#writeWaiting", "if (error) this.#failure ??= error"),
+        "void error",
+      ],
+    ],
   ),
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/staging-area.integration.test.ts", "src/files/staging/file-systems.test.ts"],
-    [["what a killed worker left stays", at("StagingArea.#sweepNow", "hasProcessEnded(name) ||"), ""]],
+    [["the remains of a killed worker stay", at("StagingArea.#sweepNow", "hasProcessEnded(name) ||"), ""]],
   ),
   ...faults(
     "src/files/staging/staging-area.ts",
     ["src/files/staging/file-systems.test.ts"],
     [
       [
-        "the file server does not come up on a full disk",
+        "the file server does not start on a full disk",
         at("StagingArea.#makeUnlessFull", "if (!isFull(error)) throw error"),
         "throw error",
       ],
@@ -111,7 +117,7 @@ export const failures = [
     "src/files/properties/dead-properties.ts",
     ["src/files/properties/dead-properties.test.ts"],
     [
-      ["a rejected change is stored in part", at("append", "ftruncateSync(fd, size)"), ""],
+      ["a rejected change is stored partially", at("append", "ftruncateSync(fd, size)"), ""],
       [
         "a log that could not be written takes room",
         at("DeadProperties.#compact", "ignoreErrors(() => unlinkSync("),
@@ -130,7 +136,7 @@ export const failures = [
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
       [
-        "the server does not come up on a full disk",
+        "the server does not start on a full disk",
         at("MountPins.assertCanMount", "if (isFull(cause)) return void"),
         "if (false) return void",
       ],
@@ -142,7 +148,7 @@ export const failures = [
     ["src/files/staging/staging-area.integration.test.ts"],
     [
       [
-        "what a program kept changing stays when it is gone",
+        "a directory that a program kept changing is never deleted",
         at("StagingArea.#retryLater", "this.#afterOthers(() => this.#retry()).catch(this.#report)"),
         "{}",
       ],
@@ -163,8 +169,8 @@ export const failures = [
     "src/http/requests/drain.ts",
     ["src/http/requests/drain.test.ts"],
     [
-      ["what nobody wants is taken piece by piece", at("discard.onData", "|| hasTinyChunks(request)"), ""],
-      ["what nobody wants is taken without end", at("discard.onData", "left < 0 ||"), ""],
+      ["an unwanted body in tiny chunks is drained", at("discard.onData", "|| hasTinyChunks(request)"), ""],
+      ["an unwanted body is drained without limit", at("discard.onData", "left < 0 ||"), ""],
       ["a refusal does not wait for what the client has at hand", at("drainBody", "?? 0) < answerBefore)"), "?? 0) < 0)"],
     ],
   ),
@@ -173,7 +179,7 @@ export const failures = [
     ["src/runs/lifecycle/crash.test.ts"],
     [
       [
-        "a program that ended while nobody looked is started again",
+        "a program that ended unobserved is started again",
         at("RunController.#launchRun", "if (this.#wasSubmitted && (await this.#hasExited(run))) return"),
         "",
       ],
@@ -192,7 +198,7 @@ export const failures = [
     ["src/runs/limits/limit-enforcer.docker.test.ts"],
     [
       [
-        "what runs wrote to their own file systems is not seen",
+        "data that runs write to their own file systems is not counted",
         at("ContainerObserver.writableLayers", "(sizes.get(path) ?? 0), SizeRw)"),
         "(sizes.get(path) ?? 0), 0)",
       ],

@@ -174,7 +174,7 @@ export const isolation = [
     ["src/files/staging/staging-area.integration.test.ts"],
     [
       [
-        "what was moved away to be replaced is swept",
+        "a file that was moved aside for its replacement is deleted",
         at("StagingArea.#remove", "if (entry.endsWith(noteSuffix)) restoreReplaced(root, left, entry)"),
         "",
       ],
@@ -218,7 +218,7 @@ export const isolation = [
         at("move", "if (!together || !tryRename(transfer))"),
         "if (!tryRename(transfer))",
       ],
-      ["a move drops links", at("copyToStaging", "preserveLinksAndTimes: isMove,"), ""],
+      ["a move drops symbolic links", at("copyToStaging", "preserveLinksAndTimes: isMove,"), ""],
     ],
   ),
   ...faults(
@@ -229,7 +229,7 @@ export const isolation = [
   ...faults(
     "src/files/tree/copy-entry.ts",
     ["src/files/tree/unusual-entries.integration.test.ts"],
-    [["a copy goes down for ever", at("assertDepth", "depth > maxLevels"), "depth > 100 * maxLevels"]],
+    [["a copy descends without limit", at("assertDepth", "depth > maxLevels"), "depth > 100 * maxLevels"]],
   ),
   ...faults(
     "src/files/tree/directory-handle.ts",
@@ -276,33 +276,29 @@ export const isolation = [
   ...faults(
     "src/files/process/supervisor.ts",
     ["src/files/process/tree-crash.integration.test.ts"],
-    [["work is lost with the worker", at("WorkerSupervisor.perform", "attempt >= maxAttempts ||"), "attempt >= 1 ||"]],
+    [["work is lost when the worker dies", at("WorkerSupervisor.perform", "attempt >= maxAttempts ||"), "attempt >= 1 ||"]],
   ),
   ...faults(
     "src/files/process/worker-process.ts",
     ["src/files/process/tree-crash.integration.test.ts"],
-    [["nobody tells the worker that its work is not wanted any more", at("WorkerProcess.perform.onAbort"), "undefined"]],
+    [["the worker is not notified of cancelled work", at("WorkerProcess.perform.onAbort"), "undefined"]],
   ),
   ...faults(
     "src/files/tree/local-file-tree.ts",
     ["src/files/tree/file-tree.integration.test.ts"],
     [
-      [
-        "what stands there is replaced by a second copy",
-        at("LocalFileTree.#copy", "if (replace) await"),
-        "if (replace || operation) await",
-      ],
-      ["a copy may take for ever", at("LocalFileTree.#copy", "deadline(maxMs,"), "deadline(maxMs + 600_000,"],
+      ["a second copy replaces an existing entry", at("LocalFileTree.#copy", "if (replace) await"), "if (replace || operation) await"],
+      ["a copy has no time limit", at("LocalFileTree.#copy", "deadline(maxMs,"), "deadline(maxMs + 600_000,"],
     ],
   ),
   ...faults(
     "src/gateway/proxy/request-headers.ts",
     ["src/gateway/addressing/run-path.test.ts", "src/gateway/addressing/run-origin.test.ts"],
-    [["who asks may say from where", at("plainRule", '.startsWith("x-forwarded-")'), ' === ""']],
+    [["clients may set X-Forwarded headers", at("plainRule", '.startsWith("x-forwarded-")'), ' === ""']],
   ),
   ...faults("src/projects/plan/home-mount.ts", home, [
     ["anybody's code runs in the owner's home", at("refusalBecauseOf", "return writer?.isAdmin ? undefined"), "return true ? undefined"],
-    ["a stranger's image holds somebody's home", at("homeMountRefusal", 'refusalBecauseOf(reads, starter, "image", image)'), "undefined"],
+    ["a stranger's image mounts somebody's home", at("homeMountRefusal", 'refusalBecauseOf(reads, starter, "image", image)'), "undefined"],
     [
       "no warning explains why the home is not mounted",
       at("homeMountWarning", "if (refusal === undefined || project"),
@@ -328,7 +324,7 @@ export const isolation = [
     [["trust survives a release of new code", at("releaseCode", "stored.isTrusted && !requester.caller.isAdmin"), "false"]],
   ),
   ...faults("src/api/handlers/resources/projects.ts", home, [
-    ["whoever adds a mount is not noted", at("projects.change", "linksChanged ||"), ""],
+    ["the person who adds a mount is not recorded", at("projects.change", "linksChanged ||"), ""],
   ]),
   ...faults(
     "src/engine/image-policy.ts",

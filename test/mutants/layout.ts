@@ -2,16 +2,16 @@ import type { Mutant } from "./mutant.ts"
 
 /** Ways around the doors of the folders. */
 export const layout: readonly Mutant[] = [
-  line('import "../files/index.ts"', "a folder is reached around its door"),
-  line('import "#files/handler.ts"', "a file behind a door is imported"),
+  line('import "../files/index.ts"', "a folder is imported around its index"),
+  line('import "#files/handler.ts"', "a file other than a folder's index is imported"),
   line('import "#files"', "a folder imports one that comes after it"),
-  line('import "./call"', "an import has no ending"),
-  line('import "left-pad"', "a package is imported that is no dependency"),
-  line('export const rows = "select id from runs"', "the gateway asks the database"),
+  line('import "./call"', "an import lacks the file's extension"),
+  line('import "left-pad"', "a package that is no dependency is imported"),
+  line('export const rows = "select id from runs"', "the gateway queries the database"),
   line("export const home = process.env.HOME", "the gateway reads the environment"),
   line('process.on("SIGTERM", () => {})', "the gateway catches signals"),
   line("export const end = () => process.exit(1)", "the gateway ends the process"),
-  line('import "node:fs"', "the contract needs Node", "src/contract/states.ts", "export const projectTypes"),
+  line('import "node:fs"', "the contract depends on Node", "src/contract/states.ts", "export const projectTypes"),
 ]
 
 /** A line more in a file, which the test of the layout must notice. */

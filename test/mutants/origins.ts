@@ -12,7 +12,7 @@ export const origins = [
     ["one's own and strangers' projects share a port", at("choosePort", "entry.authors === authors && !isBusy"), "!isBusy"],
     ["one person may have all ports", at("choosePort", ">= maxPortsPerPerson(range, options.maxPerPerson)"), "< 0"],
     [
-      "a port of somebody else is given again",
+      "another person's port is assigned again",
       at("choosePort", "if (taken.has(port)) continue"),
       "if (taken.has(port) && port < 0) continue",
     ],
@@ -26,7 +26,7 @@ export const origins = [
   ]),
   ...faults("src/gateway/proxy/response-headers.ts", chromium, [
     [
-      "a script of an earlier run is kept by browsers",
+      "browsers cache a script of an earlier run",
       at("responseHeaders", '!== undefined\n  const dropped = via === "path" ? droppedAtPath : programCookies ? droppedAtPort'),
       '=== undefined\n  const dropped = via === "path" ? droppedAtPath',
     ],
@@ -35,7 +35,7 @@ export const origins = [
     ["a service worker stays at a port", at("handleRunOrigin", "isServiceWorkerScript(request)"), "request.url === undefined"],
   ]),
   ...faults("src/gateway/proxy/entity-tags.ts", chromium, [
-    ["an earlier run's answer is taken for this one's", at("RunEntityTags.constructor"), "this.#mark = `${key.slice(0, 0)}-`"],
+    ["an earlier run's cached response counts as current", at("RunEntityTags.constructor"), "this.#mark = `${key.slice(0, 0)}-`"],
   ]),
   ...faults("src/gateway/addressing/ticket-flow.ts", chromium, [
     ["browser data of another project stays at a port", at("enter", "isHandedOver ? clearsOrigin : {}"), "isHandedOver ? {} : {}"],
@@ -48,12 +48,18 @@ export const origins = [
   ...faults(
     "src/gateway/proxy/response-headers.ts",
     ["src/gateway/proxy/bytes.integration.test.ts", "src/gateway/proxy/broken-exchanges.integration.test.ts"],
-    [["a 204 keeps its length", at("responseHeaders", "status < 200 || status === 204"), "status < 200"]],
+    [["a 204 has a Content-Length", at("responseHeaders", "status < 200 || status === 204"), "status < 200"]],
   ),
   ...faults(
     "src/gateway/upstream/response-head.ts",
     ["src/gateway/proxy/bytes.integration.test.ts", "src/gateway/proxy/broken-exchanges.integration.test.ts"],
-    [["what follows a 204 is read as the next answer", at("parseResponseHead", "keepAlive && !announcesForbiddenBody(head)"), "keepAlive"]],
+    [
+      [
+        "bytes after a 204 are read as the next response",
+        at("parseResponseHead", "keepAlive && !announcesForbiddenBody(head)"),
+        "keepAlive",
+      ],
+    ],
   ),
   ...faults("src/projects/plan/authors.ts", authors, [
     ["a stranger's project counts as one's own", at("authorsOf", "!== starter.userId"), "< 0"],

@@ -27,14 +27,14 @@ export const rights = [
       at("relationBitsOf", "(resource.groupId && actor.groupIds.includes(resource.groupId))"),
       "resource.groupId",
     ],
-    ["a grant to one person is everybody's", at("concerns", "return grant.userId === actor.userId"), "return true"],
+    ["a grant to one person applies to everybody", at("concerns", "return grant.userId === actor.userId"), "return true"],
     [
-      "a grant to one group is every group's",
+      "a grant to one group applies to every group",
       at("concerns", "grant.groupId === undefined || actor.groupIds.includes(grant.groupId)"),
       "true",
     ],
     ["everybody owns the project of every run", at("relationBitsOf", "projectOwnerId === actor.userId"), "projectOwnerId !== undefined"],
-    ["administrators are nobody", at("relationBitsOf", "if (actor.isAdmin) relation |= is.administrator"), ""],
+    ["administrators have no rights of their own", at("relationBitsOf", "if (actor.isAdmin) relation |= is.administrator"), ""],
     ["everybody administers", at("relationBitsOf", "if (actor.isAdmin)"), ""],
     [
       "everything belongs to everybody",
@@ -42,7 +42,11 @@ export const rights = [
       "if (resource.ownerId !== undefined)",
     ],
     ["every grant writes", at("relationBitsOf", "relation |= is[grant.access]"), "relation |= is.write"],
-    ["what no one could do is looked up", at("attainable"), 'return true || who.some((relation) => relation !== "administrator")'],
+    [
+      "grants are loaded for actions that nobody is allowed",
+      at("attainable"),
+      'return true || who.some((relation) => relation !== "administrator")',
+    ],
     ["a token for a run does everything with it", at("can", '(action !== "run:open" || (resource'), "(false || (resource"],
   ]),
   ...faults("src/access/policy/rights.ts", policy, [
@@ -64,7 +68,7 @@ export const rights = [
     ],
     ["administrators read the output of everybody's runs", at("rights.run.logs"), 'read("owner", "write", "administrator")'],
     ["administrators open everybody's runs", at("rights.run.open"), 'write("owner", "write", "use", "administrator")'],
-    ["a token that reads opens runs", at("rights.run.open"), 'read("owner", "write", "use")'],
+    ["a read-only token opens runs", at("rights.run.open"), 'read("owner", "write", "use")'],
     ["the right to use a run allows stopping it", at("rights.run", 'stop: write("owner", "write"'), 'stop: write("owner", "write", "use"'],
     [
       "a project's owner reads all of others' runs",
@@ -78,8 +82,8 @@ export const rights = [
     ["the right to change an object allows granting it", at("shared", 'grant: write("owner"'), 'grant: write("owner", "write"'],
   ]),
   ...faults("src/access/policy/load-grants.ts", grants, [
-    ["grants are never asked for", at("loadGrants", "!first"), "asked"],
-    ["every grant that is read is one to write", at("loadGrants", " }): Grant => ({ access"), ': _ }): Grant => ({ access: "write"'],
+    ["grants are never loaded", at("loadGrants", "!first"), "asked"],
+    ["every loaded grant allows writing", at("loadGrants", " }): Grant => ({ access"), ': _ }): Grant => ({ access: "write"'],
   ]),
   ...faults("src/store/repositories/grants.ts", grants, [
     [
@@ -94,7 +98,11 @@ export const rights = [
     ],
   ]),
   ...faults("src/access/credentials/authenticator.ts", identity, [
-    ["a token goes with any name", at("Authenticator.#byToken", "if (userName !== undefined && (await"), "if (userName === null && (await"],
+    [
+      "a token is accepted with any user name",
+      at("Authenticator.#byToken", "if (userName !== undefined && (await"),
+      "if (userName === null && (await",
+    ],
     [
       "a run's token opens files",
       at("Authenticator.authenticateForFiles", 'instanceof AuthenticationFailure || caller.scopes.includes("read")'),
@@ -105,11 +113,11 @@ export const rights = [
       at("Authenticator.#byHeader", '"files") return'),
       '"files") return (await this.#byFilesToken(authorization)) ??',
     ],
-    ["a right password is right for ever", at("Authenticator.#cachedPassword", "<= this.#context.clock.now()"), "< 0"],
+    ["a verified password is trusted forever", at("Authenticator.#cachedPassword", "<= this.#context.clock.now()"), "< 0"],
   ]),
   ...faults("src/access/credentials/caller-cache.ts", identity, [
     [
-      "cached credentials outlive their end",
+      "cached credentials survive their revocation",
       at("CallerCache.invalidate", "this.#callers.deleteWhere((cached) => userIds.has(cached.caller.userId))"),
       "void userIds",
     ],
@@ -120,14 +128,14 @@ export const rights = [
     ["a token never ends", at("loadToken", "(row.expiresAt !== null && row.expiresAt <= now)"), "false"],
     ["a session never ends", at("loadCredential", "&& row.expiresAt > now"), ""],
     ["a token for files never ends", at("loadCredential", "if (!(Number(expires) > now)) return undefined"), ""],
-    ["a proof is recalled by anybody", at("loadToken", "if (row?.userId !== userId || (row"), "if (!row || (row"],
+    ["a token authenticates anybody", at("loadToken", "if (row?.userId !== userId || (row"), "if (!row || (row"],
   ]),
   ...faults(
     "src/access/credentials/caller-cache.ts",
     ["src/access/credentials/caller-cache.test.ts"],
     [
       [
-        "what was read before an end is remembered after it",
+        "a caller loaded before a revocation is cached after it",
         at("CallerCache.load", "if (before === this.#invalidations) this"),
         "if (before <= this.#invalidations) this",
       ],
@@ -141,18 +149,18 @@ export const rights = [
       at("createSessions.create", "if (!(await loadCaller("),
       "if (false && !(await loadCaller(",
     ],
-    ["a session that was ended is remembered", at("createSessions.end", ")\n    invalidateAfterCommit(tx, row.userId"), ""],
-    ["sessions that were ended are remembered", at("createSessions.endAll", "userId)\n      invalidateAfterCommit(tx,"), ""],
+    ["an ended session stays cached", at("createSessions.end", ")\n    invalidateAfterCommit(tx, row.userId"), ""],
+    ["ended sessions stay cached", at("createSessions.endAll", "userId)\n      invalidateAfterCommit(tx,"), ""],
   ]),
   ...faults("src/access/credentials/tokens.ts", identity, [
     ["anybody deletes anybody's token", at("createTokens.delete", "if (row?.userId !== caller.userId) throw"), "if (!row) throw"],
     [
-      "a token makes one that outlives it",
+      "a token creates one that outlives it",
       at("createTokens.create", "(wanted.expiresAt ?? Number.POSITIVE_INFINITY) > own.validUntil"),
       "false",
     ],
-    ["a token that reads makes one that writes", at("createTokens.create", ")\n      assertCanWrite(caller"), ""],
-    ["a token that reads deletes others", at("createTokens.delete", "assertCanWrite(caller)"), ""],
+    ["a read-only token creates one that writes", at("createTokens.create", ")\n      assertCanWrite(caller"), ""],
+    ["a read-only token deletes others", at("createTokens.delete", "assertCanWrite(caller)"), ""],
     [
       "a person disabled meanwhile gets a token",
       at("createTokens.create", "if (!own) throw new Failure"),
@@ -160,13 +168,17 @@ export const rights = [
     ],
   ]),
   ...faults("src/access/accounts/accounts.ts", identity, [
-    ["nobody is left to administer", at("createAccounts.update", "if (losesAdministrator) await assertOtherAdministrator(tx, before)"), ""],
     [
-      "a disabled person's tokens come back with them",
+      "the last administrator can be removed",
+      at("createAccounts.update", "if (losesAdministrator) await assertOtherAdministrator(tx, before)"),
+      "",
+    ],
+    [
+      "a person who is enabled again has their old tokens",
       at("createAccounts.update", "if (fields.isDisabled === true) await endCredentials(tx, id)"),
       "",
     ],
-    ["a new password leaves sessions open", at("createAccounts.update", "!== undefined"), "=== null"],
+    ["a new password leaves sessions valid", at("createAccounts.update", "!== undefined"), "=== null"],
   ]),
   ...faults("src/access/passwords/throttle.ts", throttle, [
     ["a name may be guessed from one address", at("perPair"), "10_000"],
@@ -207,7 +219,7 @@ export const rights = [
   ]),
   ...faults("src/access/policy/file-access.ts", paths, [
     ["a token for a run opens homes", at("loadFileAccess", "scopedRunId(caller) !== undefined"), "paths.length === 0"],
-    ["a token that reads writes files", at("levelOf", 'caller.scopes.includes("write") ? "write" : "read"'), '"write"'],
+    ["a read-only token writes files", at("levelOf", 'caller.scopes.includes("write") ? "write" : "read"'), '"write"'],
     ["a home whose name begins alike is one's own", at("isTheirs", "isAdmin || isBeneath(path, home)"), "isAdmin || path.startsWith(home)"],
     ["a dataset's own directory is moved away", at("isOwn", "if (datasets.some((dataset) => dataset.path === path)) return false"), ""],
     ["the right to read a dataset allows writing into it", at("mountOf", '"data:writeFiles"'), '"data:readFiles"'],

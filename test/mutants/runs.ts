@@ -12,14 +12,14 @@ export const runs = [
         at("LimitEnforcer.#enforceIdleTime", "usedAt >= idleMs && clock.now() - warned.at >= leadMs"),
         "warned.at >= 0",
       ],
-      ["a run of which nothing is known is idle", at("LimitEnforcer.#enforceIdleTime", "|| !this.#usage.isCpuUseKnown(run.id)"), ""],
+      ["a run without samples counts as idle", at("LimitEnforcer.#enforceIdleTime", "|| !this.#usage.isCpuUseKnown(run.id)"), ""],
       ["a busy kernel does not count", at("LimitEnforcer.#enforceIdleTime", "if (await isComputing(this.#ctx, run)) {"), "if (false) {"],
       [
         "a warning of an earlier idleness counts again",
         at("LimitEnforcer.#enforceIdleTime", "if (warned?.usedAt === usedAt) {"),
         "if (warned) {",
       ],
-      ["the longest time does not end", at("LimitEnforcer.#enforceMaxTime", 'this.#stop(run, "max_time")'), "false"],
+      ["the maximum run time does not end a run", at("LimitEnforcer.#enforceMaxTime", 'this.#stop(run, "max_time")'), "false"],
       [
         "the run that wrote least is ended",
         at("LimitEnforcer.#largestWriters", ".sort((a, b) => b.bytes - a.bytes)"),
@@ -31,7 +31,7 @@ export const runs = [
         ") => false",
       ],
       [
-        "a run that only its own bound fills is not told",
+        "a run that fills its own limit is not warned",
         at("LimitEnforcer.enforce", "for (const run of remaining) this.#warnOfEngineLimit(run)"),
         "",
       ],
@@ -42,7 +42,7 @@ export const runs = [
     ["src/runs/admission/fair-order.test.ts"],
     [
       [
-        "one person's queued runs are one behind the other",
+        "one person's queued runs stand in one row",
         at("queuesByPerson", "queue = byPerson.get(run.userId)"),
         "queue = [...byPerson.values()][0]",
       ],
@@ -86,32 +86,32 @@ export const runs = [
     "src/runs/lifecycle/ending.ts",
     ["src/runs/lifecycle/store-down.test.ts"],
     [
-      ["a stop on a full disk is taken for a loss", at("writeEnd", "reason: request?.reason ?? reason"), "reason"],
-      ["a run that the database cannot stop goes on", at("stopDespiteFullDisk", "if (!isStorageFull(error)) throw error"), "throw error"],
+      ["a stop on a full disk counts as a loss", at("writeEnd", "reason: request?.reason ?? reason"), "reason"],
+      [
+        "a run whose stop the database rejects continues",
+        at("stopDespiteFullDisk", "if (!isStorageFull(error)) throw error"),
+        "throw error",
+      ],
       [
         "a later cause of an end takes the place of the first",
         at("stopBeforeWriting", "if (isFirst) ctx.pendingStops.set("),
         "ctx.pendingStops.set(",
       ],
-      ["what a run printed that the database could not stop is lost", at("stopBeforeWriting", "removeContainer"), "stopEngine"],
-      [
-        "a stop that could not be is carried out later, unasked",
-        at("stopBeforeWriting", "if (isFirst) ctx.pendingStops.delete(run.id)"),
-        "",
-      ],
+      ["the output of a run whose stop the database rejected is lost", at("stopBeforeWriting", "removeContainer"), "stopEngine"],
+      ["a failed stop is executed later, unrequested", at("stopBeforeWriting", "if (isFirst) ctx.pendingStops.delete(run.id)"), ""],
     ],
   ),
   ...faults(
     "src/api/handlers/runs/runs.ts",
     ["test/api/hung-engine.docker.test.ts"],
-    [["who waits for a stop is told nothing when the service ends", at("stop", "    signal: context.signal,\n  "), "  "]],
+    [["a client that waits for a stop gets no answer when the service ends", at("stop", "    signal: context.signal,\n  "), "  "]],
   ),
   ...faults(
     "src/engine/docker/client/docker-client.ts",
     ["src/engine/docker/daemon.docker.test.ts"],
     [
       [
-        "calls that take no signal wait for ever",
+        "calls without a signal wait forever",
         at("DockerClient.#run", "abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined"),
         "work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}",
       ],
@@ -127,25 +127,21 @@ export const runs = [
     ["src/runs/limits/limit-enforcer.test.ts"],
     [
       ["work does not count as use", at("UsageMonitor.#add", "this.#activity.mark(run.id)"), "void run.id"],
-      ["a disk that fills is no reason to look", at("UsageMonitor.#updateLayers", "if (!isFilling && clock.now()"), "if (clock.now()"],
-      [
-        "what was freed hides what is taken",
-        at("UsageMonitor.#updateLayers", "Math.max(this.#maxFreeBytes, free ?? 0)"),
-        "this.#maxFreeBytes",
-      ],
-      ["a full disk is looked at with every sample", at("UsageMonitor.#updateLayers", "this.#maxFreeBytes = free ?? 0"), ""],
+      ["a filling disk does not cause a measurement", at("UsageMonitor.#updateLayers", "if (!isFilling && clock.now()"), "if (clock.now()"],
+      ["freed space hides used space", at("UsageMonitor.#updateLayers", "Math.max(this.#maxFreeBytes, free ?? 0)"), "this.#maxFreeBytes"],
+      ["a full disk is measured with every sample", at("UsageMonitor.#updateLayers", "this.#maxFreeBytes = free ?? 0"), ""],
     ],
   ),
   ...faults(
     "src/runs/limits/usage-monitor.ts",
     ["test/api/runs.test.ts"],
-    [["figures are kept after the end", at("UsageMonitor.samplesOf"), "return this.#series.get(id) ?? []"]],
+    [["samples are kept after the run's end", at("UsageMonitor.samplesOf"), "return this.#series.get(id) ?? []"]],
   ),
   ...faults(
     "src/runs/admission/quotas.ts",
     ["src/runs/admission/scheduler.test.ts"],
     [
-      ["what an older one of the group waits for is taken by a younger", at("GroupUsage.reserve", "for"), "if (fits) for"],
+      ["a younger run of the group takes what an older one waits for", at("GroupUsage.reserve", "for"), "if (fits) for"],
       [
         "a group's limit does not count one's own share",
         at("limitRefusal", "for (const bound of bounds) {"),
@@ -158,7 +154,7 @@ export const runs = [
     ["src/runs/lifecycle/store-down.test.ts"],
     [
       [
-        "a run that is gone keeps its address until that is written",
+        "a lost run keeps its address until its end is stored",
         at("RunController.handleObservation", "this.#ctx.runCache.setAddress(this.id, undefined)"),
         "",
       ],
@@ -168,8 +164,8 @@ export const runs = [
     "src/runs/lifecycle/adoption.ts",
     ["src/runs/lifecycle/orphans.test.ts"],
     [
-      ["a device that is somebody else's is taken up", at("insertAdopted", "spec.gpus.includes(device)"), "false"],
-      ["nothing is taken up", at("adoptContainer", 'seen.state === "running" ? await'), 'seen.state === "created" ? await'],
+      ["another run's device is adopted", at("insertAdopted", "spec.gpus.includes(device)"), "false"],
+      ["no run is adopted", at("adoptContainer", 'seen.state === "running" ? await'), 'seen.state === "created" ? await'],
     ],
   ),
   ...faults(
@@ -204,24 +200,18 @@ export const runs = [
   ...faults(
     "src/access/accounts/impersonate.ts",
     ["test/api/borrowed-rights.test.ts"],
-    [
-      [
-        "an administrator's right to everything is borrowed",
-        at("ownerAsCaller", "isAdmin: false,"),
-        'isAdmin: owner.userName === "admin",',
-      ],
-    ],
+    [["an administrator's rights are borrowed", at("ownerAsCaller", "isAdmin: false,"), 'isAdmin: owner.userName === "admin",']],
   ),
   ...faults(
     "src/runs/lifecycle/launch-attempt.ts",
     ["test/api/stale-rights.test.ts"],
     [
       [
-        "a start that fetches an image mounts by the rights of before",
+        "a start that fetches an image mounts with outdated rights",
         at("LaunchAttempt.#startProgram", "this.#controller.signal, completeSpec)"),
         "this.#controller.signal)",
       ],
-      ["a start that is taken up is not judged", at("LaunchAttempt.#startProgram", "await this.#replan()"), ""],
+      ["an adopted start is not authorized again", at("LaunchAttempt.#startProgram", "await this.#replan()"), ""],
     ],
   ),
   ...faults(
@@ -232,6 +222,6 @@ export const runs = [
   ...faults(
     "src/engine/docker/observe/container-stats.ts",
     ["src/engine/docker/observe/container-stats.test.ts"],
-    [["another process is taken for the container's", at("foldersOf", "!text?.includes(id)"), "text === undefined"]],
+    [["another process counts as the container's", at("foldersOf", "!text?.includes(id)"), "text === undefined"]],
   ),
 ]

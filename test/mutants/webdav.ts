@@ -9,7 +9,7 @@ const budget = ["src/files/properties/property-budget.test.ts"]
 export const webdav = [
   ...faults("src/files/properties/propfind-request.ts", amplification, [
     [
-      "a PROPFIND names as many properties as it likes",
+      "a PROPFIND names any number of properties",
       at("checkPropertyCount", "if (count > propertyNames.value) throw"),
       "if (count < 0) throw",
     ],
@@ -26,7 +26,7 @@ export const webdav = [
     ["a listing has any number of bytes", at("counter", "if (bytes > listingBytes.value"), "if (bytes < 0 && bytes > listingBytes.value"],
   ]),
   ...faults("src/files/locks/lock-xml.ts", amplification, [
-    ["each entry below a lock tells who holds it", at("activeLock", 'lock.path === path ? lock.owner : ""'), "lock.owner"],
+    ["each entry below a lock names its owner", at("activeLock", 'lock.path === path ? lock.owner : ""'), "lock.owner"],
   ]),
   ...faults("src/files/requests/yielder.ts", amplification, [
     ["one person's long work delays everybody's", at("FairScheduler.#startNext", "this.#waiting.delete(userId)"), ""],
@@ -35,7 +35,7 @@ export const webdav = [
     ["one person copies any number of trees at once", at("CopyQueue.acquire", "if (running < maxCopies)"), "if (running >= 0)"],
   ]),
   ...faults("src/files/properties/property-table.ts", budget, [
-    ["one person's stored properties take everybody's room", at("budgetOwner", "? `/users/${second}` :"), '? "/users" :'],
+    ["one person's stored properties use everybody's room", at("budgetOwner", "? `/users/${second}` :"), '? "/users" :'],
   ]),
   ...faults("src/files/properties/dead-properties.ts", budget, [
     ["on a full disk no property is removed", at("DeadProperties.patch", "(onlyRemoves"), "(false"],
@@ -46,7 +46,7 @@ export const webdav = [
     ["src/files/access/hidden-resources.test.ts"],
     [
       [
-        "a condition tells whether a guess about a hidden file is right",
+        "a condition reveals whether a guess about a hidden file is correct",
         at("conditionsHold", "request.readableIfPaths.has(joinPath(names))"),
         "names.length > 0",
       ],
