@@ -41,8 +41,8 @@ export async function resolveNewOwner(
 }
 
 /**
- * The group of a name. Administrators may name any group; everybody else must be a member, and is
- * not told whether another group exists.
+ * The group of a name. Administrators may name any group; everybody else must be a member, and
+ * cannot find out whether another group exists.
  */
 export async function resolveGroup(reads: Pick<Reads, "groups">, caller: Caller, groupName: string): Promise<{ id: number }> {
   if (groupName === "") return { id: 0 }

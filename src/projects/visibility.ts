@@ -2,7 +2,7 @@ import { runStateNames } from "#contract"
 import type { Events } from "#events"
 import { type Change, unrestrictedViewer } from "#store"
 
-/** If more resources change than this, people are told to read everything again. */
+/** If more resources change than this, clients must read everything again. */
 const maxPublished = 200
 const firstPage = { page: 1, pageSize: maxPublished }
 

@@ -99,12 +99,12 @@ test("a program that exceeds its memory ends with `oom_killed`", async () => {
 test("a removed container makes the run `lost`, and a killed one `exited`", async () => {
   const lost = await ready(http())
   await docker.docker("rm", "--force", await docker.containerOf(lost.key))
-  await eventually("it is over", async () => (await fixture.row(lost.id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(lost.id)).state === "ended")
   // The end and the removal are two events: what is seen in between is a program that was killed.
   assert.match((await fixture.row(lost.id)).reason?.code ?? "", /^(lost|exited)$/)
   const killed = await ready(http())
   await docker.docker("kill", await docker.containerOf(killed.key))
-  await eventually("it is over", async () => (await fixture.row(killed.id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(killed.id)).state === "ended")
   const { reason } = await fixture.row(killed.id)
   assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 137])
 })

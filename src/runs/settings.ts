@@ -41,7 +41,7 @@ export interface RunSettings {
   maxSamples: number
   /** Interval of measuring runs' own file systems. Default 60,000. */
   layersEveryMs: number
-  /** They are measured at once when so many bytes of disk were taken since. Default 1 GiB. */
+  /** Lost free disk space that triggers a measurement at once. Default 1 GiB. */
   layersAfterBytes: number
   /** Interval of checking the free disk of people's files. Default 3,000. */
   diskSpaceEveryMs: number

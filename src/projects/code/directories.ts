@@ -4,7 +4,7 @@ import type { CopyTreeOptions, FileTree } from "#files"
 /** The limits of one copy of a project's code. */
 export const codeLimits = { maxBytes: 1024 ** 3, maxEntries: 50_000 } as const
 
-/** The directory in a person's home that holds everything of theirs for a project. */
+/** The directory in a person's home for all their files of a project. */
 export function projectDirectory(userName: string, projectId: number): string {
   return `${homePath(userName)}/projects/${projectId}`
 }

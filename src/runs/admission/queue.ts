@@ -57,7 +57,7 @@ export async function endQueuedRun(
   return transitionInTransaction(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
 }
 
-/** The start time, and when the maximum run time will be over. */
+/** The start time, and the time at which the run reaches its maximum run time. */
 export function startAndExpiryTimes(limits: EffectiveLimits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
   const hours = limits?.MaxRunHours ?? null
   return { startTime, expiresAt: hours === null ? null : startTime + hours * 3_600_000 }

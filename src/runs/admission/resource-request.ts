@@ -1,4 +1,7 @@
 import type { RunRow } from "#store"
 
-/** What a run asks for. Memory is MiB; `gpuMemoryMiB` is the minimum of each of its GPUs. */
+/**
+ * The resources that a run requests. Memory is MiB; `gpuMemoryMiB` is the minimum of each of its
+ * GPUs.
+ */
 export type ResourceRequest = Pick<RunRow, "cpus" | "memoryMiB" | "gpus" | "gpuMemoryMiB">

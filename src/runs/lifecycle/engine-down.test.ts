@@ -45,7 +45,7 @@ test("a stop without a reachable engine reports it, stays `stopping`, and is com
   assert.equal((await fixture.row(id)).state, "stopping")
   assert.deepEqual(fixture.containerKeys(), [key])
   fixture.fake.reachable = true
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
   assert.deepEqual(fixture.containerKeys(), [])
   assert.equal((await fixture.row(id)).reason?.code, "stopped_by_user")
 })
@@ -62,7 +62,7 @@ test("a container that does not stop is reported and retried", async () => {
   assert.equal((await fixture.row(id)).state, "stopping")
   const container = fixture.fake.containers.get(key)
   if (container) container.spec = { ...container.spec, image: "fake/http" }
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
 })
 
 test("a queued run can be stopped without a reachable engine, and the queue waits until the engine is back", async () => {
@@ -87,7 +87,7 @@ test("runs that were starting when engine and process went down are resumed when
   await using fixture = await RunsFixture.open()
   const first = await fixture.runs()
   const { id } = await first.start(fixture.request("fake/slow:400"))
-  await eventually("it is starting", async () => (await fixture.row(id)).state === "starting")
+  await eventually("the run is starting", async () => (await fixture.row(id)).state === "starting")
   await first.close()
   fixture.fake.reachable = false
   const { engine, observations } = await fixture.observedEngine()
@@ -103,7 +103,7 @@ test("a start waits for an engine that becomes unreachable while the program get
   const { engine, observations } = await fixture.observedEngine()
   await using runs = await fixture.runs({ engine })
   const { id, key } = await runs.start(fixture.request("fake/slow:500"))
-  await eventually("it is starting", async () => (await fixture.row(id)).state === "starting")
+  await eventually("the run is starting", async () => (await fixture.row(id)).state === "starting")
   fixture.fake.reachable = false
   await eventually("the program listens", () => fixture.fake.portOf(key) !== undefined)
   await observations(2)

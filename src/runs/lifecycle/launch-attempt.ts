@@ -12,7 +12,7 @@ import { type ContainerDetails, type LaunchState, LaunchStateWriter, launchState
 import { ProgressReporter } from "./progress-reporter.ts"
 import { transition } from "./transitions.ts"
 
-/** One attempt to bring a run from where its row stands to `ready`. */
+/** One attempt to bring a run from its stored state to `ready`. */
 export class LaunchAttempt implements Disposable {
   readonly #ctx: RunsContext
   #run: RunRow

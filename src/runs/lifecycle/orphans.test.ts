@@ -26,7 +26,7 @@ test("an orphaned container keeps its devices and is stopped after the grace per
   await using fixture = await RunsFixture.open({ clock, mockGpus: 1, settings: { orphanGraceMs: 60_000, graceMs: 10 } })
   await fixture.fake.run(fixture.fake.add("test", unknown))
   await using runs = await fixture.runs()
-  await eventually("its device is seen to be taken", async () => (await runs.nodeUsage())[0]?.gpus.free === 0)
+  await eventually("the orphan's device is reserved", async () => (await runs.nodeUsage())[0]?.gpus.free === 0)
   assert.deepEqual(fixture.containerKeys(), [unknown.key])
   const waiting = await runs.start(fixture.request("fake/http", { gpus: 1 }))
   assert.equal(waiting.state, "queued")
@@ -40,7 +40,7 @@ test("a running orphan of a known person and project is adopted with its ID, key
   const known = { ...unknown, user: "person1", cpus: 3, memoryMiB: 96 }
   await fixture.fake.run(fixture.fake.add("test", known))
   await using runs = await fixture.runs()
-  await eventually("it is ready", () => runs.target(known.run)?.address !== undefined)
+  await eventually("the run is ready", () => runs.target(known.run)?.address !== undefined)
   const run = await fixture.row(known.run)
   assert.deepEqual([run.state, run.key, run.userName, run.projectId], ["ready", known.key, "person1", 1])
   assert.deepEqual([run.cpus, run.memoryMiB, run.gpus, run.gpuDevices, run.spec.port], [3, 96, 1, ["mock-0"], 80])
@@ -62,7 +62,7 @@ test("an orphan is adopted later when the engine could not describe it at first"
     return recall(key, signal)
   }
   await using runs = await fixture.runs({ engine })
-  await eventually("it is taken up", () => runs.row(unknown.run)?.state === "ready")
+  await eventually("the container is adopted", () => runs.row(unknown.run)?.state === "ready")
 })
 
 test("an orphan whose ID, project or device another run holds is not adopted", async () => {
@@ -98,7 +98,7 @@ test("a container left over from an ended run is stopped", async () => {
   await runs.waitUntilSettled(id)
   await runs.stop(id, { by: "stopped_by_user" })
   await fixture.fake.run(fixture.fake.add("test", { ...unknown, key, gpus: [] }))
-  await eventually("it is gone", () => fixture.containerKeys().length === 0)
+  await eventually("the container is removed", () => fixture.containerKeys().length === 0)
   assert.equal((await fixture.row(id)).state, "ended")
 })
 
@@ -147,6 +147,6 @@ test("a start whose engine hangs while it creates the container stays `stopping`
   const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
   assert.deepEqual([run.state, run.reason?.code], ["stopping", "engine_unreachable"])
   fixture.fake.reachable = true
-  await eventually("it is over", async () => (await fixture.row(run.id)).state === "failed")
+  await eventually("the run has ended", async () => (await fixture.row(run.id)).state === "failed")
   assert.deepEqual(fixture.containerKeys(), [])
 })

@@ -60,7 +60,7 @@ for (const image of ["fake/stuck-pull", "fake/stuck-create", "fake/stuck-start",
     await using runs = await fixture.runs()
     const { id } = await runs.start(fixture.request(image))
     const settled = runs.waitUntilSettled(id)
-    await eventually("it is on its way", () => runs.progress(id) !== null || fixture.containerKeys().length > 0)
+    await eventually("the start is in progress", () => runs.progress(id) !== null || fixture.containerKeys().length > 0)
     const run = await runs.stop(id, { by: "stopped_by_user" })
     assert.deepEqual([run?.state, run?.reason?.code], ["ended", "stopped_by_user"])
     assert.deepEqual(fixture.containerKeys(), [])

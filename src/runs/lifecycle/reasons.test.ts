@@ -3,7 +3,7 @@ import { describe, test } from "node:test"
 import type { ReasonCode } from "#contract"
 import { eventually, fastSettings, RunsFixture } from "../testing/runs-fixture.ts"
 
-/** What is told when a deadline passes has a short one; the rest is told however long it takes. */
+/** Short deadlines for outcomes that a deadline causes. Other outcomes may take any time. */
 const deadlines: Partial<Record<ReasonCode, object>> = {
   timeout_pulling: { pulling: 300 },
   timeout_creating: { creating: 300 },
@@ -12,7 +12,7 @@ const deadlines: Partial<Record<ReasonCode, object>> = {
   not_answering: { starting: 1_500 },
 }
 
-/** What must become of each fake image. */
+/** The expected outcome of each fake image. */
 const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
   ["fake/missing", "image_not_found", /has the image/],
   ["fake/denied", "image_pull_denied", /refused/],
@@ -70,7 +70,7 @@ test("a ready program that exits ends the run with its exit code and at most 4 K
   assert.ok(container)
   for (let n = 0; n < 300; n += 1) fixture.fake.log(container, "stdout", `line ${n} ${"é".repeat(30)}`)
   await fixture.fake.exit(key, 3)
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
   const { reason } = await fixture.row(id)
   assert.equal(reason?.code, "exited")
   assert.equal(reason?.exitCode, 3)
@@ -86,7 +86,7 @@ test("an out-of-memory kill is recognized by the engine's flag, whatever the exi
   const { id, key } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
   await fixture.fake.exit(key, 0, true)
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
   const { reason } = await fixture.row(id)
   assert.equal(reason?.code, "oom_killed")
   assert.equal(reason?.exitCode, 0)
@@ -110,7 +110,7 @@ test("a container removed behind Quayside's back makes the run `lost`", async ()
   const { id, key } = await runs.start(fixture.request("fake/http"))
   await runs.waitUntilSettled(id)
   await fixture.fake.remove(key)
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
   assert.equal((await fixture.row(id)).reason?.code, "lost")
 })
 
@@ -118,7 +118,7 @@ test("a container removed before it is ready makes the run `failed` with `lost`"
   await using fixture = await RunsFixture.open()
   await using runs = await fixture.runs()
   const { id, key } = await runs.start(fixture.request("fake/no-port"))
-  await eventually("it is starting", async () => (await fixture.row(id)).state === "starting")
+  await eventually("the run is starting", async () => (await fixture.row(id)).state === "starting")
   await eventually("it is watched", () => fixture.fake.containers.get(key)?.state === "running")
   await fixture.fake.remove(key)
   const run = await runs.waitUntilSettled(id)

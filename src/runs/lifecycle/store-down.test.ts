@@ -41,13 +41,13 @@ test("a run whose container is gone has no address, although the database reject
   assert.ok(runs.target(id)?.address)
   refuses = true
   await fixture.fake.exit(key, 1)
-  await eventually("nobody is led there", () => runs.target(id)?.address === undefined)
+  await eventually("the run has no address", () => runs.target(id)?.address === undefined)
   assert.equal(runs.target(id)?.state, "ready")
   refuses = false
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
 })
 
-/** The same store, whose disk is full while it is told so, for what is urgent as well. */
+/** The same store with a disk that the test can fill, also for urgent changes. */
 function filled(store: Store) {
   const disk = { isFull: false, refused: 0 }
   const whole = new Proxy(store, {
@@ -86,7 +86,7 @@ test("a stop works although the database is full: the caller gets 507, and the e
   assert.deepEqual(fixture.containerKeys(), [other.key], "the engine holds nothing of it")
   assert.equal((await fixture.row(id)).state, "ready")
   disk.isFull = false
-  await eventually("its end is written", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run's end is written", async () => (await fixture.row(id)).state === "ended")
   assert.equal((await fixture.row(id)).reason?.code, "stopped_by_user")
   assert.deepEqual(asked, [[actor, "stop", id]])
   assert.equal((await fixture.row(other.id)).state, "ready")
@@ -105,13 +105,13 @@ test("a run that fills the disk ends although the database is full, and its caus
   assert.ok(container)
   disk.isFull = true
   container.spec = { ...container.spec, image: "fake/writes:200" }
-  await eventually("the engine holds nothing of it", () => !fixture.containerKeys().includes(key))
+  await eventually("the engine has no container of the run", () => !fixture.containerKeys().includes(key))
   assert.equal((await fixture.row(id)).state, "ready")
-  await eventually("it is seen to be gone", () => runs.target(id)?.address === undefined)
+  await eventually("the container is observed to be gone", () => runs.target(id)?.address === undefined)
   const { refused } = disk
-  await eventually("its end is refused again", () => disk.refused >= refused + 4)
+  await eventually("the run's end is rejected again", () => disk.refused >= refused + 4)
   disk.isFull = false
-  await eventually("its end is written", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run's end is written", async () => (await fixture.row(id)).state === "ended")
   const ended = await fixture.row(id)
   assert.equal(ended.reason?.code, "disk_full")
   assert.match((await Array.fromAsync(runs.logs(ended)))[0]?.text ?? "", /started/)
@@ -126,9 +126,9 @@ test("an exited program's container is removed although the database is full", a
   await runs.waitUntilSettled(id)
   disk.isFull = true
   await fixture.fake.exit(key, 3)
-  await eventually("the engine holds nothing of it", () => fixture.containerKeys().length === 0)
+  await eventually("the engine has no container of the run", () => fixture.containerKeys().length === 0)
   disk.isFull = false
-  await eventually("its end is written", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run's end is written", async () => (await fixture.row(id)).state === "ended")
   const { reason } = await fixture.row(id)
   assert.deepEqual([reason?.code, reason?.exitCode], ["exited", 3])
 })
@@ -146,7 +146,7 @@ test("a stop that database and engine both reject fails with the engine's error 
   disk.isFull = false
   assert.equal((await fixture.row(id)).state, "ready")
   await fixture.fake.exit(key, 3)
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
   assert.equal((await fixture.row(id)).reason?.code, "exited")
 })
 
@@ -159,6 +159,6 @@ test("a database that rejects some changes delays a run and loses nothing", asyn
   assert.equal((await runs.waitUntilSettled(id)).state, "ready")
   assert.deepEqual(fixture.statesOf(id), ["pulling", "creating", "starting", "ready"])
   while ((await fixture.row(id)).state === "ready") await runs.stop(id, { by: "stopped_by_user" }).catch(() => {})
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
   assert.deepEqual(fixture.containerKeys(), [])
 })

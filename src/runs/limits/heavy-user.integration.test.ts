@@ -41,10 +41,7 @@ async function queueMany(of: { person: number; from: number; to: number }): Prom
   }
 }
 
-/**
- * Milliseconds of processor time that a judgement of a start takes, at the quietest of several
- * times.
- */
+/** Milliseconds of processor time for one admission decision, the least of several measurements. */
 async function costOfStart(person: number): Promise<number> {
   const costs: number[] = []
   for (let n = 0; n < 15; n += 1) {
@@ -99,7 +96,7 @@ test("failed starts in a loop leave at most the history's maximum of rows, outpu
   assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(made.slice(-20)), "the newest stay")
   assert.equal(await fixture.store.runs.findIdempotencyKey(fixture.users[2] as number, "k0"), undefined)
   assert.ok(await fixture.store.runs.findIdempotencyKey(fixture.users[2] as number, "k499"))
-  await eventually("their output is gone", async () => (await readdir(own)).length === 0)
+  await eventually("their output is removed", async () => (await readdir(own)).length === 0)
   assert.ok((await fixture.store.runs.queued()).length > 2_000, "no live run was touched")
   await rm(logsDir, { recursive: true })
 })

@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => docker[Symbol.asyncDispose]())
 
-/** Runs of one person with limits, and the warnings that were given. */
+/** Runs of one person with limits, and the warnings that were sent. */
 async function open(limits: Partial<typeof noLimits>, { clock = systemClock, ...given }: RunSettingsOptions & { clock?: Clock } = {}) {
   const fixture = await RunsFixture.open({ settings: { ...settings, ...given }, clock })
   await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
@@ -54,7 +54,7 @@ async function ready(runs: Runs, request: Parameters<Runs["start"]>[0]): Promise
 }
 
 const over = async (fixture: RunsFixture, { id, key }: RunRow): Promise<string | undefined> => {
-  await eventually("it is over", async () => (await fixture.row(id)).state === "ended", 30_000)
+  await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended", 30_000)
   assert.equal(await docker.containerOf(key), "")
   return (await fixture.row(id)).reason?.code
 }
@@ -72,7 +72,7 @@ test("a run's usage is that of its container, and computing counts as activity",
   )
   const before = await last()
   assert.ok(before && before.memory !== null && before.memory > 2 ** 20 && before.memory < 256 * 2 ** 20)
-  await eventually("it counts as used", () => (it.runs.lastActivity(run.id) ?? 0) > (run.readyTime ?? 0), 30_000)
+  await eventually("the run counts as active", () => (it.runs.lastActivity(run.id) ?? 0) > (run.readyTime ?? 0), 30_000)
   const address = it.runs.target(run.id)?.address
   await (await fetch(`http://${address?.host}:${address?.port}/`)).text()
   await eventually("its traffic is counted", async () => ((await last())?.networkOut ?? 0) > (before.networkOut ?? 0), 30_000)
@@ -124,7 +124,7 @@ test("a run that keeps filling its own file system ends with `disk_full`, and ot
 test("a run that fills the disk between two measurements is measured early", async () => {
   await using it = await open({ MaxDisk: 64 }, { layersEveryMs: 3_600_000, layersAfterBytes: 2 ** 24 })
   const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
-  await eventually("it was looked at", async () => (await it.runs.usageSamples(run.id)).length > 0, 30_000)
+  await eventually("the run was sampled", async () => (await it.runs.usageSamples(run.id)).length > 0, 30_000)
   const writing = docker.docker("exec", await docker.containerOf(run.key), "sh", "-c", "head -c 300000000 /dev/zero > /var/tmp/big")
   await writing.catch(() => {})
   assert.equal(await over(it.fixture, run), "disk_full")
@@ -137,11 +137,11 @@ test("a Jupyter run with a busy kernel continues; when the kernel is idle the ru
   await using kernel = await busyKernel(it.runs, run)
   for (let round = 0; round < 3; round += 1) {
     clock.advance(8 * minute)
-    await eventually("it counts as used", () => it.runs.lastActivity(run.id) === clock.now(), 30_000)
+    await eventually("the run counts as active", () => it.runs.lastActivity(run.id) === clock.now(), 30_000)
   }
   await kernel.interrupt()
   clock.advance(8 * minute)
-  await eventually("it is warned", () => it.warnings.length === 1, 30_000)
+  await eventually("the run got a warning", () => it.warnings.length === 1, 30_000)
   clock.advance(5 * minute)
   assert.equal(await over(it.fixture, run), "idle")
 })

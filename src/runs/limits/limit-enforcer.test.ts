@@ -8,8 +8,8 @@ import { SteppedClock } from "../testing/stepped-clock.ts"
 
 const minute = 60_000
 
-/** A fixture whose hours are told to pass, with the warnings that were given. */
-async function scene(limits: Partial<Limits>, layersEveryMs = 0) {
+/** A fixture with a clock that the test advances, and the warnings that were sent. */
+async function withLimits(limits: Partial<Limits>, layersEveryMs = 0) {
   const clock = new SteppedClock()
   const fixture = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs } })
   const warnings: string[] = []
@@ -20,13 +20,13 @@ async function scene(limits: Partial<Limits>, layersEveryMs = 0) {
     clock,
     warnings,
     open,
-    /** Lets time pass, and waits until the run has been looked at twice since. */
+    /** Advances the clock, and waits until the run has been sampled twice since. */
     async pass(runs: Runs, id: number, ms: number): Promise<void> {
-      // A look before is what the use of processors is told from.
+      // The processor usage is the difference from a sample before.
       await runs.usageSamples(id)
       clock.advance(ms)
-      const looks = async () => (await runs.usageSamples(id)).filter(({ time }) => time === clock.now()).length
-      await eventually("it was looked at", async () => (await looks()) >= 3 || (await fixture.row(id)).state !== "ready")
+      const samplesNow = async () => (await runs.usageSamples(id)).filter(({ time }) => time === clock.now()).length
+      await eventually("the run was sampled", async () => (await samplesNow()) >= 3 || (await fixture.row(id)).state !== "ready")
     },
     [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
   }
@@ -38,10 +38,10 @@ async function ready(runs: Runs, request: Parameters<Runs["start"]>[0]): Promise
   return run
 }
 
-const over = (fixture: RunsFixture, id: number) => eventually("it is over", async () => (await fixture.row(id)).state === "ended")
+const over = (fixture: RunsFixture, id: number) => eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
 
 test("an unused run gets a warning and ends no sooner than the warning says", async () => {
-  await using it = await scene({ IdleMinutes: 20 })
+  await using it = await withLimits({ IdleMinutes: 20 })
   await using runs = await it.open()
   const { id } = await ready(runs, it.fixture.request("fake/http"))
   await it.pass(runs, id, 14 * minute)
@@ -58,7 +58,7 @@ test("an unused run gets a warning and ends no sooner than the warning says", as
 })
 
 test("activity and a keep request restart a run's idle time", async () => {
-  await using it = await scene({ IdleMinutes: 20 })
+  await using it = await withLimits({ IdleMinutes: 20 })
   await using runs = await it.open()
   const { id } = await ready(runs, it.fixture.request("fake/http"))
   await it.pass(runs, id, 16 * minute)
@@ -73,7 +73,7 @@ test("activity and a keep request restart a run's idle time", async () => {
 })
 
 test("a run that uses a processor or has a busy kernel is not idle", async () => {
-  await using it = await scene({ IdleMinutes: 20 })
+  await using it = await withLimits({ IdleMinutes: 20 })
   await using runs = await it.open()
   const working = [it.fixture.request("fake/busy"), it.fixture.request("fake/computing", { person: 1, plan: { type: "jupyterlab" } })]
   await it.fixture.store.change((tx) => tx.users.update(it.fixture.users[1] ?? 0, { limits: { ...noLimits, IdleMinutes: 20 } }))
@@ -86,7 +86,7 @@ test("a run that uses a processor or has a busy kernel is not idle", async () =>
 })
 
 test("a run is not idle when the engine cannot measure its activity", async () => {
-  await using it = await scene({ IdleMinutes: 20 })
+  await using it = await withLimits({ IdleMinutes: 20 })
   const engine = await it.fixture.engine()
   const stats = engine.stats.bind(engine)
   engine.stats = async (signal) => (await stats(signal)).map((each) => ({ ...each, cpuSeconds: null }))
@@ -97,7 +97,7 @@ test("a run is not idle when the engine cannot measure its activity", async () =
 })
 
 test("time without a watching process ends no run before a warning", async () => {
-  await using it = await scene({ IdleMinutes: 20 })
+  await using it = await withLimits({ IdleMinutes: 20 })
   const first = await it.open()
   const { id } = await ready(first, it.fixture.request("fake/http"))
   await first.close()
@@ -111,7 +111,7 @@ test("time without a watching process ends no run before a warning", async () =>
 })
 
 test("a run ends at its maximum time, which is known from the start and survives a restart", async () => {
-  await using it = await scene({ MaxRunHours: 2 })
+  await using it = await withLimits({ MaxRunHours: 2 })
   const first = await it.open()
   const { id, startTime, expiresAt } = await ready(first, it.fixture.request("fake/busy"))
   assert.equal(expiresAt, (startTime ?? 0) + 120 * minute)
@@ -127,7 +127,7 @@ test("a run ends at its maximum time, which is known from the start and survives
 })
 
 test("the run that wrote most gets a warning near a disk limit and ends beyond it", async () => {
-  await using it = await scene({ MaxDisk: 120 })
+  await using it = await withLimits({ MaxDisk: 120 })
   await using runs = await it.open()
   const { id } = await ready(runs, it.fixture.request("fake/writes:100"))
   await it.pass(runs, id, minute)
@@ -147,7 +147,7 @@ test("the run that wrote most gets a warning near a disk limit and ends beyond i
 })
 
 test("the engine enforces the lowest disk limit of the start, and a run that only this limit fills gets a warning", async () => {
-  await using it = await scene({ MaxDisk: 120 })
+  await using it = await withLimits({ MaxDisk: 120 })
   const { store, users, fake } = it.fixture
   const group = await store.change(async (tx) => {
     const made = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 90 } })
@@ -174,37 +174,37 @@ test("the engine enforces the lowest disk limit of the start, and a run that onl
 
 test("a filling disk triggers a measurement at once, and an already full disk triggers none", async () => {
   const gib = 2 ** 30
-  await using it = await scene({ MaxDisk: 120 }, 60 * minute)
+  await using it = await withLimits({ MaxDisk: 120 }, 60 * minute)
   it.fixture.fake.freeDisk = 50 * gib
   const engine = await it.fixture.engine()
   const layers = engine.writableLayers.bind(engine)
-  let looks = 0
+  let samplesNow = 0
   engine.writableLayers = (signal) => {
-    looks += 1
+    samplesNow += 1
     return layers(signal)
   }
   await using runs = await it.fixture.runs({ engine })
   const { id, key } = await ready(runs, it.fixture.request("fake/writes:100"))
   await it.pass(runs, id, minute)
-  assert.equal(looks, 1)
+  assert.equal(samplesNow, 1)
   const container = it.fixture.fake.containers.get(key)
   if (container) container.spec = { ...container.spec, image: "fake/writes:200" }
   for (const free of [49.5, 60, 59.5, null, 59.5]) {
     it.fixture.fake.freeDisk = free && free * gib
     await it.pass(runs, id, minute)
   }
-  assert.equal(looks, 1, "a gibibyte less is free than there was since, and no sooner")
+  assert.equal(samplesNow, 1, "a gibibyte less is free than there was since, and no sooner")
   assert.equal((await it.fixture.row(id)).state, "ready")
   it.fixture.fake.freeDisk = 59 * gib
   await over(it.fixture, id)
   assert.equal((await it.fixture.row(id)).reason?.code, "disk_full")
   const other = await ready(runs, it.fixture.request("fake/http"))
   await it.pass(runs, other.id, minute)
-  assert.equal(looks, 2)
+  assert.equal(samplesNow, 2)
 })
 
 test("a run's usage is a series of samples that is deleted with the run", async () => {
-  await using it = await scene({})
+  await using it = await withLimits({})
   await using runs = await it.open()
   const { id } = await ready(runs, it.fixture.request("fake/busy", { cpus: 2, memoryMiB: 64 }))
   await it.pass(runs, id, minute)
@@ -216,5 +216,5 @@ test("a run's usage is a series of samples that is deleted with the run", async 
   )
   assert.ok(known.length >= 2)
   await runs.stop(id, { by: "stopped_by_user" })
-  await eventually("nothing is kept", async () => (await runs.usageSamples(id)).length === 0)
+  await eventually("the samples are deleted", async () => (await runs.usageSamples(id)).length === 0)
 })

@@ -97,7 +97,7 @@ test("a person's oldest output is removed beyond the maximum per person", async 
   assert.ok(container)
   fixture.fake.log(container, "stdout", "text")
   await runs.stop(run.id, { by: "stopped_by_user" })
-  await eventually("it is kept", async () => (await readdir(own)).includes(`${run.key}.jsonl`))
+  await eventually("the output is stored", async () => (await readdir(own)).includes(`${run.key}.jsonl`))
   await eventually("the oldest are gone", async () => (await readdir(own)).length === 64)
   assert.ok(!(await readdir(own)).includes(names[6] as string) && (await readdir(own)).includes(names[7] as string))
 })

@@ -29,7 +29,7 @@ function fakeStorage() {
   return { stored, disk, counts, meter }
 }
 
-/** A fixture in which the test says what lies on the disk. */
+/** A fixture in which the test sets the stored bytes. */
 async function withMeter(maxStorage: number | null = null) {
   const clock = new SteppedClock()
   const fixture = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people: 3 })
@@ -66,7 +66,7 @@ async function withMeter(maxStorage: number | null = null) {
       for (let round = 0; round < 2; round += 1) {
         counts.length = 0
         clock.advance(minute)
-        await eventually("they are counted", () => wanted.every((name) => counts.includes(name)))
+        await eventually("their files are counted", () => wanted.every((name) => counts.includes(name)))
       }
     },
     stateOf: async (id: number) => {
@@ -97,7 +97,7 @@ test("a run that grows its owner's files beyond `MaxStorage` gets warnings at 80
   assert.match(it.warnings[0]?.[1] ?? "", /^person0 may store 100 MiB in homes and datasets, and 85 MiB are stored/)
   it.store(0, 120)
   it.clock.advance(minute)
-  await eventually("it is over", async () => (await it.stateOf(id))[0] === "ended")
+  await eventually("the run has ended", async () => (await it.stateOf(id))[0] === "ended")
   const { reason } = await it.fixture.row(id)
   assert.equal(reason?.code, "disk_full")
   assert.match(reason?.msg ?? "", /person0 may store 100 MiB and 120 MiB are stored; this run's directories grew by 25 MiB/)
@@ -116,7 +116,7 @@ test("a person beyond `MaxStorage` may start a run to delete files; it ends when
   assert.deepEqual(await it.stateOf(id), ["ready", undefined])
   it.store(0, 125)
   it.clock.advance(minute)
-  await eventually("it is over", async () => (await it.stateOf(id))[1] === "disk_full")
+  await eventually("the run has ended", async () => (await it.stateOf(id))[1] === "disk_full")
 })
 
 test("a nearly full disk ends the run that grew most, and no other", async () => {
@@ -129,7 +129,7 @@ test("a nearly full disk ends the run that grew most, and no other", async () =>
   it.store(2, 100)
   Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
   it.clock.advance(minute)
-  await eventually("it is over", async () => (await it.stateOf(ids[1] as number))[1] === "disk_full")
+  await eventually("the run has ended", async () => (await it.stateOf(ids[1] as number))[1] === "disk_full")
   assert.match(
     (await it.fixture.row(ids[1] as number)).reason?.msg ?? "",
     /^32 MiB of the disk are free, and 64 MiB are kept free; this run's/,
@@ -152,7 +152,7 @@ test("a run that may only read is not ended for what others store", async () => 
   it.store(0, 500)
   it.store(1, 500)
   it.clock.advance(minute)
-  await eventually("the writer is over", async () => (await it.stateOf(writer))[1] === "disk_full")
+  await eventually("the writing run has ended", async () => (await it.stateOf(writer))[1] === "disk_full")
   assert.deepEqual(await it.stateOf(reader), ["ready", undefined])
 })
 
@@ -165,7 +165,7 @@ test("a nearly full disk ends the run whose own file system grew most, when it i
   it.fixture.fake.freeDisk = 32 * mib
   Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
   it.clock.advance(minute)
-  await eventually("it is over", async () => (await it.stateOf(writer))[1] === "disk_full")
+  await eventually("the run has ended", async () => (await it.stateOf(writer))[1] === "disk_full")
   assert.match((await it.fixture.row(writer)).reason?.msg ?? "", /this run's file system grew most, by 300 MiB/)
   await it.counted(1)
   assert.deepEqual(await it.stateOf(other), ["ready", undefined])
@@ -180,7 +180,7 @@ test("a guest's run that mounts a dataset in the owner's home stays when the own
   await it.counted(0)
   it.store(0, 120)
   it.clock.advance(minute)
-  await eventually("the owner's run is over", async () => (await it.stateOf(owners))[1] === "disk_full")
+  await eventually("the owner's run has ended", async () => (await it.stateOf(owners))[1] === "disk_full")
   assert.deepEqual(await it.stateOf(guests), ["ready", undefined])
 })
 
@@ -193,6 +193,6 @@ test("a guest's run that fills a dataset in the owner's home ends, and the owner
   await it.counted(0)
   it.store(0, 60, "/data/file")
   it.clock.advance(minute)
-  await eventually("the guest's run is over", async () => (await it.stateOf(guests))[1] === "disk_full")
+  await eventually("the guest's run has ended", async () => (await it.stateOf(guests))[1] === "disk_full")
   assert.deepEqual(await it.stateOf(owners), ["ready", undefined])
 })
