@@ -21,7 +21,7 @@ export const navigationHeaders = {
   accept: "text/html",
 }
 
-/** A host whose answers a test sets. */
+/** A run directory whose answers a test sets. */
 class TestRuns implements RunDirectory {
   readonly targets = new Map<string, RunTarget>()
   readonly tokens = new Map<string, Visitor>([
@@ -29,7 +29,7 @@ class TestRuns implements RunDirectory {
     ["Bearer bob", bob],
   ])
   readonly activity: number[] = []
-  /** Who may open what: `userId run`. */
+  /** The rights to open runs, as `userId runId`. */
   readonly rights = new Set(["1 1", "1 2"])
   asked = 0
   mayOpenAnswer: ((visitor: Visitor, runId: number) => Promise<boolean>) | undefined
@@ -67,7 +67,7 @@ class TestRuns implements RunDirectory {
   }
 }
 
-/** A run's program, as a test wants it. */
+/** A run's program with the handler of a test. */
 export class TestProgram implements AsyncDisposable {
   readonly server: Server
   readonly requests: IncomingMessage[] = []
@@ -98,7 +98,7 @@ export class TestProgram implements AsyncDisposable {
   }
 }
 
-/** Tells in JSON what it was asked. */
+/** Answers with the request in JSON. */
 export function echo(incoming: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = []
   incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -113,7 +113,7 @@ export interface FixtureRequest {
   method?: string
   headers?: OutgoingHttpHeaders | readonly string[]
   body?: string | Buffer
-  /** Where the connection goes to. Default: the apps URL's. */
+  /** The port of the connection. Default: the apps URL's. */
   port?: number
 }
 
@@ -192,7 +192,7 @@ export class GatewayFixture implements AsyncDisposable {
     })
   }
 
-  /** Sends bytes as they are and reads until the other side closes. */
+  /** Sends bytes unchanged and reads until the gateway closes. */
   raw(text: string | Buffer): Promise<string> {
     const { promise, resolve } = Promise.withResolvers<string>()
     const socket = connect(this.port, "127.0.0.1")
@@ -206,10 +206,7 @@ export class GatewayFixture implements AsyncDisposable {
     return promise
   }
 
-  /**
-   * Goes through the ticket flow as a signed-in browser would; answers the `Cookie` header that it
-   * then sends.
-   */
+  /** Signs a browser in by a ticket, and returns its `Cookie` header. */
   async enter(visitor: Visitor = ann, path?: string): Promise<{ cookie: string; landed: string }> {
     const started = await this.ask(this.origin, "/.quayside/start")
     const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
@@ -218,7 +215,7 @@ export class GatewayFixture implements AsyncDisposable {
     return { cookie: cookiesOf(entered), landed: entered.headers.location ?? "" }
   }
 
-  /** Opens a WebSocket or whatever else by hand; resolves with the head and the socket. */
+  /** Requests an upgrade by hand, and resolves with the response's head and the socket. */
   upgrade(host: string, path: string, headers: Record<string, string>): Promise<{ head: string; socket: Socket; rest: Buffer }> {
     const socket = connect(this.port, "127.0.0.1")
     const lines = { Host: host, Connection: "Upgrade", Upgrade: "websocket", ...websocketHeaders, ...headers }
@@ -242,7 +239,7 @@ export function aRunTarget(id: number, key: string): RunTarget {
   return { id, key, userId: 1, projectId: id, authors: "own", address: undefined, ...common }
 }
 
-/** Ports and whose they are, as the database keeps them. */
+/** The assignments of ports, in memory. */
 export class TestPortAssignments implements PortAssignments {
   readonly entries = new Map<number, PortAssignment>()
 
@@ -262,7 +259,7 @@ export class TestPortAssignments implements PortAssignments {
   }
 }
 
-/** What a browser would send back of an answer's cookies. */
+/** The `Cookie` header that a browser would send after a response. */
 export function cookiesOf({ headers }: FixtureResponse): string {
   return (headers["set-cookie"] ?? []).map((line) => line.split(";")[0]).join("; ")
 }

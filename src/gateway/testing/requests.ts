@@ -27,7 +27,7 @@ export async function responseOf(outgoing: ClientRequest): Promise<IncomingMessa
   return answer
 }
 
-/** A program that answers each connection with given bytes, by hand. */
+/** A gateway before a program that answers each connection by hand. */
 export async function startRawProgram(reply: (socket: Socket, request: string) => void) {
   const stack = new AsyncDisposableStack()
   const sockets = new Set<Socket>()

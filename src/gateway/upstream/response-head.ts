@@ -1,4 +1,4 @@
-/** The head of a program's answer, checked. */
+/** The validated head of a program's response. */
 export interface ResponseHead {
   status: number
   message: string
@@ -8,17 +8,17 @@ export interface ResponseHead {
   names: string[]
   framing: Framing
   /**
-   * Whether the program keeps the connection for another request, and for how many milliseconds at
-   * most where it says so.
+   * Whether the program accepts another request on the connection, and for how many milliseconds if
+   * it declares that.
    */
   keepAlive: boolean
   keepAliveMs: number | undefined
 }
 
-/** How an answer's end is told. */
+/** The mark of a response's end. */
 export type Framing = { kind: "none" } | { kind: "length"; length: number } | { kind: "chunked" } | { kind: "close" }
 
-/** A program's answer that is not HTTP as it must be. */
+/** A program's response is not well-formed HTTP. */
 export class BadResponse extends Error {
   override readonly name = "BadResponse"
 }
@@ -30,7 +30,7 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /**
  * Parses a head without its last two line ends. `method` is the request's. Throws `BadResponse` on
- * whatever could be read in two ways.
+ * anything ambiguous.
  */
 export function parseResponseHead(text: string, method: string): ResponseHead {
   if (unclean.test(text)) throw new BadResponse("a control character in the answer's head")
@@ -83,7 +83,7 @@ function framingOf({ status, headers, names }: Fields, method: string): Framing 
   return length === undefined ? { kind: "close" } : { kind: "length", length: Number(length) }
 }
 
-/** A 204 that announces a body may send it: where the next answer begins cannot be told then. */
+/** A 204 that announces a body may send it: the start of the next response is unknown then. */
 function announcesForbiddenBody({ status, headers, names }: Fields): boolean {
   if (status !== 204) return false
   const length = sole(headers, names, "content-length")

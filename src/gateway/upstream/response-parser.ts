@@ -2,10 +2,7 @@ import { bounds } from "#contract"
 import { ChunkBuffer } from "#kit"
 import { BadResponse, parseResponseHead, type ResponseHead, readField } from "./response-head.ts"
 
-/**
- * Receives one answer. `onHead` comes once, then data, then `onEnd`; after a 101 all that follows
- * is data.
- */
+/** Receives one response: `onHead` once, then data, then `onEnd`. After a 101 all is data. */
 export interface ResponseSink {
   onHead(head: ResponseHead): void
   onData(chunk: Buffer): void
@@ -27,8 +24,7 @@ type State = "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "c
 /**
  * Reads the answers of one upstream connection, one after the other.
  *
- * It is strict: whatever two readers could understand differently is a `BadResponse`. Data handed
- * to the sink is a view of what was fed.
+ * It is strict: anything ambiguous is a `BadResponse`. The sink receives views of the fed data.
  */
 export class ResponseParser {
   #state: State = "done"
@@ -74,10 +70,7 @@ export class ResponseParser {
     return at
   }
 
-  /**
-   * The other side has ended in good order: the end of an answer without length, a failure of every
-   * other.
-   */
+  /** The program closed its side: the end of a response without length, a failure of any other. */
   finish(): void {
     if (this.#state === "done") return
     if (this.#state !== "close") throw new BadResponse("the program closed the connection before the end of its answer")

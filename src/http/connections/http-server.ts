@@ -16,7 +16,7 @@ export type Expectation = "continue" | "unknown"
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void
 
 export interface HttpServerOptions {
-  /** Answers one request of a connection at a time; sends `100 Continue` where that is expected. */
+  /** Answers one request of a connection at a time, and sends `100 Continue` if it is expected. */
   handler: RequestHandler
   /** How requests that Node does not parse are refused. */
   parseErrors: ParseErrorOptions
