@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fold, indexKey, searchText } from "./fold.ts"
 
-test("Texts that differ in case, width or ligatures alone are folded to one", () => {
+test("texts that differ only in case, width or ligatures are folded to one text", () => {
   for (const [a, b] of [
     ["Straße", "STRASSE"],
     ["STRAẞE", "straße"],
@@ -18,7 +18,7 @@ test("Texts that differ in case, width or ligatures alone are folded to one", ()
   assert.notEqual(fold("a"), fold("á"))
 })
 
-test("A key is the beginning of a text, never half a character", () => {
+test("an index key is the beginning of a text and never ends within a character", () => {
   assert.equal(indexKey("x".repeat(300)), "x".repeat(300))
   assert.equal(indexKey("x".repeat(301)), "x".repeat(300))
   const cut = indexKey(`${"x".repeat(299)}🎈y`)
@@ -26,7 +26,7 @@ test("A key is the beginning of a text, never half a character", () => {
   assert.ok(indexKey("🎈".repeat(400)).isWellFormed())
 })
 
-test("What is searched of a name and a comment is bounded also where one character becomes many", () => {
+test("the searched text has a maximum length, even if folding expands its characters", () => {
   assert.equal(searchText("A", "b c"), "a\nb c")
   assert.equal([...searchText("x".repeat(200), "x".repeat(2_000))].length, 2_201)
   assert.equal([...searchText("🎈".repeat(200), "🎈".repeat(2_000))].length, 2_201)

@@ -17,7 +17,7 @@ async function instanceOf(url: string): Promise<string> {
   return store.instance
 }
 
-test("A copy beside the original gets a name of its own and keeps it; what replaces the original keeps its name", async () => {
+test("a copy beside the original gets a new name; a replacement of the original keeps its name", async () => {
   await using database = await server.make()
   const instance = await instanceOf(database.url)
   const name = new URL(database.url).pathname.slice(1)

@@ -38,7 +38,7 @@ async function administer(database: string, ...statements: string[]): Promise<vo
 
 const isUnavailable = (error: unknown) => error instanceof Failure && error.code === "unavailable"
 
-test("Several processes may open an empty database at the same time", async () => {
+test("several processes can open an empty database at the same time", async () => {
   await using database = await server.make()
   const stores = await Promise.all(Array.from({ length: 5 }, () => database.open()))
   assert.equal(new Set(stores.map((store) => store.instance)).size, 1)
@@ -47,7 +47,7 @@ test("Several processes may open an empty database at the same time", async () =
   await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()))
 })
 
-test("A database that cannot be reached, or does not let us in, is refused in one sentence without the password", async () => {
+test("`openStore` rejects an unreachable database in one sentence without the password", async () => {
   await using database = await server.make()
   const url = new URL(database.url)
   url.username = "nobody-known"
@@ -60,7 +60,7 @@ test("A database that cannot be reached, or does not let us in, is refused in on
   await refuses("postgres://ann:secret@nowhere.invalid/quayside", "unreachable", /cannot be reached/)
 })
 
-test("A database of a newer version, of another program or in another encoding is refused", async () => {
+test("`openStore` rejects a database of a newer version, another program or another encoding", async () => {
   await using database = await server.make()
   const store = await database.open()
   await store[Symbol.asyncDispose]()
@@ -75,7 +75,7 @@ test("A database of a newer version, of another program or in another encoding i
   await administer("postgres", "drop database ascii")
 })
 
-test("A database in which we may not create tables is refused, and so is one that takes no writes", async () => {
+test("`openStore` rejects a database without the right to create tables, or that is read-only", async () => {
   await using database = await server.make()
   await administer("postgres", "drop role if exists quayside_guest", "create role quayside_guest login")
   const url = new URL(database.url)
@@ -85,7 +85,7 @@ test("A database in which we may not create tables is refused, and so is one tha
   await refuses(database.url, "not_writable", /does not take writes/)
 })
 
-test("A change waits for other processes that write, and is refused when they take too long", async () => {
+test("a change waits while another process writes, and fails after the timeout", async () => {
   await using database = await server.make()
   await using impatient = await database.open({ changeTimeoutMs: 300 })
   await using store = await database.open()
@@ -99,7 +99,7 @@ test("A change waits for other processes that write, and is refused when they ta
   assert.equal((await waiting).userName, "bob")
 })
 
-test("A process that stands still in a change does not stop the others for ever", async () => {
+test("a process that hangs in a change blocks other processes for a limited time", async () => {
   await using database = await server.make()
   await using store = await database.open({ changeTimeoutMs: 5_000 })
   await addUser(store, "ann")
@@ -110,7 +110,7 @@ test("A process that stands still in a change does not stop the others for ever"
   await other.end().catch(() => {})
 })
 
-test("Connections that the server ends are replaced, and a change in the middle is undone", async () => {
+test("connections that the server closes are replaced, and their changes are rolled back", async () => {
   await using database = await server.make()
   await using store = await database.open()
   const ann = await addUser(store, "ann")
@@ -149,7 +149,7 @@ test("Connections that the server ends are replaced, and a change in the middle 
   )
 })
 
-test("A statement that the server stops for taking too long is refused", async () => {
+test("a statement that exceeds the server's timeout fails as unavailable", async () => {
   await using database = await server.make()
   await using patient = await database.open()
   await addUser(patient, "ann")
@@ -170,7 +170,7 @@ test("A statement that the server stops for taking too long is refused", async (
   await eventually("it writes again", () => goesOn(addUser(store, `bob${++tried}`)))
 })
 
-test("What was acknowledged survives a crash of the server and of the writer, and work goes on", { skip: !server.crash }, async () => {
+test("acknowledged changes survive a crash of the server and of the writer", { skip: !server.crash }, async () => {
   await using database = await server.make()
   await using store = await database.open({ changeTimeoutMs: 2_000 })
   const ann = await addUser(store, "ann")
@@ -190,7 +190,7 @@ test("What was acknowledged survives a crash of the server and of the writer, an
   await store.check()
 })
 
-test("On a full disk changes are refused, reads go on, and work goes on when there is room", { skip: !server.crash }, async () => {
+test("a full disk rejects changes and serves reads; changes succeed once there is room", { skip: !server.crash }, async () => {
   const path = await mkdtemp(join(tmpdir(), "quayside-disk-"))
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", path])
   await chown(path, 65534, 65534)

@@ -31,7 +31,7 @@ for (const version of fixtureVersions) {
   })
 }
 
-test("A migration that fails leaves the database as it was", async () => {
+test("a migration that fails leaves the database unchanged", async () => {
   await using database = await server.make()
   await send(database, await fixture("postgres", 1))
   await send(database, "create table counters (in_the_way int)")

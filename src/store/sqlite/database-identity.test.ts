@@ -20,7 +20,7 @@ async function opened(directory: string, options: { isMoved?: boolean } = {}): P
   return { instance: store.instance, warned }
 }
 
-test("A copy beside the original gets a name of its own, keeps it, and says so; the original keeps its own", async () => {
+test("a copy beside the original gets a new name and logs it; the original keeps its name", async () => {
   const [original, copy] = [newDirectory(), newDirectory()]
   await using store = await openStore({ url: `sqlite:${join(original, "q.db")}`, logger: silentLogger, clock: systemClock })
   await cp(original, copy, { recursive: true })
@@ -33,14 +33,14 @@ test("A copy beside the original gets a name of its own, keeps it, and says so; 
   assert.deepEqual(await opened(original), { instance: store.instance, warned: [] })
 })
 
-test("A copy of the database file alone is a copy too", async () => {
+test("a copy of the database file alone gets a new name", async () => {
   const [original, copy] = [newDirectory(), newDirectory()]
   const { instance } = await opened(original)
   await cp(join(original, "q.db"), join(copy, "q.db"))
   assert.notEqual((await opened(copy)).instance, instance)
 })
 
-test("A directory that was moved, or restored from a backup in its place, is the same installation", async () => {
+test("a moved directory, or a backup restored in its place, keeps its name", async () => {
   const [original, moved, backup] = [newDirectory(), newDirectory(), newDirectory()]
   const { instance } = await opened(original)
   await cp(original, backup, { recursive: true })
@@ -53,7 +53,7 @@ test("A directory that was moved, or restored from a backup in its place, is the
   assert.deepEqual(await opened(moved), { instance, warned: [] }, "the file alone")
 })
 
-test("A database from another machine is a copy, unless it is said that it was moved", async () => {
+test("a database from another machine gets a new name, unless `isMoved` is set", async () => {
   for (const isMoved of [false, true]) {
     const [original, other] = [newDirectory(), newDirectory()]
     const { instance } = await opened(original)
@@ -67,7 +67,7 @@ test("A database from another machine is a copy, unless it is said that it was m
   }
 })
 
-test("A database from before places were noted keeps its name", async () => {
+test("a database without a recorded location keeps its name", async () => {
   const directory = newDirectory()
   const { instance } = await opened(directory)
   using db = new DatabaseSync(join(directory, "q.db"))

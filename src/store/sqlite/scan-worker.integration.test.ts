@@ -28,7 +28,7 @@ async function turns(work: () => Promise<unknown>): Promise<boolean> {
   return false
 }
 
-test("A search in a table that is not small holds nobody up, and finds what it should", async () => {
+test("a search in a large table does not block the event loop", async () => {
   await using database = await sqliteDatabase()
   await using store = await database.open()
   const ann = await addUser(store, "ann")
@@ -59,7 +59,7 @@ test("A search in a table that is not small holds nobody up, and finds what it s
   assert.ok((await flood).some(({ status }) => status === "rejected"))
 })
 
-test("A comparison with a long text reads all of them elsewhere, however small the table is", async () => {
+test("a comparison with a long text runs in another thread, also in a small table", async () => {
   await using database = await sqliteDatabase()
   await using store = await database.open()
   const ann = await addUser(store, "ann")
@@ -76,7 +76,7 @@ test("A comparison with a long text reads all of them elsewhere, however small t
   )
 })
 
-test("A scanner gives the rows and the errors that the database gives, and starts again after its end", async () => {
+test("a scan returns the rows and errors of the database, and restarts an ended thread", async () => {
   await using database = await sqliteDatabase()
   await using store = await database.open()
   const ann = await addUser(store, "ann")

@@ -6,7 +6,7 @@ import type { Case } from "./case.ts"
 const page = { page: 1, pageSize: 10 }
 
 export const accounts: Record<string, Case> = {
-  "Groups have members in alphabetical order, without those who were deleted": async ({ open }) => {
+  "members of a group are listed in alphabetical order, without deleted people": async ({ open }) => {
     await using store = await open()
     const [cat, ann, bob] = [await addUser(store, "cat"), await addUser(store, "ann"), await addUser(store, "bob")]
     const [team, crew] = await store.change(async (tx) => [
@@ -36,7 +36,7 @@ export const accounts: Record<string, Case> = {
     assert.deepEqual(await store.groups.members(team?.id ?? 0), [])
   },
 
-  "A person keeps so many of their newest sessions": async ({ open, clock }) => {
+  "`deleteOld` deletes all but a person's newest sessions": async ({ open, clock }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const hashes = ["a", "b", "c", "d"].map((letter) => letter.repeat(64))
@@ -55,7 +55,7 @@ export const accounts: Record<string, Case> = {
     )
   },
 
-  "A person's resources are counted, live and deleted": async ({ open }) => {
+  "`countOwned` counts a person's live and deleted resources": async ({ open }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const image = await addImage(store, ann.id)
@@ -74,7 +74,7 @@ export const accounts: Record<string, Case> = {
     assert.deepEqual(await store.users.countOwned(bob.id), { live: 0, deleted: 0 })
   },
 
-  "Members join and leave one at a time": async ({ open }) => {
+  "`addMember` and `removeMember` change one member of a group": async ({ open }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const team = await store.change((tx) => tx.groups.insert(groupRow("team")))
@@ -86,7 +86,7 @@ export const accounts: Record<string, Case> = {
     assert.deepEqual(await store.groups.members(team.id), ["bob"])
   },
 
-  "A subject of an OpenID provider belongs to one person for ever": async ({ open }) => {
+  "a subject of an OpenID provider belongs to one person for ever": async ({ open }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const issuer = "https://id.example.org"
@@ -103,7 +103,7 @@ export const accounts: Record<string, Case> = {
     )
   },
 
-  "People are listed by words, flags and name, and counted with those who were deleted": async ({ open }) => {
+  "people are listed by words, flags and name, and counted with deleted people": async ({ open }) => {
     await using store = await open()
     for (const [name, isAdmin] of [
       ["bob", false],
@@ -126,7 +126,7 @@ export const accounts: Record<string, Case> = {
     assert.equal(await store.users.count(), 3)
   },
 
-  "Tokens are found by their hash, listed newest first, and deleted": async ({ open, clock }) => {
+  "tokens are found by their hash, listed newest first, and deleted": async ({ open, clock }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const add = (userId: number, hash: string) =>
@@ -165,7 +165,7 @@ export const accounts: Record<string, Case> = {
     assert.equal((await store.tokens.byHash("h3"))?.userId, bob.id)
   },
 
-  "Sessions end one by one, all but one, or with time": async ({ open, clock }) => {
+  "sessions are deleted one by one, all but one, or when they expire": async ({ open, clock }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const add = (hash: string, userId: number, expiresAt: number) => store.change((tx) => tx.sessions.insert({ hash, userId, expiresAt }))

@@ -13,7 +13,7 @@ const names = async (store: Store) =>
 const event = (id: number) => ({ event: "image.created", data: { ID: id }, resource: { type: "image", id } })
 
 export const changes: Record<string, Case> = {
-  "A change that throws leaves nothing, and those that share its commit are kept": async ({ open }) => {
+  "a change that throws is rolled back, and others of its commit are stored": async ({ open }) => {
     await using store = await open()
     const results = await Promise.allSettled(
       ["ann", "bob", "cat", "dan"].map((name) =>
@@ -31,7 +31,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), ["ann", "cat"])
   },
 
-  "A change that is alone and throws leaves nothing": async ({ open }) => {
+  "a change that throws alone is rolled back": async ({ open }) => {
     await using store = await open()
     const change = store.change(async (tx) => {
       await tx.users.insert(userRow("ann"))
@@ -43,7 +43,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), ["bob"])
   },
 
-  "A change sees what it wrote, and nobody else does before it is committed": async ({ open }) => {
+  "a change reads its own writes; other reads do not before its COMMIT": async ({ open }) => {
     await using store = await open()
     await store.change(async (tx) => {
       const { id } = await tx.users.insert(userRow("ann"))
@@ -55,7 +55,7 @@ export const changes: Record<string, Case> = {
     assert.equal((await store.users.list({}, firstPage)).total, 1)
   },
 
-  "Effects follow the commit, once, in the order of changes, and before anybody is answered": async ({ open }) => {
+  "effects run once, after COMMIT, in the order of changes, before the change resolves": async ({ open }) => {
     await using store = await open()
     const told: string[] = []
     const change = (name: string) =>
@@ -79,7 +79,7 @@ export const changes: Record<string, Case> = {
     assert.equal(told.length, 5)
   },
 
-  "An effect that throws is told to the log and hurts nobody": async ({ open }) => {
+  "an effect that throws is logged, and its change succeeds": async ({ open }) => {
     const lines: string[] = []
     const logger = { debug() {}, info() {}, warn() {}, error: (_: object, text: string) => lines.push(text), child: () => logger }
     await using store = await open({ logger })
@@ -91,7 +91,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(lines, ["An effect of a committed change failed"])
   },
 
-  "A change whose statement failed is undone even when its work does not mind": async ({ open }) => {
+  "a change whose statement failed is rolled back even if its work ignores the error": async ({ open }) => {
     await using store = await open()
     const change = store.change(async (tx) => {
       await tx.users.insert(userRow("ann"))
@@ -104,7 +104,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), ["bob"])
   },
 
-  "Work may go on after a name was found taken": async ({ open }) => {
+  "a change can continue after a `DuplicateError`": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     await store.change(async (tx) => {
@@ -116,14 +116,14 @@ export const changes: Record<string, Case> = {
     await assert.rejects(addUser(store, "ann"), DuplicateError)
   },
 
-  "Of several who want one name at the same time, one gets it": async ({ open }) => {
+  "one of several concurrent inserts of a name succeeds": async ({ open }) => {
     await using store = await open()
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => addUser(store, "ann")))
     assert.equal(results.filter((result) => result.status === "fulfilled").length, 1)
     assert.equal(await store.users.count(), 1)
   },
 
-  "Statements that work does not wait for belong to its change": async ({ open }) => {
+  "statements that a change does not await are part of it": async ({ open }) => {
     await using store = await open()
     await Promise.all(
       ["ann", "bob"].map((name) =>
@@ -137,7 +137,7 @@ export const changes: Record<string, Case> = {
     assert.equal((await store.events.after(0, 10)).length, 2)
   },
 
-  "A statement that work does not wait for undoes the change when it fails": async ({ open }) => {
+  "a change is rolled back when a statement fails that it does not await": async ({ open }) => {
     await using store = await open()
     const change = store.change(async (tx) => {
       await tx.users.insert(userRow("ann"))
@@ -147,7 +147,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), [])
   },
 
-  "The tx of a change that is over is dead": async ({ open }) => {
+  "the `tx` of a finished change rejects statements": async ({ open }) => {
     await using store = await open()
     const tx = await store.change(async (tx) => tx)
     await assert.rejects(tx.users.insert(userRow("ann")), /The change is over/)
@@ -155,7 +155,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), [])
   },
 
-  "A change inside a change is refused at once, one that follows it is not": async ({ open }) => {
+  "a change inside a change is rejected at once, and a following one is not": async ({ open }) => {
     await using store = await open()
     const { promise: later, resolve } = Promise.withResolvers<unknown>()
     await store.change(async (tx) => {
@@ -167,7 +167,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), ["bob", "cat"])
   },
 
-  "Work that waits for something slow is undone after the deadline, and others go on": async ({ open }) => {
+  "a change that exceeds its timeout is rolled back, and others succeed": async ({ open }) => {
     await using store = await open({ changeTimeoutMs: 1_500 })
     const { promise: never, resolve } = Promise.withResolvers<void>()
     const slow = store.change(async (tx) => {
@@ -183,7 +183,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(store), ["bob"])
   },
 
-  "Reads go on while a change waits": async ({ open }) => {
+  "reads succeed while a change waits": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     await store.change(async (tx) => {
@@ -195,7 +195,7 @@ export const changes: Record<string, Case> = {
     assert.equal((await store.users.get(ann.id))?.comment, "changed")
   },
 
-  "Of changes that read and write the same row at the same time none is lost": async ({ open }) => {
+  "no update is lost when changes read and write the same row concurrently": async ({ open }) => {
     await using first = await open()
     const ann = await addUser(first, "ann")
     await using second = first.dialect === "postgres" ? await open() : undefined
@@ -211,7 +211,7 @@ export const changes: Record<string, Case> = {
     assert.equal(row?.version, 41)
   },
 
-  "IDs in the journal follow the order of commits": async ({ open }) => {
+  "IDs of the journal grow in the order of commits": async ({ open }) => {
     await using store = await open()
     const told: number[] = []
     await Promise.all(
@@ -238,7 +238,7 @@ export const changes: Record<string, Case> = {
     )
   },
 
-  "A reader of the journal that goes on from what it saw last misses nothing, whoever writes": async ({ open }) => {
+  "a reader of the journal that continues after its last row misses no row of any writer": async ({ open }) => {
     await using first = await open()
     await using second = first.dialect === "postgres" ? await open() : undefined
     const writers = Array.from({ length: 200 }, (_, i) => (second && i % 2 ? second : first).change((tx) => tx.journal(event(i))))
@@ -263,7 +263,7 @@ export const changes: Record<string, Case> = {
     )
   },
 
-  "The journal is trimmed from its old end and keeps its newest row": async ({ open }) => {
+  "the oldest rows of the journal are pruned, and never its newest row": async ({ open }) => {
     await using store = await open()
     assert.deepEqual(await store.events.bounds(), { first: 0, last: 0 })
     for (let i = 0; i < 5; i += 1) await store.change((tx) => tx.journal(event(i)))
@@ -276,7 +276,7 @@ export const changes: Record<string, Case> = {
     assert.ok((await store.events.bounds()).last > last)
   },
 
-  "Audit rows are listed newest first, filtered, and removed by age alone": async ({ open, clock }) => {
+  "audit rows are listed newest first, filtered, and pruned by age": async ({ open, clock }) => {
     await using store = await open()
     const start = clock.now()
     for (const [i, actor] of ["ann", "bob", "ann", "cat"].entries()) {
@@ -316,7 +316,7 @@ export const changes: Record<string, Case> = {
     assert.equal(await store.change((tx) => tx.pruneAuditOf("ann", 0, 10)), total)
   },
 
-  "A large group of changes is committed whole": async ({ open }) => {
+  "a large group of changes is committed completely": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const rows = await Promise.all(
@@ -326,7 +326,7 @@ export const changes: Record<string, Case> = {
     assert.equal((await store.images.list({}, unrestrictedViewer, firstPage)).total, 700)
   },
 
-  "A store that was closed refuses changes and reads, and those that waited are done": async ({ open }) => {
+  "a closed store rejects changes and reads, and completes queued changes": async ({ open }) => {
     const store = await open()
     const waiting = addUser(store, "ann")
     await store[Symbol.asyncDispose]()
@@ -338,7 +338,7 @@ export const changes: Record<string, Case> = {
     assert.deepEqual(await names(again), ["ann"])
   },
 
-  "The instance keeps its name, and another database has another": async ({ open, make }) => {
+  "an instance keeps its name, and another database has another name": async ({ open, make }) => {
     const store = await open()
     await store[Symbol.asyncDispose]()
     await using again = await open()
@@ -349,7 +349,7 @@ export const changes: Record<string, Case> = {
     assert.notEqual(other.instance, store.instance)
   },
 
-  "A healthy database passes the check, many times at once": async ({ open }) => {
+  "`check` succeeds on a healthy database, also many times at once": async ({ open }) => {
     await using store = await open()
     await Promise.all([store.check(), store.check(), store.check()])
   },

@@ -4,7 +4,7 @@ import { addData, addUser } from "../samples.ts"
 import type { Case } from "./case.ts"
 
 export const directories: Record<string, Case> = {
-  "Datasets that share or contain a directory are found, at any depth and length": async ({ open }) => {
+  "datasets that share or contain a directory are found at any depth and length": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const random = seededRandom(11)

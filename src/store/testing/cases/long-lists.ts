@@ -135,7 +135,7 @@ export const longLists: Record<string, Case> = {
     }
   },
 
-  "a search finds the rows with its words, also after rows are changed, given to others or deleted": async ({ open, clock }) => {
+  "a search finds the rows with its words, also after rows are changed, transferred or deleted": async ({ open, clock }) => {
     await using store = await open()
     const random = seededRandom(11)
     const { userIds, groupIds } = await randomRows(store, random, 0)

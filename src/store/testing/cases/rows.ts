@@ -6,7 +6,7 @@ import type { Case } from "./case.ts"
 const odd = 'Größe 🎈 ‘x’ "y" \\ % _ $1 ? :a 漢字 \u0301 \r\n\t'
 
 export const rows: Record<string, Case> = {
-  "An image comes back as it was given": async ({ open, clock }) => {
+  "an image is read as it was stored": async ({ open, clock }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const given = imageRow(ann.id, {
@@ -27,7 +27,7 @@ export const rows: Record<string, Case> = {
     assert.deepEqual(await store.images.getMany([row.id, 999]), [row])
   },
 
-  "A dataset comes back as it was given": async ({ open }) => {
+  "a dataset is read as it was stored": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const given = dataRow(ann.id, { name: odd, comment: odd, doc: odd, accessInfo: `/users/ann/${odd}`, isPublished: true })
@@ -36,7 +36,7 @@ export const rows: Record<string, Case> = {
     assert.deepEqual(await store.data.get(row.id), row)
   },
 
-  "A project comes back as it was given, with its links in order": async ({ open }) => {
+  "a project is read as it was stored, with its links in order": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const image = await addImage(store, ann.id)
@@ -75,7 +75,7 @@ export const rows: Record<string, Case> = {
     assert.deepEqual(await store.projects.links([]), [])
   },
 
-  "A person and a group come back as they were given": async ({ open }) => {
+  "a person and a group are read as they were stored": async ({ open }) => {
     await using store = await open()
     const limits = { ...unlimited, MaxRuns: 3, MaxDisk: 0 }
     const person = userRow("ann", { passwordHash: "$argon2id$x", email: "a@b", comment: odd, isAdmin: true, isDisabled: true, limits })
@@ -89,7 +89,7 @@ export const rows: Record<string, Case> = {
     assert.deepEqual(await store.groups.byName("team"), group)
   },
 
-  "An update changes what it names, the version and the time": async ({ open, clock }) => {
+  "an update changes the given fields, the version and the time": async ({ open, clock }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const row = await addImage(store, ann.id, { name: "old", comment: "kept" })
@@ -102,7 +102,7 @@ export const rows: Record<string, Case> = {
     assert.equal((await store.change((tx) => tx.images.update(row.id, {})))?.version, 3)
   },
 
-  "Names of people and groups do not change": async ({ open }) => {
+  "names of people and groups never change": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const group = await store.change((tx) => tx.groups.insert(groupRow("team")))
@@ -114,7 +114,7 @@ export const rows: Record<string, Case> = {
     assert.equal(words.total, 1)
   },
 
-  "A deleted row is still read by its ID and can be restored": async ({ open, clock }) => {
+  "a deleted row is read by its ID and can be restored": async ({ open, clock }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const row = await addImage(store, ann.id)
@@ -127,7 +127,7 @@ export const rows: Record<string, Case> = {
     assert.equal(await store.change((tx) => tx.images.setDeleted(999, true)), undefined)
   },
 
-  "Numbers that are no ID find nothing": async ({ open }) => {
+  "numbers that are no ID find no row": async ({ open }) => {
     await using store = await open()
     await addUser(store, "ann")
     for (const id of [0, -1, 1.5, Number.NaN, 2 ** 53, 1e300, Number.POSITIVE_INFINITY]) {
@@ -138,7 +138,7 @@ export const rows: Record<string, Case> = {
     }
   },
 
-  "Texts that no database keeps are looked for and not found": async ({ open }) => {
+  "texts with characters that a database cannot store find no row": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     await addImage(store, ann.id, { name: "a" })
@@ -153,7 +153,7 @@ export const rows: Record<string, Case> = {
     }
   },
 
-  "IDs grow and are not given again": async ({ open }) => {
+  "IDs grow and are never reused": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
     const token = (hash: string) =>

@@ -18,7 +18,7 @@ async function people(store: Store) {
 }
 
 export const runs: Record<string, Case> = {
-  "A run comes back as it was given": async ({ open, clock }) => {
+  "a run is read as it was stored": async ({ open, clock }) => {
     await using store = await open()
     const { bob, project } = await people(store)
     const given = runRow(bob.id, project.id, {
@@ -48,7 +48,7 @@ export const runs: Record<string, Case> = {
     assert.equal(await store.runs.byKey("none"), undefined)
   },
 
-  "A run comes back under its own number, and only where no run has it or a later one": async ({ open }) => {
+  "a run is inserted under a given ID if no run has this or a later ID": async ({ open }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)
     const add = (id: number, userId: number, projectId: number) => store.change((tx) => tx.runs.insertAs(id, runRow(userId, projectId, {})))
@@ -63,7 +63,7 @@ export const runs: Record<string, Case> = {
     assert.deepEqual((await store.runs.live()).map(({ id }) => id).slice(0, 2), [7, 9])
   },
 
-  "A person has one live run of a project, whatever its state, and any number of ended ones": async ({ open }) => {
+  "a person has at most one live run of a project, and any number of ended runs": async ({ open }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)
     const add = (userId: number, projectId: number, state: RunState) =>
@@ -85,7 +85,7 @@ export const runs: Record<string, Case> = {
     assert.equal((await store.runs.live()).length, 3)
   },
 
-  "Held and queued runs come without their plans, and holdings count a person's live runs": async ({ open }) => {
+  "admitted and queued runs are read without plans, and `holdings` adds up a person's live runs": async ({ open }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)
     const add = (userId: number, projectId: number, state: RunState) =>
@@ -110,7 +110,7 @@ export const runs: Record<string, Case> = {
     )
   },
 
-  "Ended runs are removed with their keys and grants, the oldest first, and live ones never": async ({ open, clock }) => {
+  "ended runs are pruned with their keys and grants, oldest first, and live runs never": async ({ open, clock }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)
     const made: RunRow[] = []
@@ -142,7 +142,7 @@ export const runs: Record<string, Case> = {
     assert.equal((await store.runs.live()).length, 1)
   },
 
-  "Of many who start at once, one does": async ({ open }) => {
+  "one of many concurrent starts succeeds": async ({ open }) => {
     await using store = await open()
     const { bob, project } = await people(store)
     const starts = Array.from({ length: 20 }, () => store.change((tx) => tx.runs.insert(runRow(bob.id, project.id))))
@@ -150,7 +150,7 @@ export const runs: Record<string, Case> = {
     assert.equal(results.filter((result) => result.status === "fulfilled").length, 1)
   },
 
-  "A run moves only from the states that are named": async ({ open, clock }) => {
+  "a transition fails from a state that it does not name": async ({ open, clock }) => {
     await using store = await open()
     const { bob, project } = await people(store)
     const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
@@ -166,7 +166,7 @@ export const runs: Record<string, Case> = {
     assert.equal(results.filter((result) => result !== undefined).length, 1)
   },
 
-  "Lists of runs hold one's own and those of one's projects": async ({ open }) => {
+  "lists of runs contain a person's own runs and those of their projects": async ({ open }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)
     const cat = await addUser(store, "cat")
@@ -203,7 +203,7 @@ export const runs: Record<string, Case> = {
     assert.deepEqual(await seen(cat.id), [r2.id, r1.id])
   },
 
-  "The history of runs holds one's own and those of one's projects, on every page": async ({ open }) => {
+  "every page of the history contains a person's own runs and those of their projects": async ({ open }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)
     const add = (userId: number, projectId: number, state: RunState) =>
@@ -232,7 +232,7 @@ export const runs: Record<string, Case> = {
     assert.deepEqual(await seen(0, "bob"), [c, b])
   },
 
-  "A start is remembered for a day under the caller's key": async ({ open, clock }) => {
+  "an idempotency key is stored for a day": async ({ open, clock }) => {
     await using store = await open()
     const { ann, bob, project } = await people(store)
     const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
