@@ -73,7 +73,7 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
 
   /** Delivers events until disposed of. */
   start(): void {
-    this.#loops = Promise.all([this.#deliverUntilClosed(), this.#revalidateProofs()])
+    this.#loops = Promise.all([this.#deliverUntilClosed(), this.#revalidateAll()])
   }
 
   /** Streams that are open. */
@@ -126,7 +126,7 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
   async #catchUp(subscription: Subscription<L>, stream: StreamWriter): Promise<void> {
     while (!stream.isEnded && stream.position < (this.#position ?? 0)) {
       await this.#replaySlots.run(() => this.#replay(subscription, stream))
-      using late = deadline(replayTimeoutMs, "What was missed")
+      using late = deadline(replayTimeoutMs, "The replay")
       await stream.sink.drained(late)
       if (late.aborted) stream.evict()
     }
@@ -141,7 +141,7 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
   }
 
   #fail(err: unknown, stream: StreamWriter): void {
-    this.#options.logger.warn({ err }, "a stream of events could not be told what it missed")
+    this.#options.logger.warn({ err }, "missed events were not replayed")
     stream.end()
   }
 
@@ -189,13 +189,13 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
    * Streams are written to in slices with pauses, so that no request waits for more than one slice.
    * A late round makes no pauses.
    */
-  async #send(tell: (stream: StreamWriter, subscriber: L) => void): Promise<void> {
+  async #send(write: (stream: StreamWriter, subscriber: L) => void): Promise<void> {
     const began = performance.now()
     let now = began
     let until = began + sliceMs
     for (const { subscriber, streams } of this.#subscribers.all()) {
       for (const stream of streams) {
-        if (stream.isLive && !stream.isEnded) tell(stream, subscriber)
+        if (stream.isLive && !stream.isEnded) write(stream, subscriber)
         now = performance.now()
         if (now < until) continue
         await (now - began < batchMs ? pause(slicePauseMs) : turn())
@@ -204,7 +204,7 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
     }
   }
 
-  async #revalidateProofs(): Promise<void> {
+  async #revalidateAll(): Promise<void> {
     const { signal } = this.#closed
     while (!signal.aborted) {
       await this.#pause(revalidateMs)

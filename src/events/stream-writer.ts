@@ -29,9 +29,9 @@ export class StreamWriter {
   isLive = false
   isEnded = false
 
-  constructor(sink: EventSink, place: number) {
+  constructor(sink: EventSink, position: number) {
     this.sink = sink
-    this.position = place
+    this.position = position
   }
 
   start(): void {
@@ -39,9 +39,9 @@ export class StreamWriter {
   }
 
   /** Evicts a reader that is too slow. */
-  send(bytes: Uint8Array | undefined, place: number): void {
+  send(bytes: Uint8Array | undefined, position: number): void {
     if (this.isEnded) return
-    this.position = place
+    this.position = position
     if (!bytes) return
     if (this.sink.pendingBytes > maxPendingBytes) this.evict()
     else this.sink.write(bytes)
@@ -53,9 +53,9 @@ export class StreamWriter {
   }
 
   /** Sends a reset; the next events follow this row. */
-  reset(place: number): void {
-    this.position = place
-    this.sink.write(resetText(place))
+  reset(position: number): void {
+    this.position = position
+    this.sink.write(resetText(position))
   }
 
   /** Keeps the connection open and the position fresh, so that a quiet stream gets no gap. */
@@ -70,6 +70,6 @@ export class StreamWriter {
   }
 }
 
-function resetText(place: number): string {
-  return formatEvent({ id: place, event: "reset", data: {} })
+function resetText(position: number): string {
+  return formatEvent({ id: position, event: "reset", data: {} })
 }

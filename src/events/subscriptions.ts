@@ -19,13 +19,13 @@ export interface Subscription<L extends Subscriber> {
 
 /** All streams by person and credential, and whether they may still read. */
 export class Subscriptions<L extends Subscriber> {
-  readonly #recall: FeedPolicy<L, unknown>["loadSubscriber"]
-  readonly #byProof = new Map<string, Subscription<L>>()
+  readonly #loadSubscriber: FeedPolicy<L, unknown>["loadSubscriber"]
+  readonly #byCredential = new Map<string, Subscription<L>>()
   readonly #byPerson = new Map<number, number>()
   #streams = 0
 
-  constructor(recall: FeedPolicy<L, unknown>["loadSubscriber"]) {
-    this.#recall = recall
+  constructor(loadSubscriber: FeedPolicy<L, unknown>["loadSubscriber"]) {
+    this.#loadSubscriber = loadSubscriber
   }
 
   /** The number of streams that are open or opening. */
@@ -55,28 +55,28 @@ export class Subscriptions<L extends Subscriber> {
   /** The subscriber was loaded before the stream opened, so it is stale. */
   join(subscriber: L, credentialId: string, stream: StreamWriter): Subscription<L> {
     const key = keyOf(subscriber.userId, credentialId)
-    const subscription: Subscription<L> = this.#byProof.get(key) ?? {
+    const subscription: Subscription<L> = this.#byCredential.get(key) ?? {
       ...{ userId: subscriber.userId, credentialId, subscriber, streams: new Set() },
       ...{ isStale: true, checking: undefined },
     }
-    this.#byProof.set(key, subscription)
+    this.#byCredential.set(key, subscription)
     subscription.streams.add(stream)
     return subscription
   }
 
   leave(subscription: Subscription<L>, stream: StreamWriter): void {
     subscription.streams.delete(stream)
-    if (subscription.streams.size === 0) this.#byProof.delete(keyOf(subscription.userId, subscription.credentialId))
+    if (subscription.streams.size === 0) this.#byCredential.delete(keyOf(subscription.userId, subscription.credentialId))
     this.release(subscription.userId)
   }
 
   all(): Iterable<Subscription<L>> {
-    return this.#byProof.values()
+    return this.#byCredential.values()
   }
 
   /** Marks the subscribers of these people (undefined: of all) as stale. */
   markStale(userIds: readonly number[] | undefined): void {
-    for (const subscription of this.#byProof.values()) if (userIds?.includes(subscription.userId) ?? true) subscription.isStale = true
+    for (const subscription of this.#byCredential.values()) if (userIds?.includes(subscription.userId) ?? true) subscription.isStale = true
   }
 
   /**
@@ -84,7 +84,7 @@ export class Subscriptions<L extends Subscriber> {
    * checks the others, whose credentials may have expired.
    */
   async revalidate(options: { all?: boolean } = {}): Promise<void> {
-    const wanted = [...this.#byProof.values()].filter((subscription) => options.all || subscription.isStale || subscription.checking)
+    const wanted = [...this.#byCredential.values()].filter((subscription) => options.all || subscription.isStale || subscription.checking)
     for (let i = 0; i < wanted.length; i += lookupBatch) {
       if (i > 0) await turn()
       await Promise.all(wanted.slice(i, i + lookupBatch).map((subscription) => this.#check(subscription)))
@@ -102,7 +102,7 @@ export class Subscriptions<L extends Subscriber> {
   async #lookUp(subscription: Subscription<L>): Promise<void> {
     do {
       subscription.isStale = false
-      const subscriber = await this.#recall(subscription.userId, subscription.credentialId).catch((error: unknown) => {
+      const subscriber = await this.#loadSubscriber(subscription.userId, subscription.credentialId).catch((error: unknown) => {
         subscription.isStale = true
         throw error
       })

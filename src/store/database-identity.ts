@@ -1,27 +1,27 @@
-/** Where a database is kept. What was copied elsewhere tells by it that it is a copy. */
+/** The location of a database. It is recorded inside, so a copy elsewhere is recognized. */
 export interface DatabaseIdentity {
   /** The machine, or the database server. */
   machine: string
   path: string
-  /** Tells this very place from another of the same name: what a copy does not take along. */
+  /** Distinguishes locations with the same path; a copy has another mark. */
   mark: string
 }
 
-/** What a driver knows of places. */
+/** The present location, and a check of recorded ones. */
 export interface IdentityCheck {
   readonly here: DatabaseIdentity
-  /** Whether something is still kept at a place of this machine. */
-  exists(place: DatabaseIdentity): boolean
+  /** Whether a database still exists at a recorded location of this machine. */
+  exists(identity: DatabaseIdentity): boolean
 }
 
 /**
- * Whether a database is where it was. `moved`: what was there is gone, so this one stands for it,
- * also when it was restored from a backup. `copied`: the original may be in use; the two must never
- * look after the same containers.
+ * Compares the recorded location with the present one. `moved`: the original is gone, so this
+ * database replaces it, also after a backup was restored. `copied`: the original may be in use, and
+ * two servers must never manage the same containers.
  */
 export function compareIdentity(recorded: DatabaseIdentity | undefined, { here, exists }: IdentityCheck): "here" | "moved" | "copied" {
   if (recorded === undefined) return "moved"
-  // A container that is made anew calls itself another machine.
+  // A recreated container has another machine name.
   if (recorded.mark === here.mark) return recorded.path === here.path && recorded.machine === here.machine ? "here" : "moved"
   if (recorded.machine !== here.machine) return "copied"
   return recorded.path !== here.path && exists(recorded) ? "copied" : "moved"

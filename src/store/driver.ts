@@ -4,74 +4,71 @@ import type { Dialect } from "./migrations/index.ts"
 import type { Query } from "./queries/query.ts"
 import type { ColumnValue } from "./values.ts"
 
-/** Runs queries. Rows come as arrays, in the order of `sql/columns.ts`. */
+/** Runs queries. A row is an array in the order of the selected columns. */
 export interface QueryRunner {
   all<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[][]>
   first<A extends object>(query: Query<A>, args: A): Promise<ColumnValue[] | undefined>
-  /** How many rows it changed. */
+  /** Returns the number of changed rows. */
   run<A extends object>(query: Query<A>, args: A): Promise<number>
   /**
-   * For reads that look at very many rows: these would hold up everybody else. They see what is
-   * committed.
+   * For reads of very many rows, which would block other reads. They see committed rows.
    */
   readonly scans?: UserScans
-  /** How words are searched for; absent inside a transaction. */
+  /** Support for searches by words; absent inside a transaction. */
   readonly search?: SearchContext
 }
 
 export interface SearchContext {
-  /** Whether an index leads to the rows that hold a word. */
+  /** Whether an index finds the rows with a word. */
   readonly isIndexed: boolean
-  /** What some words were found to count, so that their next page is not counted again. */
+  /** Cached counts of searches, for their next pages. */
   readonly counts: SearchCounts
 }
 
-/** Reads of many rows, of which each person has few at once. */
+/** Reads of many rows, of which each person can run few at once. */
 export interface UserScans {
   forUser(userId: number): QueryRunner
 }
 
-/** The one transaction of the one writer. Nothing is used after `commit` or `rollback`. */
+/** The transaction of the only writer. It must not be used after `commit` or `rollback`. */
 export interface Transaction extends QueryRunner {
   /**
-   * Why the whole transaction is gone; undefined while it is not. Once it is, every further
-   * statement would stand outside of it.
+   * The reason why the transaction has ended by itself; undefined while it is open. Further
+   * statements would run outside of it.
    */
   lost(): unknown
   savepoint(): Promise<void>
-  /** Keeps what was done since the savepoint. */
+  /** Keeps the changes since the savepoint. */
   release(): Promise<void>
-  /** Undoes what was done since the savepoint. */
+  /** Undoes the changes since the savepoint. */
   rollbackToSavepoint(): Promise<void>
   commit(): Promise<void>
-  /** Undoes everything; does not fail when there is nothing left to undo. */
+  /** Undoes everything. Succeeds if there is nothing to undo. */
   rollback(): Promise<void>
 }
 
 /**
- * One database. All errors are `Failure` (`storage_full`, `unavailable`) where the cause is outside
- * of the program, else as they come.
+ * One database. Errors with a cause outside of the program are a `Failure` (`storage_full` or
+ * `unavailable`); others are thrown unchanged.
  */
 export interface Driver extends AsyncDisposable {
   readonly dialect: Dialect
   readonly identity: IdentityCheck
   /** Committed rows only. */
   readonly reads: QueryRunner
-  /** Undefined where nothing can be kept back, since the disk is another machine's. */
+  /** Undefined if the disk is on another machine. */
   readonly reserve?: DiskSpaceReserve
-  /** Waits a bounded time for other processes that write; then fails with `unavailable`. */
+  /** Waits for other writing processes, and fails with `unavailable` after a time-out. */
   begin(): Promise<Transaction>
 }
 
-/**
- * Room on the database's disk that is kept back for changes that must be possible when it is full.
- */
+/** Reserved space on the database's disk, for changes that must succeed when the disk is full. */
 export interface DiskSpaceReserve {
-  /** Gives some of it up; false when nothing is left. */
+  /** Releases a part; false if nothing is left. */
   release(): boolean
   /**
-   * Makes up for what was given up, where there is room again. Answers whether it is whole: until
-   * then, room that is there is not for everybody. Cheap when it is.
+   * Reserves released parts again if the disk has room. Returns whether the reserve is whole; only
+   * then may changes that are not urgent use the disk.
    */
   restore(): boolean
 }

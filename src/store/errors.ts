@@ -23,15 +23,14 @@ export function isStorageFull(error: unknown): boolean {
 }
 
 /**
- * What may stand only once: a name (those of deleted rows count), a token, a subject of an OpenID
- * provider, a live run of a person and project, a run's number.
+ * Unique values: a name (also of a deleted row), a token, a session, a subject of an OpenID
+ * provider, the live run of a person and project, the ID of a run.
  */
 const uniques = ["userName", "groupName", "tokenHash", "sessionHash", "liveRun", "runId", "openidSubject"] as const
 export type UniqueKey = (typeof uniques)[number]
 
 /**
- * An insert met a row that already has what may stand only once. Nothing was written, and the
- * change may go on.
+ * Another row has a unique value of an insert. Nothing was written, and the change can continue.
  */
 export class DuplicateError extends Error {
   override readonly name = "DuplicateError"

@@ -1,21 +1,18 @@
 import { bounds } from "#contract"
 
-/**
- * Text as it is compared when case and width do not matter. Made here so that both databases agree,
- * whatever their own rules.
- */
+/** Removes differences of case and width. Databases fold differently, so this code does it. */
 export function fold(text: string): string {
   // Lower case first: the capital ẞ has no other capital, so only its small letter becomes SS.
   return text.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ").normalize("NFKC")
 }
 
 /**
- * Long texts would not fit an index of PostgreSQL (2,704 bytes): keys hold so many UTF-16 units,
- * and rows that agree so far are ordered by ID.
+ * The maximum of UTF-16 units in a key: an index of PostgreSQL has at most 2,704 bytes per row.
+ * Rows with equal keys are ordered by ID.
  */
 const keyLength = 300
 
-/** The beginning of a text, as it stands in an index. Never ends within a pair of surrogates. */
+/** The beginning of a text, for an index. It never ends within a pair of surrogates. */
 export function indexKey(text: string): string {
   if (text.length <= keyLength) return text
   const last = text.charCodeAt(keyLength - 1)
@@ -25,8 +22,7 @@ export function indexKey(text: string): string {
 const searchedLength = bounds.texts.searchedCharacters.value
 
 /**
- * What searches look at: some characters become up to 18 others, and each search would go through
- * all of these.
+ * The text that searches compare. It has a maximum: folding can expand a character to 18 others.
  */
 export function searchText(name: string, comment: string): string {
   const folded = fold(`${name}\n${comment}`)

@@ -7,13 +7,12 @@ import type { ColumnValue } from "../values.ts"
 const { scans, waitingScans } = bounds.texts
 
 /**
- * Work that looks at many rows: few pieces at once for each person, so that nobody's searches keep
- * others from theirs.
+ * Limits concurrent scans per person, so that one person's searches do not block other people's.
  */
 export class ScanLimiter {
   readonly #people = new Map<number, { semaphore: Semaphore; count: number }>()
 
-  /** Throws a `Failure` (429) where too many pieces of the person's wait. */
+  /** Throws a `Failure` (429) if too many scans of the person wait. */
   async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
     const person = this.#people.get(userId) ?? { semaphore: new Semaphore(scans.value, waitingScans.value), count: 0 }
     this.#people.set(userId, person)
@@ -29,7 +28,7 @@ export class ScanLimiter {
   }
 }
 
-/** Reads that look at many rows, in turns of each person. */
+/** Scans of one query runner, limited per person. */
 export class LimitedScans implements UserScans {
   readonly #runner: QueryRunner
   readonly #scans = new ScanLimiter()

@@ -17,12 +17,12 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && code === "" && /connection|timeout|not queryable|client was closed/i.test(error.message)
 }
 
-/** The service stops, and somebody who waited long for something else comes only now. */
+/** The service stops, and a request reads only now. */
 function isClosed(error: unknown): boolean {
   return error instanceof Error && error.message === "Cannot use a pool after calling end on the pool"
 }
 
-/** What a caller is told of an error. What is the program's own fault comes back as it is. */
+/** The error for callers. An error of the program itself is returned unchanged. */
 export function failureOf(error: unknown): unknown {
   const code = codeOf(error)
   if (isClosed(error)) return new Failure("unavailable", "The database is closed", { cause: error })

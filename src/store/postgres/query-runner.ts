@@ -4,20 +4,17 @@ import type { Query } from "../queries/query.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 import { type ColumnValue, type QueryArgument, withoutNul } from "../values.ts"
 
-/**
- * Statements that a connection keeps prepared; the server keeps them as long as the connection
- * lasts, so there must be a bound.
- */
-const named = 300
+/** The maximum of prepared statements: the server keeps them as long as the connection lasts. */
+const maxNamed = 300
 
 /** Gives every query of one driver the name under which its connections prepare it. */
 export class StatementNames {
   readonly #names = new Map<string, string>()
 
-  /** Undefined: prepared anew each time. */
+  /** Undefined: the statement is prepared for each use. */
   of(query: Query<never>): string | undefined {
     const known = this.#names.get(query.key)
-    if (known !== undefined || this.#names.size >= named) return known
+    if (known !== undefined || this.#names.size >= maxNamed) return known
     const name = `q${this.#names.size}`
     this.#names.set(query.key, name)
     return name
@@ -38,7 +35,7 @@ export interface PostgresQueryRunnerOptions {
   search?: SearchContext
 }
 
-/** Queries over connections to PostgreSQL. */
+/** Runs queries over connections to PostgreSQL. */
 export class PostgresQueryRunner implements QueryRunner {
   readonly scans?: UserScans
   readonly search?: SearchContext

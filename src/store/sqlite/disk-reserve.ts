@@ -5,27 +5,20 @@ import { bounds } from "#contract"
 import type { DiskSpaceReserve } from "../driver.ts"
 
 const mib = 2 ** 20
-/**
- * The log may have to grow to the length at which it is folded into the database (16 MiB), and is
- * used again from then on.
- */
+/** Enough for the log to grow until it is folded into the database (16 MiB) and reused. */
 const maxBytes = bounds.storage.diskReserveBytes.value
-/** Of the disk. */
+/** The maximum part of the disk. */
 const maxPartOfDisk = 1 / 16
-/** It is given up in so many pieces, so that what others take of each is not all. */
+/** The file is released in pieces, so that other programs cannot use all of it at once. */
 const pieceCount = 16
 const chunkBytes = mib
-/**
- * Milliseconds between two attempts to make it whole again, and between two to make more of what
- * could not be made whole.
- */
+/** Time between two attempts to restore released pieces, and to complete a partial file. */
 const retryMs = 1_000
 const growRetryMs = 60_000
 
 /**
- * A file beside the database that only takes room, to be given up for what must be written on a
- * full disk. It is made in the background, as far as the disk has as much again, and stays from one
- * process to the next.
+ * A file beside the database that occupies space, to be released for urgent changes on a full disk.
+ * It grows in the background while the disk has as much free again, and it survives restarts.
  */
 export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
   readonly #fd: number
@@ -34,10 +27,7 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
   readonly #whole: number
   #making: Promise<void>
   #size: number
-  /**
-   * What it has to be again before others may write; what it could not be from the beginning is not
-   * waited for.
-   */
+  /** The size that must be restored before other changes may write. */
   #wanted: number
   #triedAt = Number.NEGATIVE_INFINITY
   #closed = false
@@ -53,7 +43,7 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
     this.#making = this.#make()
   }
 
-  /** Whether all that was given up is there again. */
+  /** Whether all released pieces are restored. */
   get #isWhole(): boolean {
     return this.#size >= this.#wanted
   }
@@ -76,7 +66,7 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
     return this.#isWhole
   }
 
-  /** Leaves as much room as it takes. */
+  /** Grows the file while the disk has as much free again. */
   async #make(): Promise<void> {
     this.#triedAt = performance.now()
     for (;;) {
@@ -97,8 +87,8 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
   }
 
   /**
-   * By one piece that cannot be packed. False, and nothing has changed, where the disk has no room
-   * for it.
+   * Appends random bytes, which no file system compresses. False, and unchanged, if they do not
+   * fit.
    */
   #grow(wanted: number): boolean {
     const bytes = randomFillSync(Buffer.allocUnsafe(Math.min(chunkBytes, wanted)))

@@ -4,19 +4,16 @@ import { StoreError } from "../errors.ts"
 /** Primary result codes of SQLite; extended ones have them in their low byte. */
 const codes = { perm: 3, busy: 5, locked: 6, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 }
 
-/** The primary result code, or undefined for what does not come from SQLite. */
+/** The primary result code; undefined if the error is not SQLite's. */
 function codeOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined
   return error.errcode === shmSize ? codes.full : error.errcode & 0xff
 }
 
-/**
- * The extended code with which SQLite tells that the index of its log cannot grow. It is a small
- * file in memory but for its first bytes: nothing but a full disk is the matter.
- */
+/** The extended code when the index of the log cannot grow: only a full disk causes it. */
 const shmSize = 4874
 
-/** Another process writes, or holds the database for itself. */
+/** Another process writes, or has locked the database. */
 export function isBusy(error: unknown): boolean {
   const code = codeOf(error)
   return code === codes.busy || code === codes.locked
@@ -28,12 +25,12 @@ export function isFull(error: unknown): boolean {
   return codeOf(error) === codes.full || code === "ENOSPC" || (error instanceof StoreError && error.kind === "full")
 }
 
-/** The service stops, and somebody who waited long for something else comes only now. */
+/** The service stops, and a request reads only now. */
 function isClosed(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE"
 }
 
-/** What a caller is told of an error. What is the program's own fault comes back as it is. */
+/** The error for callers. An error of the program itself is returned unchanged. */
 export function failureOf(error: unknown): unknown {
   if (isClosed(error)) return new Failure("unavailable", "The database is closed", { cause: error })
   switch (codeOf(error)) {
@@ -56,7 +53,7 @@ export function failureOf(error: unknown): unknown {
   }
 }
 
-/** What the administrator is told when the database cannot be opened. */
+/** The error for the administrator when the database cannot be opened. */
 export function openingError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error
   if (isFull(error)) return full(file, error)

@@ -10,13 +10,10 @@ interface Prepared {
   parameters: readonly string[]
 }
 
-/** Prepared statements kept per connection; what is dropped is finalized when it is collected. */
-const kept = 500
+/** The maximum of prepared statements per connection; the garbage collector finalizes others. */
+const maxPrepared = 500
 
-/**
- * Queries on one connection. A statement runs to its end at once: nothing of other work comes
- * between its rows.
- */
+/** Runs queries on one connection. Each statement completes synchronously. */
 export class SqliteQueryRunner implements QueryRunner {
   readonly scans?: UserScans
   readonly search?: SearchContext
@@ -63,7 +60,7 @@ export class SqliteQueryRunner implements QueryRunner {
     try {
       const statement = this.db.prepare(sql)
       statement.setReturnArrays(true)
-      if (this.#prepared.size >= kept) this.#prepared.delete(this.#prepared.keys().next().value ?? "")
+      if (this.#prepared.size >= maxPrepared) this.#prepared.delete(this.#prepared.keys().next().value ?? "")
       const prepared = { statement, parameters }
       this.#prepared.set(query.key, prepared)
       return prepared
@@ -72,12 +69,12 @@ export class SqliteQueryRunner implements QueryRunner {
     }
   }
 
-  /** What the caller is told of a statement's error. */
+  /** The error for the caller. */
   protected toFailure(error: unknown): unknown {
     return failureOf(error)
   }
 
-  /** Throws where the statement would not stand where it belongs. */
+  /** Throws if the statement would run outside of its transaction. */
   protected beforeStatement(): void {}
 
   #bind(parameters: readonly string[], args: object): SQLInputValue[] {

@@ -8,9 +8,9 @@ import type { ColumnValue, QueryArgument } from "../values.ts"
 import { failureOf } from "./errors.ts"
 import { toSqliteValue } from "./query-runner.ts"
 
-/** Queries that wait for the scanner; a further one is refused. */
+/** The maximum of pending queries; further ones are rejected. */
 const maxWaiting = 100
-/** Milliseconds after which a scanner that nobody needs is ended, to give its memory back. */
+/** An idle thread ends after this time, to release its memory. */
 const idleMs = 30_000
 
 interface Request {
@@ -26,9 +26,8 @@ interface Waiting {
 }
 
 /**
- * Reads that look at very many rows, in a thread of their own: SQLite answers while its caller
- * stands still, and nobody else would be served meanwhile. The thread is started by the first such
- * read.
+ * Runs reads of very many rows in a thread, since SQLite blocks its caller. The first such read
+ * starts the thread.
  */
 export class ScanWorker implements QueryRunner, AsyncDisposable {
   readonly #file: string
@@ -104,7 +103,7 @@ export class ScanWorker implements QueryRunner, AsyncDisposable {
   }
 }
 
-/** The thread's side. */
+/** Runs in the thread. */
 function serve(file: string): void {
   const db = new DatabaseSync(file, { readOnly: true, timeout: 1_000 })
   db.exec("pragma cache_size = -8192; pragma temp_store = memory; pragma query_only = on;")
