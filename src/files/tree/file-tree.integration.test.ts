@@ -71,7 +71,7 @@ test("a path through a link or a file is a conflict, and nothing is created behi
 })
 
 test("names that lead elsewhere, and reserved ones, are refused", async () => {
-  for (const path of ["/users/../x", "/./x", "users", "/a\0b"]) await assert.rejects(tree.ensureDirectory(path), /starts with|single/)
+  for (const path of ["/users/../x", "/./x", "users", "/a\0b"]) await assert.rejects(tree.ensureDirectory(path), /start with|single/)
   await assert.rejects(tree.ensureDirectory("/.quayside/x"), failure("invalid"))
   await assert.rejects(tree.ensureDirectory(`/${"x".repeat(256)}`), failure("invalid"))
   await assert.rejects(tree.removeTree("/"), failure("forbidden"))
