@@ -74,9 +74,12 @@ async function make(server: ServerProcess, admin: Client, seed: number): Promise
 for (const seed of [7, 8, 9])
   test(`a server that is killed ${kills} times while ten people work, whole or its file server alone, loses nothing that it acknowledged, and the engine holds what it wants (${seed})`, async (t) => {
     let written = ""
-    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "docker", QUAYSIDE_MEMORY_OVERCOMMIT: "8" }, (chunk) => {
-      written += chunk
-    })
+    await using server = await startServerProcess(
+      { QUAYSIDE_ENGINE: "docker", QUAYSIDE_CPU_OVERCOMMIT: "8", QUAYSIDE_MEMORY_OVERCOMMIT: "8" },
+      (chunk) => {
+        written += chunk
+      },
+    )
     const staging = join(server.directory, "data/mounts")
     const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
     const workers = await make(server, admin, seed)
