@@ -3,7 +3,7 @@ import { describe, it } from "node:test"
 import { TwoGenerationCache } from "./two-generation-cache.ts"
 
 describe("a map of two generations", () => {
-  it("never holds more than twice its size, and keeps what is asked for", () => {
+  it("has at most twice its size of entries, and keeps those in use", () => {
     const map = new TwoGenerationCache<number>(10)
     map.set("kept", 1)
     for (let i = 0; i < 1000; i += 1) {
@@ -15,7 +15,7 @@ describe("a map of two generations", () => {
     assert.equal(map.get("k999"), 999)
   })
 
-  it("forgets in both generations", () => {
+  it("deletes in both generations", () => {
     const map = new TwoGenerationCache<number>(2)
     for (let i = 0; i < 4; i += 1) map.set(`k${i}`, i)
     map.delete("k0")

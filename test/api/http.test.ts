@@ -12,7 +12,7 @@ const admin = basicAuth("admin", adminPassword)
 const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 const image = { Name: "a", Image: "b" }
 
-test("every endpoint answers at its path and at /admin and its path alike", async () => {
+test("every endpoint responds at its path and below /admin alike", async () => {
   const ann = await testServer.person("ann")
   for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
     if (method !== "GET" || path === "/metrics") continue
@@ -41,7 +41,7 @@ test("an unknown method returns 405 with Allow, and a malformed request line 400
   for (const bytes of ["\x16\x03\x01\x02\x00\x01\x00", "BREW\r\n\r\n"]) assert.match(await sendRaw(baseUrl, bytes), /^HTTP\/1\.1 400 /)
 })
 
-test("an unknown path is 404 and a wrong method 405 with Allow, both without proof", async () => {
+test("an unknown path is 404 and a wrong method 405 with Allow, both without credentials", async () => {
   for (const path of [
     "/nothing",
     "/image/",
@@ -80,7 +80,7 @@ test("HEAD answers as GET does, without the body", async () => {
   assert.equal((await call("HEAD", "/image?ID=999")).status, 404)
 })
 
-test("a body is JSON in UTF-8 with its Content-Type, else 415", async () => {
+test("a body must be JSON in UTF-8 with its Content-Type, otherwise 415", async () => {
   const types = [
     "text/plain",
     "application/x-www-form-urlencoded",
@@ -108,7 +108,7 @@ test("malformed JSON is 400", async () => {
   }
 })
 
-test("a body is at most 1 MiB, 4 MiB for a project, else 413", async () => {
+test("a body may have 1 MiB, 4 MiB for a project, otherwise 413", async () => {
   const filled = (bytes: number) => `{"Name":"a","Image":"b","Junk":"${"x".repeat(bytes - 34)}"}`
   assert.equal(Buffer.byteLength(filled(2 ** 20)), 2 ** 20)
   assert.equal((await call("POST", "/image", { body: filled(2 ** 20) })).status, 200)
@@ -165,7 +165,7 @@ test("refusals of the HTTP layer carry the failure object and a request ID", asy
   }
 })
 
-test("a body in a transfer coding that is not chunked is refused at every address, and nothing of it is kept", async () => {
+test("a body in a transfer coding other than chunked is rejected at every address, and none of it is stored", async () => {
   for (const [url, method, path] of [
     [baseUrl, "POST", "/image"],
     [appsUrl, "POST", "/run/1/"],
@@ -205,7 +205,7 @@ test("a second Host header is refused", async () => {
   assert.equal(JSON.parse(answer.slice(answer.lastIndexOf("\r\n\r\n"))).field, "Host")
 })
 
-test("pages answer below /admin too, and tell programs of a failure with the failure object", async () => {
+test("pages respond below /admin too, and programs get failures as the failure object", async () => {
   for (const path of ["/", "/ui/", "/ui/sign-in", "/open?ID=1", "/oidc/login"]) {
     const [plain, prefixed] = await Promise.all([call("GET", path), call("GET", `/admin${path}`)])
     assert.deepEqual([path, prefixed.status, prefixed.headers.location], [path, plain.status, plain.headers.location])
@@ -283,7 +283,7 @@ test("missing and wrong credentials return 401, with Bearer in WWW-Authenticate 
   assert.equal(messages.size, 1)
 })
 
-test("without proof: what tells of the installation, the web UI's files and signing in", async () => {
+test("status, description, the web UI's files and sign-in need no credentials", async () => {
   for (const path of ["/healthz", "/readyz", "/openapi.json", "/docs", "/ui/sign-in", "/ui/style.css", "/ui/icon.svg"])
     assert.equal((await sendRequest(baseUrl, "GET", path)).status, 200, path)
   const open = ["/healthz", "/readyz", "/openapi.json", "/docs", "/session", "/metrics"]
@@ -312,7 +312,7 @@ test("a request without body headers has an empty body", async () => {
   }
 })
 
-test("pipelined requests are answered in their order, and a malformed one after them in its turn", async () => {
+test("pipelined requests are answered in order, a malformed one after the others", async () => {
   const one = (id: number) => `GET /image?ID=${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${admin}\r\nX-Request-ID: r${id}\r\n\r\n`
   const answer = await sendRaw(baseUrl, `${[900, 901, 902, 903].map(one).join("")}GARBAGE\r\n\r\n`)
   assert.deepEqual(answer.match(/x-request-id: r\d+/g), [
@@ -346,14 +346,14 @@ test("every address refuses a malformed request after answering the earlier ones
   }
 })
 
-test("a whole address in the request line counts with its own host", async () => {
+test("an absolute address in the request line takes precedence over Host", async () => {
   const sendRequest = (target: string) => sendRaw(baseUrl, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
   assert.match(await sendRequest("http://localhost/healthz"), /^HTTP\/1\.1 200/)
   assert.match(await sendRequest("http://evil.example/healthz"), /^HTTP\/1\.1 400/)
   assert.match(await sendRequest("*"), /^HTTP\/1\.1 404/)
 })
 
-test("every answer of the API is JSON that says so, and is never sniffed", async () => {
+test("every answer of the API is declared as JSON with nosniff", async () => {
   for (const path of ["/images", "/image?ID=99999", "/whoami", "/openapi.json", "/healthz"]) {
     const { headers } = await call("GET", path)
     assert.equal(headers["content-type"], "application/json; charset=utf-8")

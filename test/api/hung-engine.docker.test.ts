@@ -59,7 +59,7 @@ async function scene() {
   }
 }
 
-test("While the engine hangs a stop is refused as engine_unreachable in time and kept, the service ends in time, and the run is stopped when the engine answers", async () => {
+test("while the engine hangs, a stop returns engine_unreachable in time, and the run stops once the engine responds", async () => {
   await using it = await scene()
   await it.daemon.kill("SIGSTOP")
   const answer = await it.stop()
@@ -76,7 +76,7 @@ test("While the engine hangs a stop is refused as engine_unreachable in time and
   assert.equal(await it.containers(), "")
 })
 
-test("A service whose engine hangs ends in time also while a stop waits for it, and tells who asked for that", async () => {
+test("a service whose engine hangs ends in time while a stop waits, and the stop's caller gets a failure", async () => {
   await using it = await scene()
   await it.daemon.kill("SIGSTOP")
   const stopping = it.stop()

@@ -121,7 +121,7 @@ test("an image whose registry is not allowed is refused when it is written, and 
   assert.equal((await call("PUT", "/image", { body: { ID, Image: "127.0.0.1:5000/fake/http", Comment: "as it was" } })).status, 200)
 })
 
-test("an image that was built on the machine starts only where an administrator registered it", async () => {
+test("an image that was built on the machine starts only if an administrator registered it", async () => {
   const own = await register(ann, "fake/built")
   const refused = await tried(ann, own.ID)
   assert.deepEqual([refused.status, refused.body.code], [409, "image_unavailable"])

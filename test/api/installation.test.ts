@@ -22,7 +22,7 @@ test("healthz reports liveness, and readyz each part", async () => {
   assert.deepEqual([ready.status, ready.body.ok, Object.keys(ready.body.checks as AnyObject)], [200, true, ["store", "engine", "files"]])
 })
 
-test("metrics are OpenMetrics text from loopback or for administrators, without what people wrote", async () => {
+test("metrics are OpenMetrics text for loopback callers and administrators, without users' content", async () => {
   await call("POST", "/image", { body: { Name: "secret name", Image: "b" } })
   await call("GET", "/images?q=secret")
   await call("GET", "/secret")
@@ -72,7 +72,7 @@ test("metrics count a request whose caller leaves before the whole answer as 499
   assert.equal(status(after, "listProjects", 200), status(before, "listProjects", 200))
 })
 
-test("the audit lists changes with actor, thing, address and request, filtered, for administrators", async () => {
+test("administrators list audited changes with actor, resource, address and request, by filters", async () => {
   const made = await call("POST", "/image", {
     as: ann.authorization,
     body: { Name: "a", Image: "b" },
@@ -97,7 +97,7 @@ test("the audit lists changes with actor, thing, address and request, filtered, 
   assert.equal((await call("GET", "/audit", { as: ann.authorization })).status, 403)
 })
 
-test("the docs are a page that needs nothing from elsewhere, and names every path", async () => {
+test("the docs page loads nothing from other origins, and lists every path", async () => {
   const page = await sendRequest(baseUrl, "GET", "/docs")
   assert.match(String(page.headers["content-type"]), /^text\/html/)
   assert.match(String(page.headers["content-security-policy"]), /default-src 'none'/)
@@ -179,7 +179,7 @@ test("no secret is written where it can be read by others", {
   assert.ok(!file.includes(adminPassword) && !file.includes(ann.password) && !file.includes(ann.authorization.slice("Bearer ".length)))
 })
 
-test("refusals are in the audit, counted by actor, action and minute, and names that nobody has are no actors", async () => {
+test("the audit counts refusals by actor, action and minute, and unknown names are not actors", async () => {
   // What other tests were refused is written.
   await server.restart()
   const since = encodeURIComponent(new Date().toISOString())

@@ -57,7 +57,7 @@ test("objects of all members of a group together are bounded by its `TotalLimits
   await assert.rejects(cat.client.createImage({ body: image }), { status: 403, message: /4 .* of all members of lab together/ })
 })
 
-test("starts, writes and event streams beyond a person's rate are refused with `Retry-After`, and nobody else's", async () => {
+test("starts, writes and event streams beyond a person's rate get `Retry-After`, and other people are unaffected", async () => {
   const [flo, gus] = [await server.person("flo"), await server.person("gus")]
   const ofFlo = (method: string, path: string, body?: object) =>
     sendRequest(baseUrl, method, path, { as: flo.authorization, ...(body ? { body } : {}) })

@@ -63,7 +63,7 @@ test("somebody new signs in by the provider and gets an account, a home and grou
   assert.equal((await server.admin.readUser({ query: { UserName: "ada" } })).Email, "ada@example.org")
 })
 
-test("an account belongs to the provider's subject, whatever its claims become", async () => {
+test("an account belongs to the provider's subject even if its claims change", async () => {
   await provider.tell("s-2", { preferred_username: "bea" })
   const first = await whoami((await signIn("s-2")).browser)
   await provider.tell("s-2", { preferred_username: "ada" })
@@ -77,7 +77,7 @@ test("an account belongs to the provider's subject, whatever its claims become",
   assert.equal((await whoami(other.browser)).ok, false)
 })
 
-test("an account made here is taken over only where the setting allows it, and once", async () => {
+test("a local account is linked only if the setting allows it, and once", async () => {
   await server.person("cleo")
   await provider.tell("s-4", { preferred_username: "cleo" })
   assert.equal((await signIn("s-4")).status, 403, "it has a password")
@@ -90,7 +90,7 @@ test("an account made here is taken over only where the setting allows it, and o
   assert.equal((await signIn("s-6")).status, 403)
 })
 
-test("without settings nobody gets an account, and none is taken over", async () => {
+test("without settings no account is created or linked", async () => {
   const [plainPort = 0] = await freePorts(1)
   await using own = await startProvider(`http://localhost:${plainPort}`)
   await using plain = await startTestServer({
@@ -120,7 +120,7 @@ test("without settings nobody gets an account, and none is taken over", async ()
   )
 })
 
-test("groups that follow the provider are made, joined and left at each sign-in; others are left alone", async () => {
+test("each sign-in creates, joins and leaves the groups that follow the provider, and no others", async () => {
   await server.admin.createGroup({ body: { GroupName: "staff", Members: ["cleo"], Limits: { MaxRuns: 1 } } })
   await server.admin.createGroup({ body: { GroupName: "chosen", Members: ["ada"] } })
   await provider.tell("s-1", { preferred_username: "ada", groups: ["lab-two", "staff", "chosen", "../x"] })
@@ -154,7 +154,7 @@ test("administration follows the claim, except for the last administrator", asyn
   assert.equal((await whoami(browser)).IsAdmin, false)
 })
 
-test("a sign-in that changes groups tells of these alone, and one that changes administration resets that person's streams alone", async () => {
+test("a sign-in that changes groups sends only their events, and one that changes administration resets only that person's streams", async () => {
   const signedIn = async (subject: string, claims: object) => {
     await provider.tell(subject, claims)
     return (await signIn(subject)).browser
@@ -226,7 +226,7 @@ test("a callback is accepted once, with its own state and in the browser that st
   await refused(callback, cookie)
 })
 
-test("a sign-in by the provider ends the session that the browser came with", async () => {
+test("a sign-in by the provider ends the browser's earlier session", async () => {
   const { browser } = await signIn("s-1")
   const before = String(browser.cookies(baseUrl).get("quayside_session"))
   await signIn("s-1", browser)
@@ -234,13 +234,13 @@ test("a sign-in by the provider ends the session that the browser came with", as
   assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie: `quayside_session=${before}` } })).status, 401)
 })
 
-test("a key that the provider changed a moment ago counts", async () => {
+test("a key that the provider has just changed is accepted", async () => {
   assert.equal((await signIn("s-1")).status, 302)
   await provider.rotate()
   assert.equal((await signIn("s-1")).status, 302)
 })
 
-test("while the provider is down the page says so, and passwords work", async () => {
+test("the sign-in page reports an unreachable provider, and passwords still work", async () => {
   const browser = new Browser()
   const callback = await callbackFor(browser, "s-1")
   await provider.stop()
@@ -282,7 +282,7 @@ test("a sign-in redirects to a path of this service only", async () => {
   }
 })
 
-test("the sign-in page leads to the provider where one is configured, in words that cannot break it", async () => {
+test("the sign-in page links to a configured provider with an escaped name", async () => {
   const page = (await sendRequest(baseUrl, "GET", "/ui/sign-in")).text
   assert.ok(page.includes(`href="${baseUrl}/oidc/login">Sign in with Example &#60;Lab&#62;</a>`), page)
   await using plain = await startTestServer()
@@ -293,7 +293,7 @@ test("the sign-in page leads to the provider where one is configured, in words t
   }
 })
 
-test("signing in by the provider, and what it changed, stand in the audit", async () => {
+test("the audit records sign-ins by the provider and their changes", async () => {
   await provider.tell("s-9", { preferred_username: "hal", groups: ["lab-nine"] })
   await signIn("s-9")
   const { data } = await server.admin.listAudit({ query: { UserName: "hal" } })

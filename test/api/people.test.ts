@@ -12,7 +12,7 @@ const ann = await server.person("ann")
 const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 const asAnn = (method: string, path: string, asked: SendOptions = {}) => call(method, path, { as: ann.authorization, ...asked })
 
-test("whoami tells name, rights, groups and the limits that apply, groups counted", async () => {
+test("whoami returns name, rights, groups and the limits that apply, including those of groups", async () => {
   await server.person("eva", { Limits: { MaxRuns: 5, MaxMemory: 8 * 2 ** 30 } })
   await server.admin.createGroup({ body: { GroupName: "b", Members: ["eva"], Limits: { MaxRuns: 9, MaxMemory: 4 * 2 ** 30 } } })
   await server.admin.createGroup({ body: { GroupName: "a", Members: ["eva"], Limits: { MaxGpus: 0 } } })
@@ -27,7 +27,7 @@ test("whoami tells name, rights, groups and the limits that apply, groups counte
   })
 })
 
-test("accounts are for administrators, and a person reads themselves", async () => {
+test("administrators manage accounts, and a person reads their own", async () => {
   const made = await call("POST", "/user", { body: { UserName: "new", Password: "long enough", Email: "n@example.org" } })
   assert.deepEqual([made.status, made.body.UserName, made.body.Email, made.body.IsAdmin], [200, "new", "n@example.org", false])
   assert.ok(!/assword|argon/i.test(made.text))
@@ -56,7 +56,7 @@ test("a person changes their own password with the current one, and nothing else
   assert.equal((await call("GET", "/whoami", { as: basicAuth("pia", "another one") })).status, 200)
 })
 
-test("names of people and groups never change and are never given again", async () => {
+test("names of people and groups never change and are never reused", async () => {
   const user = await call("POST", "/user", { body: { UserName: "once" } })
   assert.equal((await call("PUT", "/user", { body: { ID: user.body.ID, UserName: "twice" } })).body.field, "UserName")
   await call("DELETE", `/user?ID=${user.body.ID}`)
@@ -70,7 +70,7 @@ test("names of people and groups never change and are never given again", async 
     assert.deepEqual([(await call("POST", "/user", { body: { UserName } })).body.field], ["UserName"], UserName)
 })
 
-test("members read their groups, and lists hold only these", async () => {
+test("members read and list only their own groups", async () => {
   const made = await call("POST", "/group", { body: { GroupName: "team", Members: ["ann", "ann"], TotalLimits: { MaxCpus: 8 } } })
   assert.deepEqual([made.body.Members, made.body.TotalLimits?.MaxCpus], [["ann"], 8])
   for (const TotalLimits of [{ MaxRunHours: 1 }, { MaxCpus: 1, IdleMinutes: 1 }]) {
@@ -108,7 +108,7 @@ test("a token is shown once, works as Bearer and as Basic's password, and ends w
   assert.equal((await call("GET", "/whoami", { as: bearerAuth(token) })).status, 401)
 })
 
-test("a token to read changes nothing, and one for a run opens nothing here", async () => {
+test("a read-only token changes nothing, and a run's token cannot use the API", async () => {
   const readOnly = bearerAuth(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["read"] } })).body.Token))
   assert.equal((await call("GET", "/images", { as: readOnly })).status, 200)
   const refused = async (asked: SendOptions) => {
@@ -174,7 +174,7 @@ test("answers, bodies and the description use the memory unit of the setting", a
   assert.deepEqual([tooMuch.status, tooMuch.body.field], [400, "Memory"])
 })
 
-test("a start with less memory than an engine allows makes no run", async () => {
+test("a start with less memory than an engine allows creates no run", async () => {
   const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   const before = (await ann.client.listRuns({ query: { State: "ended" } })).pageCount

@@ -67,7 +67,7 @@ test("with a range of ports a browser reaches each run at a port of its own", as
   assert.equal(origins.size, 2)
 })
 
-test("own and strangers' projects, and those of two strangers, never share a port, whoever changed what in between", async () => {
+test("own and strangers' projects, and those of two strangers, never share a port, also after changes", async () => {
   await using server = await withPorts(40)
   const [ann, eve, mal] = [await server.person("ann"), await server.person("eve"), await server.person("mal")]
   await server.acquaint(ann, mal)
@@ -128,7 +128,7 @@ test("a live run keeps its port over a restart", async () => {
   assert.deepEqual([await port(runs[1]?.ID ?? 0), await port(runs[0]?.ID ?? 0)], ports)
 })
 
-test("one person cannot use up the ports, and a browser is told what to do when there are none", async () => {
+test("one person cannot use up the ports, and browsers get advice when none is free", async () => {
   await using server = await withPorts(6, { "apps-ports-per-person": "2" })
   const eve = await server.person("eve")
   const open = async (name: string, person: Awaited<ReturnType<TestServer["person"]>>) => {

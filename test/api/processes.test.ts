@@ -81,7 +81,7 @@ test("a revocation in one process reaches every other within 5 s, open sockets a
   ])
 })
 
-test("a new password, a disabling and a deletion end in every other process what they end in their own", { skip }, async () => {
+test("a new password, a disabling and a deletion end credentials in every process", { skip }, async () => {
   const [here, there] = await twoProcesses()
   const admin = createClient({ baseUrl: there.baseUrl, authorization: basicAuth("admin", there.password) })
   for (const change of [{ Password: "another password" }, { IsDisabled: true }, "deletion"] as const) {
@@ -117,7 +117,7 @@ test("a new password, a disabling and a deletion end in every other process what
   }
 })
 
-test("a grant that one process takes back, or whose time is over, counts at once in every other, and for files after 5 s at most", {
+test("a grant that is revoked or expires in one process ends at once in every other, and for files within 5 s", {
   skip,
 }, async () => {
   const [here, there] = await twoProcesses()

@@ -32,7 +32,7 @@ async function wrong(door: readonly [string, string, string], from: readonly str
 
 const many = (address: (i: number) => string) => Array.from({ length: triesMax + 1 }, (_, i) => address(i))
 
-test("through a trusted proxy the caller's own address counts, at all three addresses", async () => {
+test("all three addresses use the client address from a trusted proxy", async () => {
   await using server = await startTestServer({ "trusted-proxies": "127.0.0.1,10.0.0.0/8" })
   for (const door of doors(server)) {
     const crowd = await wrong(
@@ -63,7 +63,7 @@ test("X-Forwarded-For is ignored without a trusted proxy, at all three addresses
   }
 })
 
-test("a loopback caller with X-Forwarded-For from elsewhere is not taken for one from this machine, and is logged", async () => {
+test("a loopback caller with X-Forwarded-For from elsewhere is not trusted as loopback, and is logged", async () => {
   for (const trusted of ["", "127.0.0.1"]) {
     const lines: string[] = []
     const logger = createLogger("warn", (line) => lines.push(line))

@@ -210,7 +210,7 @@ test("timestamps are RFC 3339 in UTC with milliseconds, and DeletedAt is null wh
   assert.equal(torch.DeletedAt, null)
 })
 
-test("published things are read by every signed-in user, a project also by the members of its group", async () => {
+test("every signed-in user reads published objects, and members of its group read a project", async () => {
   assert.equal((await get(`/image?ID=${torch.ID}`, bob.authorization)).status, 200)
   assert.equal((await get(`/data?ID=${flowers.ID}`, bob.authorization)).status, 200)
   await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "bob"] } })

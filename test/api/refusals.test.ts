@@ -23,7 +23,7 @@ async function written(): Promise<{ rows: string[]; text: string }> {
   return { rows: [...counts].map(([name, count]) => `${name} ${count}`).sort(), text: JSON.stringify(data) }
 }
 
-test("refusals at every address are in the audit, and neither a secret nor a name that nobody has is", async () => {
+test("the audit has refusals of every address, but neither secrets nor unknown names", async () => {
   const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "sample" } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
   const run = await ann.client.startRun({ body: { ProjectID: project.ID } })

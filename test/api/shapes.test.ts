@@ -74,7 +74,7 @@ test("a reference to a hidden, a missing or a deleted image is 400 in the same w
   assert.equal(String(one?.body.msg).replace(String(hiddenData.ID), "N"), String(other?.body.msg).replace("99999", "N"))
 })
 
-test("TrainData items are accepted as datasets, with a place, or as links, and answered as links", async () => {
+test("TrainData items are accepted as datasets, with a mount path, or as links, and answered as links", async () => {
   const [a, b, c] = [await dataset("a"), await dataset("b"), await dataset("c")]
   const { body } = await post({
     ImageID: first.ID,
@@ -100,7 +100,7 @@ function places(project: AnyObject): string[] {
   return (project.TrainData as unknown as { MountPath: string }[]).map(({ MountPath }) => MountPath)
 }
 
-test("places are absolute, distinct and not over what the system needs; one inside another is fine", async () => {
+test("mount paths are absolute, distinct and not over system directories; one inside another is fine", async () => {
   const [a, b] = [await dataset("one"), await dataset("two")]
   const refused = async (body: object, field: string) => {
     const answer = await post({ ImageID: first.ID, ...body })

@@ -4,7 +4,7 @@ import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts
 import { clientAddress, expectCaller, expectFailure } from "../testing/identity-checks.ts"
 
 describe("people", () => {
-  it("begin with one administrator, whose generated password is told before it counts", async () => {
+  it("begin with one administrator, whose generated password is announced before the account exists", async () => {
     await using world = await createIdentityFixture()
     const told: string[] = []
     const both = await Promise.all([
@@ -26,7 +26,7 @@ describe("people", () => {
     expectCaller(await world.identity.authenticate(basic("admin", "sesam"), undefined, clientAddress))
   })
 
-  it("have names of the right form that are never given again", async () => {
+  it("have valid names that are never reused", async () => {
     await using world = await createIdentityFixture()
     const ann = await world.person("ann", "sesam")
     for (const name of ["", "Ann", "a..b", "-a", ".a", "a/b", "a b", "ann\0", "аnn", "a".repeat(65)]) {

@@ -16,8 +16,8 @@ const caller: Caller = {
 }
 const loaded: LoadedCaller = { caller, validUntil: Number.POSITIVE_INFINITY }
 
-describe("remembered callers", () => {
-  it("are kept until they are no longer fresh, and no longer than they are told", async () => {
+describe("cached callers", () => {
+  it("expire after the maximum age, or earlier if the load asks for it", async () => {
     const clock = new ManualClock()
     const callers = new CallerCache(clock, 10_000)
     await callers.load("fresh", async () => loaded)
@@ -34,7 +34,7 @@ describe("remembered callers", () => {
     assert.deepEqual(kept(), [])
   })
 
-  it("are not kept when they were read before something was forgotten", async () => {
+  it("are not cached if they were read before an invalidation", async () => {
     for (const forget of [(all: CallerCache) => all.invalidate(new Set([1])), (all: CallerCache) => all.invalidateAll()]) {
       const callers = new CallerCache(new ManualClock(), 10_000)
       const reading = Promise.withResolvers<LoadedCaller>()
@@ -46,7 +46,7 @@ describe("remembered callers", () => {
     }
   })
 
-  it("are forgotten by person", async () => {
+  it("are invalidated by person", async () => {
     const callers = new CallerCache(new ManualClock(), 10_000)
     await callers.load("ann", async () => loaded)
     await callers.load("bob", async () => ({ ...loaded, caller: { ...caller, userId: 2 } }))

@@ -3,8 +3,8 @@ import { describe, it } from "node:test"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
 import { clientAddress, expectCaller, expectFailure, minuteMs, signIn, tokenOf } from "../testing/identity-checks.ts"
 
-describe("a proof", () => {
-  it("is a name with its password, a token, a name with its token, or a session", async () => {
+describe("authentication", () => {
+  it("accepts a name with its password, a token, a name with its token, or a session", async () => {
     await using world = await createIdentityFixture()
     const { identity } = world
     const ann = await world.person("ann", "sesam")
@@ -24,7 +24,7 @@ describe("a proof", () => {
     assert.equal(expectCaller(await identity.authenticate(undefined, secret, clientAddress)).credential.kind, "session")
   })
 
-  it("knows the person's groups", async () => {
+  it("returns the person's groups", async () => {
     await using world = await createIdentityFixture()
     const ann = await world.person("ann", "sesam")
     expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
@@ -37,7 +37,7 @@ describe("a proof", () => {
     assert.deepEqual(expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)).groupNames, ["lab"])
   })
 
-  it("that is wrong is refused in the same words, whatever is wrong", async () => {
+  it("rejects all wrong credentials with the same message", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     await world.person("boss", "x", { isAdmin: true })
@@ -73,7 +73,7 @@ describe("a proof", () => {
     assert.equal(expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress)).userId, bob.id)
   })
 
-  it("that is missing, malformed or too long is refused with what is wanted", async () => {
+  it("rejects missing, malformed and too long credentials with a message that says what is expected", async () => {
     await using world = await createIdentityFixture()
     for (const header of [undefined, "Basic bm9jb2xvbg==", "Digest x", basic("ann", "x".repeat(64 * 1024))]) {
       const answer = expectFailure(await world.identity.authenticate(header, undefined, clientAddress))
@@ -83,7 +83,7 @@ describe("a proof", () => {
     }
   })
 
-  it("in the header counts, right or wrong, whatever the session says", async () => {
+  it("uses the header, right or wrong, instead of the session", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
@@ -92,7 +92,7 @@ describe("a proof", () => {
     expectFailure(await world.identity.authenticate(basic("bob", "wrong"), secret, clientAddress))
   })
 
-  it("of one kind is not taken for another", async () => {
+  it("never accepts one kind of credential as another", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const { secret } = await signIn(world, "ann", "sesam")
@@ -109,7 +109,7 @@ describe("a proof", () => {
     expectFailure(await world.identity.checkPassword("ann", token, clientAddress))
   })
 
-  it("is recalled by its own person alone", async () => {
+  it("refreshes a caller only for the credential's owner", async () => {
     await using world = await createIdentityFixture()
     const { identity } = world
     const ann = await world.person("ann", "sesam")
@@ -128,7 +128,7 @@ describe("a proof", () => {
     }
   })
 
-  it("that is known is answered without waiting", async () => {
+  it("returns cached callers synchronously", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const header = basic("ann", "sesam")
@@ -142,7 +142,7 @@ describe("a proof", () => {
     assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined, "believed for 60 s")
   })
 
-  it("of Basic that comes in many requests at once costs one hash", async () => {
+  it("costs one hash for a Basic header in many simultaneous requests", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     // One hash at a time and nobody may wait: a second one would be refused.
@@ -158,7 +158,7 @@ describe("a proof", () => {
     assert.deepEqual([expectFailure(one).status, expectFailure(two).status].sort(), [401, 503])
   })
 
-  it("of Basic costs one hash a minute, however often its person is read again", async () => {
+  it("costs one hash a minute for a Basic header, however often the person is read again", async () => {
     await using world = await createIdentityFixture()
     const { id } = await world.person("ann", "sesam")
     // One hash at a time and nobody may wait: while somebody else's is under way, another one is

@@ -4,8 +4,8 @@ import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts
 import { clientAddress, expectCaller, expectFailure, signIn, tokenOf } from "../testing/identity-checks.ts"
 import { sessionLifetimeMs } from "./sessions.ts"
 
-describe("what ends a proof", () => {
-  it("ends it at once when a token is revoked or a session is signed out", async () => {
+describe("credentials end", () => {
+  it("at once when a token is revoked or a session is signed out", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     await world.person("ann", "sesam")
@@ -26,7 +26,7 @@ describe("what ends a proof", () => {
     await store.change((tx) => identity.sessions.end(tx, secret))
   })
 
-  it("is a deletion of the person, and their tokens and sessions are gone", async () => {
+  it("when the person is deleted, with their tokens and sessions", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
@@ -41,7 +41,7 @@ describe("what ends a proof", () => {
     assert.equal(await store.sessions.byHash(session.row.hash), undefined)
   })
 
-  it("lets a change that is undone end nothing", async () => {
+  it("not when the change is rolled back", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
@@ -54,7 +54,7 @@ describe("what ends a proof", () => {
     expectCaller(await identity.authenticate(undefined, secret, clientAddress))
   })
 
-  it("is a disabling, for password, token and session, and enabling brings none of token and session back", async () => {
+  it("when the person is disabled; enabling restores the password, but no token and no session", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
@@ -75,7 +75,7 @@ describe("what ends a proof", () => {
     expectFailure(await identity.authenticate(undefined, secret, clientAddress))
   })
 
-  it("is a new password, for the old password and all sessions but the one that changed it", async () => {
+  it("when the password changes: the old password, and all sessions but the one that changed it", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
@@ -92,7 +92,7 @@ describe("what ends a proof", () => {
     expectCaller(await identity.authenticate(basic("ann", "geheim"), undefined, clientAddress))
   })
 
-  it("is a new password even for who was let in line with the old one", async () => {
+  it("when the password changes while a check of the old one waits", async () => {
     await using world = await createIdentityFixture()
     const identity = world.another({ hashing: { maxConcurrent: 1 } })
     const ann = await world.person("ann", "sesam")
@@ -107,7 +107,7 @@ describe("what ends a proof", () => {
     await Promise.all(ahead)
   })
 
-  it("keeps who was checked before a disabling from making a session or token after it", async () => {
+  it("for a caller who was authenticated before a disabling and then asks for a session or token", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
@@ -120,7 +120,7 @@ describe("what ends a proof", () => {
     await assert.rejects(tokenOf(world, who), { code: "unauthorized" })
   })
 
-  it("is seen by another process as soon as what it remembers is no longer fresh", async () => {
+  it("in another process as soon as its cached callers expire", async () => {
     await using world = await createIdentityFixture()
     const elsewhere = world.another({ maxCacheAgeMs: 4_000 })
     await world.person("ann", "sesam")
@@ -133,7 +133,7 @@ describe("what ends a proof", () => {
     expectFailure(await elsewhere.authenticate(`Bearer ${token}`, undefined, clientAddress))
   })
 
-  it("is time: a token's own, and seven days for a session", async () => {
+  it("when a token expires, and seven days after a session's sign-in", async () => {
     await using world = await createIdentityFixture()
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
@@ -155,7 +155,7 @@ describe("what ends a proof", () => {
     assert.ok(await store.sessions.byHash(next.row.hash))
   })
 
-  it("tells listeners whose it was", async () => {
+  it("with a call of the listeners that names the person", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const told: unknown[] = []

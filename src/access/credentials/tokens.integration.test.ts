@@ -5,7 +5,7 @@ import type { Caller } from "../caller.ts"
 import { clientAddress, expectCaller, expectFailure, minuteMs, secondMs, signIn, tokenOf } from "../testing/identity-checks.ts"
 
 describe("a session", () => {
-  it("gets a new secret at every sign-in, and the one that the browser came with ends", async () => {
+  it("gets a new secret at every sign-in, and the browser's earlier session ends", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const first = await signIn(world, "ann", "sesam")
@@ -15,7 +15,7 @@ describe("a session", () => {
     expectCaller(await world.identity.authenticate(undefined, next.secret, clientAddress))
   })
 
-  it("ends with all others of the person on request", async () => {
+  it("ends with all other sessions of the person on request", async () => {
     await using world = await createIdentityFixture()
     const ann = await world.person("ann", "sesam")
     await world.person("bob", "sesam")
@@ -47,7 +47,7 @@ describe("a token", () => {
     await assert.rejects(tokenOf(world, who, { expiresAt: world.clock.now() }), { code: "invalid", field: "ExpiresAt" })
   })
 
-  it("gives no other token more than it has, nor a longer life", async () => {
+  it("creates no token with more rights or a longer lifetime than its own", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const who = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
@@ -68,7 +68,7 @@ describe("a token", () => {
     await assert.rejects(tokenOf(world, writer), { code: "forbidden", field: "ExpiresAt" })
   })
 
-  it("is deleted by its person only", async () => {
+  it("is deleted only by its owner", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     await world.person("boss", "sesam", { isAdmin: true })
@@ -92,7 +92,7 @@ describe("a token", () => {
     )
   })
 
-  it("remembers its last use, written at most once a minute", async () => {
+  it("records its last use at most once a minute", async () => {
     await using world = await createIdentityFixture()
     const { identity, store, clock } = world
     await world.person("ann", "sesam")
@@ -136,7 +136,7 @@ describe("a files token", () => {
     expectFailure(await identity.authenticateForFiles(`Bearer ${token}`, clientAddress))
   })
 
-  it("ends with the proof that it was made by, and has its scopes", async () => {
+  it("ends with the credential that created it, and has the same scopes", async () => {
     await using world = await createIdentityFixture()
     const { identity, store } = world
     const ann = await world.person("ann", "sesam")
@@ -158,7 +158,7 @@ describe("a files token", () => {
     for (const header of made) expectFailure(await identity.authenticateForFiles(header, clientAddress))
   })
 
-  it("is not needed there by who has another proof, but a run's token opens no files", async () => {
+  it("is optional for callers with other credentials; a run's token opens no files", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam")
     const who = expectCaller(await world.identity.authenticateForFiles(basic("ann", "sesam"), clientAddress))

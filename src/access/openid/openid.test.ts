@@ -43,7 +43,7 @@ const refusedAs = (code: string, words: RegExp) => (error: unknown) => {
   return true
 }
 
-test("a sound answer proves who it is, with the verifier of the challenge and the client's secret", async () => {
+test("a valid response authenticates the person, with the PKCE verifier and the client's secret", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer)
   const openId = openIdAt(issuer.url)
@@ -106,7 +106,7 @@ for (const [what, idToken] of Object.entries(forgeries)) {
   })
 }
 
-test("an answer of another provider, or with an error, is not accepted", async () => {
+test("a response of another provider, or with an error, is rejected", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer)
   issuer.metadata.authorization_response_iss_parameter_supported = true
@@ -121,7 +121,7 @@ test("an answer of another provider, or with an error, is not accepted", async (
   assert.equal((await signIn(issuer, openId, (callback) => callback.set("iss", issuer.url))).person.subject, "s")
 })
 
-test("metadata of another issuer is not used, and asked for again", async () => {
+test("metadata of another issuer is rejected, and fetched again", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer)
   const openId = openIdAt(issuer.url)
@@ -131,7 +131,7 @@ test("metadata of another issuer is not used, and asked for again", async () => 
   assert.equal((await signIn(issuer, openId)).person.subject, "s")
 })
 
-test("a provider that does not listen, or answers with a fault of its own, is unavailable", async () => {
+test("a provider that does not listen, or responds with a server error, is unavailable", async () => {
   const issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer)
   const openId = openIdAt(issuer.url)
@@ -146,7 +146,7 @@ test("a provider that does not listen, or answers with a fault of its own, is un
 
 const places = ["/.well-known/openid-configuration", "/token", "/jwks", "/userinfo"]
 
-test("a provider that begins an answer and never ends it is unavailable, and waited for no longer than patience lasts", async () => {
+test("a provider that never ends its response is unavailable after the time-out", async () => {
   for (const place of places) {
     await using issuer = await startHostileIssuer()
     issuer.idToken = () => signed(issuer, { preferred_username: undefined })
@@ -156,7 +156,7 @@ test("a provider that begins an answer and never ends it is unavailable, and wai
   }
 })
 
-test("a provider whose answers have no end is unavailable, and is not read to it", async () => {
+test("a provider with an endless response is unavailable, and its response is not read further", async () => {
   for (const place of places) {
     await using issuer = await startHostileIssuer()
     issuer.idToken = () => signed(issuer, { preferred_username: undefined })
@@ -177,7 +177,7 @@ test("a provider whose answers have no end is unavailable, and is not read to it
   }
 })
 
-test("claims that only userinfo has are taken from there, for the same subject alone", async () => {
+test("claims that are missing from the ID token come from userinfo of the same subject", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer, { preferred_username: undefined })
   issuer.userinfo = { sub: "s", preferred_username: "from-userinfo", iss: "https://issuer.example" }
@@ -187,7 +187,7 @@ test("claims that only userinfo has are taken from there, for the same subject a
   await assert.rejects(signIn(issuer, openIdAt(issuer.url)), refusedAs("unauthorized", /does not prove a user name/))
 })
 
-test("a sign-in ends after ten minutes, and is good only with a cookie that this installation signed", async () => {
+test("a sign-in expires after ten minutes, and needs a cookie that this installation signed", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer)
   const clock = new ManualClock()
@@ -203,7 +203,7 @@ test("a sign-in ends after ten minutes, and is good only with a cookie that this
   await assert.rejects(openId.finish(query, cookie), refusedAs("unauthorized", /took too long/))
 })
 
-test("names are told in lower case without their suffix, groups as texts, and who administers by one of them", async () => {
+test("user names are in lower case without their suffix; a claim names groups and administrators", async () => {
   await using issuer = await startHostileIssuer()
   let claims: object = {}
   issuer.idToken = () => signed(issuer, claims)
@@ -218,7 +218,7 @@ test("names are told in lower case without their suffix, groups as texts, and wh
   assert.deepEqual(await told({ preferred_username: ["ann"], groups: { a: 1 }, roles: null }), ["", [], false])
 })
 
-test("tokens of another signing key are believed once it is published", async () => {
+test("tokens of a new signing key are accepted once it is published", async () => {
   await using issuer = await startHostileIssuer()
   issuer.idToken = () => signed(issuer)
   const openId = openIdAt(issuer.url)

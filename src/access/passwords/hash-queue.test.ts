@@ -30,7 +30,7 @@ function controlled(width: number, maxWaiting = some) {
   }
 }
 
-describe("passwords that are checked", () => {
+describe("password checks", () => {
   it("of one name run one at a time, and others run beside it", async () => {
     const { queue, began, ask, finish } = controlled(3)
     const all = [ask("ann 1", { name: "ann" }), ask("ann 2", { name: "ann" }), ask("bob", { name: "bob" })]
@@ -52,7 +52,7 @@ describe("passwords that are checked", () => {
     assert.ok(began.indexOf("carl") <= 6, began.join())
   })
 
-  it("of known devices and of addresses that have not failed have turns of their own", async () => {
+  it("of known devices and of addresses without failures have queues of their own", async () => {
     const { began, ask, finish } = controlled(1)
     const crowd = Array.from({ length: 20 }, (_, i) => ask(`stranger ${i}`, { address: `198.51.100.${i}` }))
     const failed = ask("suspect", { reputation: "suspect", address: "203.0.113.1" })

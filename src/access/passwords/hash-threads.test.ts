@@ -26,7 +26,7 @@ function lesser(): string[] {
 }
 
 describe("a thread that hashes", { skip: process.platform === "linux" ? false : "other systems have no priority of a thread" }, () => {
-  it("makes way for all others of the process, and is kept for the next hash", async () => {
+  it("has a lower priority than the rest of the process, and is reused for the next hash", async () => {
     const threads = new HashThreads()
     assert.equal((await threads.derive(parameters())).length, 32)
     const kept = lesser()
@@ -37,7 +37,7 @@ describe("a thread that hashes", { skip: process.platform === "linux" ? false : 
     assert.deepEqual(lesser(), [])
   })
 
-  it("makes way where the service itself has a lower priority than others", async () => {
+  it("has a lower priority even if the service itself runs with a low one", async () => {
     const threads = new HashThreads()
     setPriority(getPriority() + 5)
     await threads.derive(parameters())
@@ -45,7 +45,7 @@ describe("a thread that hashes", { skip: process.platform === "linux" ? false : 
     await threads.end()
   })
 
-  it("that fails is said to have, and another one takes its place", async () => {
+  it("reports its failure and is replaced", async () => {
     const threads = new HashThreads()
     await assert.rejects(threads.derive({ ...parameters(), memory: 1 }), /memory/)
     assert.equal((await threads.derive(parameters())).length, 32)

@@ -6,7 +6,7 @@ import { AuthenticationFailure } from "../caller.ts"
 import { clientAddress, expectCaller, expectFailure, minuteMs, secondMs, tokenOf } from "../testing/identity-checks.ts"
 
 describe("wrong passwords", () => {
-  it("are refused with 429 after ten from an address, and nobody else is locked out by them", async () => {
+  it("return 429 after ten from an address, and lock nobody else out", async () => {
     await using world = await createIdentityFixture()
     const { identity } = world
     await world.person("ann", "sesam")
@@ -22,7 +22,7 @@ describe("wrong passwords", () => {
     assert.equal(await tries("sesam", "10.0.0.66"), 200)
   })
 
-  it("are not told apart from the right one by what is remembered of it", async () => {
+  it("cannot be distinguished from the right one by the cache", async () => {
     await using world = await createIdentityFixture()
     const { identity } = world
     const status = async (header: string, from: string) => {
@@ -45,7 +45,7 @@ describe("wrong passwords", () => {
     }
   })
 
-  it("gain nothing from coming all at once", async () => {
+  it("gain nothing from being sent all at once", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 2 } })
     await world.person("ann", "sesam")
     const answers = await Promise.all(
@@ -56,7 +56,7 @@ describe("wrong passwords", () => {
     assert.ok(answers.every((answer) => [401, 429].includes(expectFailure(answer).status)))
   })
 
-  it("are those of the disabled, too, however right they are", async () => {
+  it("include right passwords of disabled people", async () => {
     await using world = await createIdentityFixture()
     await world.person("ann", "sesam", { isDisabled: true })
     const statuses: number[] = []
@@ -65,7 +65,7 @@ describe("wrong passwords", () => {
     assert.deepEqual(statuses, [...Array(10).fill(401), 429])
   })
 
-  it("that are refused do not wait in line for it", async () => {
+  it("are rejected without waiting in the queue", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
     for (let i = 0; i < 10; i += 1) expectFailure(await world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"))
     const answers = await Promise.all([
@@ -79,7 +79,7 @@ describe("wrong passwords", () => {
     )
   })
 
-  it("from a crowd do not stand before the right one of somebody who has not failed", async () => {
+  it("of a crowd do not delay the right one from an address without failures", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     expectFailure(await world.identity.authenticate(basic("nobody", "wrong"), undefined, "10.0.0.66"))
@@ -92,7 +92,7 @@ describe("wrong passwords", () => {
     await Promise.all(crowd)
   })
 
-  it("of strangers do not slow an address that signed in by this name before, nor fill the line before it", async () => {
+  it("of strangers neither slow a known device of the name nor fill its queue", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     expectCaller(await world.identity.checkPassword("ann", "sesam", clientAddress))
@@ -109,7 +109,7 @@ describe("wrong passwords", () => {
     assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [16, 24])
   })
 
-  it("and right ones of one name at once are few in number, and the same words cost one hash", async () => {
+  it("and right ones of one name have a limit at a time, and equal checks share one hash", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
@@ -126,7 +126,7 @@ describe("wrong passwords", () => {
     for (const each of refused) assert.deepEqual([each.status, each.retryAfterSeconds], [429, 1])
   })
 
-  it("from many addresses slow the name, and the right password still comes through", async () => {
+  it("from many addresses slow the name, and the right password still succeeds", async () => {
     await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
     await world.person("ann", "sesam")
     await world.person("bob", "sesam")
@@ -141,7 +141,7 @@ describe("wrong passwords", () => {
 })
 
 describe("two hundred people", () => {
-  it("sign in at once, while others are served and memory stays within 300 MB", async () => {
+  it("sign in at once while others are served, and memory stays within 300 MB", async () => {
     await using world = await createIdentityFixture()
     const hash = await world.identity.hashPassword("sesam")
     const names = Array.from({ length: 200 }, (_, i) => `user${i}`)

@@ -21,7 +21,7 @@ function fail(throttle: PasswordThrottle, name: string, address: string, times: 
 }
 
 describe("the throttle", () => {
-  it("refuses a name from an address after ten wrong passwords within a minute, and tells when to come again", async () => {
+  it("rejects a name from an address after ten wrong passwords within a minute, with the time to retry", async () => {
     const clock = new ManualClock()
     const throttle = new PasswordThrottle(clock)
     fail(throttle, "ann", "10.0.0.1", 1)
@@ -40,14 +40,14 @@ describe("the throttle", () => {
     assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
   })
 
-  it("lets the same name in from another address and another name in from the same address", () => {
+  it("accepts the same name from another address, and another name from the same address", () => {
     const throttle = new PasswordThrottle(new ManualClock())
     fail(throttle, "ann", "10.0.0.1", 10)
     assert.equal(refused(throttle, "ann", "10.0.0.2"), undefined)
     assert.equal(refused(throttle, "bob", "10.0.0.1"), undefined)
   })
 
-  it("refuses an address after sixty wrong passwords within a minute, whatever the names", async () => {
+  it("rejects an address after sixty wrong passwords within a minute for any names", async () => {
     const clock = new ManualClock()
     const throttle = new PasswordThrottle(clock)
     for (let i = 0; i < 59; i += 1) fail(throttle, `user${i}`, "10.0.0.1", 1)
@@ -58,7 +58,7 @@ describe("the throttle", () => {
     assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
   })
 
-  it("forgets the failures of a pair when the right password comes, not those of the address", () => {
+  it("resets the failures of a pair at the right password, but not those of the address", () => {
     const throttle = new PasswordThrottle(new ManualClock())
     fail(throttle, "ann", "10.0.0.1", 9)
     throttle.startAttempt("ann", "10.0.0.1").recordSuccess()
@@ -68,7 +68,7 @@ describe("the throttle", () => {
     assert.equal(refused(throttle, "ann", "10.0.0.1")?.status, 429)
   })
 
-  it("slows a name that fails from many addresses, by two seconds at most, and forgets within two hours", async () => {
+  it("slows a name that fails from many addresses by at most two seconds, and recovers within two hours", async () => {
     const clock = new ManualClock()
     const throttle = new PasswordThrottle(clock)
     const delay = () => throttle.startAttempt("ann", "10.9.9.9").delayMs
@@ -83,7 +83,7 @@ describe("the throttle", () => {
     assert.equal(delay(), 0)
   })
 
-  it("counts of the hour before what still lies within the last one", async () => {
+  it("counts the overlapping part of the previous hour", async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1))
     const throttle = new PasswordThrottle(clock)
     for (let i = 0; i < 24; i += 1) fail(throttle, "ann", `10.0.1.${i}`, 1)
@@ -95,7 +95,7 @@ describe("the throttle", () => {
     assert.deepEqual(delays, [1_400, 1_400, 1_400, 200, 0])
   })
 
-  it("counts names that cannot be names as one, so that they fill no memory", () => {
+  it("counts all invalid names as one, which bounds the memory", () => {
     const throttle = new PasswordThrottle(new ManualClock())
     for (let i = 0; i < 10; i += 1) fail(throttle, `Not A Name ${i}`, "10.0.0.1", 1)
     assert.equal(refused(throttle, "Still Not", "10.0.0.1")?.status, 429)

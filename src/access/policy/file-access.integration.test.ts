@@ -51,7 +51,7 @@ describe("file access", () => {
     assert.deepEqual(await look(bob, "/users/ann", "/users/ann/a"), ["none", "none"])
   })
 
-  it("shows a published dataset to others with the way to it and nothing beside it", async () => {
+  it("shows a published dataset to others with its parent directories and nothing beside it", async () => {
     const { world, data, look, ann, bob } = await filesWorld()
     await using _ = world
     await data("ann", "/users/ann/sets/iris", true)
@@ -63,7 +63,7 @@ describe("file access", () => {
     for (const path of paths) assert.deepEqual(await look(bob, path), await look(bob, path, path).then((two) => two.slice(1)), path)
   })
 
-  it("takes a dataset back when it is withdrawn or deleted; the home stays its owner's", async () => {
+  it("ends for others when a dataset is withdrawn or deleted; the home stays its owner's", async () => {
     const { world, data, look, ann, bob, boss } = await filesWorld()
     await using _ = world
     const withdrawn = await data("ann", "/users/ann/a", true)
@@ -105,7 +105,7 @@ describe("file access", () => {
     assert.deepEqual(await look(eve, "/sets", "/sets/other", "/sets/other/deep"), ["traverse", "none", "none"])
   })
 
-  it("lets nobody delete or move a home, a dataset's root or what holds one", async () => {
+  it("lets nobody delete or move a home, a dataset's root or a directory above one", async () => {
     const { world, data, look, ann, boss } = await filesWorld()
     await using _ = world
     await data("ann", "/users/ann/x/y/set")
@@ -135,7 +135,7 @@ describe("file access", () => {
     for (const caller of [ann, boss]) assert.deepEqual(await look({ ...caller, scopes: ["run:1"] }, ...paths), Array(5).fill("none"))
   })
 
-  it("says where everything below is the same", async () => {
+  it("says when everything below has the same access", async () => {
     const { world, data, ann, bob, boss } = await filesWorld()
     await using _ = world
     assert.deepEqual(
@@ -154,7 +154,7 @@ describe("file access", () => {
     assert.deepEqual(await uniform(bob, "/users/bob", "/users/ann"), [true, false])
   })
 
-  it("costs whoever sees nothing the same queries where something is hidden and where nothing ever was", async () => {
+  it("costs a person without access the same queries for hidden and missing paths", async () => {
     const { world, data, ann, bob } = await filesWorld()
     await using _ = world
     await data("ann", "/users/ann/sets/secret")
@@ -192,8 +192,8 @@ describe("file access", () => {
   })
 })
 
-describe("mount areas", () => {
-  it("tell apart what one run can have without the other: homes, the directories of each project, datasets", async () => {
+describe("mount keys", () => {
+  it("differ for paths that a run can mount separately: homes, the directories of each project, datasets", async () => {
     const { world, data } = await filesWorld()
     await using _ = world
     await data("ann", "/users/ann/sets/iris")
@@ -217,7 +217,7 @@ describe("mount areas", () => {
 })
 
 describe("a mount", () => {
-  it("is writable for who may write the dataset, read-only for who may read it, else refused", async () => {
+  it("is writable for people who may write the dataset, read-only for readers, and refused to others", async () => {
     const { world, data, ann, bob, boss } = await filesWorld()
     await using _ = world
     const hidden = await data("ann", "/users/ann/a")

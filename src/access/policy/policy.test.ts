@@ -139,7 +139,7 @@ describe("the policy", () => {
     )
   })
 
-  it("finds deleted resources only for who may restore them, and where another object refers to them", () => {
+  it("finds deleted resources only for people who may restore them, and inside objects that refer to them", () => {
     for (const type of ["image", "data", "project"] as const) {
       const gone: Resource = { type, id: resourceId, ownerId, deleted: true, published: true }
       const verbs = Object.keys(rights[type]).filter((verb) => !["restore", "refer", "list", "create"].includes(verb))
@@ -174,7 +174,7 @@ describe("the policy", () => {
     assert.equal(can(admin, "run:open", { ...run, grants: [{ access: "write", userId: admin.userId }] }), "yes")
   })
 
-  it("lets people make resources for themselves and administrators for anybody", () => {
+  it("lets people create resources for themselves, and administrators for anybody", () => {
     for (const type of ["image", "data", "project"] as const) {
       assert.equal(can(other, `${type}:create`, { type, ownerId: other.userId }), "yes")
       assert.equal(can(other, `${type}:create`, { type, ownerId }), "forbidden")
@@ -183,7 +183,7 @@ describe("the policy", () => {
     assert.equal(can(admin, "token:create", { type: "token", ownerId }), "forbidden")
   })
 
-  it("keeps accounts to their persons and administrators", () => {
+  it("shows accounts only to their owners and administrators", () => {
     const account: Resource = { type: "user", id: ownerId, ownerId }
     const line = (action: Action) => [owner, other, admin].map((who) => can(who, action, account))
     assert.deepEqual(line("user:read"), ["yes", "hidden", "yes"])
@@ -193,7 +193,7 @@ describe("the policy", () => {
     assert.equal(can(admin, "user:read", { ...account, deleted: true }), "hidden")
   })
 
-  it("shows groups to their members and leaves them to administrators", () => {
+  it("shows groups to their members, and lets administrators change them", () => {
     const group: Resource = { type: "group", id: groupId, groupId }
     const line = (action: Action) => [member, other, admin].map((who) => can(who, action, group))
     assert.deepEqual(line("group:read"), ["yes", "hidden", "yes"])
@@ -201,7 +201,7 @@ describe("the policy", () => {
     assert.deepEqual(line("group:delete"), ["forbidden", "hidden", "yes"])
   })
 
-  it("shows tokens to nobody but their person", () => {
+  it("shows tokens only to their owners", () => {
     const token: Resource = { type: "token", id: 1, ownerId }
     for (const action of ["token:read", "token:delete"] as const) {
       assert.deepEqual(
@@ -211,7 +211,7 @@ describe("the policy", () => {
     }
   })
 
-  it("says without a resource whether there can be one", () => {
+  it("answers without a resource whether any could allow the action", () => {
     const administrators: Action[] = [
       "user:create",
       "user:list",
@@ -242,7 +242,7 @@ describe("the policy", () => {
 describe("a token's scopes", () => {
   const scoped = (...scopes: Scope[]) => actor(ownerId, { scopes, isAdmin: true, groupIds: [groupId] })
 
-  it("let a read-only token read and do nothing else", () => {
+  it("let a read-only token only read", () => {
     const reading = /:(list|read|refer|check|readFiles|details|stats|logs|preview|filesToken)$/
     for (const action of actions) {
       const wanted = reading.test(action) ? "yes" : "forbidden"
@@ -250,7 +250,7 @@ describe("a token's scopes", () => {
     }
   })
 
-  it("never let a run's token do anything but open that run", () => {
+  it("let a run's token only open that run", () => {
     const token = scoped("run:5")
     for (const action of actions) {
       const type = action.split(":")[0] as Resource["type"]
@@ -263,13 +263,13 @@ describe("a token's scopes", () => {
     assert.equal(can(actor(ownerId, { scopes: ["run:5"] }), "run:open", { type: "run", id: 5, ownerId: 9 }), "hidden")
   })
 
-  it("hold for one's own resources, too", () => {
+  it("apply to one's own resources, too", () => {
     const own: Resource = { type: "image", id: 1, ownerId }
     assert.equal(can(actor(ownerId, { scopes: ["read"] }), "image:read", own), "yes")
     assert.equal(can(actor(ownerId, { scopes: ["read"] }), "image:change", own), "forbidden")
   })
 
-  it("do not tell of hidden resources", () => {
+  it("do not reveal hidden resources", () => {
     assert.equal(can(actor(2, { scopes: ["read"] }), "image:delete", { type: "image", id: 1, ownerId }), "hidden")
   })
 })
