@@ -319,7 +319,7 @@ test("on a run: read sees its state, use opens its URL, write reads logs and sto
   assert.equal(await isListed(eve, "/running_projects?State=ended", Number(run.ID)), false)
 })
 
-test("read-only tokens change no grants, and tokens for a run's address open what was granted and nothing else", async () => {
+test("read-only tokens change no grants, and tokens for a run's address open only granted runs", async () => {
   const image = await newImage({ IsPublished: true })
   const project = await newProject(image.ID)
   const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: project.ID } })

@@ -58,7 +58,7 @@ test("Project and ProjectID are both accepted, and must agree", async () => {
   }
 })
 
-test("a hidden or missing project is 404 for its start, and makes no run", async () => {
+test("the start of a hidden or missing project is 404, and creates no run", async () => {
   const mine = await newProject({ IsPublic: false })
   for (const ID of [mine.ID, 99_999]) assert.equal((await start({ ProjectID: ID }, { as: bob.authorization })).status, 404)
   assert.deepEqual(await history(mine.ID), [])
@@ -249,7 +249,7 @@ test("an Idempotency-Key makes a repeat return the same run, and another body wi
   assert.deepEqual([again.status, again.body.code, again.body.ID], [one.status, "image_not_found", one.body.ID])
 })
 
-test("a repeat under an Idempotency-Key gives its run also when the project was deleted or hidden meanwhile", async () => {
+test("a repeated Idempotency-Key returns its run even if the project was deleted or hidden meanwhile", async () => {
   const headers = { "idempotency-key": "outlives" }
   const project = await newProject()
   const first = await start({ ProjectID: project.ID }, { headers })

@@ -29,11 +29,11 @@ const creates = "creation answers 200 with the whole object, and a new ID whatev
 const updates = "PUT names its object by ID and keeps absent fields"
 const byUser = "lists filter by UserName, and filters combine with AND"
 const publish = "IsPublish selects on IsPublished and IsPublic, 1 and 0 and nothing else"
-const prefix = "every endpoint answers at its path and at /admin and its path alike"
+const prefix = "every endpoint responds at its path and below /admin alike"
 const proof = "missing and wrong credentials return 401, with Bearer in WWW-Authenticate and a message about the user name"
 const failure = "a failure carries ok, msg, code, where it helps field, and the request's ID"
 const httpLayer = "refusals of the HTTP layer carry the failure object and a request ID"
-const unknown = "an unknown path is 404 and a wrong method 405 with Allow, both without proof"
+const unknown = "an unknown path is 404 and a wrong method 405 with Allow, both without credentials"
 const codes = "every code of a failure has its status, and every reason a sentence"
 const etag = "single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE is held against"
 const scalar = "a single read accepts every scalar field of the structure"
@@ -44,10 +44,10 @@ const sharing = "datasets share or contain each other's directories only while t
 const accessInfo = "AccessInfo: people strictly below their home and not in its projects, administrators anywhere but / and /users"
 const newPlace = "a directory is made from the dataset's name, with a suffix when taken, and reached at the files address"
 const failing = "a project whose part was deleted or is hidden from the starter stays readable and fails to start, naming the part"
-const noRun = "a hidden or missing project is 404 for its start, and makes no run"
+const noRun = "the start of a hidden or missing project is 404, and creates no run"
 const stopping = "stopping a run that has ended or never ran succeeds"
 const running = "lists of runs contain live runs, runs of one state, or the history with `State=ended`"
-const trainData = "TrainData items are accepted as datasets, with a place, or as links, and answered as links"
+const trainData = "TrainData items are accepted as datasets, with a mount path, or as links, and answered as links"
 const wrongTypes = "a wrong JSON type is refused with its field and nothing is converted"
 
 const httpApi: readonly Entry[] = [
@@ -64,9 +64,9 @@ const httpApi: readonly Entry[] = [
   ["General conventions", leads],
   ["The API follows REST", "paths and methods of the table are unique, and a list is the plural or the same path"],
   ["Create, update, delete and read", "paths and methods of the table are unique, and a list is the plural or the same path"],
-  ["POST and PUT carry", "a body is JSON in UTF-8 with its Content-Type, else 415", creates, updates],
+  ["POST and PUT carry", "a body must be JSON in UTF-8 with its Content-Type, otherwise 415", creates, updates],
   ["DELETE and GET carry", "a body on GET and DELETE is ignored, and the connection stays open"],
-  ["All responses are JSON", "every answer of the API is JSON that says so, and is never sniffed"],
+  ["All responses are JSON", "every answer of the API is declared as JSON with nosniff"],
   ["The HTTP status code", creates, failure],
   ["In every create request", creates],
   ["A new ID is assigned", creates],
@@ -168,12 +168,12 @@ const readme: readonly Entry[] = [
   ["This page fills them", leads],
   ["Where they seem to disagree", leads],
   ["Field and parameter names are exact", "parameter names are case-sensitive", "unknown body fields are ignored, __proto__ included"],
-  ["JSON is UTF-8", "a body is JSON in UTF-8 with its Content-Type, else 415"],
+  ["JSON is UTF-8", "a body must be JSON in UTF-8 with its Content-Type, otherwise 415"],
   ["Timestamps are RFC 3339", "timestamps are RFC 3339 in UTC with milliseconds, and DeletedAt is null while nothing is deleted"],
   ["Every endpoint answers at its path", prefix],
   ["The prefix changes nothing", prefix],
   ["Success is always 200", creates, "`/` redirects a browser to the web UI, or without a session to the sign-in page"],
-  ["Every failure is", failure, unknown, "malformed JSON is 400", "a body is at most 1 MiB, 4 MiB for a project, else 413", httpLayer],
+  ["Every failure is", failure, unknown, "malformed JSON is 400", "a body may have 1 MiB, 4 MiB for a project, otherwise 413", httpLayer],
   ["`DELETE` answers", soft],
   ["Beyond `ok` and `msg`", failure, codes],
   ["An unknown query parameter", "an unknown parameter is refused with the nearest known name"],
@@ -181,8 +181,8 @@ const readme: readonly Entry[] = [
   ["An unknown body field", "unknown body fields are ignored, __proto__ included"],
   [
     "A body is JSON",
-    "a body is JSON in UTF-8 with its Content-Type, else 415",
-    "a body is at most 1 MiB, 4 MiB for a project, else 413",
+    "a body must be JSON in UTF-8 with its Content-Type, otherwise 415",
+    "a body may have 1 MiB, 4 MiB for a project, otherwise 413",
     "a body is at most 64 levels deep",
   ],
   ["Values of the wrong JSON type", wrongTypes],
@@ -241,7 +241,7 @@ const readme: readonly Entry[] = [
   ["`Port`: the port", "a port is a number from 1 to 65535, with or without /tcp, or empty"],
   [
     "`MountPath`, `UserPath`",
-    "places are absolute, distinct and not over what the system needs; one inside another is fine",
+    "mount paths are absolute, distinct and not over system directories; one inside another is fine",
     "a mount path is absolute, without detours, not / and not over a system directory",
     "datasets of the same name get places of their own",
   ],
@@ -260,9 +260,9 @@ const readme: readonly Entry[] = [
     "a session sets the browser's cookie, and signing out ends it",
   ],
   ["No proof, or a wrong one", proof],
-  ["Without proof:", "without proof: what tells of the installation, the web UI's files and signing in", unknown],
+  ["Without proof:", "status, description, the web UI's files and sign-in need no credentials", unknown],
   ["Owner and administrator may change", "what somebody sees but may not change is 403", soft],
-  ["Published things can be read", "published things are read by every signed-in user, a project also by the members of its group"],
+  ["Published things can be read", "every signed-in user reads published objects, and members of its group read a project"],
   ["What a caller may not see", "hidden and missing objects get the same answer", "what somebody sees but may not change is 403"],
   ["Every write, whatever", "a write with cross-site browser headers is refused"],
   ["The apps and files addresses", "a write with cross-site browser headers is refused"],
@@ -299,7 +299,7 @@ const readme: readonly Entry[] = [
   ["The code directory begins", "other people's code begins as a copy of the owner's latest release"],
   ["One live run per person", "a second start is 409 already_running with the run's ID, State and URL"],
   ["A project's `Running`", ready],
-  ["`UserName` and `GroupName` never change", "names of people and groups never change and are never given again"],
+  ["`UserName` and `GroupName` never change", "names of people and groups never change and are never reused"],
   [
     "rows of Who may do what",
     "has an expectation for every action on a resource with an owner",
@@ -339,17 +339,17 @@ const beyond: readonly Entry[] = [
     "a start returns 503 when the engine refuses it",
   ],
   ["More may be added", leads],
-  ["GET `/whoami`", "whoami tells name, rights, groups and the limits that apply, groups counted"],
+  ["GET `/whoami`", "whoami returns name, rights, groups and the limits that apply, including those of groups"],
   [
     "POST, PUT, GET, DELETE `/user`",
-    "accounts are for administrators, and a person reads themselves",
+    "administrators manage accounts, and a person reads their own",
     "a person changes their own password with the current one, and nothing else of the account",
   ],
-  ["POST, PUT, GET, DELETE `/group`", "members read their groups, and lists hold only these"],
+  ["POST, PUT, GET, DELETE `/group`", "members read and list only their own groups"],
   [
     "POST `/token`",
     "a token is shown once, works as Bearer and as Basic's password, and ends when it is deleted",
-    "a token to read changes nothing, and one for a run opens nothing here",
+    "a read-only token changes nothing, and a run's token cannot use the API",
   ],
   [
     "POST, DELETE `/grant`",
@@ -372,7 +372,7 @@ const beyond: readonly Entry[] = [
   [
     "GET `/oidc/login`",
     "somebody new signs in by the provider and gets an account, a home and groups",
-    "the sign-in page leads to the provider where one is configured, in words that cannot break it",
+    "the sign-in page links to a configured provider with an escaped name",
   ],
   ["`UserName` and `GroupName`: 1–64", "names of people and groups: 1 to 64 of a-z 0-9 . _ -, starting with a letter or digit, never .."],
   [
@@ -390,25 +390,25 @@ const beyond: readonly Entry[] = [
   ],
   [
     "The first administrator",
-    "begin with one administrator, whose generated password is told before it counts",
+    "begin with one administrator, whose generated password is announced before the account exists",
     "begin with an administrator of the given password, and nothing is generated",
   ],
   [
     "Wrong passwords are slowed",
     "wrong passwords are slowed down with 429 and Retry-After",
-    "from many addresses slow the name, and the right password still comes through",
-    "of strangers do not slow an address that signed in by this name before, nor fill the line before it",
+    "from many addresses slow the name, and the right password still succeeds",
+    "of strangers neither slow a known device of the name nor fill its queue",
   ],
   [
     "The right password from",
-    "from a crowd do not stand before the right one of somebody who has not failed",
+    "of a crowd do not delay the right one from an address without failures",
     "simultaneous right passwords of one name and address are checked once, and all sign in",
   ],
   [
     "`X-Forwarded-For` counts",
-    "through a trusted proxy the caller's own address counts, at all three addresses",
+    "all three addresses use the client address from a trusted proxy",
     "X-Forwarded-For is ignored without a trusted proxy, at all three addresses",
-    "a loopback caller with X-Forwarded-For from elsewhere is not taken for one from this machine, and is logged",
+    "a loopback caller with X-Forwarded-For from elsewhere is not trusted as loopback, and is logged",
   ],
   [
     "A deleted person's runs",
@@ -429,7 +429,7 @@ const beyond: readonly Entry[] = [
     "a run larger than every node fails, and one that waits for others is queued with the reason",
     "`respond-async` returns the run as it is at once",
     "an Idempotency-Key makes a repeat return the same run, and another body with it is 409",
-    "a repeat under an Idempotency-Key gives its run also when the project was deleted or hidden meanwhile",
+    "a repeated Idempotency-Key returns its run even if the project was deleted or hidden meanwhile",
     groupTotal,
   ],
   ["DELETE `/running_project`", stopping],
@@ -475,9 +475,9 @@ const beyond: readonly Entry[] = [
   ],
   [
     "GET `/audit`",
-    "the audit lists changes with actor, thing, address and request, filtered, for administrators",
-    "refusals are in the audit, counted by actor, action and minute, and names that nobody has are no actors",
-    "refusals at every address are in the audit, and neither a secret nor a name that nobody has is",
+    "administrators list audited changes with actor, resource, address and request, by filters",
+    "the audit counts refusals by actor, action and minute, and unknown names are not actors",
+    "the audit has refusals of every address, but neither secrets nor unknown names",
     "a flood of refusals is written as one row per actor, action and minute, after the minute ends",
   ],
   ["POST `/image/restore", soft, softToo],
@@ -501,13 +501,13 @@ const beyond: readonly Entry[] = [
   ["GET `/healthz`", "healthz reports liveness, and readyz each part"],
   [
     "GET `/metrics`",
-    "metrics are OpenMetrics text from loopback or for administrators, without what people wrote",
+    "metrics are OpenMetrics text for loopback callers and administrators, without users' content",
     "metrics count a request whose caller leaves before the whole answer as 499, never as 200",
   ],
   [
     "GET `/openapi.json`",
     "the description is OpenAPI 3.1 made from the contract",
-    "the docs are a page that needs nothing from elsewhere, and names every path",
+    "the docs page loads nothing from other origins, and lists every path",
   ],
   ["GET `/ui/`", "`/` redirects a browser to the web UI, or without a session to the sign-in page"],
   ["List filters, beyond", "lists take ID many times, names, Type, q and sort", soft],
