@@ -9,7 +9,7 @@ const holds = <T extends true>(..._: T[]) => {}
 
 const noLines = async function* (): AsyncGenerator<LogLine> {}
 
-/** The compiler is what tests these: a directive without an error below it does not compile. */
+/** The compiler tests these: a directive without an error below it does not compile. */
 const rejected: Partial<Handlers>[] = [
   // @ts-expect-error: `ok` is a boolean
   { healthz: () => ({ ok: "yes" }) },
@@ -25,13 +25,13 @@ const rejected: Partial<Handlers>[] = [
   { deleteImage: async () => ({ ok: false }) },
   // @ts-expect-error: the serialized value has another shape
   { healthz: () => new SerializedJson({ ok: 1 }) },
-  // @ts-expect-error: slices hold numbers
+  // @ts-expect-error: the slices contain numbers, not images
   { listImages: async () => new LongList<number>({ page: 1, pageCount: 1, pageSize: 20 }, 1, async () => [1]) },
   // @ts-expect-error: a line lacks `time` and `stream`
   { runLogs: async ({ signal }) => new JsonLines(wrongLines(), { isLive: true, signal }) },
   // @ts-expect-error: events are no lines
   { followEvents: ({ signal }) => new JsonLines(noLines(), { isLive: true, signal }) },
-  // @ts-expect-error: nobody needs to sign in, so there may be no caller
+  // @ts-expect-error: the operation needs no credentials, so the caller may be undefined
   { healthz: ({ caller }) => ({ ok: caller.isAdmin }) },
   // @ts-expect-error: the query has no such parameter
   { readUser: async ({ query }) => query.Password },

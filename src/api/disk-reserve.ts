@@ -18,7 +18,7 @@ export function mayUseDiskReserve(operation: OperationId, { method, caller }: { 
   return method === "DELETE" || (caller?.isAdmin === true && administrative.has(operation))
 }
 
-/** The same services, with a store whose changes are all urgent. */
+/** The same services, with a store whose changes may use the disk reserve. */
 export function withDiskReserve(services: Services): Services {
   const { store } = services
   const change: Store["change"] = (work, options) => store.change(work, { urgent: true, ...options })

@@ -107,8 +107,8 @@ export async function runOperation<Op extends OperationId>(
   requestContext.userName = caller?.userName ?? anonymous
   if (caller && !assignConnection(request.socket, caller.userId)) throw tooManyConnections()
   const { origin } = services.settings
-  // An operation without credentials and without a body acts on the session itself: the cookie is
-  // the proof of signing out.
+  // An operation without credentials and without a body acts on the session itself: the cookie
+  // authorizes signing out.
   const bySession = caller ? caller.credential.kind === "session" : session !== undefined && !endpoint.body
   checkOrigin(request, { origin, host: requestContext.host, bySession })
   if (caller) checkAttainable(caller, endpoint.permission as Action)

@@ -16,7 +16,7 @@ import { readEvents, readLines } from "./streams.ts"
 export type { ServerEvent } from "#contract"
 export { type FollowOptions, followEvents } from "./follow-events.ts"
 
-/** What a call sends beside its method and path. */
+/** The parts of a request beside its method and path. */
 export interface RequestOptions<Op extends OperationId> {
   query?: { [K in keyof QueryOf<Op>]?: QueryOf<Op>[K] | string | number }
   /** Any subset of the structure's fields; sent as JSON. */

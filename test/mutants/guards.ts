@@ -75,10 +75,10 @@ export const guards = [
     [
       [
         "a hidden dataset costs a question more than none",
-        at("placesAround", ".length > 0 || isTheirs(caller, path) ? around : [undefined]"),
+        at("loadDatasetsAround", ".length > 0 || isUnconditional(caller, path) ? around : [undefined]"),
         "",
       ],
-      ["datasets below a directory cost others a question more", at("datasetsOf", "|| !isTheirs(question.caller, path)"), ""],
+      ["datasets below a directory cost others a question more", at("datasetsOf", "|| !isUnconditional(query.caller, path)"), ""],
     ],
   ),
   ...faults(

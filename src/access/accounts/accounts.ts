@@ -8,8 +8,8 @@ export interface Accounts {
   create(tx: Change, person: NewAccount): Promise<UserRow>
   /**
    * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256,
-   * as in the proof's id after `session:`); disabling ends sessions and tokens. `conflict` when no
-   * administrator would remain.
+   * as in the credential's id after `session:`); disabling ends sessions and tokens. `conflict`
+   * when no administrator would remain.
    */
   update(tx: Change, id: number, fields: Partial<Omit<NewAccount, "userName">>, options?: { keepSession?: string }): Promise<UserRow>
   /** Soft: the row and its name stay; sessions and tokens end. */

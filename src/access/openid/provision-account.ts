@@ -34,14 +34,14 @@ export interface ProvisionedAccount {
 export async function provisionAccount(
   tx: Change,
   person: ProviderUser,
-  means: { people: Accounts; rules: ProvisioningRules },
+  options: { accounts: Accounts; rules: ProvisioningRules },
 ): Promise<ProvisionedAccount> {
-  const found = (await known(tx, person)) ?? (await linked(tx, person, means.rules)) ?? (await created(tx, person, means))
+  const found = (await known(tx, person)) ?? (await linked(tx, person, options.rules)) ?? (await created(tx, person, options))
   if (found.user.deletedAt !== null || found.user.isDisabled) {
     throw new AuthenticationFailure("forbidden", `The account with the user name ${found.user.userName} is disabled`)
   }
-  const renewed = await withAdministration(tx, person, { user: found.user, people: means.people })
-  const groups = await withGroups(tx, person, { userId: found.user.id, patterns: means.rules.groups })
+  const renewed = await withAdministration(tx, person, { user: found.user, accounts: options.accounts })
+  const groups = await withGroups(tx, person, { userId: found.user.id, patterns: options.rules.groups })
   return { ...found, user: renewed, isChanged: renewed !== found.user, groups }
 }
 
@@ -69,24 +69,24 @@ async function linked(tx: Change, person: ProviderUser, { link }: ProvisioningRu
 async function created(
   tx: Change,
   person: ProviderUser,
-  { people, rules }: { people: Accounts; rules: ProvisioningRules },
+  { accounts, rules }: { accounts: Accounts; rules: ProvisioningRules },
 ): Promise<Found> {
   const { issuer, subject, userName, email } = person
   if (rules.unknown === "refuse") {
     throw new AuthenticationFailure("forbidden", `There is no account with the user name ${userName}; an administrator can create one`)
   }
   const plain = { comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
-  const user = await people.create(tx, { userName, passwordHash: null, email, ...plain })
+  const user = await accounts.create(tx, { userName, passwordHash: null, email, ...plain })
   await tx.subjects.insert({ issuer, subject, userId: user.id })
   return { user, account: "created" }
 }
 
 /** The last administrator remains one, even if the provider says otherwise. */
-async function withAdministration(tx: Change, { isAdmin }: ProviderUser, about: { user: UserRow; people: Accounts }): Promise<UserRow> {
-  const { user, people } = about
+async function withAdministration(tx: Change, { isAdmin }: ProviderUser, about: { user: UserRow; accounts: Accounts }): Promise<UserRow> {
+  const { user, accounts } = about
   if (isAdmin === undefined || isAdmin === user.isAdmin) return user
   try {
-    return await people.update(tx, user.id, { isAdmin })
+    return await accounts.update(tx, user.id, { isAdmin })
   } catch (error) {
     if (error instanceof Failure && error.code === "conflict") return user
     throw error

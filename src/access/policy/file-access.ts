@@ -16,10 +16,13 @@ export interface FileAccess {
    * or dataset begins at it or below it.
    */
   canReplace: boolean
-  /** Set when everything below has this level too, and `own` exactly when that is `write`. */
+  /**
+   * Set if everything below has this level too, and can be replaced exactly if the level is
+   * `write`.
+   */
   appliesBelow?: true
   /**
-   * For writable paths: the person to whose usage stored bytes count. With `uniform`, also for
+   * For writable paths: the person to whose usage stored bytes count. With `appliesBelow`, also for
    * everything below.
    */
   account?: string
@@ -41,8 +44,8 @@ export function homePath(userName: string): string {
  */
 export async function loadFileAccess(reads: DataReads, caller: Caller, paths: readonly string[]): Promise<FileAccess[]> {
   if (scopedRunId(caller) !== undefined) return paths.map(() => ({ level: "none", canReplace: false }))
-  const question: AccessQuery = { reads, caller, below: new Map(), around: new Map() }
-  return Promise.all(paths.map((path) => accessTo(question, path)))
+  const query: AccessQuery = { reads, caller, below: new Map(), around: new Map() }
+  return Promise.all(paths.map((path) => accessTo(query, path)))
 }
 
 /** How a dataset may be mounted into the caller's run. `grants`: those in force on it. */
@@ -99,14 +102,14 @@ interface AccessQuery {
   around: Map<string, Promise<readonly DatasetDirectory[]>>
 }
 
-async function accessTo(question: AccessQuery, path: string): Promise<FileAccess> {
-  const datasets = await datasetsOf(question, path)
-  const level = levelOf(question.caller, path, datasets)
-  if (level === "none") return { level: (await leadsSomewhere(question, path)) ? "traverse" : "none", canReplace: false }
-  const own = level === "write" && (await isOwn(question, path, datasets))
+async function accessTo(query: AccessQuery, path: string): Promise<FileAccess> {
+  const datasets = await datasetsOf(query, path)
+  const level = levelOf(query.caller, path, datasets)
+  if (level === "none") return { level: (await leadsToVisible(query, path)) ? "traverse" : "none", canReplace: false }
+  const own = level === "write" && (await isOwn(query, path, datasets))
   const account = level === "write" ? accountOf(path, datasets) : undefined
   const counted = account === undefined ? {} : { account }
-  return isBroad(path) || (await holdsDataset(question, path))
+  return isBroad(path) || (await containsDataset(query, path))
     ? { level, canReplace: own, ...counted }
     : { level, canReplace: own, appliesBelow: true, ...counted }
 }
@@ -123,12 +126,12 @@ function accountOf(path: string, datasets: readonly DatasetDirectory[]): string 
 
 /** From the home and the datasets that contain the path; the highest access wins. */
 function levelOf(caller: Caller, path: string, datasets: readonly DatasetDirectory[]): AccessLevel {
-  if (isTheirs(caller, path)) return caller.scopes.includes("write") ? "write" : "read"
+  if (isUnconditional(caller, path)) return caller.scopes.includes("write") ? "write" : "read"
   return datasets.map(({ level }) => level).reduce(higher, "none")
 }
 
-/** The access that does not depend on datasets. */
-function isTheirs({ isAdmin, userName }: Caller, path: string): boolean {
+/** Whether the caller has access without any dataset: to their home, or as an administrator. */
+function isUnconditional({ isAdmin, userName }: Caller, path: string): boolean {
   const home = homePath(userName)
   return isAdmin || isBeneath(path, home)
 }
@@ -139,7 +142,7 @@ function higher(a: AccessLevel, b: AccessLevel): AccessLevel {
   return order.indexOf(a) >= order.indexOf(b) ? a : b
 }
 
-async function leadsSomewhere({ reads, caller }: AccessQuery, path: string): Promise<boolean> {
+async function leadsToVisible({ reads, caller }: AccessQuery, path: string): Promise<boolean> {
   if (path === "/" || homePath(caller.userName).startsWith(`${path}/`)) return true
   return reads.data.visibleBelow(path, toViewer(caller))
 }
@@ -148,20 +151,20 @@ async function leadsSomewhere({ reads, caller }: AccessQuery, path: string): Pro
  * Whether a writable path may be replaced: inherited from its parent, except if a home or a dataset
  * begins there.
  */
-async function isOwn(question: AccessQuery, path: string, datasets: readonly DatasetDirectory[]): Promise<boolean> {
+async function isOwn(query: AccessQuery, path: string, datasets: readonly DatasetDirectory[]): Promise<boolean> {
   const parent = parentOf(path)
   if (parent === undefined || path === people || parent === people) return false
   if (datasets.some((dataset) => dataset.path === path)) return false
-  return !(await holdsDataset(question, path))
+  return !(await containsDataset(query, path))
 }
 
 /**
  * Whether a live dataset begins strictly below. Most directories contain none, so their parent's
  * answer applies.
  */
-async function holdsDataset(question: AccessQuery, path: string): Promise<boolean> {
+async function containsDataset(query: AccessQuery, path: string): Promise<boolean> {
   const parent = parentOf(path) ?? path
-  return (isBroad(parent) || (await anyBelow(question, parent))) && (await anyBelow(question, path))
+  return (isBroad(parent) || (await anyBelow(query, parent))) && (await anyBelow(query, path))
 }
 
 /**
@@ -169,24 +172,24 @@ async function holdsDataset(question: AccessQuery, path: string): Promise<boolea
  * applies to all its entries. Only the path's owner gets this shortcut: for others the number of
  * queries would reveal that datasets exist.
  */
-async function datasetsOf(question: AccessQuery, path: string): Promise<readonly DatasetDirectory[]> {
+async function datasetsOf(query: AccessQuery, path: string): Promise<readonly DatasetDirectory[]> {
   const parent = parentOf(path)
   if (parent === undefined || path === people) return []
-  if (isBroad(parent) || !isTheirs(question.caller, path) || (await anyBelow(question, parent))) return datasetsAround(question, path)
-  return datasetsAround(question, parent)
+  if (isBroad(parent) || !isUnconditional(query.caller, path) || (await anyBelow(query, parent))) return datasetsAround(query, path)
+  return datasetsAround(query, parent)
 }
 
-function datasetsAround(question: AccessQuery, path: string): Promise<readonly DatasetDirectory[]> {
-  const known = question.around.get(path) ?? placesAround(question, path)
-  question.around.set(path, known)
+function datasetsAround(query: AccessQuery, path: string): Promise<readonly DatasetDirectory[]> {
+  const known = query.around.get(path) ?? loadDatasetsAround(query, path)
+  query.around.set(path, known)
   return known
 }
 
-async function placesAround({ reads, caller }: AccessQuery, path: string): Promise<DatasetDirectory[]> {
+async function loadDatasetsAround({ reads, caller }: AccessQuery, path: string): Promise<DatasetDirectory[]> {
   const rows = await reads.data.overlapping(path)
   const around = rows.filter(({ accessInfo }) => isBeneath(path, accessInfo))
   // For a person who sees nothing here, a hidden path must cost the same queries as a missing one.
-  const asked = around.length > 0 || isTheirs(caller, path) ? around : [undefined]
+  const asked = around.length > 0 || isUnconditional(caller, path) ? around : [undefined]
   const mounts = await loadMountModes(reads, caller, asked)
   return around.map(({ id, accessInfo, userName }) => ({ path: accessInfo, owner: userName, level: levels[mounts.get(id) ?? "no"] }))
 }

@@ -5,9 +5,9 @@ import type { RequestContext } from "./request-context.ts"
 const maxPathLength = 200
 
 /**
- * A line for each request, in the form of the logger's: method, path, status, milliseconds, request
- * ID, who and from where. Never the query, a header or a body. It is put together as text, since it
- * is made for every request: all its parts but an unknown path are known to need no escaping.
+ * Writes a line for each request in the format of the logger: method, path, status, milliseconds,
+ * request ID, user and address, never the query, a header or a body. The line is built as text,
+ * which is faster: only an unknown path needs escaping.
  */
 export class AccessLog {
   readonly #write: (line: string) => void
@@ -21,8 +21,7 @@ export class AccessLog {
   }
 
   /**
-   * `isKnown`: the path is one of the table's. Status 0: the caller went away before there was an
-   * answer.
+   * `isKnown`: the path is in the table. Status 0: the caller disconnected before the answer.
    */
   note(requestContext: RequestContext, isKnown: boolean, milliseconds: number): void {
     const { request, response, requestId, userName, address } = requestContext
@@ -45,8 +44,8 @@ export class AccessLog {
 }
 
 /**
- * A token that was pasted into a path stays out of the log, whatever it is for and however it is
- * written; so does all that is as long as a secret.
+ * Removes tokens that somebody pasted into a path, also percent-encoded ones, and every word that
+ * is as long as a secret.
  */
 function plainPath(path: string): string {
   const plain = path.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

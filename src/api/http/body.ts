@@ -49,8 +49,8 @@ function decode(bytes: Buffer): string {
 }
 
 /**
- * The greatest depth of brackets outside strings. What is not JSON may be counted wrong; the parser
- * refuses it anyway.
+ * The greatest depth of brackets outside strings. The count may be wrong for a text
+ * that is not JSON, which the parser rejects anyway.
  */
 export function depthOf(text: string): number {
   let depth = 0

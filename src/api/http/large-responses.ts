@@ -1,12 +1,12 @@
 import { once } from "node:events"
 import type { ServerResponse } from "node:http"
-import { setImmediate as turn } from "node:timers/promises"
+import { setImmediate as yieldToOthers } from "node:timers/promises"
 import { closeIfUnread } from "#http"
 import type { LongList } from "../answer-forms.ts"
 import { type SendOptions, send, toRawHeaders } from "./send.ts"
 
 /**
- * Sends an answer that is large and whole; resolves when it has been taken or its reader is gone.
+ * Sends a large text; resolves when the client has read it or has disconnected.
  */
 export async function sendLargeText(
   response: ServerResponse,
@@ -19,8 +19,8 @@ export async function sendLargeText(
 }
 
 /**
- * Sends a list slice by slice, no faster than it is read. Errors before the head are thrown and
- * answered; later ones cut the answer off, so that nobody takes it for whole.
+ * Sends a list slice by slice, no faster than it is read. An error before the head is thrown, so
+ * that a refusal can follow. A later one cuts the response off: it must not look complete.
  */
 export async function sendLongList(
   response: ServerResponse,
@@ -41,8 +41,8 @@ export async function sendLongList(
       before = ","
       if (response.destroyed) return
     }
-    // Others have their turn between slices, also where the reader is faster than they are made.
-    await turn()
+    // Other requests run between slices, even if the client reads faster than slices are made.
+    await yieldToOthers()
   }
   if (!response.headersSent) response.writeHead(200, head)
   response.end(`${before === "," ? "" : before}],${JSON.stringify(list.rest).slice(1)}`)

@@ -1,7 +1,7 @@
 import { Failure } from "#contract"
 import type { Clock } from "#kit"
 
-/** How often a person may do what. */
+/** The rate limits of a person. */
 export interface RateSettings {
   startsPerMinute: number
   writesPerMinute: number
@@ -19,7 +19,7 @@ type Buckets = Record<Kind, number> & { at: number }
 
 const words: Record<Kind, string> = { starts: "starts of runs", writes: "changes", streams: "opened event streams" }
 
-/** Token buckets, one of each kind for a person. Nothing runs while nobody asks. */
+/** Token buckets, one of each kind for a person. They are refilled when used, without a timer. */
 export class RateLimiter {
   readonly #clock: Clock
   readonly #limits: Record<Kind, number>
@@ -31,8 +31,8 @@ export class RateLimiter {
   }
 
   /**
-   * Counts what somebody is about to do. Throws `Failure` (429), and counts nothing, when one of
-   * the kinds is used up.
+   * Counts one event of each kind. Throws a `Failure` (429), and counts nothing, when a bucket is
+   * empty.
    */
   consume(userId: number, ...kinds: readonly Kind[]): void {
     const buckets = this.#of(userId)

@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
 import { type AllowedHosts, checkTransferEncoding, countHeader, declaresOtherOrigin, isSafeMethod } from "#http"
 
-/** A target that holds 200 IDs fits. */
+/** The address of a list with 200 IDs fits. */
 const maxTarget = bounds.http.targetBytes.value
 
 /** Rejects an invalid head of a request. `host` is the authority that the request names. */
 export function checkHead(request: IncomingMessage, { hosts, host }: { hosts: AllowedHosts; host: string }): void {
   checkTarget(request.url ?? "")
-  // A proxy in front may have gone by the other one (RFC 9112, 3.2).
+  // A proxy in front may have used the other one (RFC 9112, 3.2).
   const count = countHeader(request, "host")
   if (count > 1) throw new Failure("invalid", `Host must stand once; it stands ${count} times`, { field: "Host" })
   checkTransferEncoding(request)
@@ -26,17 +26,17 @@ function checkTarget(url: string): void {
 }
 
 /**
- * Refuses a write when a browser says that it comes from another origin. `origin` is the configured
- * base URL's; without one the `Host`'s counts. A write that the browser's session proves must say
- * where it comes from.
+ * Rejects a write if a browser says that it comes from another origin. `origin` is the configured
+ * base URL's; without one, that of `Host` counts. A write by the browser's session must name its
+ * origin.
  */
 export function checkOrigin(request: IncomingMessage, options: { origin: string | undefined; host: string; bySession: boolean }): void {
   if (isSafeMethod(request.method)) return
   const host = options.host.toLowerCase()
   const origins = options.origin === undefined ? [`http://${host}`, `https://${host}`] : [options.origin]
-  if (declaresOtherOrigin(request, origins)) throw new Failure("forbidden", "A page from elsewhere may not change anything here")
+  if (declaresOtherOrigin(request, origins)) throw new Failure("forbidden", "A page of another origin may not change anything here")
   const { origin, "sec-fetch-site": site } = request.headers
   if (options.bySession && origin === undefined && site === undefined) {
-    throw new Failure("forbidden", "A write that a browser's session proves must carry Origin or Sec-Fetch-Site")
+    throw new Failure("forbidden", "A write with a browser's session must carry Origin or Sec-Fetch-Site")
   }
 }

@@ -17,7 +17,7 @@ export function send(response: ServerResponse, status: number, text: string | Bu
   const head = toRawHeaders(options)
   head.push("content-length", String(length))
   response.writeHead(status, head)
-  if (made.push({ response, text, length }) === 1) setImmediate(writeMade)
+  if (pending.push({ response, text, length }) === 1) setImmediate(writePending)
 }
 
 /** The head of an answer without its length: names and values, alternating. */
@@ -38,7 +38,7 @@ export function toRawHeaders({ requestId, headers, type = "application/json; cha
   return head
 }
 
-interface Made {
+interface PendingResponse {
   response: ServerResponse
   text: string | Buffer
   /** In bytes. */
@@ -46,14 +46,14 @@ interface Made {
 }
 
 /**
- * The answers of this turn of the event loop, which are written at its end. Each write to somebody
- * who sleeps wakes them, which costs more than the write; written in a row, most find their reader
+ * The answers of this turn of the event loop, which are written at its end. A write wakes a
+ * sleeping reader, which costs more than the write itself. In a row of writes most readers are
  * awake.
  */
-const made: Made[] = []
+const pending: PendingResponse[] = []
 
-function writeMade(): void {
-  for (const { response, text, length } of made.splice(0)) {
+function writePending(): void {
+  for (const { response, text, length } of pending.splice(0)) {
     // As many bytes as characters: all of it is ASCII, which is copied faster than it is encoded.
     response.end(text, length === text.length ? "latin1" : "utf8")
     if (response.writableLength > 0) closeIfUnread(response)

@@ -48,7 +48,7 @@ type OpenIdPerson = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["perso
 async function createSessionFor(services: Services, tx: Change, signIn: { person: OpenIdPerson; request: PageRequest }): Promise<string> {
   const { identity, events, clock } = services
   const { rules } = requireOpenId(services)
-  const provisioned = await provisionAccount(tx, signIn.person, { people: identity.accounts, rules })
+  const provisioned = await provisionAccount(tx, signIn.person, { accounts: identity.accounts, rules })
   const { user } = provisioned
   const actor = { ...signIn.request.actor, userName: user.userName }
   await publishAccountChanges(services, tx, { provisioned, actor })

@@ -72,7 +72,7 @@ export function writabilityOf<W extends Writability>(write: W | undefined, fallb
   return write ?? (fallback as W)
 }
 
-/** A refusal that says what a field must be and, if given, what came. */
+/** The refusal of a field: the expected value and, if given, the received one. */
 export function invalid(field: string, expected: string, received?: unknown): Failure {
   const got = received === undefined ? "" : `; got ${describeValue(received)}`
   return new Failure("invalid", `${field} must be ${expected}${got}`, { field })

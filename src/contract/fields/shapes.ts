@@ -29,10 +29,10 @@ export function custom<In, Out = In, W extends Writability = "optional">(options
   }
 }
 
-/** A field that only answers hold. */
+/** A field of answers that no body sets. */
 export type ReadOnlyField<Out> = Field<never, Out, "never">
 
-/** A field that only answers hold, with a schema of its own. */
+/** The same, with a schema of its own. */
 export function readOnlyField<Out>(schema: JsonSchema, description?: string): ReadOnlyField<Out> {
   return {
     write: "never",

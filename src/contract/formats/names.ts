@@ -18,7 +18,7 @@ export function portError(text: string): string | undefined {
   return text === "" || parsePort(text) !== undefined ? undefined : "a TCP port from 1 to 65535, like 8888 or 8888/tcp"
 }
 
-/** The number of a port setting; undefined for the empty text and for what is no port. */
+/** The number of a port setting; undefined for the empty text and for an invalid port. */
 export function parsePort(text: string): number | undefined {
   const match = /^([1-9][0-9]{0,4})(?:\/tcp)?$/.exec(text)
   const port = Number(match?.[1])

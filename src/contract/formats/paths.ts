@@ -11,7 +11,7 @@ export const defaultMountPaths = {
   data: "/work/data/",
 } as const
 
-/** Mounting here, or anywhere below, would hide what every program needs. */
+/** Mounting here, or anywhere below, would hide files that every program needs. */
 const systemTrees = [
   "/bin",
   "/boot",
@@ -71,8 +71,8 @@ export function normalizePath(path: string): string {
 }
 
 /**
- * A directory's name made from what people call the thing: lower case, no surprises in a shell;
- * never empty.
+ * A directory's name made from a display name: lower case, without characters that are special in a
+ * shell, never empty.
  */
 export function slugify(name: string, fallback: string): string {
   const made = name

@@ -10,7 +10,7 @@ import { progress, reason } from "./run-parts.ts"
 
 const computed = "never" as const
 const amount = (description: string) => integer({ description: `${description} 0 or absent means the default.`, max: 2 ** 31 - 1 })
-/** May be bytes; how much there can be is asked for once the unit is known. */
+/** May be bytes: the maximum is checked once the unit is known. */
 const memory = (description: string) => integer({ description: `${description} 0 or absent means the default.` })
 const position = integer({ min: 1 })
 const names = (description: string) => list(text({}), description)

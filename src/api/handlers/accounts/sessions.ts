@@ -32,7 +32,7 @@ async function createSession(context: Context<"createSession">): Promise<Handler
 }
 
 /**
- * Ending a session needs no proof beyond the session itself; without one there is nothing to end.
+ * Ending a session needs no credential but the session itself; without one, nothing ends.
  */
 async function deleteSession(context: Context<"deleteSession">): Promise<HandlerResult<"deleteSession">> {
   const { services } = context
