@@ -220,7 +220,11 @@ export const rights = [
   ...faults("src/access/policy/file-access.ts", paths, [
     ["a token for a run opens homes", at("loadFileAccess", "scopedRunId(caller) !== undefined"), "paths.length === 0"],
     ["a read-only token writes files", at("levelOf", 'caller.scopes.includes("write") ? "write" : "read"'), '"write"'],
-    ["a home whose name begins alike is one's own", at("isTheirs", "isAdmin || isBeneath(path, home)"), "isAdmin || path.startsWith(home)"],
+    [
+      "a home whose name begins alike is one's own",
+      at("isUnconditional", "isAdmin || isBeneath(path, home)"),
+      "isAdmin || path.startsWith(home)",
+    ],
     ["a dataset's own directory is moved away", at("isOwn", "if (datasets.some((dataset) => dataset.path === path)) return false"), ""],
     ["the right to read a dataset allows writing into it", at("mountOf", '"data:writeFiles"'), '"data:readFiles"'],
   ]),
