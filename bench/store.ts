@@ -80,6 +80,7 @@ function project(i: number, userId: number, groupId: number) {
     userPath: "",
     codePath: "",
     modelPath: "",
+    startMinutes: 0,
   }
 }
 

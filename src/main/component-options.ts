@@ -48,6 +48,7 @@ export function runSettings(settings: Settings, dataDir: string): RunSettingsOpt
     cpuOvercommit: settings.cpuOvercommit,
     memoryOvercommit: settings.memoryOvercommit,
     defaultLimits: settings.defaultLimits,
+    startMinutes: settings.startMinutes,
     maxEndedRuns: settings.historyRuns,
     maxEndedDays: settings.historyDays,
   }

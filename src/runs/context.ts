@@ -57,6 +57,8 @@ export interface RunsContext {
   readonly closed: AbortSignal
   /** Probes in progress, and the limit per person. */
   readonly probes: { count: number; limiter: ProbeLimiter }
+  /** When starting runs last computed or moved data, by ID. */
+  readonly startingWork: Map<number, number>
   /** Stops done in the engine that the full database could not take, by run ID. */
   readonly pendingStops: Map<number, StopRequest>
   /** The policy by which the run's person may have its image now. */

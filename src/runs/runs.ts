@@ -219,6 +219,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     runCache: new RunCache((run) => supervisor.handleChange(run)),
     closed,
     probes: { count: 0, limiter: new ProbeLimiter() },
+    startingWork: new Map(),
     pendingStops: new Map(),
     imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
     prepareDirectories: options.prepareDirectories ?? (async () => {}),

@@ -18,6 +18,10 @@ export interface RunSettings {
   /** Reserved on each node for the system. Default no CPU and 512 MiB. */
   reserve: { cpus: number; memoryMiB: number }
   timeoutsMs: StateTimeoutsMs
+  /** Until the program must answer, if its project does not say. Default 30. */
+  startMinutes: number
+  /** Interval of looking at a program that does not answer yet. Default 2,000. */
+  startupLookEveryMs: number
   /** Time for a program to exit when asked to. Default 10,000. */
   graceMs: number
   /** Interval of observations without news from the engine. Default 3,000. */
@@ -64,7 +68,7 @@ export interface StateTimeoutsMs {
   pulling: number
   /** Default 2 minutes. */
   creating: number
-  /** Until the program answers. Default 2 minutes. */
+  /** While the program neither answers nor works. Default 2 minutes. */
   starting: number
   /** Beyond the grace time, for each attempt. Default 30 s. */
   stopping: number
@@ -81,6 +85,8 @@ export function resolveRunSettings(given: RunSettingsOptions): RunSettings {
     defaultMemoryMiB: 2_048,
     cpuOvercommit: 4,
     memoryOvercommit: 1,
+    startMinutes: runs.startMinutes.value,
+    startupLookEveryMs: 2_000,
     graceMs: 10_000,
     observeEveryMs: 3_000,
     activityEveryMs: 30_000,

@@ -48,6 +48,18 @@ test("a project has every field of the document", async () => {
   )
 })
 
+test("a project's StartMinutes is 0 to 1,440, and is copied with the project", async () => {
+  const body = { ProjectName: "patient", Type: "http" as const, ImageID: (await image()).ID }
+  assert.equal((await ann.client.createProject({ body })).StartMinutes, 0)
+  const { body: refusal } = await call("POST", "/project", { body: { ...body, StartMinutes: 1_441 } })
+  assert.deepEqual([refusal.field, refusal.msg], ["StartMinutes", "StartMinutes must be a whole number from 0 to 1440; got 1441"])
+  const { ID } = await ann.client.createProject({ body: { ...body, StartMinutes: 45 } })
+  assert.equal((await ann.client.readProject({ query: { ID } })).StartMinutes, 45)
+  assert.equal((await ann.client.copyProject({ query: { ID } })).StartMinutes, 45)
+  await ann.client.updateProject({ body: { ID, StartMinutes: 0 } })
+  assert.equal((await ann.client.readProject({ query: { ID } })).StartMinutes, 0)
+})
+
 test("creation answers 200 with the whole object, and a new ID whatever the body says", async () => {
   const first = await call("POST", "/image", { body: { ID: 77_777, Name: "a", Image: "b" } })
   assert.equal(first.status, 200)
@@ -169,6 +181,7 @@ test("a wrong JSON type is refused with its field and nothing is converted", asy
       UserPath: "",
       CodePath: "",
       ModelPath: "",
+      StartMinutes: 0,
     },
     running_project: { ProjectID: 1, Project: { ID: 1 }, UserName: "ann", Nodes: 1, Cpus: 1, Memory: 1, Gpus: 1, GpuMemory: 1 },
     user: { UserName: "x1", Password: "long enough", Email: "", Comment: "", IsAdmin: false, IsDisabled: false, Limits: {} },

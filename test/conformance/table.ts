@@ -295,7 +295,11 @@ const readme: readonly Entry[] = [
     "an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default",
     "an ordinary web image starts in its working directory and is reached at its exposed port",
   ],
-  ["A project's `StartMinutes`", later("images as their makers meant them")],
+  [
+    "A project's `StartMinutes`",
+    "a project's StartMinutes is 0 to 1,440, and is copied with the project",
+    "a project's StartMinutes replaces both the setting and the time for silent programs",
+  ],
   ["The code directory begins", "other people's code begins as a copy of the owner's latest release"],
   ["One live run per person", "a second start is 409 already_running with the run's ID, State and URL"],
   ["A project's `Running`", ready],

@@ -166,6 +166,7 @@ function toProjectResponse(row: ProjectRow, parts: { image: ImagePart; train: Pr
     UserPath: row.userPath,
     CodePath: row.codePath,
     ModelPath: row.modelPath,
+    StartMinutes: row.startMinutes,
     Running: parts.running,
   }
 }

@@ -57,11 +57,26 @@ export const runs = {
     beyond: "the run fails with `timeout_creating`",
   },
   startingMs: {
-    what: "Time in `starting` until the program answers",
+    what: "Time in `starting` in which a program neither answers nor works: prints, computes or moves data",
     value: 120_000,
     unit: "ms",
+    per: "run whose project sets no `StartMinutes`",
+    beyond: "the run fails with a reason about the program",
+  },
+  startMinutes: {
+    what: "Minutes in `starting` until the program answers; a project's `StartMinutes` overrides it",
+    value: 30,
+    unit: "count",
     per: "run",
     beyond: "the run fails with a reason about the program",
+    setting: "QUAYSIDE_START_MINUTES",
+  },
+  maxStartMinutes: {
+    what: "A project's `StartMinutes`",
+    value: 1_440,
+    unit: "count",
+    per: "project",
+    beyond: "400 `invalid`",
   },
   samples: {
     what: "Samples of a live run's use of resources, one every 10 s",

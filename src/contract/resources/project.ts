@@ -97,6 +97,10 @@ export const projectFields = {
   UserPath: path("user", defaultMountPaths.UserPath),
   CodePath: path("code", defaultMountPaths.CodePath),
   ModelPath: path("model", defaultMountPaths.ModelPath),
+  StartMinutes: integer({
+    description: "Minutes until the program must answer after its start; 0: the setting `QUAYSIDE_START_MINUTES`.",
+    max: bounds.runs.maxStartMinutes.value,
+  }),
   Running: boolean({ description: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
 }
 

@@ -17,9 +17,9 @@ export type Reason = AnswerValue<typeof reason>
 
 /** How far a step of a start has come. */
 export const progress = object({
-  step: text({}),
+  step: text({ description: "While a program starts, its last line of output." }),
   current: integer({}),
   total: nullable(integer({}), "Null if nobody knows."),
-  unit: oneOf({ values: ["bytes", "layers", "entries"] }),
+  unit: oneOf({ values: ["bytes", "layers", "entries", "seconds"] }),
 })
 export type Progress = AnswerValue<typeof progress>

@@ -8,7 +8,7 @@ const behaviours = {
   /** Serves HTTP and WebSocket on the run's port; see `fake-program.ts` for its paths. */
   http: {},
   /** Serves, and uses all of its processors. */
-  busy: {},
+  busy: { isBusy: true },
   /** Serves, and has written this many MiB (100) to its root file system. */
   writes: { argument: 100 },
   /** Serves, and reports a busy Jupyter kernel without using the processor. */
@@ -16,7 +16,11 @@ const behaviours = {
   /** Serves; the image exposes this port (8501) and has the working directory `/app`. */
   exposes: { argument: 8501 },
   /** Opens its port after this many milliseconds (500). */
-  slow: { argument: 500 },
+  slow: { argument: 500, isDelayed: true },
+  /** Opens its port after this many milliseconds (500), and prints a line every 50 until then. */
+  "slow-printing": { argument: 500, isDelayed: true },
+  /** Opens its port after this many milliseconds (500), and uses all of its processors. */
+  "slow-busy": { argument: 500, isDelayed: true, isBusy: true },
   /** Never opens its port. */
   "no-port": { listens: false },
   /** Opens its port and never answers. */
@@ -63,6 +67,8 @@ export type BehaviourName = keyof typeof behaviours
 export interface BehaviourTraits {
   argument?: number
   listens?: boolean
+  isDelayed?: true
+  isBusy?: true
   answers?: "nothing" | "500"
   pull?: ReasonCode
   needsCredentials?: true

@@ -130,8 +130,17 @@ export class FakeDaemon implements AsyncDisposable {
     if (behaviour.name === "oom") return void setImmediate(() => this.exit(spec.key, 137, true))
     if (behaviour.name === "exits-later") this.#later(behaviour.argument, () => this.exit(spec.key, 3))
     if (behaviour.listens === false) return
-    if (behaviour.name === "slow") this.#later(behaviour.argument, () => this.#listen(container))
-    else await this.#listen(container)
+    if (!behaviour.isDelayed) return this.#listen(container)
+    if (behaviour.name === "slow-printing") void this.#printUntilListening(container)
+    this.#later(behaviour.argument, () => this.#listen(container))
+  }
+
+  async #printUntilListening(container: FakeContainer): Promise<void> {
+    for (let n = 1; container.state === "running" && !this.#programs.has(container.spec.key); n += 1) {
+      this.log(container, "stdout", `loaded ${n}`)
+      await this.clock.sleep(50, this.#stopped.signal).catch(() => {})
+      if (this.#stopped.signal.aborted) return
+    }
   }
 
   async #listen(container: FakeContainer): Promise<void> {

@@ -251,8 +251,7 @@ function toObservedRun(container: FakeContainer): ObservedRun {
  * `fake/busy`.
  */
 function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
-  const isBusy = behaviourOf(spec.image).name === "busy"
-  const cpuSeconds = isBusy ? (spec.cpus * (now - (startedAt ?? now))) / 1_000 : 0
+  const cpuSeconds = behaviourOf(spec.image).isBusy ? (spec.cpus * (now - (startedAt ?? now))) / 1_000 : 0
   const memory = Math.floor(spec.memoryMiB / 16) * 2 ** 20
   return { key: spec.key, cpuSeconds, memory, gpuMemory: null, gpuBusy: null, networkIn: 0, networkOut: 0 }
 }

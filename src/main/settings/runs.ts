@@ -71,6 +71,13 @@ export const runsSettings = {
     read: whole(1, 1_000_000),
     doc: "Maximum number of open event streams of a person.",
   }),
+  startMinutes: setting({
+    env: "START_MINUTES",
+    default: String(bounds.runs.startMinutes.value),
+    initial: bounds.runs.startMinutes.value as number,
+    read: whole(1, bounds.runs.maxStartMinutes.value),
+    doc: "Minutes until a program must answer after its start. A program that neither prints nor computes for two minutes fails earlier. A project's `StartMinutes` overrides both.",
+  }),
   historyRuns: setting({
     env: "HISTORY_RUNS",
     default: String(bounds.runs.historyRuns.value),

@@ -86,6 +86,7 @@ function planOf(project: ProjectRow, image: ImageRow | undefined, paths: { CodeP
     port: (image && parsePort(image.port)) ?? null,
     workDir: paths.CodePath,
     home: paths.UserPath,
+    ...(project.startMinutes > 0 && { startMinutes: project.startMinutes }),
     mounts: [],
     secret: randomBytes(32).toString("base64url"),
   }

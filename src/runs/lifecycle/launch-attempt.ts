@@ -6,6 +6,7 @@ import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { maxDiskMiBPerRun } from "../limits/effective-limits.ts"
 import type { ProbeResult } from "../readiness/probe.ts"
+import { watchStartup } from "../readiness/startup-watch.ts"
 import { waitUntilReady } from "../readiness/wait-until-ready.ts"
 import { engineSpecOf, portOf, withImagePort } from "./engine-spec.ts"
 import { type ContainerDetails, type LaunchState, LaunchStateWriter, launchStates } from "./launch-states.ts"
@@ -18,6 +19,7 @@ export class LaunchAttempt implements Disposable {
   #run: RunRow
   readonly #controller = new AbortController()
   readonly #idleTimeout: IdleTimeout
+  readonly #startTimeout: IdleTimeout
   readonly #writer: LaunchStateWriter
   readonly #progress: ProgressReporter
   #state: LaunchState
@@ -31,7 +33,9 @@ export class LaunchAttempt implements Disposable {
     this.#state = state
     this.#writer = new LaunchStateWriter(ctx, run.id)
     this.#progress = new ProgressReporter(ctx, run)
-    this.#idleTimeout = new IdleTimeout(ctx.clock, () => this.#controller.abort(this.#timeoutError()))
+    const onTimeout = () => this.#controller.abort(this.#timeoutError())
+    this.#idleTimeout = new IdleTimeout(ctx.clock, onTimeout)
+    this.#startTimeout = new IdleTimeout(ctx.clock, onTimeout)
   }
 
   /** The state reached. From `creating` on, only the engine knows what exists of the run. */
@@ -90,13 +94,29 @@ export class LaunchAttempt implements Disposable {
     )
     this.#started = true
     this.#enterState("starting")
-    // The program's own deadline begins now, however long the engine took.
-    this.#idleTimeout.start(this.#ctx.settings.timeoutsMs.starting)
     this.#writer.write("starting", containerDetailsOf(started, this.#ctx))
+    return this.#waitForProgram()
+  }
+
+  /** The program's own deadline begins now, however long the engine took. */
+  async #waitForProgram(): Promise<Address> {
+    const { settings, closed } = this.#ctx
+    const { startMinutes } = this.#run.spec
+    const totalMs = (startMinutes ?? settings.startMinutes) * 60_000
+    this.#startTimeout.start(totalMs)
+    this.#idleTimeout.start(startMinutes === undefined ? settings.timeoutsMs.starting : totalMs)
+    const waiting = new AbortController()
+    const signal = AbortSignal.any([this.#controller.signal, closed, waiting.signal])
+    void watchStartup(this.#ctx, this.#run, {
+      totalMs,
+      onWork: () => this.#idleTimeout.refresh(),
+      report: (progress) => this.#progress.report(progress),
+      signal,
+    })
     const onProbe = (result: ProbeResult) => {
       this.#lastProbe = result
     }
-    return waitUntilReady(this.#ctx, this.#run, { onProbe, signal: AbortSignal.any([this.#controller.signal, this.#ctx.closed]) })
+    return waitUntilReady(this.#ctx, this.#run, { onProbe, signal }).finally(() => waiting.abort())
   }
 
   /**
@@ -178,6 +198,7 @@ export class LaunchAttempt implements Disposable {
 
   [Symbol.dispose](): void {
     this.#idleTimeout[Symbol.dispose]()
+    this.#startTimeout[Symbol.dispose]()
   }
 }
 

@@ -36,7 +36,7 @@ export class ProgressReporter {
   #store(progress: Progress, now: number): void {
     this.#storedAt = now
     const { store, logger } = this.#ctx
-    const written = store.change((tx) => tx.runs.transition(this.#run.id, ["pulling", "creating"], { progress }))
+    const written = store.change((tx) => tx.runs.transition(this.#run.id, ["pulling", "creating", "starting"], { progress }))
     written.catch((error) => logger.warn({ err: error, run: this.#run.id }, "progress was not written"))
   }
 }

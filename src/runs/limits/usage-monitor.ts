@@ -145,8 +145,10 @@ export class UsageMonitor {
       above(cpus, activityThresholds.cpus) ||
       above(gpuBusy, activityThresholds.gpuBusy) ||
       above(traffic, activityThresholds.bytesPerSecond)
-    )
+    ) {
       this.#activity.mark(run.id)
+      if (run.state === "starting") this.#ctx.startingWork.set(run.id, time)
+    }
   }
 }
 

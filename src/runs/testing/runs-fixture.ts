@@ -83,7 +83,7 @@ export class RunsFixture implements AsyncDisposable {
       }
       const common = { userId: this.users[0] ?? 0, comment: "", doc: "", isTrusted: false, writtenBy: 0 }
       const image = await tx.images.insert({ ...common, name: "i", image: "fake/http", command: "", env: "", port: "", isPublished: true })
-      const paths = { userPath: "", codePath: "", modelPath: "" }
+      const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0 }
       const project = { ...common, ...paths, projectName: "p", type: "http" as const, isPublic: true, imageId: image.id, groupId: 0 }
       this.projectId = (await tx.projects.insert(project)).id
     })

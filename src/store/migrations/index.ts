@@ -8,6 +8,7 @@ import { writers } from "./0007-writers.ts"
 import { runPorts } from "./0008-run-ports.ts"
 import { limits } from "./0009-limits.ts"
 import { search } from "./0010-search.ts"
+import { startMinutes } from "./0011-start-minutes.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
@@ -24,5 +25,6 @@ export const migrations: readonly Migration[] = [
   runPorts,
   limits,
   search,
+  startMinutes,
 ]
 export const newestVersion = migrations.length

@@ -26,6 +26,8 @@ export const projects = describeTable({
     userPath: text("user_path", { apiName: "UserPath", maxListedBytes: 4_096 }),
     codePath: text("code_path", { apiName: "CodePath", maxListedBytes: 4_096 }),
     modelPath: text("model_path", { apiName: "ModelPath", maxListedBytes: 4_096 }),
+    /** Time for the program's start; 0: the setting. */
+    startMinutes: integer("start_minutes", { apiName: "StartMinutes" }),
     /** The person who last changed what runs there. 0: not known. */
     writtenBy: integer("written_by"),
   },

@@ -20,6 +20,8 @@ export interface RunPlan {
   port: number | null
   /** The code directory: the program starts there if the image has no working directory. */
   workDir: string
+  /** Minutes until the program must answer; absent: the setting. */
+  startMinutes?: number
   /** Where the user directory is mounted: the program's HOME. */
   home: string
   mounts: readonly PlannedMount[]

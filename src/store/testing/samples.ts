@@ -56,6 +56,7 @@ export function projectRow(userId: number, imageId: number, fields: Partial<NewR
     userPath: "",
     codePath: "",
     modelPath: "",
+    startMinutes: 0,
     writtenBy: userId,
     ...fields,
   }

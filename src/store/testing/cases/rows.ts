@@ -53,6 +53,7 @@ export const rows: Record<string, Case> = {
       userPath: "/u",
       codePath: "/c",
       modelPath: "/m",
+      startMinutes: 30,
     })
     const row = await store.change((tx) => tx.projects.insert(given))
     assert.deepEqual(row, { ...row, ...given, userName: "ann", groupName: "team" })
