@@ -50,7 +50,7 @@ const authority: Authority = {
         : { level: "traverse", canReplace: false },
     ),
   storageQuota: async (name) => ({
-    account: { name, roots: [`/users/${name}`], excluded: [], subAreas: [] },
+    account: { name, userId: 1, roots: [`/users/${name}`], excluded: [], subAreas: [] },
     maxBytes: 2 ** 50,
     groups: [],
     counted: {},

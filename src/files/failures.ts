@@ -1,3 +1,4 @@
+import { constants } from "node:os"
 import { Failure, type FailureOptions } from "#contract"
 
 export interface DavFailureOptions extends FailureOptions {
@@ -38,12 +39,16 @@ export const invalid = (msg: string): Failure => new Failure("invalid", msg)
  */
 export function fileFailure(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error
-  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  const { code, errno } = (error ?? {}) as NodeJS.ErrnoException
+  // Node.js has no name for this one.
+  if (errno === -constants.errno.EDQUOT) return overQuota()
   return code === undefined ? undefined : byErrno[code]?.()
 }
 
 const locked = (): Failure => new Failure("locked", "A program is using it; try again later")
 const full = (): Failure => new Failure("storage_full", "There is no room left on the disk")
+const overQuota = (): Failure =>
+  new Failure("storage_full", "The file system's quota leaves no room: delete files, or ask an administrator for more")
 const denied = (): Failure => forbidden("The file system does not allow it")
 const busy = (): Failure => new Failure("unavailable", "The file server is at its limit; try again", { headers: { "Retry-After": "1" } })
 
@@ -59,7 +64,6 @@ const byErrno: Readonly<Record<string, () => Failure>> = {
   EPERM: denied,
   EROFS: denied,
   ENOSPC: full,
-  EDQUOT: full,
   EFBIG: () => new Failure("too_large", "The file system does not hold files of this size"),
   EMLINK: () => new Failure("storage_full", "The directory can hold no more directories"),
   EBUSY: locked,

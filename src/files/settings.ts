@@ -40,6 +40,7 @@ export function defaultStorageSettings(reserveBytes: number | undefined): Storag
     minReserveBytes: storage.reserveBytes.value,
     reserveFraction: storage.reservePercent.value / 100,
     minFreeInodes: storage.freeInodes.value,
+    firstProject: undefined,
     minEntryBytes: storage.entryBytes.value,
     maxHardLinks: storage.hardLinks.value,
     maxCountMs: storage.countMs.value,

@@ -13,7 +13,8 @@ import {
   type FileServerSettings,
 } from "./settings.ts"
 import { diskSpaceOf } from "./storage/disk-space.ts"
-import type { DiskSpace, StorageSettings } from "./storage/storage.ts"
+import { ProjectQuotas } from "./storage/project-quotas.ts"
+import type { DiskSpace, StorageAccount, StorageCount, StorageSettings } from "./storage/storage.ts"
 import type { DirectoryHandle } from "./tree/directory-handle.ts"
 import { FileTree, type PerformTreeOperation } from "./tree/file-tree.ts"
 import { openRoot } from "./tree/open-root.ts"
@@ -53,6 +54,13 @@ export interface Files extends AsyncDisposable {
   readonly tree: FileTree
   /** Free space on the disk of the files root. */
   diskSpace(): Promise<DiskSpace>
+  /**
+   * Counts what a person stores. Where the file system has project quotas, it also lets the kernel
+   * enforce the limit from then on, for what is there and what is written later.
+   */
+  countStorage(account: StorageAccount, maxBytes: number | null): Promise<StorageCount>
+  /** Whether the kernel enforces storage limits. */
+  readonly hasQuotas: boolean
   /** Empties the cache of identities and rights. */
   invalidate(): void
   health(): Promise<{ ok: boolean; msg: string }>
@@ -87,12 +95,37 @@ function diskSpaceReader(root: DirectoryHandle, { storage }: FileServerSettings)
   return async () => diskSpaceOf(await statfs(root.path), storage)
 }
 
+/** The worker labels files only if the kernel limits what the labels count. */
+function withQuotas(settings: FileServerSettings, root: DirectoryHandle, logger: Logger) {
+  const quotas = ProjectQuotas.open(root, settings.storage, logger)
+  return { quotas, settings: quotas ? settings : { ...settings, storage: { ...settings.storage, firstProject: undefined } } }
+}
+
+function storageCounter(tree: FileTree, quotas: ProjectQuotas | undefined): Pick<Files, "countStorage" | "hasQuotas"> {
+  return {
+    hasQuotas: quotas !== undefined,
+    async countStorage(account, maxBytes) {
+      let count = await tree.countStorage(account)
+      if (count.refused > 0) {
+        quotas?.limit(account.userId, null)
+        count = await tree.countStorage(account)
+      }
+      quotas?.limit(account.userId, maxBytes)
+      return count
+    },
+  }
+}
+
+function describeStorage(quotas: ProjectQuotas | undefined): string {
+  return quotas ? "the kernel limits what people store" : "what people store is counted"
+}
+
 async function startInProcess(options: FilesOptions, root: DirectoryHandle, addresses: readonly BoundAddress[]): Promise<Files> {
   const { authority, logger } = options
   const report = (err: unknown) => logger.error({ err }, "a file request failed")
   // The worker loads it in its own process; the main process needs neither XML nor media types.
   const { FileServer } = await import("./process/file-server.ts")
-  const settings = settingsOf(options)
+  const { settings, quotas } = withQuotas(settingsOf(options), root, logger)
   const server = new FileServer({ root, authority, settings, report })
   await server.listen(addresses.map(({ socket }) => ({ handle: socket })))
   let lastId = 0
@@ -104,27 +137,34 @@ async function startInProcess(options: FilesOptions, root: DirectoryHandle, addr
     signal?.addEventListener("abort", onAbort, { once: true })
     return unwrapOutcome(await done.finally(() => signal?.removeEventListener("abort", onAbort)), signal)
   }
+  const tree = new FileTree(perform)
   return {
     addresses: addresses.map(({ host, port }) => ({ host, port })),
-    tree: new FileTree(perform),
+    tree,
+    ...storageCounter(tree, quotas),
     diskSpace: diskSpaceReader(root, settings),
     invalidate: () => server.invalidate(),
-    health: async () => ({ ok: true, msg: "The file server runs in this process" }),
+    health: async () => ({ ok: true, msg: `The file server runs in this process; ${describeStorage(quotas)}` }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
 async function startWorker(options: FilesOptions, root: DirectoryHandle, addresses: readonly BoundAddress[]): Promise<Files> {
   const { authority, logger, owner } = options
-  const settings = settingsOf(options)
+  const { settings, quotas } = withQuotas(settingsOf(options), root, logger)
   const supervisor = new WorkerSupervisor({ root, addresses, authority, settings, owner }, logger)
   await supervisor.start()
+  const tree = new FileTree((operation, options) => supervisor.perform(operation, options))
   return {
     addresses: addresses.map(({ host, port }) => ({ host, port })),
-    tree: new FileTree((operation, options) => supervisor.perform(operation, options)),
+    tree,
+    ...storageCounter(tree, quotas),
     diskSpace: diskSpaceReader(root, settings),
     invalidate: () => supervisor.invalidate(),
-    health: () => supervisor.health(),
+    async health() {
+      const { ok, msg } = await supervisor.health()
+      return { ok, msg: `${msg}; ${describeStorage(quotas)}` }
+    },
     async [Symbol.asyncDispose]() {
       await supervisor[Symbol.asyncDispose]()
       for (const each of [...addresses, root]) each[Symbol.dispose]()

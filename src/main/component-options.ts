@@ -80,7 +80,7 @@ export function filesOptions(made: {
       maxPerPerson: settings.maxConnectionsPerPerson,
     },
     owner: { uid: settings.runUid, gid: settings.runUid },
-    storage: settings.storageReserve === undefined ? {} : { reserveBytes: settings.storageReserve },
+    storage: { reserveBytes: settings.storageReserve, firstProject: settings.storageProjects },
     logger,
   }
 }

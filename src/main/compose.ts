@@ -174,8 +174,9 @@ function startFileServer(
 ): FileServer {
   // Open connections to a dataset that is no longer shared are closed at once, instead of when the
   // file server's cached answer expires.
-  const onChange = ({ type }: { type: string }) => {
+  const onChange = ({ type, id }: { type: string; id: number }) => {
     if (type === "data" || type === "grant") void files.then((each) => each?.invalidate())
+    quotas.recordChange({ type, id })
     if (type === "grant")
       void recheckConnections()?.catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
   }
@@ -215,7 +216,14 @@ async function createRuns(context: StartContext, components: Omit<Components, "r
       imagePolicy: createImagePolicy({ store, images, clock }),
       prepareDirectories: (run, options) => prepareRunDirectories({ store, tree, events }, run, options),
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),
-      storage: { quotas, meter: { diskSpace: async () => (await starting).diskSpace(), count: (account) => tree.countStorage(account) } },
+      storage: {
+        quotas,
+        meter: {
+          diskSpace: async () => (await starting).diskSpace(),
+          count: async (account, maxBytes) => (await starting).countStorage(account, maxBytes),
+          hasQuotas: async () => (await starting).hasQuotas,
+        },
+      },
     }),
   )
 }

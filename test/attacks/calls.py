@@ -1,11 +1,13 @@
 # Makes system calls that no run may make, and some that any may, and prints what became of each as JSON.
 import ctypes
 import errno
+import fcntl
 import json
 import mmap
 import os
 import socket
 import subprocess
+import termios
 import threading
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -56,6 +58,9 @@ refused = {
     "mount": call(165, 0, 0, 0, 0, 0),
     "setns": call(308, 0, 0),
     "kexec_load": call(246, 0, 0, 0, 0),
+    "ioctl(FS_IOC_FSSETXATTR)": call(16, 0, 0x401C5820, 0),
+    "ioctl(FS_IOC_FSSETXATTR), with a bit that the kernel passes over": call(16, 0, 0x401C5820 | 1 << 32, 0),
+    "ioctl(FS_IOC_SETFLAGS)": call(16, 0, 0x40086602, 0),
     "personality(ADDR_NO_RANDOMIZE)": call(135, 0x0040000),
 }
 other = {
@@ -72,5 +77,6 @@ allowed = {
     "a child": subprocess.run(["true"]).returncode,
     "sockets": [socket.socket(family, socket.SOCK_DGRAM).family == family for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_NETLINK)],
     "a pair": len(socket.socketpair()),
+    "a device call": fcntl.ioctl(socket.socketpair()[0], termios.FIONREAD, bytes(4)).hex(),
 }
 print(json.dumps({"refused": refused, "other": other, "allowed": allowed}))

@@ -25,7 +25,7 @@ export const failures = [
         "",
       ],
       ["concurrent saves of a file use no room", at("StorageLedger.#replacedBy", "|| replacing.has(id)"), ""],
-      ["uploads fill the disk completely", at("StorageLedger.reserve", "assertDiskSpace(directory, bytes, this.#settings)"), ""],
+      ["uploads fill the disk completely", at("StorageLedger.reserve", "assertDisk(directory, bytes)"), ""],
     ],
   ),
   ...faults(

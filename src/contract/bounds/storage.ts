@@ -7,7 +7,7 @@ export const storage = {
     value: 102_400,
     unit: "MiB",
     per: "person",
-    beyond: "507 `storage_full`; the run that grows them ends with `disk_full`",
+    beyond: "507 `storage_full`; the run that grows them ends with `disk_full`, or with project quotas its writes fail",
     setting: "QUAYSIDE_DEFAULT_LIMITS",
   },
   warnPercents: {

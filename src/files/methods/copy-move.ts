@@ -1,4 +1,3 @@
-import { renameSync } from "node:fs"
 import { bounds, Failure } from "#contract"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
 import { ClientGoneError, forbidden, invalid, notFound } from "../failures.ts"
@@ -11,6 +10,7 @@ import type { Reservation } from "../storage/ledger.ts"
 import { copyEntry } from "../tree/copy-entry.ts"
 import { CopyLimitError, type CopyTotals } from "../tree/copy-totals.ts"
 import { type Entry, type EntryLocation, locateExistingEntry, locateNewEntry } from "../tree/entry-location.ts"
+import { canMove, moveEntry } from "../tree/move-entry.ts"
 
 interface Transfer {
   request: DavRequest
@@ -131,7 +131,7 @@ async function copyToStaging(transfer: Transfer, room: Reservation): Promise<Sta
   using _slot = await request.context.copyQueue.acquire(request.userId)
   using endpoints = checkedEndpoints(transfer)
   await using stack = new AsyncDisposableStack()
-  const staged = stack.use(request.context.staging.createEntry(endpoints.target.parent))
+  const staged = stack.use(stageFor(request, endpoints))
   const onCopied = (what: CopyTotals) => room.extend(request.context.storage.maxSizeOf(what), staged.parent)
   const options = {
     withoutContent: isShallow,
@@ -147,11 +147,16 @@ async function copyToStaging(transfer: Transfer, room: Reservation): Promise<Sta
   return staged
 }
 
-/** False if source and destination are on different file systems. */
+/** A directory's content counts for the target's project from the start. */
+function stageFor({ context: { staging } }: DavRequest, { source, target }: Endpoints): StagedEntry {
+  return source.stats.isDirectory() ? staging.createDirectoryEntry(target.parent) : staging.createEntry(target.parent)
+}
+
+/** False if the file system cannot rename the entry, since it has two, or two projects. */
 function tryRename(transfer: Transfer): boolean {
   using endpoints = checkedEndpoints(transfer)
   const { source, target } = endpoints
-  if (source.parent.stat().dev !== target.parent.stat().dev) return false
+  if (!canMove(source, target.parent)) return false
   const { storage } = transfer.request.context
   if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats.isDirectory() ? undefined : storage.sizeOf(target.stats))
   replace(transfer, endpoints, source)
@@ -170,7 +175,7 @@ function replace({ request, target }: Transfer, endpoints: Endpoints, from: Entr
     for (const lock of locks.locksBelow(joinPath(target.names))) locks.release(lock)
     deadProperties.remove(joinPath(target.names))
   }
-  if (stats?.isFile() && endpoints.source.stats.isFile()) renameSync(from.parent.pathTo(from.name), parent.pathTo(name))
+  if (stats?.isFile() && endpoints.source.stats.isFile()) moveEntry(from, { parent, name })
   else staging.replace(from, { parent, name }).catch(request.context.reportError)
 }
 

@@ -1,9 +1,11 @@
 import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { fileFailure } from "../failures.ts"
 import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
+import { readProject, writeProject } from "../storage/project-id.ts"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import type { Entry } from "../tree/entry-location.ts"
 import { ignoreErrors } from "../tree/ignore-errors.ts"
+import { moveEntry } from "../tree/move-entry.ts"
 import { removeTree } from "../tree/remove-tree.ts"
 import { createProcessId, hasProcessEnded } from "./process-id.ts"
 import { StagedEntry } from "./staged-entry.ts"
@@ -71,6 +73,18 @@ export class StagingArea implements AsyncDisposable {
     return StagedEntry.besideTarget(parent.duplicate(), `${reservedPrefix}${this.#id}-${name}`, marker)
   }
 
+  /**
+   * The same for a directory. Its content gets the project of `parent` while it is made, since the
+   * kernel renames no directory into another project.
+   */
+  createDirectoryEntry(parent: DirectoryHandle): StagedEntry {
+    const project = readProject(parent.fd)
+    if (!project?.isInherited || parent.stat().dev !== this.#device) return this.createEntry(parent)
+    using folder = openOrMake(this.#own, `project-${project.id}`)
+    if (!readProject(folder.fd)?.isInherited) writeProject(folder.fd, project)
+    return new StagedEntry(folder.duplicate(), this.#nextName())
+  }
+
   /** Creates a file that will be moved to a name in `parent`. */
   createTempFile(parent: DirectoryHandle): Promise<TempFile> {
     return TempFile.open(this.createEntry(parent))
@@ -110,7 +124,7 @@ export class StagingArea implements AsyncDisposable {
    * replaced entry's space is free, and never rejects.
    */
   replace(from: Entry, to: Entry & { name: string }): Promise<void> {
-    const move = () => renameSync(from.parent.pathTo(from.name), to.parent.pathTo(to.name))
+    const move = () => moveEntry(from, to)
     if (!to.parent.lstat(to.name)) {
       move()
       return Promise.resolve()

@@ -1,7 +1,8 @@
-import { constants, fdatasync, open, renameSync, unlinkSync } from "node:fs"
+import { constants, fdatasync, open, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
 import { type DirectoryHandle, safeOpenFlags } from "../tree/directory-handle.ts"
 import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
+import { moveEntry } from "../tree/move-entry.ts"
 import type { StagedEntry } from "./staged-entry.ts"
 
 const flush = promisify(fdatasync)
@@ -39,7 +40,7 @@ export class TempFile implements Disposable {
 
   /** Renames it to its final name; a file of that name is replaced. */
   moveTo(parent: DirectoryHandle, name: string): void {
-    renameSync(this.#entry.parent.pathTo(this.#entry.name), parent.pathTo(name))
+    moveEntry({ parent: this.#entry.parent, name: this.#entry.name, fd: this.fd }, { parent, name })
     this.#isMoved = true
   }
 

@@ -2,6 +2,8 @@ import { setPriority } from "node:os"
 import { setImmediate as turn } from "node:timers/promises"
 import { parentPort, workerData } from "node:worker_threads"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
+import { projectOf } from "./project-id.ts"
+import { ProjectLabels } from "./project-labels.ts"
 import { StorageScan } from "./scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
@@ -14,6 +16,8 @@ import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts
 export interface CountRequest {
   id: number
   account: StorageAccount
+  /** Whether each file's project is checked, and not only each directory's. */
+  checksFiles: boolean
 }
 export interface CountReply {
   id: number
@@ -52,8 +56,11 @@ port.on("message", (request: CountRequest) => {
   if (!isWorking) work().catch(fail)
 })
 
-function begin({ id, account }: CountRequest): void {
-  const scan = new StorageScan(root, account, settings)
+function begin({ id, account, checksFiles }: CountRequest): void {
+  const { firstProject } = settings
+  const labels =
+    firstProject === undefined ? undefined : new ProjectLabels(projectOf(account.userId, firstProject), { firstProject, checksFiles })
+  const scan = new StorageScan(root, account, settings, labels)
   running.push({ id, scan, steps: scan.steps(), spentMs: 0 })
 }
 

@@ -19,6 +19,8 @@ export class StorageCounter implements AsyncDisposable {
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
   #lastId = 0
+  /** People all of whose files have the right project, as far as the last count knows. */
+  readonly #labelled = new Set<number>()
   #closed = false
 
   constructor(root: DirectoryHandle, settings: StorageSettings) {
@@ -30,10 +32,15 @@ export class StorageCounter implements AsyncDisposable {
     if (this.#closed) return Promise.reject(new Error("The file server is stopping"))
     clearTimeout(this.#idle)
     this.#lastId += 1
-    const request: CountRequest = { id: this.#lastId, account }
-    return new Promise((resolve, reject) => {
+    const request: CountRequest = { id: this.#lastId, account, checksFiles: !this.#labelled.has(account.userId) }
+    const counted = new Promise<StorageCount>((resolve, reject) => {
       this.#waiting.set(request.id, { resolve, reject })
       this.#open().postMessage(request)
+    })
+    return counted.then((count) => {
+      if (count.isComplete && count.refused === 0) this.#labelled.add(account.userId)
+      else this.#labelled.delete(account.userId)
+      return count
     })
   }
 

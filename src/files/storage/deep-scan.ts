@@ -11,15 +11,22 @@ interface Level {
   pending: string[]
 }
 
+export interface DeepVisitor {
+  /** A directory whose entries follow. */
+  onDirectory(directory: DirectoryHandle): void
+  onEntry(stats: Stats, directory: DirectoryHandle, name: EntryName): void
+}
+
 /**
  * Scans everything below a directory, however deep: each `next()` of `steps` opens one directory or
- * passes one entry to `onEntry`. Only one directory is open at a time, and the way back is `..`. So
- * a directory costs the same at any depth, and a pending one needs only its name. If `..` leads
- * elsewhere, because a program moved the directory, the scan returns from the base.
+ * passes one entry to `onEntry`, after its directory to `onDirectory`. Only one directory is open
+ * at a time, and the way back is `..`. So a directory costs the same at any depth, and a pending
+ * one needs only its name. If `..` leads elsewhere, because a program moved the directory, the scan
+ * returns from the base.
  */
 export class DeepScan {
   readonly #base: DirectoryHandle
-  readonly #onEntry: (stats: Stats) => void
+  readonly #visitor: DeepVisitor
   readonly #maxPending: number
   readonly #levels: Level[] = []
   #directory: DirectoryHandle
@@ -27,9 +34,9 @@ export class DeepScan {
   /** False when more directories were pending, or nested, than allowed. */
   isComplete = true
 
-  constructor(base: DirectoryHandle, options: { onEntry(stats: Stats): void; maxPending: number }) {
+  constructor(base: DirectoryHandle, options: DeepVisitor & { maxPending: number }) {
     this.#base = base
-    this.#onEntry = options.onEntry
+    this.#visitor = options
     this.#maxPending = options.maxPending
     this.#directory = base.duplicate()
   }
@@ -59,6 +66,7 @@ export class DeepScan {
     const { dev, ino } = this.#directory.stat()
     const level: Level = { name, dev, ino, pending: [] }
     this.#levels.push(level)
+    this.#visitor.onDirectory(this.#directory)
     const entries = attempted(() => this.#directory.readEntries())
     if (!entries) return
     try {
@@ -74,7 +82,7 @@ export class DeepScan {
   #look(level: Level, name: Buffer): void {
     const stats = attempted(() => this.#directory.lstat(name))
     if (!stats) return
-    this.#onEntry(stats)
+    this.#visitor.onEntry(stats, this.#directory, name)
     if (!stats.isDirectory()) return
     if (this.#pending + this.#levels.length >= this.#maxPending) {
       this.isComplete = false

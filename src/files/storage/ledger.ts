@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs"
+import { type Stats, statfsSync, statSync } from "node:fs"
 import { Failure } from "#contract"
 import type { Authority } from "../access/authority.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
@@ -66,12 +66,14 @@ const lowestLimit = ({ quota }: AccountEntry) =>
 export class StorageLedger implements AsyncDisposable {
   readonly #authority: Authority
   readonly #settings: StorageSettings
+  readonly #root: DirectoryHandle
   readonly #counter: StorageCounter
   readonly #entries = new Map<string, AccountEntry>()
 
   constructor(parts: { root: DirectoryHandle; authority: Authority; settings: StorageSettings }) {
     this.#authority = parts.authority
     this.#settings = parts.settings
+    this.#root = parts.root
     this.#counter = new StorageCounter(parts.root, parts.settings)
   }
 
@@ -82,21 +84,39 @@ export class StorageLedger implements AsyncDisposable {
    */
   async reserve(account: string | undefined, directory: DirectoryHandle, size: WriteSize): Promise<Reservation> {
     const { bytes } = size
-    assertDiskSpace(directory, bytes, this.#settings)
-    if (account === undefined) return new Reservation(undefined, this.#settings)
+    const assertDisk: DiskCheck = (location, more) => assertDiskSpace(this.#diskOf(location), more, this.#settings)
+    assertDisk(directory, bytes)
+    if (account === undefined) return new Reservation(undefined, assertDisk)
     const entry = await this.#entry(account)
     const over = () => this.#over(account, entry, bytes - this.#replacedBy(entry, size).bytes)
     if (entry.isUnknown && isLimited(entry)) await this.#firstCount(account, entry, size)
     if (over() && this.#mayCountAgain(entry)) await this.#recount(account, entry)
     const why = over()
     if (why) throw quotaExceeded(why, bytes)
+    this.#assertProjectHasRoom(account, directory, bytes - this.#replacedBy(entry, size).bytes)
     const assertFits = (more: number, all: number) => {
       const reason = this.#over(account, entry, more)
       if (reason) throw quotaExceeded(reason, all)
     }
-    const reservation = new Reservation({ entry, assertFits }, this.#settings, this.#replacedBy(entry, size))
+    const reservation = new Reservation({ entry, assertFits }, assertDisk, this.#replacedBy(entry, size))
     reservation.add(bytes)
     return reservation
+  }
+
+  /** In a limited project, `statfs` returns what the project has left, not the disk. */
+  #diskOf(location: DiskLocation): DiskLocation {
+    const isOfRoot = () => statSync(location.path).dev === this.#root.stat().dev
+    return this.#settings.firstProject !== undefined && isOfRoot() ? this.#root : location
+  }
+
+  /** Counts are older than what runs wrote since, the kernel's are not. */
+  #assertProjectHasRoom(account: string, directory: DirectoryHandle, bytes: number): void {
+    const disk = this.#diskOf(directory)
+    if (disk === directory || bytes <= 0) return
+    const { blocks, bavail, bsize } = statfsSync(directory.path)
+    if (blocks >= statfsSync(disk.path).blocks || bytes <= bavail * bsize) return
+    const stored = formatBytes((blocks - bavail) * bsize)
+    throw quotaExceeded(`${account} may store ${formatBytes(blocks * bsize)} and stores ${stored}`, bytes)
   }
 
   /**
@@ -231,10 +251,18 @@ interface Replaced {
 
 const nothingReplaced: Replaced = { id: undefined, bytes: 0 }
 
+/** Anything on a disk. */
+interface DiskLocation {
+  readonly path: string
+}
+
+/** Throws 507 when so many bytes would use up the reserve. */
+type DiskCheck = (location: DiskLocation, bytes: number) => void
+
 /** Space reserved for an upload or copy. */
 export class Reservation implements Disposable {
   readonly #account: ReservedFor | undefined
-  readonly #settings: StorageSettings
+  readonly #assertDisk: DiskCheck
   readonly #replaced: string | undefined
   /** Remaining space of the replaced file. */
   #free: number
@@ -242,9 +270,9 @@ export class Reservation implements Disposable {
   #written = 0
   #unchecked = 0
 
-  constructor(account: ReservedFor | undefined, settings: StorageSettings, replaced = nothingReplaced) {
+  constructor(account: ReservedFor | undefined, assertDisk: DiskCheck, replaced = nothingReplaced) {
     this.#account = account
-    this.#settings = settings
+    this.#assertDisk = assertDisk
     this.#replaced = replaced.id
     this.#free = replaced.bytes
     if (replaced.id !== undefined) account?.entry.replacing.add(replaced.id)
@@ -264,13 +292,13 @@ export class Reservation implements Disposable {
   }
 
   /** Reserves more bytes for an open file or directory. Throws 507 when they do not fit. */
-  extend(bytes: number, target: { readonly path: string }): void {
+  extend(bytes: number, target: DiskLocation): void {
     this.#account?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
     this.add(bytes)
     this.#unchecked += bytes
     if (this.#unchecked < diskCheckBytes) return
     this.#unchecked = 0
-    assertDiskSpace(target, 0, this.#settings)
+    this.#assertDisk(target, 0)
   }
 
   #beyondFree(bytes: number): number {

@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import { DeepScan } from "./deep-scan.ts"
+import type { ProjectLabels } from "./project-labels.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
 /** Levels that are open at the same time. */
@@ -27,6 +28,12 @@ interface ScanPosition {
   mark: Mark | undefined
 }
 
+interface EntryOptions {
+  /** Of the directory below the root. */
+  level: number
+  labelsFiles: boolean
+}
+
 /**
  * Counts what one account stores: each `next()` of `steps` looks at one entry. The scan opens
  * directories by descriptor and follows no links, so a name that a container swaps leads nowhere
@@ -42,16 +49,26 @@ export class StorageScan {
   readonly #account: StorageAccount
   readonly #settings: ScanSettings
   readonly #seen = new Set<string>()
+  readonly #labels: ProjectLabels | undefined
 
-  constructor(root: DirectoryHandle, account: StorageAccount, settings: ScanSettings) {
+  /** `labels` labels all entries that are counted. */
+  constructor(root: DirectoryHandle, account: StorageAccount, settings: ScanSettings, labels?: ProjectLabels) {
     this.#root = root
+    this.#labels = labels
     this.#account = account
     this.#settings = settings
   }
 
   result(tookMs: number, isOver: boolean): StorageCount {
     const { bytes, entries } = this
-    return { bytes, entries, isComplete: this.isComplete && isOver, areas: Object.fromEntries(this.#areas), tookMs }
+    return {
+      bytes,
+      entries,
+      isComplete: this.isComplete && isOver,
+      areas: Object.fromEntries(this.#areas),
+      tookMs,
+      refused: this.#labels?.refused ?? 0,
+    }
   }
 
   *steps(): Generator<void> {
@@ -76,6 +93,7 @@ export class StorageScan {
   }
 
   *#walk(directory: DirectoryHandle, position: ScanPosition, level: number): Generator<void> {
+    const labelsFiles = this.#labels?.labelDirectory(directory) ?? false
     const entries = opened(directory)
     if (!entries) return
     try {
@@ -84,18 +102,19 @@ export class StorageScan {
         const mark = position.mark?.below.get(entry.name.toString())
         const next = { ...position, names: [...position.names, entry.name], mark }
         if (mark?.kind === "subArea") next.area = `${position.root}/${next.names.join("/")}`
-        if (mark?.kind !== "excluded") yield* this.#entry(directory, next, level)
+        if (mark?.kind !== "excluded") yield* this.#entry(directory, next, { level, labelsFiles })
       }
     } finally {
       entries.closeSync()
     }
   }
 
-  *#entry(directory: DirectoryHandle, position: ScanPosition, level: number): Generator<void> {
+  *#entry(directory: DirectoryHandle, position: ScanPosition, how: EntryOptions): Generator<void> {
     const name = position.names.at(-1) as EntryName
     const stats = look(directory, name)
     if (!stats) return
     this.#add(position, stats)
+    if (how.labelsFiles && stats.isFile()) this.#labels?.labelFile(directory, name)
     if (!stats.isDirectory()) return
     let below: DirectoryHandle
     try {
@@ -104,11 +123,22 @@ export class StorageScan {
       return
     }
     using held = below
-    yield* level + 1 < maxOpenLevels || position.mark?.below.size ? this.#walk(held, position, level + 1) : this.#deep(held, position)
+    const level = how.level + 1
+    yield* level < maxOpenLevels || position.mark?.below.size ? this.#walk(held, position, level) : this.#deep(held, position)
   }
 
   *#deep(directory: DirectoryHandle, position: ScanPosition): Generator<void> {
-    const deep = new DeepScan(directory, { onEntry: (stats) => this.#add(position, stats), maxPending })
+    let labelsFiles = false
+    const deep = new DeepScan(directory, {
+      onDirectory: (each) => {
+        labelsFiles = this.#labels?.labelDirectory(each) ?? false
+      },
+      onEntry: (stats, parent, name) => {
+        this.#add(position, stats)
+        if (labelsFiles && stats.isFile()) this.#labels?.labelFile(parent, name)
+      },
+      maxPending,
+    })
     yield* deep.steps()
     this.isComplete &&= deep.isComplete
   }

@@ -42,7 +42,7 @@ const refusal = ({ status, text }: { status: number; text: string }) => {
 }
 
 function count(root: DirectoryHandle, account: { roots: string[]; excluded?: string[]; subAreas?: string[] }) {
-  const scan = new StorageScan(root, { name: "ann", excluded: [], subAreas: [], ...account }, settings)
+  const scan = new StorageScan(root, { name: "ann", userId: 1, excluded: [], subAreas: [], ...account }, settings)
   for (const _ of scan.steps());
   return scan.result(0, true)
 }
@@ -261,7 +261,7 @@ test("a count continues when a program moves the deep directory that is being sc
     writeFileSync(join(deepest, `${size}`, "beside"), Buffer.alloc(size, 1))
   }
   using root = OpenFolder.open(server.root)
-  const scan = new StorageScan(root, { name, roots: [`/users/${name}`], excluded: [], subAreas: [] }, settings)
+  const scan = new StorageScan(root, { name, userId: 1, roots: [`/users/${name}`], excluded: [], subAreas: [] }, settings)
   const moved: string[] = []
   let before = 0
   for (const _ of scan.steps()) {
@@ -280,7 +280,7 @@ test("a count continues when a program moves the deep directory that is being sc
 test("the first small uploads wait for no count, and larger ones wait for it", async () => {
   await using other = await TestFilesServer.start({ storage: { recountAfterMs: 3_600_000, maxRecountWaitMs: 2_000 } })
   const roots = Array<string>(400_000).fill("/users/nobody")
-  const account = { name: "ann", roots, excluded: [], subAreas: [] }
+  const account = { name: "ann", userId: 1, roots, excluded: [], subAreas: [] }
   other.authority.storageQuota = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
   const timed = async (path: string, bytes: number) => {
     const began = performance.now()
@@ -300,7 +300,7 @@ test("small counts end beside a large one", async () => {
   server.makeDirectory(`users/${small}`)
   const ended: string[] = []
   const counted = async (each: string) => {
-    const found = await server.files.tree.countStorage({ name: each, roots: [`/users/${each}`], excluded: [], subAreas: [] })
+    const found = await server.files.tree.countStorage({ name: each, userId: 1, roots: [`/users/${each}`], excluded: [], subAreas: [] })
     ended.push(each)
     return found.entries
   }

@@ -7,6 +7,7 @@
 export interface StorageAccount {
   /** The person's user name. */
   name: string
+  userId: number
   /** Directories whose content counts. None lies in another, unless an excluded one is between. */
   roots: readonly string[]
   /** Directories below them that count for somebody else. */
@@ -25,6 +26,8 @@ export interface StorageCount {
   areas: Readonly<Record<string, number>>
   /** Milliseconds that the count took. */
   tookMs: number
+  /** Entries for which the limit of the account's project leaves no room. */
+  refused: number
 }
 
 /** A person's quota. */
@@ -58,6 +61,11 @@ export interface StorageSettings {
   minReserveBytes: number
   reserveFraction: number
   minFreeInodes: number
+  /**
+   * The project of user 0, if the file system limits projects; see `ProjectQuotas`. Undefined: it
+   * does not.
+   */
+  firstProject: number | undefined
   minEntryBytes: number
   maxHardLinks: number
   maxCountMs: number

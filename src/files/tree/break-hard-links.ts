@@ -1,8 +1,8 @@
-import { renameSync } from "node:fs"
 import type { StagingArea } from "../staging/staging-area.ts"
 import { assertDepth, copyEntry, forEachEntry } from "./copy-entry.ts"
 import { CopyCounter, type CopyOptions } from "./copy-totals.ts"
 import type { Entry } from "./entry-location.ts"
+import { moveEntry } from "./move-entry.ts"
 
 /**
  * Replaces each file below an entry that has another hard link by a copy of its own. A program with
@@ -42,5 +42,5 @@ async function breakLinksInDirectory(work: LinkBreaking, { parent, name }: Entry
 async function replaceWithCopy({ staging, options }: LinkBreaking, { parent, name }: Entry): Promise<void> {
   await using staged = staging.createEntry(parent)
   await copyEntry({ parent, name }, staged, { ...options, preserveLinksAndTimes: true })
-  if (staged.parent.lstat(staged.name)?.isFile()) renameSync(staged.parent.pathTo(staged.name), parent.pathTo(name))
+  if (staged.parent.lstat(staged.name)?.isFile()) moveEntry(staged, { parent, name })
 }

@@ -3,8 +3,12 @@ import { Failure } from "#contract"
 import { deadline, splitPath } from "#kit"
 import { fileFailure, forbidden, invalid } from "../failures.ts"
 import { isReservedName } from "../requests/address.ts"
+import { Yielder } from "../requests/yielder.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { Reservation, StorageLedger } from "../storage/ledger.ts"
+import { readProject } from "../storage/project-id.ts"
+import { ProjectLabels } from "../storage/project-labels.ts"
+import { StorageScan } from "../storage/scan.ts"
 import { breakHardLinks } from "./break-hard-links.ts"
 import { copyEntry } from "./copy-entry.ts"
 import { CopyLimitError, type CopyTotals } from "./copy-totals.ts"
@@ -44,7 +48,7 @@ export class LocalFileTree {
       case "copyTree":
         return this.#copy(operation, options)
       case "move":
-        return this.#move(operation.from, operation.to)
+        return this.#move(operation.from, operation.to, options)
       case "breakHardLinks":
         return this.#breakHardLinks(operation.path, options)
       case "count":
@@ -90,7 +94,7 @@ export class LocalFileTree {
     using signal = deadline(maxMs, "The copy", options.signal)
     try {
       using above = this.#root.openDescendant(source.slice(0, -1))
-      await using staged = this.#staging.createEntry(parent)
+      await using staged = this.#staging.createDirectoryEntry(parent)
       using room = await this.#storage.reserve(operation.account, parent, { bytes: 0 })
       const entry = { parent: above, name: source.at(-1) ?? "" }
       const copied = await copyToStaging(operation, { entry, staged, room, options: { ...options, signal } })
@@ -105,10 +109,11 @@ export class LocalFileTree {
     }
   }
 
-  #move(from: string, to: string): boolean {
+  async #move(from: string, to: string, options: TreeOperationOptions): Promise<boolean> {
     const [source, target] = [namesFor(from), namesFor(to)]
     const name = source.at(-1) ?? ""
     using parent = this.#ensure(to, target.slice(0, -1))
+    await this.#labelFor(parent, from, options)
     return withRefusals(to, () => {
       try {
         using above = this.#root.openDescendant(source.slice(0, -1))
@@ -120,6 +125,31 @@ export class LocalFileTree {
         throw error
       }
     })
+  }
+
+  /** The kernel renames a directory only within its project. */
+  async #labelFor(parent: DirectoryHandle, from: string, { signal }: TreeOperationOptions): Promise<void> {
+    const project = readProject(parent.fd)
+    if (!project?.isInherited || !this.#exists(from)) return
+    using moved = this.#root.openDescendant(namesFor(from))
+    const before = readProject(moved.fd)
+    if (!before || before.id === project.id) return
+    if (await this.#label(from, project.id, signal)) return
+    await this.#label(from, before.id, signal)
+    throw new Failure("storage_full", `${from} cannot be moved: its new owner may not store so much more`)
+  }
+
+  /** False if the project has no room for all of it. */
+  async #label(path: string, project: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const labels = new ProjectLabels(project, { checksFiles: true })
+    const account = { name: "", userId: 0, roots: [path], excluded: [], subAreas: [] }
+    const yielder = new Yielder()
+    for (const _ of new StorageScan(this.#root, account, { minEntryBytes: 0, maxHardLinks: 0 }, labels).steps()) {
+      signal?.throwIfAborted()
+      if (labels.refused > 0) return false
+      await yielder.pause()
+    }
+    return labels.refused === 0
   }
 
   async #breakHardLinks(path: string, { signal }: TreeOperationOptions): Promise<void> {

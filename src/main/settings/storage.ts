@@ -1,4 +1,4 @@
-import { oneOf, sizeOrNone, text, throwExpected } from "./parse.ts"
+import { oneOf, sizeOrNone, text, throwExpected, whole } from "./parse.ts"
 import { setting } from "./setting.ts"
 
 /** Directories and database. */
@@ -23,6 +23,13 @@ export const storageSettings = {
     initial: undefined as number | undefined,
     read: sizeOrNone,
     doc: "Disk space that stays free below the files root. When less is free, uploads are rejected and runs whose directories grow are ended, fastest growing first.",
+  }),
+  storageProjects: setting({
+    env: "STORAGE_PROJECTS",
+    default: "1000000000",
+    initial: 1_000_000_000 as number | undefined,
+    read: (value) => (value === "off" ? undefined : whole(1, 1_000_000_000)(value)),
+    doc: "Where the files root is on ext4 or XFS with project quotas, the kernel enforces `MaxStorage`: the project of user 5 is this number + 5, and a billion IDs from it on belong to Quayside. Another number for each installation on one file system; `off`: files are only counted.",
   }),
   databaseUrl: setting({
     env: "DATABASE_URL",

@@ -9,13 +9,17 @@ const mib = 2 ** 20
 const minute = 60_000
 
 /** A meter of a disk that the test fills. */
-function fakeStorage() {
+function fakeStorage(hasQuotas: boolean) {
+  /** What the kernel was last told. */
+  const limits = new Map<string, number | null>()
   const stored = new Map<string, number>()
   const disk = { freeBytes: 1_024 * mib, totalBytes: 2_048 * mib, reserveBytes: 64 * mib, isLow: false }
   const counts: string[] = []
   const meter: StorageMeter = {
     diskSpace: async () => ({ ...disk }),
-    async count({ name, roots, subAreas }) {
+    hasQuotas: async () => hasQuotas,
+    async count({ name, roots, subAreas }, maxBytes) {
+      limits.set(name, maxBytes)
       const paths = [...stored].filter(([path]) => roots.some((root) => path.startsWith(root)))
       const areas: Record<string, number> = {}
       for (const [path, bytes] of paths) {
@@ -26,20 +30,21 @@ function fakeStorage() {
       return { bytes: Object.values(areas).reduce((a, b) => a + b, 0), isComplete: true, areas, tookMs: 0 }
     },
   }
-  return { stored, disk, counts, meter }
+  return { stored, disk, counts, limits, meter }
 }
 
 /** A fixture in which the test sets the stored bytes. */
-async function withMeter(maxStorage: number | null = null) {
+async function withMeter(maxStorage: number | null = null, { hasQuotas = false } = {}) {
   const clock = new SteppedClock()
   const fixture = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people: 3 })
   await fixture.store.change(async (tx) => {
     for (const id of fixture.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
   })
-  const { stored, disk, counts, meter } = fakeStorage()
+  const { stored, disk, counts, limits, meter } = fakeStorage(hasQuotas)
   const warnings: [number, string][] = []
+  const quotas = new StorageQuotas(fixture.store, defaultLimits)
   const runs = await fixture.runs({
-    storage: { quotas: new StorageQuotas(fixture.store, defaultLimits), meter },
+    storage: { quotas, meter },
     events: { warning: ({ id }, text) => void warnings.push([id, text]) },
   })
   const start = async (person: number, { readOnly = false, image = "fake/http", source = `/users/person${person}` } = {}) => {
@@ -49,7 +54,7 @@ async function withMeter(maxStorage: number | null = null) {
     return run.id
   }
   return {
-    ...{ fixture, runs, disk, warnings, start, clock },
+    ...{ fixture, runs, disk, warnings, start, clock, limits, quotas },
     store: (person: number, amount: number, below = "") => stored.set(`/users/person${person}${below}`, amount * mib),
     /** A dataset of this person in their home, which counts for them. */
     datasetOf: (person: number) => {
@@ -195,4 +200,41 @@ test("a guest's run that fills a dataset in the owner's home ends, and the owner
   it.clock.advance(minute)
   await eventually("the guest's run has ended", async () => (await it.stateOf(guests))[1] === "disk_full")
   assert.deepEqual(await it.stateOf(owners), ["ready", undefined])
+})
+
+test("with quotas of the file system each person is counted once after the start, also without a run", async () => {
+  await using it = await withMeter(100, { hasQuotas: true })
+  const names = ["person0", "person1", "person2"]
+  await eventually("all limits are set", () => {
+    it.clock.advance(100)
+    return names.every((name) => it.limits.get(name) === 100 * mib)
+  })
+})
+
+test("a changed limit of somebody with a run is counted with at once, not after a minute", async () => {
+  await using it = await withMeter(100)
+  it.store(0, 10)
+  await it.start(0)
+  await eventually("the first limit is set", () => it.limits.get("person0") === 100 * mib)
+  await it.fixture.store.change((tx) => tx.users.update(it.fixture.users[0] ?? 0, { limits: { ...noLimits, MaxStorage: 50 } }))
+  it.quotas.recordChange({ type: "user", id: it.fixture.users[0] ?? 0 })
+  await eventually("the new limit is set", () => {
+    it.clock.advance(5)
+    return it.limits.get("person0") === 50 * mib
+  })
+})
+
+test("with quotas of the file system the owner of a changed dataset is counted at once", async () => {
+  await using it = await withMeter(100, { hasQuotas: true })
+  await eventually("everybody is counted", () => {
+    it.clock.advance(100)
+    return it.limits.size === 3
+  })
+  it.limits.clear()
+  it.quotas.recordChange({ type: "data", id: (await it.datasetOf(1)).id })
+  await eventually("the owner is counted", () => {
+    it.clock.advance(5)
+    return it.limits.has("person1")
+  })
+  assert.deepEqual([...it.limits.keys()], ["person1"])
 })

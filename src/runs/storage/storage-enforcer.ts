@@ -56,6 +56,7 @@ export class StorageEnforcer {
   /** Repeats `check` until Quayside closes. */
   async run(): Promise<void> {
     const { clock, closed, logger, settings } = this.#ctx
+    const everybody = this.#countEverybody().catch((err: unknown) => closed.aborted || logger.warn({ err }, "setting quotas failed"))
     while (!closed.aborted) {
       await clock.sleep(settings.diskSpaceEveryMs, closed).catch(() => {})
       if (closed.aborted) break
@@ -63,7 +64,23 @@ export class StorageEnforcer {
         (err: unknown) => closed.aborted || logger.warn({ err }, "checking the free space for people's files failed"),
       )
     }
+    await everybody
     await Promise.all(this.#counting.values())
+  }
+
+  /**
+   * Counts each person once, one after another, so that the kernel enforces all limits, and on all
+   * files: an earlier process may have ended before it had labelled them.
+   */
+  async #countEverybody(): Promise<void> {
+    const { clock, closed } = this.#ctx
+    if (!(await this.#meter.hasQuotas())) return
+    for await (const name of this.#quotas.everybody()) {
+      if (!this.#quotas.countOf(name)) await this.#count(name)
+      const pauseMs = Math.max(100, calmFraction * (this.#quotas.countOf(name)?.tookMs ?? 0))
+      await clock.sleep(pauseMs, closed).catch(() => {})
+      if (closed.aborted) return
+    }
   }
 
   /** Checks the disk once and starts the counts that are due. */
@@ -72,13 +89,22 @@ export class StorageEnforcer {
     const isFilling = this.#isFilling(space)
     const writers = this.#writers()
     for (const id of this.#warned.keys()) if (!this.#ctx.runCache.row(id)) this.#warned.delete(id)
+    const owners = await this.#ownersOf(writers)
+    await this.#applyChanges(owners)
     const names = new Set(this.#quotas.drainUncounted())
-    for (const name of await this.#ownersOf(writers)) if (this.#isDue(name, isFilling)) names.add(name)
+    for (const name of owners) if (this.#isDue(name, isFilling)) names.add(name)
     const counts = [...names].map((name) => this.#count(name))
     if (!space.isLow) return this.#layers.resetBaseline(this.#ctx.runCache.rows())
     // This check does not wait for long counts.
     await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
     await this.#makeRoom()
+  }
+
+  /** Changed limits and owners reach the kernel by a count. */
+  async #applyChanges(owners: ReadonlySet<string>): Promise<void> {
+    const { limits, datasets } = this.#quotas.takeChanges()
+    if (limits) await Promise.all([...owners].map((name) => this.#quotas.quotaOf(name)))
+    if (datasets.size > 0 && (await this.#meter.hasQuotas())) for (const id of datasets) await this.#quotas.recountOwnerOf(id)
   }
 
   #isFilling({ freeBytes, reserveBytes, isLow }: DiskSpace): boolean {
@@ -123,10 +149,11 @@ export class StorageEnforcer {
   async #countNow(name: string): Promise<void> {
     const before = await this.#quotas.quotaOf(name)
     if (!before) return
-    const count = await this.#meter.count(before.account)
+    const { account, maxBytes } = before
+    const count = await this.#meter.count(account, maxBytes)
     const now = this.#ctx.clock.now()
-    this.#quotas.recordCount(name, count, now)
-    this.#growth.record(name, count.areas, { excluded: before.account.excluded, now })
+    this.#quotas.recordCount(name, { ...count, at: now, maxBytes })
+    this.#growth.record(name, count.areas, { excluded: account.excluded, now })
     const quota = await this.#quotas.quotaOf(name)
     if (quota) await this.#judge(name, quota, count)
   }

@@ -7,6 +7,7 @@
 export interface StorageAccount {
   /** The person's user name. */
   name: string
+  userId: number
   /** Directories whose content counts, absolute below the files root. */
   roots: readonly string[]
   /** Directories below them that count for somebody else. */
@@ -49,5 +50,7 @@ export interface DiskSpace {
 
 export interface StorageMeter {
   diskSpace(): Promise<DiskSpace>
-  count(account: StorageAccount): Promise<StorageCount>
+  /** Where `hasQuotas`, the kernel enforces `maxBytes` from the first count on. */
+  count(account: StorageAccount, maxBytes: number | null): Promise<StorageCount>
+  hasQuotas(): Promise<boolean>
 }

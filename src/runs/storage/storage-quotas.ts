@@ -14,8 +14,9 @@ type Readable = Pick<Store, "users" | "groups" | "data" | "projects">
 export class StorageQuotas {
   readonly #store: Readable
   readonly #defaults: EffectiveLimits
-  readonly #counts = new Map<string, StorageCount & { at: number }>()
+  readonly #counts = new Map<string, StorageCount & { at: number; maxBytes: number | null }>()
   readonly #uncounted = new Set<string>()
+  #changes = { limits: false, datasets: new Set<number>() }
   readonly #accounts = new Map<string, { account: StorageAccount; until: number }>()
 
   /** `defaults` apply to people without a limit of their own or of a group. */
@@ -25,7 +26,8 @@ export class StorageQuotas {
   }
 
   /**
-   * Null: the person does not exist. A person without a count is added to the next round of counts.
+   * Null: the person does not exist. A person without a count, or with one for another limit, is
+   * added to the next round of counts.
    */
   async quotaOf(userName: string): Promise<StorageQuota | null> {
     const user = await this.#store.users.byName(userName)
@@ -37,10 +39,13 @@ export class StorageQuotas {
     )
     const names = [userName, ...groups.flatMap(({ members }) => members)]
     if (own !== null || groups.length > 0) for (const name of names) if (!this.#counts.has(name)) this.#uncounted.add(name)
+    const maxBytes = own === null ? null : own * mib
+    const last = this.#counts.get(userName)
+    if (last && last.maxBytes !== maxBytes) this.#uncounted.add(userName)
     const counted = Object.fromEntries(
       names.flatMap((name) => (this.#counts.has(name) ? [[name, this.#counts.get(name)?.bytes ?? 0]] : [])),
     )
-    return { account: await this.#accountOf(user), maxBytes: own === null ? null : own * mib, groups, counted }
+    return { account: await this.#accountOf(user), maxBytes, groups, counted }
   }
 
   /** The person whose quota counts this path below the files root; undefined: nobody. */
@@ -53,9 +58,39 @@ export class StorageQuotas {
     return this.#counts.get(userName)
   }
 
-  recordCount(userName: string, count: StorageCount, at: number): void {
+  recordCount(userName: string, count: StorageCount & { at: number; maxBytes: number | null }): void {
     this.#uncounted.delete(userName)
-    this.#counts.set(userName, { ...count, at })
+    this.#counts.set(userName, count)
+  }
+
+  /** Records that a person, group or dataset has changed; others play no part here. */
+  recordChange({ type, id }: { type: string; id: number }): void {
+    if (type === "user" || type === "group") this.#changes.limits = true
+    if (type === "data") this.#changes.datasets.add(id)
+  }
+
+  /** What has changed since the last call. */
+  takeChanges(): { limits: boolean; datasets: ReadonlySet<number> } {
+    const changes = this.#changes
+    this.#changes = { limits: false, datasets: new Set() }
+    return changes
+  }
+
+  /** Adds the owner of a dataset to the next round of counts. */
+  async recountOwnerOf(dataId: number): Promise<void> {
+    const owner = (await this.#store.data.get(dataId))?.userName
+    if (owner === undefined) return
+    this.#accounts.delete(owner)
+    this.#uncounted.add(owner)
+  }
+
+  /** The names of everybody, for one count of each. */
+  async *everybody(): AsyncGenerator<string> {
+    for (let page = 1; ; page += 1) {
+      const { rows } = await this.#store.users.list({}, { page, pageSize })
+      for (const { userName } of rows) yield userName
+      if (rows.length < pageSize) return
+    }
   }
 
   /** People who need their first count. */
@@ -88,7 +123,13 @@ export class StorageQuotas {
     const excluded = others.filter((path) => own.some((root) => root !== path && isWithin(path, root)))
     const roots = own.filter((root) => !isCovered(root, { own, excluded }))
     const subAreas = own.filter((root) => !roots.includes(root))
-    return { name: userName, roots: [...roots, ...projects.map((project) => `/projects/${project.id}/release`)], excluded, subAreas }
+    return {
+      name: userName,
+      userId: id,
+      roots: [...roots, ...projects.map((project) => `/projects/${project.id}/release`)],
+      excluded,
+      subAreas,
+    }
   }
 }
 

@@ -57,6 +57,20 @@ test("Quayside's own profile allows four socket families by exact comparison, an
   assert.equal(own.syscalls.find(({ names }) => names.includes("clone3"))?.errnoRet, 38)
 })
 
+test("Quayside's own profile allows all device calls but those that take a file out of its quota", () => {
+  const rules = valuesOf("ioctl")
+  const isAllowed = (request: number) =>
+    rules.some((args) => {
+      const [{ index = 0, value = 0, valueTwo = 0, op = "" } = {}, ...others] = args ?? []
+      assert.deepEqual([index, op, others], [1, "SCMP_CMP_MASKED_EQ", []])
+      return (request & value) === valueTwo
+    })
+  const refused = Array.from({ length: 256 }, (_, type) => type).filter((type) => !isAllowed((type << 8) | 0x17))
+  assert.deepEqual(refused, [0x58, 0x66])
+  for (const request of [0x401c5820, 0x40086602, 0x40046602]) assert.ok(!isAllowed(request))
+  assert.deepEqual([valuesOf("file_setattr"), valuesOf("file_getattr")], [[], []])
+})
+
 test("an administrator's profile is used unchanged", () => {
   const profile = { defaultAction: "SCMP_ACT_ERRNO", syscalls: [{ names: ["read"], action: "SCMP_ACT_ALLOW" }] }
   assert.deepEqual(JSON.parse(loadSeccompProfile(fileOf(profile))), profile)

@@ -1,0 +1,111 @@
+import { constants } from "node:os"
+
+/** `struct fsxattr` of <linux/fs.h>, and the calls that read and write it. */
+const attributes = { size: 28, flags: 0, project: 12, inherits: 0x200, read: 0x801c_581fn, write: 0x401c_5820n } as const
+
+/** `struct if_dqblk` of <linux/quota.h>, and `quotactl_fd` with `Q_SETQUOTA` and `PRJQUOTA`. */
+const limits = { size: 72, kibibytes: 0, entries: 24, valid: 64, both: 1 | 4, call: 443n, setProject: 0x8000_0802n } as const
+
+/**
+ * Project IDs of files, by descriptor: ext4 and XFS count files by them, and limit each project. In
+ * a directory that passes its ID on, new entries get it; the kernel moves or links nothing into
+ * such a directory that has another one (`EXDEV`).
+ */
+export interface Project {
+  id: number
+  /** Whether new entries of the directory get the same ID. */
+  isInherited: boolean
+}
+
+interface Kernel {
+  fcntl(fd: number, command: number, argument: number): number
+  ioctl(fd: number, request: bigint, argument: Buffer): number
+  syscall(call: bigint, fd: bigint, command: bigint, id: bigint, argument: Buffer): bigint
+  errno(): number
+}
+
+/** Undefined if Node.js cannot call the C library here. */
+let kernel: Kernel | undefined
+let isLoaded = false
+
+function loadKernel(): Kernel | undefined {
+  if (isLoaded) return kernel
+  isLoaded = true
+  try {
+    const { dlopen, getInt32 } = process.getBuiltinModule("node:ffi")
+    const { functions } = dlopen(null, {
+      ioctl: { return: "int32", arguments: ["int32", "uint64", "pointer"] },
+      fcntl: { return: "int32", arguments: ["int32", "int32", "int32"] },
+      syscall: { return: "int64", arguments: ["int64", "int64", "int64", "int64", "pointer"] },
+      __errno_location: { return: "pointer", arguments: [] },
+    })
+    const { fcntl, ioctl, syscall, __errno_location: errno } = functions
+    kernel = { fcntl, ioctl, syscall, errno: () => getInt32(errno(), 0) }
+  } catch {
+    kernel = undefined
+  }
+  return kernel
+}
+
+/** The project of a person's files: IDs from `firstProject` on belong to this installation. */
+export function projectOf(userId: number, firstProject: number): number {
+  return firstProject + userId
+}
+
+/** Undefined where files have no project IDs. */
+export function readProject(fd: number): Project | undefined {
+  const data = Buffer.alloc(attributes.size)
+  const loaded = loadKernel()
+  if (loaded?.ioctl(fd, attributes.read, data) !== 0) return undefined
+  return { id: data.readUInt32LE(attributes.project), isInherited: (data.readUInt32LE(attributes.flags) & attributes.inherits) !== 0 }
+}
+
+/** Throws a system error; `isFull` where the project's limit leaves no room for the file. */
+export function writeProject(fd: number, { id, isInherited }: Project): void {
+  const data = Buffer.alloc(attributes.size)
+  const loaded = loadKernel()
+  if (!loaded) throw systemError("project IDs", constants.errno.ENOSYS)
+  if (loaded.ioctl(fd, attributes.read, data) !== 0) throw systemError("reading a project ID", loaded.errno())
+  const others = data.readUInt32LE(attributes.flags) & ~attributes.inherits
+  data.writeUInt32LE((others | (isInherited ? attributes.inherits : 0)) >>> 0, attributes.flags)
+  data.writeUInt32LE(id, attributes.project)
+  if (loaded.ioctl(fd, attributes.write, data) !== 0) throw systemError("changing a project ID", loaded.errno())
+}
+
+/** Whether a quota or the disk leaves no room: XFS does not say which. */
+export function isFull(error: unknown): boolean {
+  return ["EDQUOT", "ENOSPC"].includes((error as NodeJS.ErrnoException).code ?? "")
+}
+
+/** `F_SETLEASE` with `F_WRLCK`. */
+const writeLease = [1_024, 1] as const
+
+/**
+ * Until the descriptor is closed: false if the file is open elsewhere, and else nobody opens it.
+ */
+export function holdAlone(fd: number): boolean {
+  return loadKernel()?.fcntl(fd, ...writeLease) === 0
+}
+
+/** What a project may use; zeros are unlimited. */
+export interface ProjectLimits {
+  kibibytes: number
+  entries: number
+}
+
+/** Needs CAP_SYS_ADMIN. Throws a system error, with code `ESRCH` where there are no such quotas. */
+export function writeLimits(fd: number, id: number, { kibibytes, entries }: ProjectLimits): void {
+  const data = Buffer.alloc(limits.size)
+  data.writeBigUInt64LE(BigInt(kibibytes), limits.kibibytes)
+  data.writeBigUInt64LE(BigInt(entries), limits.entries)
+  data.writeUInt32LE(limits.both, limits.valid)
+  const loaded = loadKernel()
+  if (!loaded) throw systemError("quotactl", constants.errno.ENOSYS)
+  const status = loaded.syscall(limits.call, BigInt(fd), limits.setProject, BigInt(id), data)
+  if (status !== 0n) throw systemError("quotactl", loaded.errno())
+}
+
+function systemError(what: string, errno: number): NodeJS.ErrnoException {
+  const code = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? String(errno)
+  return Object.assign(new Error(`${code}: ${what}`), { code, errno: -errno })
+}
