@@ -8,6 +8,7 @@ import { after, before, beforeEach, describe, test } from "node:test"
 import type { StorageAccount } from "#files"
 import { eventually } from "../fixtures/eventually.ts"
 import { owner, TestFilesServer } from "../fixtures/files/files-server.ts"
+import { type Person, startTestServer } from "../test-server.ts"
 
 /*
  * Runs inside the virtual machine that `quotas.slow.test.ts` starts, as root, on a kernel with
@@ -224,3 +225,45 @@ for (const kind of Object.keys(kinds)) {
     })
   })
 }
+
+test("a whole installation limits people's homes and datasets, and completes after a restart what was undone", {
+  timeout: 600_000,
+}, async () => {
+  const files = join(tmpdir(), "installation")
+  const unmount = await mountImage("ext4", files)
+  try {
+    await using server = await startTestServer({ "files-dir": files })
+    const ann = await server.person("ann", { Limits: { MaxStorage: 10 } })
+    const bob = await server.person("bob", { Limits: { MaxStorage: 20 } })
+    const put = async ({ userName, authorization }: Person) => {
+      const url = `${server.quayside.filesUrl}/users/${userName}/small`
+      assert.ok((await fetch(url, { method: "PUT", headers: { authorization }, body: "x" })).ok)
+    }
+    const at = (path: string) => join(files, "users", path)
+    const { files: check } = (await (await fetch(`${server.quayside.baseUrl}/readyz`)).json()).checks
+    assert.match(check.msg, /the kernel limits what people store/)
+
+    for (const person of [ann, bob]) await put(person)
+    await soon("both homes have projects", () => projectOf(at("ann")) > 0 && projectOf(at("bob")) === projectOf(at("ann")) + 1)
+    await soon("the limit is set", () => full.test(write(at("ann/big"), 12 * mib)))
+    const { ID } = (await server.admin.listUsers({ query: { UserName: "ann" } })).data[0] ?? { ID: 0 }
+    await server.admin.updateUser({ body: { ID, Limits: { MaxStorage: 30 } } })
+    await put(ann)
+    await soon("the new limit is set", () => write(at("ann/big"), 12 * mib) === "")
+
+    const made = await ann.client.createData({ body: { Name: "set", Type: "dir" } })
+    await server.acquaint(ann, bob)
+    write(at(`${made.AccessInfo.slice("/users/".length)}/data`), 6 * mib)
+    const { AccessInfo } = await server.admin.updateData({ body: { ID: made.ID, UserName: "bob" } })
+    assert.equal(projectOf(join(files, AccessInfo, "data")), projectOf(at("bob")))
+
+    await server.admin.updateData({ body: { ID: made.ID, UserName: "ann", AccessInfo } })
+    await soon("it counts for its new owner at its old path", () => projectOf(join(files, AccessInfo, "data")) === projectOf(at("ann")))
+
+    execFileSync("chattr", ["-p", "0", at("ann/big")])
+    await server.restart()
+    await soon("it is labelled again", () => projectOf(at("ann/big")) === projectOf(at("ann")))
+  } finally {
+    unmount()
+  }
+})
