@@ -16,18 +16,21 @@ export interface StoreOptions {
   url: string
   logger: Logger
   clock: Clock
-  /** Milliseconds that one change may take before it is undone and refused. Default 10,000. */
+  /**
+   * The maximum time of a change in milliseconds; then it is rolled back and rejected. Default
+   * 10,000.
+   */
   changeTimeoutMs?: number
   /**
-   * A database that comes from another machine or server is the same installation as there, whose
-   * runs are taken up. Default false: it is a copy, with runs of its own only.
+   * The database was moved from another machine or server: it stays the same installation and
+   * manages its runs. Default false: it is a copy, with its own runs only.
    */
   isMoved?: boolean
 }
 
 /**
- * Opens the database, made and brought to the newest version as needed. Throws `StoreError` when it
- * cannot be used.
+ * Opens the database; creates and migrates it if necessary. Throws `StoreError` if it cannot be
+ * used.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { changeTimeoutMs = 10_000, isMoved = false } = options
@@ -44,7 +47,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** PostgreSQL keeps its index of words by itself. */
+/** PostgreSQL updates its index of words itself. */
 async function startIndexer({ driver, writer, ...rest }: { driver: Driver; writer: Writer; clock: Clock; logger: Logger }) {
   const { SearchIndexer } = await import("./sqlite/search-indexer.ts")
   const indexer = new SearchIndexer({ ...rest, reads: driver.reads, change: (work) => writer.change(work) })
@@ -78,8 +81,8 @@ interface Opening {
 }
 
 /**
- * The name of this installation, by which the engine knows what belongs to it: drawn when its
- * database is made, and drawn anew for a copy.
+ * The name of this installation, by which the engine identifies its containers. It is drawn for a
+ * new database, and again for a copy.
  */
 async function instanceOf({ driver, writer, isMoved, logger }: Opening): Promise<string> {
   const { identity } = driver
@@ -139,7 +142,7 @@ class DatabaseStore extends Repositories implements Store {
     return this.#checking
   }
 
-  /** Only a row that is really written shows that rows can be written. */
+  /** Only an actual write shows that rows can be written. */
   async #check(): Promise<void> {
     await this.#parts.driver.reads.first(meta, { key: "instance" })
     const value = String(this.#parts.clock.now())

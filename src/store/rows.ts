@@ -19,30 +19,29 @@ import type { RowOf } from "./tables/row-mapper.ts"
 import type { liveRunMapper } from "./tables/runs.ts"
 import type { stamps } from "./tables/stamps.ts"
 
-/** What every row has that somebody may change or delete. */
+/** The fields of every row that can be changed or deleted. */
 export interface Stamped extends RowOf<typeof stamps> {}
 
 /** A link whose `mountPath` is empty if it is long. */
 export interface LinkSummary extends LinkRow {
-  /** Of the path. */
+  /** The size of the path. */
   bytes: number
   isTruncated: boolean
 }
 
-/** Rows without their long texts, of which a page would hold too many bytes. */
+/** Rows without their long texts: a page of complete rows could be too large. */
 export interface RowSummaries<Row> {
-  /** A text that was left out is empty; the `spec` of a run is `{}`. */
+  /** An omitted text is empty; the `spec` of a run is `{}`. */
   rows: Row[]
   /**
-   * The bytes of each row's texts, with those that were left out. Undefined: the table has no long
-   * texts.
+   * The size of each row's texts, omitted ones included. Undefined: the table has no long texts.
    */
   bytes?: readonly number[]
   /** Whether any row lacks a text; `getMany` returns complete rows. */
   isTruncated?: boolean
 }
 
-/** One page of a list and how many rows there are in all for this viewer. */
+/** One page of a list, and the total for this viewer. */
 export interface Page<Row> extends RowSummaries<Row> {
   total: number
 }
@@ -60,7 +59,7 @@ export interface Holdings {
   memoryMiB: number
   gpus: number
 }
-/** What admission counts of a live run. */
+/** The fields of a live run that admission counts. */
 export type LiveRun = ReturnType<(typeof liveRunMapper)["toRow"]>
 
 export interface JournalEntry {
@@ -80,9 +79,9 @@ export interface AuditEntry {
   outcome: "done" | "refused"
   address: string
   requestId: string
-  /** How many times; address and request are those of the first. Default 1. */
+  /** The number of occurrences; address and request are those of the first. Default 1. */
   count?: number
-  /** When it was first. Default: now. */
+  /** The time of the first. Default: now. */
   at?: number
 }
 

@@ -30,36 +30,33 @@ import type {
 import type { projects } from "./tables/projects.ts"
 import type { OptionalFields } from "./tables/row-mapper.ts"
 
-/**
- * The database. Reads see only what is committed; everything that is written goes through `change`.
- */
+/** The database. Reads see committed rows only; every write is part of a `change`. */
 export interface Store extends Reads, AsyncDisposable {
   readonly dialect: "sqlite" | "postgres"
-  /** The random name of this installation, made with the database. */
+  /** The random name of this installation, created with the database. */
   readonly instance: string
 
   /**
    * Runs `work` as one transaction and resolves after COMMIT. Several changes may share one COMMIT,
-   * but each runs alone, to its end, in a savepoint: when it throws, nothing of it remains and the
-   * others are not touched. `work` may run a second time (the first time then left nothing), so it
-   * does nothing but read and write through `tx`. What must happen once and only after COMMIT goes
-   * into `tx.afterCommit`.
+   * but each runs alone in a savepoint. If it throws, only its own writes are rolled back. `work`
+   * may run a second time after a rollback, so it only reads and writes through `tx`. An effect
+   * that must happen once, after COMMIT, belongs in `tx.afterCommit`.
    */
   change<T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions): Promise<T>
 
-  /** Resolves when the database can be read and written. */
+  /** Resolves if the database can be read and written. */
   check(): Promise<void>
 }
 
 export interface ChangeOptions {
   /**
-   * What helps on a full disk, or must be possible there: it gets room that is kept back for this.
-   * Default false.
+   * The change frees space, or must succeed on a full disk: it may use the disk reserve. Default
+   * false.
    */
   urgent?: boolean
 }
 
-/** What can be read; inside a change it sees the change's own writes. */
+/** All reads; inside a change they see the change's own writes. */
 export interface Reads {
   readonly users: UserReads
   readonly groups: GroupReads
@@ -88,64 +85,63 @@ export interface Change extends Reads {
   readonly runs: RunReads & RunWrites
   readonly ports: PortReads & PortWrites
   readonly grants: GrantReads & GrantWrites
-  /** One row of the journal that `/events` replays. */
+  /** Adds a row to the journal that `/events` replays. */
   journal(entry: JournalEntry): Promise<void>
-  /** One row that is never changed again. */
+  /** Adds an audit row, which never changes. */
   audit(entry: AuditEntry): Promise<void>
-  /** Removes rows of the journal up to this ID, never the newest one; gives how many. */
+  /** Removes journal rows up to this ID, never the newest one. Returns how many. */
   pruneJournal(upTo: number): Promise<number>
   /**
-   * Removes rows of the audit made at or before this time, the oldest first and so many at most;
-   * gives how many.
+   * Removes at most `limit` audit rows made at or before this time, oldest first. Returns how many.
    */
   pruneAudit(until: number, limit: number): Promise<number>
-  /** Removes rows of the audit beyond an actor's newest, so many at most; gives how many. */
+  /** Removes at most `limit` audit rows beyond an actor's newest `maxRows`. Returns how many. */
   pruneAuditOf(actor: string, maxRows: number, limit: number): Promise<number>
   /** Runs once, after COMMIT, in the order of commits. Must not throw. */
   afterCommit(effect: () => void): void
 }
 
-/** Fields that the store gives or keeps itself. */
+/** Fields that only the store sets. */
 type Kept = keyof Stamped | "userName" | "groupName"
-/** Fields of projects that have an initial text. */
+/** Fields of projects that have a default. */
 type Initial = OptionalFields<typeof projects.fields>
 type Given<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamped : Kept>
 export type NewRow<Row> = Row extends ProjectRow ? Omit<Given<Row>, Initial> & Partial<Pick<Row, Initial>> : Given<Row>
 
 export interface Writes<Row extends Stamped> {
   /**
-   * IDs grow and are never given again. Throws `DuplicateError` (`userName`, `groupName`) when the
-   * name was ever given; the change may go on.
+   * IDs grow and are never reused. Throws `DuplicateError` (`userName`, `groupName`) if the name
+   * exists or ever existed; the change can continue.
    */
   insert(row: NewRow<Row>): Promise<Row>
   /**
-   * Sets the given fields, `updatedAt` and the next `version`. Undefined when there is no such row,
-   * deleted ones included in the search.
+   * Sets the given fields, `updatedAt` and the next `version`, also of a deleted row. Undefined if
+   * the row does not exist.
    */
   update(id: number, fields: Partial<NewRow<Row>>): Promise<Row | undefined>
   /**
-   * Sets or clears `deletedAt`. Grants on a deleted resource rest; those that were given to a
-   * deleted person or group go.
+   * Sets or clears `deletedAt`. Grants on a deleted resource are suspended; grants to a deleted
+   * person or group are removed.
    */
   setDeleted(id: number, deleted: boolean): Promise<Row | undefined>
 }
 
 /**
- * Reads of a resource that has an owner and may be published. None of them asks whether the reader
- * may: lists take a viewer, the rest is the caller's duty.
+ * Reads of a resource that has an owner and can be published. Only lists filter by viewer; for all
+ * others the caller checks rights.
  */
 export interface ResourceReads<Row extends Stamped> {
-  /** Deleted ones too: look at `deletedAt`. */
+  /** Also returns deleted rows; check `deletedAt`. */
   get(id: number): Promise<Row | undefined>
   getMany(ids: readonly number[]): Promise<Row[]>
   /** As `getMany`, without long texts. */
   summaries(ids: readonly number[]): Promise<RowSummaries<Row>>
-  /** As `getMany` and as `summaries`, with an empty `doc`: as rows stand inside other resources. */
+  /** Like `getMany` and `summaries`, but with an empty `doc`: for rows inside other resources. */
   parts(ids: readonly number[]): Promise<Row[]>
   partSummaries(ids: readonly number[]): Promise<RowSummaries<Row>>
   /**
-   * Visible rows that match, without long texts, newest first unless sorted otherwise; `total`
-   * counts all of them.
+   * Visible rows that match, without long texts. Default order: newest first. `total` counts all of
+   * them.
    */
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>>
 }
@@ -154,11 +150,10 @@ export interface ResourceFilter<Row> {
   /** Every given field is equal. Names compare case-sensitively. */
   where?: Partial<Row>
   ids?: readonly number[]
-  /** Every word stands in name or comment, in any case. */
+  /** Every word occurs in the name or comment, ignoring case. */
   words?: readonly string[]
   /**
-   * Only deleted rows instead of only live ones; a viewer who does not see everything gets their
-   * own.
+   * Only deleted rows instead of only live ones; viewers who cannot see everything see their own.
    */
   deleted?: boolean
   sort?: { by: "id" | "createdAt" | "updatedAt" | "name"; descending: boolean }
@@ -169,11 +164,11 @@ export interface DataReads {
   overlapping(accessInfo: string): Promise<DataRow[]>
   /** Whether a live dataset visible to the viewer lies strictly below this path. */
   visibleBelow(path: string, viewer: Viewer): Promise<boolean>
-  /** Directories that are on their way to another owner, or were when the service ended. */
+  /** Directories whose move to another owner has begun, also before a crash. */
   moves(): Promise<DatasetMove[]>
 }
 export interface DataWrites {
-  /** False when the dataset's directory is on its way already. */
+  /** False if a move of the dataset's directory has already begun. */
   planMove(move: DatasetMove): Promise<boolean>
   endMove(dataId: number): Promise<void>
 }
@@ -187,22 +182,22 @@ export interface ProjectWrites {
   setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void>
 }
 
-/** Grants in force: on resources that are not deleted, and not past their time. */
+/** Grants in force: not expired, and on resources that are not deleted. */
 export interface GrantReads {
   get(id: number): Promise<GrantRow | undefined>
-  /** What grants give one person on these resources, by their groups too. */
+  /** The access that grants give one person on these resources, also by groups. */
   accessFor(
     type: GrantRow["resourceType"],
     ids: readonly number[],
     to: Pick<Viewer, "userId" | "groupIds">,
   ): Promise<{ resourceId: number; access: GrantRow["access"] }[]>
-  /** All on these resources, those on deleted ones too, oldest first. */
+  /** All on these resources, also on deleted ones, oldest first. */
   onResources(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]>
-  /** Whether any is past its time and not yet removed. */
+  /** Whether an expired grant still exists. */
   anyExpired(): Promise<boolean>
   /**
-   * Newest first; of those who do not see everything: on their resources, and what was given to
-   * them or their groups.
+   * Newest first. Viewers who cannot see everything see grants on their own resources, and grants
+   * to themselves or their groups.
    */
   list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>>
 }
@@ -214,25 +209,24 @@ export interface GrantFilter {
 }
 export interface GrantWrites {
   /**
-   * Takes the place of the grant that the same one has on the same resource: `version` is then
-   * beyond
-   * 1. One of `userId` and `groupId` is 0.
+   * Replaces the grant of the same person or group on the same resource; `version` is then above 1.
+   * One of `userId` and `groupId` is 0.
    */
   put(row: Omit<GrantRow, "id" | "createdAt" | "updatedAt" | "version" | "userName" | "groupName">): Promise<GrantRow>
   delete(id: number): Promise<boolean>
-  /** Removes those that are past their time, so many at most; gives what they were. */
+  /** Removes at most `limit` expired grants, and returns them. */
   pruneExpired(limit: number): Promise<GrantRow[]>
 }
 
 export interface UserReads {
   get(id: number): Promise<UserRow | undefined>
-  /** Deleted ones too: a name is never given again. */
+  /** Also returns deleted people: a name is never reused. */
   byName(userName: string): Promise<UserRow | undefined>
   list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>>
   count(): Promise<number>
   /**
-   * How many images, datasets, projects, tokens and grants are a person's, and how many of theirs
-   * are deleted.
+   * The number of images, datasets, projects, tokens and grants that a person owns, live and
+   * deleted.
    */
   countOwned(id: number): Promise<{ live: number; deleted: number }>
 }
@@ -248,7 +242,7 @@ export interface GroupReads {
 }
 export interface GroupWrites {
   setMembers(groupId: number, userIds: readonly number[]): Promise<void>
-  /** Whether it changed anything is not told: look before. */
+  /** Does not report whether anything changed: read the members first. */
   addMember(groupId: number, userId: number): Promise<void>
   removeMember(groupId: number, userId: number): Promise<void>
 }
@@ -272,92 +266,90 @@ export interface SessionWrites {
   insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow>
   delete(hash: string): Promise<void>
   deleteOfUser(userId: number, exceptHash?: string): Promise<void>
-  /** Removes all but so many of a person's newest; gives how many. */
+  /** Removes all but a person's newest `maxSessions`. Returns how many. */
   deleteOld(userId: number, maxSessions: number): Promise<number>
   deleteExpired(now: number): Promise<number>
 }
 
 export interface SubjectReads {
-  /** The ID of the person who is this subject of this issuer; deleted people too. */
+  /** The ID of the person with this subject of this issuer, also if deleted. */
   userOf(issuer: string, subject: string): Promise<number | undefined>
   ofUser(userId: number): Promise<SubjectRow[]>
 }
 export interface SubjectWrites {
-  /** Throws `DuplicateError` (`openidSubject`) when the subject is somebody's. */
+  /** Throws `DuplicateError` (`openidSubject`) if the subject belongs to somebody. */
   insert(row: Omit<SubjectRow, "createdAt">): Promise<void>
 }
 
 export interface RunReads {
   get(id: number): Promise<RunRow | undefined>
   byKey(key: string): Promise<RunRow | undefined>
-  /** All that is in a live state, oldest first. */
+  /** All runs in a live state, oldest first. */
   live(): Promise<RunRow[]>
   /** Live runs that are not queued, without their plans, oldest first. */
   admitted(): Promise<LiveRun[]>
   /** Queued runs, without their plans, oldest first. */
   queued(): Promise<LiveRun[]>
-  /** What a person's live runs hold together, queued ones included. */
+  /** The resources that a person's live runs reserve in total, queued ones included. */
   holdings(userId: number): Promise<Holdings>
   /** The version of each live run, by its ID. */
   liveVersions(): Promise<Map<number, number>>
-  /** People whose history holds more than so many runs, with how many it holds. */
+  /** People with more than `maxRuns` ended runs, with their number. */
   longHistories(maxRuns: number): Promise<{ userId: number; count: number }[]>
   liveOf(userId: number, projectId: number): Promise<RunRow | undefined>
   /** The last run of a person and project, live or not. */
   lastOf(userId: number, projectId: number): Promise<RunRow | undefined>
-  /** IDs of those projects of which the person has a run that is `ready`. */
+  /** IDs of the projects of which the person has a `ready` run. */
   readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]>
   list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>>
-  /** What `remember` was told, up to 24 h ago. */
+  /** The entry of `saveIdempotencyKey`, for 24 h. */
   findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined>
 }
 export interface RunFilter {
   where?: Partial<RunRow>
   ids?: readonly number[]
-  /** `live` unless told otherwise; `history` is ended and failed. */
+  /** Default: live states; `history` is ended and failed. */
   states?: readonly RunRow["state"][]
   sort?: { by: "id" | "createdAt" | "updatedAt"; descending: boolean }
 }
 export interface RunWrites {
   /**
-   * Throws `DuplicateError` (`liveRun`) when the person has a live run of the project; the change
-   * may go on.
+   * Throws `DuplicateError` (`liveRun`) if the person has a live run of the project; the change can
+   * continue.
    */
   insert(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Promise<RunRow>
   /**
-   * As `insert`, under a number that no run has yet nor a later one: a run comes back that the
-   * database does not know. Throws `DuplicateError` (`runId`) where that cannot be; the change must
-   * then be given up.
+   * Like `insert`, for a run that the database has lost: with an ID that no run has, nor a later
+   * one. Otherwise it throws `DuplicateError` (`runId`), and the change must be rolled back.
    */
   insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow>
-  /** Changes the run only while its state is one of `from`; undefined when it is not (any more). */
+  /** Changes the run only while its state is one of `from`; otherwise returns undefined. */
   transition(
     id: number,
     from: readonly RunRow["state"][],
     fields: Partial<Omit<RunRow, "id" | "key" | "userName">>,
   ): Promise<RunRow | undefined>
   /**
-   * Remembers the answer of a start under the caller's own key for 24 h; false when the key is
-   * known with another body.
+   * Stores the response of a start under the caller's idempotency key for 24 h. False if the key is
+   * stored with another body.
    */
   saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean>
   /**
-   * Removes ended runs with their keys and grants, the oldest first and so many at most; gives
-   * whose they were and their keys. `userId`: a person's, whatever their age; `until`: those that
-   * ended by then.
+   * Removes at most `limit` ended runs with their keys and grants, oldest first. Returns their
+   * owners and keys. `userId`: all of a person's; `until`: those that ended by then.
    */
   prune(which: { userId: number } | { until: number }, limit: number): Promise<{ key: string; userId: number }[]>
 }
 /** Ports within a range, both ends included. */
 export interface PortReads {
   ofUser(userId: number, range: { first: number; last: number }): Promise<RunPortRow[]>
-  /** All that belong to somebody, in order. */
+  /** All assigned ports, in order. */
   assigned(range: { first: number; last: number }): Promise<number[]>
 }
 export interface PortWrites {
   /**
-   * Records which run has the port from now on; the port becomes its person's where it is nobody's.
-   * False, and nothing recorded, where it belongs to somebody else or to other authors.
+   * Records that the run has the port from now on, and assigns an unassigned port to its person.
+   * False, without a record, if the port belongs to another person or to other authors.
    */
   assign(row: RunPortRow): Promise<boolean>
 }
@@ -365,7 +357,7 @@ export interface PortWrites {
 export interface JournalReads {
   /** At most `limit` rows with a higher ID, oldest first. */
   after(id: number, limit: number): Promise<JournalRow[]>
-  /** The lowest and the highest ID that are kept; both 0 while the journal is empty. */
+  /** The lowest and the highest ID in the journal; both 0 if it is empty. */
   bounds(): Promise<{ first: number; last: number }>
 }
 

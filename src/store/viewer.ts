@@ -1,4 +1,4 @@
-/** The person for whom a list is made, as far as lists need to know. */
+/** The person for whom a list is made, with the rights that lists need. */
 export interface Viewer {
   userId: number
   groupIds: readonly number[]
@@ -6,5 +6,5 @@ export interface Viewer {
   seesAll: boolean
 }
 
-/** For lists that the service reads for itself. */
+/** For lists that the service itself needs. */
 export const unrestrictedViewer: Viewer = { userId: 0, groupIds: [], seesAll: true }

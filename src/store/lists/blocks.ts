@@ -4,15 +4,12 @@ import { query } from "../queries/query.ts"
 import type { ListedTable } from "../tables/index.ts"
 import type { ListPlan } from "./plan.ts"
 
-/**
- * Blocks that are read beyond as many as hold the page when rows lie evenly: the newest one is
- * seldom full.
- */
+/** Additional blocks to read: rows may lie unevenly, and the newest block is seldom full. */
 const extraBlocks = 1
 
 /**
- * IDs among which a page lies, and how many rows of the list stand there before and after it, by
- * descending ID.
+ * A range of IDs that contains a page, and the number of the list's rows in it before and after the
+ * page, by descending ID.
  */
 export interface BlockRange {
   low: number
@@ -29,7 +26,7 @@ interface RowWindow {
 interface PagePosition {
   table: ListedTable
   plan: ListPlan
-  /** Of the rows by descending ID. */
+  /** By descending ID. */
   window: RowWindow
   total: number
 }
@@ -37,8 +34,8 @@ interface PagePosition {
 type Count = readonly [block: number, n: number]
 
 /**
- * Where a page lies. Blocks are added up from the end that is nearer: about as many as it takes
- * when rows lie evenly, and all of them when that was too few.
+ * Finds the IDs of a page. It adds up blocks from the nearer end: about as many as even rows would
+ * need, and then all of them if that was too few.
  */
 export async function findBlockRange(runner: QueryRunner, { table, plan, window, total }: PagePosition): Promise<BlockRange> {
   const after = total - window.offset - window.limit
@@ -65,7 +62,7 @@ function reversed({ low, high, before, after }: BlockRange): BlockRange {
   return { low, high, before: after, after: before }
 }
 
-/** Block by block, highest first. */
+/** The counts of blocks, highest first. */
 async function countsOf(runner: QueryRunner, { plus, minus, granted }: ListPlan, of: { low: number; high: number }): Promise<Count[]> {
   const counts = new Map((await runner.all(query("blocks"), { plus, minus, ...of })) as [number, number][])
   for (const id of granted) {
@@ -76,8 +73,8 @@ async function countsOf(runner: QueryRunner, { plus, minus, granted }: ListPlan,
 }
 
 /**
- * The blocks in which the window lies, and what they hold on this side and on the other side of it
- * as one walks.
+ * The blocks that contain the window, and the rows in them before and after it, in the order of the
+ * walk.
  */
 export function locateWindow(counts: readonly Count[], { offset, limit }: RowWindow): BlockRange {
   let skipped = 0

@@ -21,11 +21,11 @@ export interface ListRequest<Row> {
   filter: ResourceFilter<Row> & { memberId?: number }
   viewer: Viewer
   page: PageRequest
-  /** The moment that decides which grants are in force. */
+  /** The time that decides which grants are in force. */
   now: number
 }
 
-/** One page of the rows that match and that the viewer sees. */
+/** One page of the matching rows that the viewer sees. */
 export async function listRows<Row extends Stamped>(
   runner: QueryRunner,
   table: ListTable<Row>,
@@ -68,7 +68,7 @@ interface ListQuery {
   shape: ListShape
 }
 
-/** Looks only at rows that can hold the words, where these are few. False when no row can match. */
+/** Limits the list to the candidates of an index, if they are few. False if no row can match. */
 async function narrow(
   runner: QueryRunner,
   { args, shape, userId }: ListQuery & { userId: number },
@@ -82,7 +82,7 @@ async function narrow(
   return args.ids.length > 0
 }
 
-/** False when no row can match. */
+/** False if no row can match. */
 export async function addWhere<Row>(runner: QueryRunner, table: ListTable<Row>, where: Partial<Row>, draft: ListQuery): Promise<boolean> {
   const conditions: string[] = []
   for (const [field, value] of Object.entries(where)) {
@@ -122,7 +122,7 @@ function comparableColumn({ name, fields }: ListTable<unknown>, field: string): 
   return column
 }
 
-/** The empty name is that of no group. */
+/** The empty name stands for no group. */
 async function idOfName(runner: QueryRunner, column: string, name: string): Promise<number | undefined> {
   if (column === "group_name" && name === "") return 0
   const values = await runner.first(query(column === "user_name" ? "userId" : "groupId"), { name })
@@ -173,10 +173,7 @@ export async function fetchPage<Row>(runner: QueryRunner, table: ListTable<Row>,
   return { ...toSummaries(table, values), total }
 }
 
-/**
- * A page of a search whose counts are kept by block: only the blocks in which it lies are gone
- * through.
- */
+/** A page of a search with cached counts per block: only the blocks of the page are scanned. */
 async function searchedPage(
   runner: QueryRunner,
   { args, shape, viewer, page, sort }: PageQuery,
@@ -199,7 +196,7 @@ async function searchedPage(
   return { values: sort.descending ? values : values.reverse(), total }
 }
 
-/** What the viewer sees by grants alone, newest first. */
+/** The rows that the viewer sees by grants alone, newest first. */
 async function grantedTo(runner: QueryRunner, { table, part, sees }: ListShape, args: ListArgs): Promise<GrantOnlyRow[]> {
   if (sees !== "visible" || table === "users" || table === "groups" || table === "grants") return []
   const to = { user_id: args.viewer as number, groups: args.groups ?? [], now: args.now as number }
@@ -207,7 +204,7 @@ async function grantedTo(runner: QueryRunner, { table, part, sees }: ListShape, 
   return found.map(([id, userId]) => ({ id: id as number, userId: userId as number }))
 }
 
-/** Whether an index leads to the page in few steps: every row counts, and an end is not far. */
+/** Whether an index reaches the page in few steps: every row counts, and an end is near. */
 function isNear({ sees, where }: ListShape, { page, pageSize }: PageRequest, total: number): boolean {
   return sees === "all" && where === undefined && Math.min(page * pageSize, total - (page - 1) * pageSize) < 2_000
 }
@@ -216,7 +213,7 @@ function isPast({ page, pageSize }: PageRequest, total: number): boolean {
   return (page - 1) * pageSize >= total
 }
 
-/** Goes through the rows from the nearer end. */
+/** Scans the rows from the nearer end. */
 async function scannedPage(runner: QueryRunner, { args, shape, page, sort }: PageQuery, total: number): Promise<ColumnValue[][]> {
   const offset = (page.page - 1) * page.pageSize
   const limit = Math.min(page.pageSize, total - offset)

@@ -10,11 +10,11 @@ import { type BlockRange, findBlockRange } from "./blocks.ts"
 import type { ListPlan } from "./plan.ts"
 
 /**
- * So far from either end a page is reached by skipping; beyond, the counters of blocks say where it
- * is.
+ * A page this near to either end is reached by skipping rows; for others the counters of blocks
+ * find it.
  */
 const maxSkippedRows = 400
-/** Rows that are sorted as a whole when they are asked for in another order than that of IDs. */
+/** The maximum of rows that are sorted completely for an order other than by ID. */
 const maxSortedRows = 2_000
 
 const sumCounters = { one: query("sumCounters", "one"), two: query("sumCounters", "two"), list: query("sumCounters", "list") }
@@ -42,18 +42,17 @@ async function sum(runner: QueryRunner, keys: readonly string[]): Promise<number
   return ((await found) as [number])[0]
 }
 
-/** Tables of so many rows are scanned where that holds up nobody. */
+/** Larger tables are scanned in a place where the scan blocks nobody. */
 const maxRowsInline = 20_000
 
-/** Columns of which one value has few rows, and an index leads to them. */
+/** Indexed columns with few rows per value. */
 const selective = new Set(["id", "key", "name_fold", "image_id", "project_id"])
 
 /**
- * Rows times words that are compared where everybody waits for it: each may take a tenth of a
- * millisecond.
+ * The maximum of rows times words to compare while everybody waits: one comparison may take 0.1 ms.
  */
 const maxComparisonsInline = 500
-/** Rows of people or groups that are reckoned with. */
+/** The assumed number of people or groups. */
 const assumedNames = 100
 
 interface Scan {
@@ -63,8 +62,8 @@ interface Scan {
 }
 
 /**
- * Where to scan a table. People, groups and live runs are never so many. Long texts are compared by
- * reading all of them, words by reading each.
+ * The runner for a scan. People, groups and live runs are always few. A comparison with long texts,
+ * or of words, reads all of them.
  */
 export async function scanRunnerFor(runner: QueryRunner, { shape, args, userId }: Scan): Promise<QueryRunner> {
   const { table, part, ids, where = [], words } = shape
@@ -83,13 +82,13 @@ function isLong(table: ListedTable, column: string): boolean {
   return Object.values(tables[table].fields).some(({ name, maxListedBytes }) => name === column && maxListedBytes !== undefined)
 }
 
-/** About how many rows that are not deleted a table has; of runs, how many are over. */
+/** The approximate number of a table's rows that are not deleted; for runs, of ended ones. */
 async function liveRows(runner: QueryRunner, table: ListedTable): Promise<number> {
   if (table === "users" || table === "groups" || table === "grants") return assumedNames
   return sum(runner, table === "runs" ? ["runs ended"] : [`${table} public`, `${table} private`])
 }
 
-/** One page; undefined when it is better found by going through the rows in their order. */
+/** One page; undefined if a scan in the order of the rows is better. */
 export async function readPlannedPage(runner: QueryRunner, wanted: PlannedPage, total: number): Promise<ColumnValue[][] | undefined> {
   const { page, pageSize } = wanted.page
   const offset = (page - 1) * pageSize
@@ -97,10 +96,13 @@ export async function readPlannedPage(runner: QueryRunner, wanted: PlannedPage, 
   const { shape, args } = slicesOf(wanted)
   if (wanted.sort.by !== "id") {
     if (total > maxSortedRows) return undefined
-    return runner.all(query("gather", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), { ...args, limit, offset })
+    return runner.all(query("sortedUnion", { ...shape, by: wanted.sort.by, descending: wanted.sort.descending }), {
+      ...args,
+      limit,
+      offset,
+    })
   }
-  // The page as it lies in the order of descending IDs, which is the one that the blocks are
-  // counted in.
+  // The page by descending ID, which is the order of the block counts.
   const window = wanted.sort.descending ? { offset, limit } : { offset: total - offset - limit, limit }
   const rows = await seek(runner, { ...wanted, shape, args, window, total })
   return wanted.sort.descending ? rows : rows.reverse()
@@ -117,7 +119,7 @@ function slicesOf({ table, plan }: PlannedPage): { shape: SlicesShape; args: Sli
 interface Seek extends PlannedPage {
   shape: SlicesShape
   args: SlicesArgs
-  /** Of the rows by descending ID. */
+  /** By descending ID. */
   window: { offset: number; limit: number }
   total: number
 }

@@ -2,42 +2,36 @@ import type { ListArgs, ListShape } from "../queries/lists.ts"
 import type { IndexSlice } from "../queries/visibility.ts"
 import type { Viewer } from "../rows.ts"
 
-/** A list as a union of slices, and the counters that tell how many rows it has. */
+/** A list as a union of slices, and the counters that yield its total. */
 export interface ListPlan {
   slices: readonly IndexSlice[]
-  /** Of whom the slices are, where they are somebody's. */
+  /** The person of the slices, if they depend on one. */
   user: number | undefined
   groups: readonly number[]
-  /**
-   * Keys of counters that count a row of the list once; those of `minus` count what `plus` counts
-   * twice.
-   */
+  /** Keys of counters whose sum counts each row once: `minus` removes what `plus` counts twice. */
   plus: readonly string[]
   minus: readonly string[]
-  /**
-   * IDs beyond the slices, in descending order: rows of the list that the viewer sees by grants
-   * alone.
-   */
+  /** IDs outside of the slices, in descending order: rows that the viewer sees by grants alone. */
   granted: readonly number[]
 }
 
-/** A row that somebody sees by grants alone, and whose it is. */
+/** A row that the viewer sees by a grant alone, and its owner. */
 export interface GrantOnlyRow {
   id: number
   userId: number
 }
 
-/** What is seen by grants alone is neither public nor the viewer's own. */
+/** Rows visible by grants alone are neither public nor the viewer's own. */
 export function addGrantOnlyRows(plan: ListPlan, granted: readonly GrantOnlyRow[], args: ListArgs): ListPlan {
   const owner = args["=user_id"]
   if (args["=is_published"] === true || granted.length === 0) return plan
   return { ...plan, granted: granted.filter(({ userId }) => owner === undefined || userId === owner).map(({ id }) => id) }
 }
 
-/** With more groups than that, a list is scanned for instead of merged. */
+/** With more groups, a list is scanned instead of merged. */
 const maxMergedGroups = 64
 
-/** Undefined: there is a condition that no counter knows. */
+/** Undefined if a condition has no counter. */
 export function planList(shape: ListShape, args: ListArgs, viewer: Viewer): ListPlan | undefined {
   if (shape.ids || shape.words || shape.member) return undefined
   const where = new Set(shape.where ?? [])
@@ -84,7 +78,7 @@ function ofResources(table: string, viewer: Viewer, { owner, published }: Wanted
   return { slices: whole(slices), user, groups: [], plus, minus: [], granted: [] }
 }
 
-/** Both halves of a set are one slice with an index of its own. */
+/** The public and the private half of a set are together one slice with its own index. */
 function whole(slices: readonly IndexSlice[]): readonly IndexSlice[] {
   if (slices.includes("public") && slices.includes("private")) return ["live"]
   if (slices.includes("publicOf") && slices.includes("privateOf")) return ["liveOf"]

@@ -12,7 +12,7 @@ const { scans, waitingScans } = bounds.texts
 export class ScanLimiter {
   readonly #people = new Map<number, { semaphore: Semaphore; count: number }>()
 
-  /** Throws a `Failure` (429) if too many scans of the person wait. */
+  /** Throws a `Failure` (429) if too many scans of the person are pending. */
   async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
     const person = this.#people.get(userId) ?? { semaphore: new Semaphore(scans.value, waitingScans.value), count: 0 }
     this.#people.set(userId, person)

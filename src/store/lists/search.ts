@@ -7,21 +7,20 @@ import { type BlockRange, locateWindow } from "./blocks.ts"
 import { scanRunnerFor } from "./pages.ts"
 
 /**
- * Words that more rows hold are looked for by going through the rows: most of these are then on the
- * page anyway.
+ * Words with more candidates are searched for by a scan: most candidates are then on the page
+ * anyway.
  */
 const maxCandidates = 1_000
-/** The index is asked for the longest words; the rows decide. */
+/** The index receives only the longest words; the rows decide. */
 const maxWords = 8
 /**
- * Trigrams that SQLite's index is asked for, of all words together. They are looked for one by one,
- * wherever they stand: to compare where they stand takes seconds when a row holds one of them
- * thousands of times.
+ * The maximum of trigrams for SQLite's index, of all words together. It looks for them one by one:
+ * a comparison of positions takes seconds if a row contains a trigram thousands of times.
  */
 const maxTrigrams = 32
-/** Trigrams find nothing shorter. */
+/** Trigrams find no shorter words. */
 const minCharacters = 3
-/** PostgreSQL is asked for the beginning of the longest word. */
+/** PostgreSQL receives the beginning of the longest word. */
 const maxCharacters = 64
 
 function isSearched(table: string): table is ResourceTable {
@@ -29,8 +28,7 @@ function isSearched(table: string): table is ResourceTable {
 }
 
 /**
- * IDs of all rows that can hold the words, and perhaps some more; undefined when these are many, or
- * when no index helps.
+ * A superset of the IDs of rows with the words. Undefined if these are many, or if no index helps.
  */
 export async function findCandidates(
   runner: QueryRunner,
@@ -52,14 +50,14 @@ export async function findCandidates(
   return found.length > maxCandidates ? undefined : found.map(([id]) => id as number)
 }
 
-/** In the language of SQLite's FTS5: each trigram must stand somewhere. */
+/** An expression of SQLite's FTS5: every trigram must occur. */
 function matchOf(words: readonly (readonly string[])[]): string {
   const each = Math.floor(maxTrigrams / words.length)
   const trigrams = new Set(words.flatMap((characters) => trigramsOf(characters, each)))
   return [...trigrams].map((text) => `"${text.replaceAll('"', '""')}"`).join(" ")
 }
 
-/** At most so many trigrams of a word, from its beginning to its end. */
+/** At most `maxCount` trigrams of a word, from its beginning to its end. */
 function trigramsOf(characters: readonly string[], maxCount: number): string[] {
   const count = characters.length - minCharacters + 1
   const step = Math.max(1, (count - 1) / (maxCount - 1))
@@ -74,8 +72,8 @@ function patternOf(text: string): string {
 }
 
 /**
- * How many rows a search finds, block by block from the highest; undefined where none are kept.
- * Only blocks that changed since the same search was last made are counted again.
+ * The number of found rows per block, highest first; undefined if counts are not cached. Only
+ * blocks that changed since the last identical search are counted again.
  */
 export async function searchBlocks(
   runner: QueryRunner,
@@ -85,7 +83,7 @@ export async function searchBlocks(
   if (!isSearched(table) || !runner.search || searched.ids) return undefined
   const shape = { ...searched, table }
   const scanning = await scanRunnerFor(runner, { shape, args, userId })
-  // Versions first: a count may then be newer than its version, never older.
+  // Versions come first: a count may then be newer than its version, never older.
   const versions = await versionsOf(runner, table)
   const counts = runner.search.counts.of(JSON.stringify([shape, { ...args, now: 0 }]))
   const stale = [...versions.keys()].filter((block) => counts.get(block)?.version !== versions.get(block))
@@ -97,8 +95,8 @@ export async function searchBlocks(
 }
 
 /**
- * A version for each block of a table: it changes with its rows, and as long as the block is not
- * full with every new row.
+ * A version for each block of a table. It changes with each change of a row, and with each new row
+ * while the block is not full.
  */
 async function versionsOf(runner: QueryRunner, table: ResourceTable): Promise<Map<number, string>> {
   const [newest] = (await runner.first(query("newest", { table }), {})) as [number]
@@ -107,7 +105,7 @@ async function versionsOf(runner: QueryRunner, table: ResourceTable): Promise<Ma
   return new Map(Array.from({ length: last + 1 }, (_, block) => [block, `${changed.get(block) ?? 0}${block === last ? ` ${newest}` : ""}`]))
 }
 
-/** Where a page of a search lies, by descending ID. */
+/** The blocks of a page of a search, by descending ID. */
 export function locateSearchPage(blocks: readonly (readonly [number, number])[], window: { offset: number; limit: number }): BlockRange {
   return locateWindow(
     blocks.filter(([, n]) => n > 0),

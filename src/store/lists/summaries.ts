@@ -2,7 +2,7 @@ import type { RowSummaries } from "../rows.ts"
 import type { RowTable } from "../tables/table.ts"
 import type { ColumnValue } from "../values.ts"
 
-/** Rows from the columns of `summaryColumns`. */
+/** Makes rows from the columns of `summaryColumns`. */
 export function toSummaries<Row>(table: Pick<RowTable<Row>, "fields" | "toRow">, found: readonly ColumnValue[][]): RowSummaries<Row> {
   const columns = Object.values(table.fields)
   const long = columns.flatMap(({ maxListedBytes, codec }, i) => (maxListedBytes === undefined ? [] : [{ i, codec }]))

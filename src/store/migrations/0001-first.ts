@@ -3,10 +3,7 @@ import type { Migration } from "./migration.ts"
 const stamps = "created_at $int not null, updated_at $int not null, deleted_at $int, version $int not null"
 const named = "name_fold $text not null, search $text not null"
 
-/**
- * Columns that lists look at stand before long texts, so that a scan does not have to step over
- * these.
- */
+/** Columns that lists read precede long texts, so that a scan need not step over these. */
 export const first: Migration = {
   version: 1,
   name: "first",

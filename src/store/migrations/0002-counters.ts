@@ -1,18 +1,18 @@
 import type { Dialect, Migration } from "./migration.ts"
 
 /**
- * IDs to a block. Small enough to be looked through for one page, large enough that a million rows
- * are some hundred blocks.
+ * IDs per block. Small enough to scan for one page, and large enough that a million rows are only
+ * some hundred blocks.
  */
 const block = 4096
 
 /**
- * The classes that a row of a table is counted in: a key, made of the row's columns, and when it
- * applies.
+ * The classes in which a table's rows are counted: a key, made from the row's columns, and the
+ * condition.
  */
 interface Counted {
   table: string
-  /** Columns that decide; nothing is counted anew while they stay. */
+  /** The columns that decide; an update that changes none of them counts nothing. */
   watched: readonly string[]
   classes: readonly { key: string; when: string }[]
 }
@@ -50,12 +50,12 @@ const counted: readonly Counted[] = [
   },
 ]
 
-/** Block -1 holds the sum of all blocks of its key. */
+/** Block -1 contains the sum of all blocks of its key. */
 const upsert = "on conflict (key, block) do update set n = counters.n + excluded.n"
 
 /**
- * What counts one row, as it is or was, in all its classes: one statement, since triggers run for
- * every row that is written.
+ * Counts the old or new row in all its classes by one statement: triggers run for every row that is
+ * written.
  */
 function count({ classes }: Counted, row: "new" | "old"): string {
   const keys = classes.map(({ key, when }) => `select ${key} as key where ${when}`.replaceAll("$", row)).join(" union all ")
@@ -81,7 +81,7 @@ function triggers(table: Counted, dialect: Dialect): string[] {
   })
 }
 
-/** Rows that are there already. */
+/** Counts existing rows. */
 function fill({ table, classes }: Counted): string[] {
   return classes.flatMap(({ key, when }) => {
     const select = (block: string) =>
@@ -94,8 +94,8 @@ function fill({ table, classes }: Counted): string[] {
 }
 
 /**
- * Totals and any page of a list without a scan: rows are counted by class of visibility, and by
- * class and block of IDs.
+ * Totals and pages of lists without a scan: rows are counted by visibility class, and by class and
+ * block of IDs.
  */
 export const counters: Migration = {
   version: 2,

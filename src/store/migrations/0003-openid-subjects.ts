@@ -1,8 +1,8 @@
 import type { Migration } from "./migration.ts"
 
 /**
- * Which person belongs to whom at an OpenID provider. A subject is never given to another person,
- * so neither is a row here.
+ * The people behind the subjects of OpenID providers. A subject never changes its person, so rows
+ * stay for ever.
  */
 export const openidSubjects: Migration = {
   version: 3,

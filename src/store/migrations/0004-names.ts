@@ -5,8 +5,8 @@ const userName = "coalesce((select users.user_name from users where users.id = $
 const groupName = "coalesce((select groups.group_name from groups where groups.id = $.group_id), '')"
 
 /**
- * Rows carry the names of the people and groups that they refer to: names never change, and lists
- * are read far more often than things are handed over.
+ * Rows copy the names of their people and groups: names never change, and lists are read far more
+ * often than resources are transferred.
  */
 function carry(table: string, column: string, found: string): string[] {
   return [

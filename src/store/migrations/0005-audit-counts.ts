@@ -1,6 +1,6 @@
 import type { Migration } from "./migration.ts"
 
-/** A row of the audit may stand for many refusals of one minute. */
+/** One audit row can stand for many refusals within a minute. */
 export const auditCounts: Migration = {
   version: 5,
   name: "audit counts",

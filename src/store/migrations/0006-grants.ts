@@ -1,9 +1,9 @@
 import type { Migration } from "./migration.ts"
 
 /**
- * Rights on one thing that were given to a person or to a group: 0 stands in the column of the
- * other. `owner_id` and `is_live` repeat what the thing's own row says, so that a list of grants
- * looks at no other table. `moves` holds directories that are on their way to another owner.
+ * Rights on one resource, granted to a person or to a group; the column of the other is 0.
+ * `owner_id` and `is_live` are copied from the resource's row, so that a list of grants reads no
+ * other table. `moves` contains directories that are being moved to another owner.
  */
 export const grants: Migration = {
   version: 6,

@@ -1,10 +1,13 @@
 import type { Migration } from "./migration.ts"
 
-/** Nobody answers for what stands where somebody else may have written to it already. */
+/** The last writer is unknown (0) if somebody else had write access. */
 const writer = (table: string, type: string) =>
   `update ${table} set written_by = case when exists (select 1 from grants where grants.thing_type = '${type}' and grants.thing_id = ${table}.id and grants.access = 'write') then 0 else user_id end`
 
-/** Who last changed what runs: the owner's home is not given to what somebody else wrote. */
+/**
+ * The person who last changed the parts that run: the owner's home is not mounted for other
+ * people's code.
+ */
 export const writers: Migration = {
   version: 7,
   name: "writers",

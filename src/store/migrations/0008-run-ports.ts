@@ -1,9 +1,8 @@
 import type { Migration } from "./migration.ts"
 
 /**
- * Which port of the apps host belongs to whom, for ever: browsers keep caches and storage by port.
- * A port is one person's, and within that of one set of authors. `run_key` names the run that had
- * it last.
+ * The owner of each port of the apps host, for ever: browsers store caches and site data by port. A
+ * port belongs to one person and to one set of authors. `run_key` names its last run.
  */
 export const runPorts: Migration = {
   version: 8,

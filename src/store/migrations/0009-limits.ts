@@ -1,20 +1,20 @@
 import type { Dialect, Migration } from "./migration.ts"
 
 /**
- * Earlier versions stored every limit that nobody had set as null, which now says that somebody
- * chose "unlimited".
+ * Earlier versions stored each unset limit as null, which now means that somebody chose
+ * "unlimited".
  */
 function withoutNulls(table: string, column: string, dialect: Dialect): string {
-  const kept =
+  const setLimits =
     dialect === "sqlite"
       ? `(select coalesce(json_group_object(key, value), '{}') from json_each(${table}.${column}) where value is not null)`
       : `json_strip_nulls(${column}::json)::text`
-  return `update ${table} set ${column} = ${kept} where ${column} like '%null%'`
+  return `update ${table} set ${column} = ${setLimits} where ${column} like '%null%'`
 }
 
 /**
- * Limits that nobody set are absent. Queued runs, runs that hold something and resting grants are
- * found by indexes of their own.
+ * Unset limits are absent. Queued runs, admitted runs and suspended grants get indexes of their
+ * own.
  */
 export const limits: Migration = {
   version: 9,

@@ -3,16 +3,15 @@ import type { Dialect, Migration } from "./migration.ts"
 const searched = ["images", "datasets", "projects"] as const
 const named = ["users", "groups", ...searched]
 
-/** The capital ẞ was folded to ß, which nothing else is folded to: from now on both become ss. */
+/** Only the capital ẞ was folded to ß. From now on both become ss. */
 const refolded = named.map(
   (table) =>
     `update ${table} set search = replace(search, 'ß', 'ss'), name_fold = substr(replace(name_fold, 'ß', 'ss'), 1, 300) where search like '%ß%'`,
 )
 
 /**
- * What the index does not hold yet: rows with IDs beyond `search_marks`, and changed ones in
- * `search_pending`; `SearchIndexer` takes them from there. A row that is made needs no trigger for
- * it.
+ * Rows that the index does not contain yet: those with IDs beyond `search_marks`, and changed ones
+ * in `search_pending`. `SearchIndexer` reads them from there. A new row needs no trigger.
  */
 function sqlite(): string[] {
   return [
@@ -26,12 +25,12 @@ function sqlite(): string[] {
   ]
 }
 
-/** IDs to a block, as the counters have it. */
+/** IDs per block, as for the counters. */
 const block = 4096
 
 /**
- * Each change of a row counts up its block's version, by which counts that were kept are known to
- * be old. New rows are known by their IDs.
+ * Each change of a row increments the version of its block, which reveals outdated cached counts.
+ * IDs reveal new rows.
  */
 function versions(dialect: Dialect): string[] {
   const upsert = (table: string) =>
@@ -50,7 +49,7 @@ function versions(dialect: Dialect): string[] {
   ]
 }
 
-/** Where the extension is missing or not allowed, searches go through the rows as before. */
+/** If the extension is missing or not allowed, searches scan the rows as before. */
 const extension =
   "do $body$ begin create extension if not exists pg_trgm; exception when others then raise notice 'pg_trgm: %', sqlerrm; end $body$"
 
@@ -60,9 +59,7 @@ function postgres(): string[] {
   return [extension, `do $body$ begin if ${isThere} then ${indexes.join(" ")} end if; end $body$`]
 }
 
-/**
- * Trigrams of names and comments, so that a search for a rare word does not go through all rows.
- */
+/** Trigrams of names and comments, so that a search for a rare word need not scan all rows. */
 export const search: Migration = {
   version: 10,
   name: "search",

@@ -1,9 +1,9 @@
 export type Dialect = "sqlite" | "postgres"
 
 /**
- * One step forwards, run in one transaction together with its record. What is released is never
- * changed again. `$id`, `$int`, `$text` and `$keyed` (a table found by its primary key alone) stand
- * for the dialect's own words.
+ * One step forward, which runs in one transaction together with its record. A released migration
+ * never changes. `$id`, `$int`, `$text` and `$keyed` (a table that is read by its primary key
+ * alone) stand for the dialect's own types.
  */
 export interface Migration {
   version: number
@@ -24,7 +24,7 @@ export function statementsOf(migration: Migration, dialect: Dialect): string[] {
 }
 
 /**
- * SQLite keeps a value of any type in any column unless the table is strict; PostgreSQL never does.
+ * SQLite stores values of any type in any column unless the table is strict; PostgreSQL never does.
  */
 function strict(statement: string): string {
   if (!statement.startsWith("create table")) return statement

@@ -3,8 +3,8 @@ import type { Logger } from "#kit"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
 
 /**
- * Held by whoever writes, from the first statement of a transaction to its end; all processes use
- * this one number.
+ * The lock of the only writer, from the first statement of a transaction to its end. All processes
+ * use this number.
  */
 export const writeLock = "select pg_advisory_xact_lock(1903518073)"
 
@@ -17,15 +17,15 @@ export interface PostgresDriverOptions {
   readers?: number
 }
 
-/** Settings of a connection. Numbers of 64 bits come as numbers: none of ours is beyond 2^53. */
+/** The settings of a connection. It returns 64-bit numbers as numbers: none is beyond 2^53. */
 export function connection({ url, timeoutMs }: PostgresDriverOptions): pg.ClientConfig {
   return {
     connectionString: url,
     application_name: "quayside",
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
-    // Our queries are short: compiling one, when many rows are expected, takes longer than all of
-    // them.
+    // The queries are short: JIT compilation, which PostgreSQL uses if it expects many rows, takes
+    // longer than they do.
     options: "-c jit=off",
     statement_timeout: timeoutMs,
     lock_timeout: timeoutMs,

@@ -9,8 +9,8 @@ import { PostgresQueryRunner, type SendQuery, StatementNames } from "./query-run
 import { PostgresTransaction } from "./transaction.ts"
 
 /**
- * A pool for reads and one connection that writes. Connections that break are replaced when they
- * are next needed.
+ * A pool for reads, and one connection that writes. Broken connections are replaced at the next
+ * use.
  */
 export class PostgresDriver implements Driver {
   readonly dialect = "postgres"
@@ -34,7 +34,7 @@ export class PostgresDriver implements Driver {
     })
   }
 
-  /** A connection may have broken since it was last used, so a read is worth a second attempt. */
+  /** The connection may have broken since its last use, so a read gets a second attempt. */
   async #read(config: Parameters<SendQuery>[0]): ReturnType<SendQuery> {
     try {
       return await this.#pool.query(config)
@@ -63,7 +63,7 @@ export class PostgresDriver implements Driver {
     throw new Error("unreachable")
   }
 
-  /** Nobody waits for the end of a connection that may not answer any more. */
+  /** Does not wait for the end of the connection, which may never answer. */
   #dropWriter(): void {
     void this.#writer?.end()
     this.#writer = undefined

@@ -7,8 +7,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Whether the connection is of no use after this error. What the driver itself says of a dead
- * connection has no code.
+ * Whether the connection is unusable after this error. The driver's own errors of a dead connection
+ * have no code.
  */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error)
@@ -17,7 +17,7 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && code === "" && /connection|timeout|not queryable|client was closed/i.test(error.message)
 }
 
-/** The service stops, and a request reads only now. */
+/** A request reads while the service stops. */
 function isClosed(error: unknown): boolean {
   return error instanceof Error && error.message === "Cannot use a pool after calling end on the pool"
 }

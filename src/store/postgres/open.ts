@@ -12,12 +12,12 @@ export interface PostgresOptions {
   url: string
   logger: Logger
   now: () => number
-  /** Milliseconds that one statement and one pause within a transaction may take. */
+  /** The maximum time of one statement, and of one pause within a transaction, in milliseconds. */
   timeoutMs: number
 }
 
 /**
- * Connects, and brings the database to the newest version. Several processes may do so at once.
+ * Connects, and migrates the database to the newest version. Several processes may do so at once.
  * Throws `StoreError`.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDriver> {
@@ -39,12 +39,12 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDr
   }
 }
 
-/** Whether the extension for trigrams was there when the database was migrated. */
+/** Whether the extension for trigrams was available when the database was migrated. */
 async function isIndexed(client: pg.Client): Promise<boolean> {
   return (await client.query("select to_regclass('images_search') is not null as found")).rows[0].found
 }
 
-/** The database as messages may name it: without user and password. */
+/** The database's name for messages: without user and password. */
 function nameOf(text: string): string {
   const url = URL.parse(text.replace("@/", "@localhost/"))
   if (url === null) throw new StoreError("url", "The database URL is not one: postgres://user:password@host:5432/name is wanted")
@@ -57,8 +57,8 @@ interface Migrate extends PostgresOptions {
 }
 
 /**
- * One transaction under the writers' lock: of several processes that start at once, one does it and
- * the others find it done.
+ * One transaction under the writers' lock: of several processes that start at once, one migrates,
+ * and the others find the new version.
  */
 async function migrate(client: pg.Client, options: Migrate): Promise<void> {
   const encoding = (await client.query("show server_encoding")).rows[0].server_encoding
@@ -86,7 +86,7 @@ async function migrate(client: pg.Client, options: Migrate): Promise<void> {
   await client.query("commit")
 }
 
-/** 0: nothing of ours is there. */
+/** 0 for an empty database. */
 async function versionOf(client: pg.Client, where: string): Promise<number> {
   const found = await client.query("select to_regclass('migrations') is not null as ours, to_regclass('users') is not null as others")
   const { ours, others } = found.rows[0]

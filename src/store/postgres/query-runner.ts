@@ -26,10 +26,7 @@ export type SendQuery = (config: QueryArrayConfig) => Promise<QueryArrayResult>
 export interface PostgresQueryRunnerOptions {
   compiler: QueryCompiler
   names: StatementNames
-  /**
-   * Sends one query, to whichever connection it is for. Fails with what `failureOf` makes of an
-   * error.
-   */
+  /** Sends one query to a connection. Rejects with the error that `failureOf` returns. */
   send: SendQuery
   scans?: UserScans
   search?: SearchContext

@@ -6,12 +6,15 @@ import { connection, type PostgresDriverOptions, writeLock } from "./connection.
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { PostgresQueryRunner, type SendQuery, type StatementNames } from "./query-runner.ts"
 
-/** The writer's connection. There is one per process, used for one transaction after the other. */
+/**
+ * The writer's connection. There is one per process, which is used for one transaction after
+ * another.
+ */
 export class PostgresTransaction extends PostgresQueryRunner implements Transaction {
   readonly #client: pg.Client
   #lost: Failure | undefined
   /**
-   * A savepoint that is to be kept: said together with the next statement of that kind, to save a
+   * A savepoint to release. The release is sent together with the next such statement, to save a
    * round trip.
    */
   #toRelease = false
@@ -20,7 +23,7 @@ export class PostgresTransaction extends PostgresQueryRunner implements Transact
     const client = new pg.Client(connection(options))
     const transaction = new PostgresTransaction(client, { compiler: options.compiler, names })
     await client.connect()
-    // What is acknowledged must be on disk, also where the server's own default is less.
+    // Acknowledged changes must be on disk, even if the server's default is less.
     await client.query("select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'")
     return transaction
   }
@@ -32,7 +35,7 @@ export class PostgresTransaction extends PostgresQueryRunner implements Transact
     client.on("end", () => this.#break(new Error("The connection ended")))
   }
 
-  /** Fails with the driver's own error. */
+  /** Rejects with the driver's own error. */
   async begin(): Promise<void> {
     this.#toRelease = false
     try {
@@ -59,9 +62,7 @@ export class PostgresTransaction extends PostgresQueryRunner implements Transact
     await this.#do("rollback to member; release member")
   }
 
-  /**
-   * COMMIT of a transaction that failed is no error for PostgreSQL: it answers that it rolled back.
-   */
+  /** PostgreSQL does not reject COMMIT of a failed transaction: it answers ROLLBACK. */
   async commit(): Promise<void> {
     const results: unknown = await this.#do("commit").catch((error) => {
       throw this.#lost

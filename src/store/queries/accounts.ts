@@ -6,7 +6,7 @@ import { pickColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
-/** People, groups, and what proves them. */
+/** People, groups and their credentials. */
 export const accounts = {
   userByName: ({ db }: QueryBuilder, args: { name: string }) =>
     db.selectFrom("users").select(rowColumns("users")).where("user_name", "=", args.name),
@@ -30,19 +30,19 @@ export const accounts = {
       .orderBy("users.user_name"),
 
   /**
-   * How many things a person has, and how many of theirs are deleted. The keys are those of the
-   * counters of `ownedKeys`.
+   * The number of live and deleted resources of a person. The keys are those of the counters of
+   * `ownedKeys`.
    */
-  objectsOf: ({ db, among }: QueryBuilder, args: { user_id: number; keys: readonly string[] }) => {
+  ownedCounts: ({ db, among }: QueryBuilder, args: { user_id: number; keys: readonly string[] }) => {
     const deleted = (table: "images" | "datasets" | "projects") =>
       sql`(select count(*) from ${sql.table(table)} where user_id = ${args.user_id} and deleted_at is not null)`
     const counted = sql`(select coalesce(sum(n), 0) from counters where ${among(sql.ref("key"), args.keys)} and block = -1)`
     const tokens = sql`(select count(*) from tokens where user_id = ${args.user_id})`
     const grants = (isLive: 0 | 1) => sql`(select count(*) from grants where owner_id = ${args.user_id} and is_live = ${sql.lit(isLive)})`
-    const gone = sql`${deleted("images")} + ${deleted("datasets")} + ${deleted("projects")} + ${grants(0)}`
+    const removed = sql`${deleted("images")} + ${deleted("datasets")} + ${deleted("projects")} + ${grants(0)}`
     return db.selectNoFrom([
       sql<number>`cast(${counted} + ${tokens} + ${grants(1)} as bigint)`.as("live"),
-      sql<number>`cast(${gone} as bigint)`.as("deleted"),
+      sql<number>`cast(${removed} as bigint)`.as("deleted"),
     ])
   },
 
@@ -111,7 +111,7 @@ export const accounts = {
 
   deleteToken: ({ db }: QueryBuilder, args: { id: number }) => db.deleteFrom("tokens").where("id", "=", args.id),
 
-  tokenUsed: ({ db }: QueryBuilder, args: { id: number; at: number }) =>
+  markTokenUsed: ({ db }: QueryBuilder, args: { id: number; at: number }) =>
     db.updateTable("tokens").set({ last_used_at: args.at }).where("id", "=", args.id),
 
   deleteTokensOfUser: ({ db }: QueryBuilder, args: { user_id: number }) => db.deleteFrom("tokens").where("user_id", "=", args.user_id),

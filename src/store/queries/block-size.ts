@@ -1,2 +1,2 @@
-/** IDs to a block, as the counters of lists and the versions of searched rows are kept. */
+/** IDs per block, for the counters of lists and the versions of searched rows. */
 export const blockSize = 4096

@@ -10,12 +10,12 @@ import { visibilityClasses } from "./visibility.ts"
 
 export const isInForce = (now: number) => sql<SqlBool>`(expires_at is null or expires_at > ${now})`
 
-/** Projects of the groups that the viewer is in; nothing else has groups. */
+/** Projects of the viewer's groups; no other resource has groups. */
 export function isOfGroups(build: QueryBuilder, table: string, groups: readonly number[]): RawBuilder<SqlBool> | undefined {
   return table === "projects" ? sql<SqlBool>`${build.among(column("projects", "group_id"), groups)}` : undefined
 }
 
-/** Whose a grant's thing is, and whom it was given to: these see it. */
+/** A viewer sees the grants on their own resources, and the grants to them or their groups. */
 export function grantVisibility({ among }: QueryBuilder, viewer: { user_id: number; groups: readonly number[] }): RawBuilder<SqlBool>[] {
   const own = (name: string) => sql<SqlBool>`${column("grants", name)} = ${viewer.user_id}`
   return [own("owner_id"), own("user_id"), sql<SqlBool>`(group_id <> 0 and ${among(sql.ref("group_id"), viewer.groups)})`]
@@ -27,9 +27,7 @@ interface To {
   now: number
 }
 
-/**
- * The IDs of what was granted to somebody, by way of their groups too; one may stand several times.
- */
+/** IDs of the resources granted to a person, also by groups; an ID may appear several times. */
 export function selectGrantedIds({ among }: QueryBuilder, type: ResourceType, to: To): RawBuilder<unknown> {
   const ids = (whom: RawBuilder<unknown>) =>
     sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${isInForce(to.now)}`
@@ -39,10 +37,7 @@ export function selectGrantedIds({ among }: QueryBuilder, type: ResourceType, to
 type Columns = Readonly<Record<string, unknown>>
 
 export const grants = {
-  /**
-   * Rows that somebody sees by grants alone: in none of the classes that everybody's lists are made
-   * of.
-   */
+  /** Rows that a person sees by grants alone, outside of all visibility classes. */
   granted: (build: QueryBuilder, args: To, shape: { table: GrantableTable; part: "live" | "history" }) => {
     const { table, part } = shape
     const classes = visibilityClasses(table, args, isOfGroups(build, table, args.groups))
@@ -56,8 +51,8 @@ export const grants = {
       .orderBy("id", "desc")
   },
 
-  /** What grants give one person on some things of a type. */
-  grantedOn: ({ db, among }: QueryBuilder, args: To & { thing_type: string; ids: readonly number[] }) =>
+  /** The access that grants give one person on some resources of a type. */
+  accessByGrants: ({ db, among }: QueryBuilder, args: To & { thing_type: string; ids: readonly number[] }) =>
     db
       .selectFrom("grants")
       .select(pickColumns("grants", grantAccessMapper))
@@ -83,7 +78,7 @@ export const grants = {
       .where("is_live", "=", sql.lit(1))
       .where(isInForce(args.now)),
 
-  /** Another grant of the same thing to the same one takes the place of the first. */
+  /** A second grant of the same resource to the same person or group replaces the first. */
   putGrant: ({ anyTable }: QueryBuilder, args: Columns) =>
     anyTable
       .insertInto("grants")
@@ -104,11 +99,11 @@ export const grants = {
   deleteGrantsToGroup: ({ db }: QueryBuilder, args: { group_id: number }) =>
     db.deleteFrom("grants").where("group_id", "<>", sql.lit(0)).where("group_id", "=", args.group_id),
 
-  /** A thing was deleted or restored. */
+  /** After a resource was deleted or restored. */
   setGrantsLive: ({ db }: QueryBuilder, args: { thing_type: string; thing_id: number; is_live: 0 | 1 }) =>
     db.updateTable("grants").set({ is_live: args.is_live }).where("thing_type", "=", args.thing_type).where("thing_id", "=", args.thing_id),
 
-  /** A thing has another owner. */
+  /** After a resource was transferred to another owner. */
   transferGrants: ({ db }: QueryBuilder, args: { thing_type: string; thing_id: number; owner_id: number }) =>
     db
       .updateTable("grants")
@@ -117,10 +112,7 @@ export const grants = {
       .where("thing_id", "=", args.thing_id)
       .where("owner_id", "<>", args.owner_id),
 
-  /**
-   * What an owner was granted before it became theirs would come back when it is somebody else's
-   * again.
-   */
+  /** Deletes the new owner's former grant: it would apply again after another transfer. */
   deleteGrantToOwner: ({ db }: QueryBuilder, args: { thing_type: string; thing_id: number; owner_id: number }) =>
     db
       .deleteFrom("grants")

@@ -7,13 +7,13 @@ import { type IndexSlice, sliceConditions } from "./visibility.ts"
 export interface SlicesShape {
   table: ListedTable
   slices: readonly IndexSlice[]
-  /** Rows with the IDs `granted`, which are in none of the slices, too. */
+  /** Also rows with the IDs `granted`, which are in none of the slices. */
   granted?: true
 }
 export interface SlicesArgs {
-  /** Of whom the slices are. */
+  /** The person of the slices. */
   user?: number
-  /** Of which groups. */
+  /** The groups of the slices. */
   groups?: readonly number[]
   granted?: readonly number[]
 }
@@ -27,18 +27,18 @@ export interface CounterArgs {
 export interface BlockCountArgs {
   plus: readonly string[]
   minus: readonly string[]
-  /** Blocks, 0 the first. */
+  /** Blocks, from 0. */
   low: number
   high: number
 }
 
 export interface SeekArgs extends SlicesArgs {
-  /** IDs between which the page and what is skipped before it lie. */
+  /** The IDs that contain the page and the skipped rows before it. */
   low: number
   high: number
   offset: number
   limit: number
-  /** `offset` and `limit` together. */
+  /** `offset` plus `limit`. */
   reach: number
 }
 export interface SeekShape extends SlicesShape {
@@ -46,13 +46,11 @@ export interface SeekShape extends SlicesShape {
 }
 
 /**
- * Lists that are unions of slices: totals from counters, pages merged from as many rows of each
- * slice as can matter.
+ * Lists as unions of slices. Counters give totals; a page merges only as many rows of each slice as
+ * it can need.
  */
 export const slices = {
-  /**
-   * What the counters of these keys come to: of one or two by themselves, of any number as a list.
-   */
+  /** The sum of the counters with these keys. */
   sumCounters: ({ db, among }: QueryBuilder, args: CounterArgs, keys: "one" | "two" | "list") => {
     const key = sql.ref<string>("key")
     const which = { one: sql`${key} = ${args.key}`, two: sql`${key} in (${args.key}, ${args.other})`, list: among(key, args.keys ?? []) }
@@ -67,7 +65,7 @@ export const slices = {
   newest: ({ anyTable }: QueryBuilder, _args: object, { table }: { table: ListedTable }) =>
     anyTable.selectFrom(table).select(sql<number>`coalesce(max(id), 0)`.as("id")),
 
-  /** Block by block, highest first, from one block to another. */
+  /** The counts of a range of blocks, highest first. */
   blocks: ({ db, among }: QueryBuilder, args: BlockCountArgs) => {
     const counts = (keys: readonly string[], n: RawBuilder<number>) =>
       db
@@ -107,8 +105,8 @@ export const slices = {
       .orderBy(column(shape.table, "id"), shape.descending ? "desc" : "asc")
   },
 
-  /** For readers who see few rows: all of them, sorted. */
-  gather: (build: QueryBuilder, args: SlicesArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
+  /** For viewers who see few rows: reads and sorts all of them. */
+  sortedUnion: (build: QueryBuilder, args: SlicesArgs & { limit: number; offset: number }, shape: SeekShape & { by: string }) => {
     const isOfGroups = sql`is_published = 0 and deleted_at is null and group_id <> 0 and ${build.among(sql.ref("group_id"), args.groups ?? [])}`
     const each = shape.slices.map(
       (slice) => sql`select id from ${sql.table(shape.table)} where ${slice === "group" ? isOfGroups : conditionOf(slice, args)}`,
@@ -125,7 +123,7 @@ export const slices = {
   },
 }
 
-/** A row of a group may be one's own as well: it stands there twice. */
+/** Removes duplicates: a viewer's own row may also belong to a group. */
 function union(
   build: QueryBuilder,
   each: readonly RawBuilder<unknown>[],

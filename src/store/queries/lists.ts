@@ -6,25 +6,27 @@ import { isEnded, isLive } from "./runs.ts"
 import { column, pageQuery } from "./select.ts"
 import { visibilityClasses } from "./visibility.ts"
 
-/** Everything about a list that changes its text. */
+/** Everything about a list that changes the text of its query. */
 export interface ListShape {
   table: ListedTable
-  /** Columns that equal arguments `=column`, in alphabetical order; `column null` is for null. */
+  /**
+   * Columns that must equal the arguments `=column`, in alphabetical order; `column null` stands
+   * for null.
+   */
   where?: readonly string[]
   ids?: true
   words?: true
   /** IDs from `low` to `high`, both included. */
   between?: true
-  /** Groups of which somebody is a member. */
+  /** Groups of which a person is a member. */
   member?: true
   /**
-   * Live rows, deleted rows; of runs: live ones, ended ones, or those in states that are an
-   * argument.
+   * Live or deleted rows. For runs: live ones, ended ones, or those in the states of an argument.
    */
   part: "live" | "deleted" | "history" | "states"
-  /** `visible`: what `viewer` sees, by the classes; `own`: what belongs to them. */
+  /** `visible`: rows in the viewer's visibility classes; `own`: the viewer's rows. */
   sees: "all" | "visible" | "own"
-  /** Rows with the IDs `granted` are visible, too. */
+  /** Rows with the IDs `granted` are visible as well. */
   granted?: true
 }
 export interface PageShape extends ListShape {
@@ -42,7 +44,7 @@ export interface ListArgs {
   viewer?: number
   groups?: readonly number[]
   granted?: readonly number[]
-  /** What grants are in force. */
+  /** The time at which grants must be in force. */
   now?: number
   /** Values of `where`. */
   [column: `=${string}`]: string | number | boolean
@@ -52,7 +54,7 @@ export interface PageArgs extends ListArgs {
   offset: number
 }
 
-/** Lists with any filter, found and counted by scanning what an index leaves. */
+/** Lists with any filter, found and counted by a scan of the rows that an index leaves. */
 export const lists = {
   page: (build: QueryBuilder, args: PageArgs, shape: PageShape) =>
     pageQuery(build, shape, { matches: listCondition(build, args, shape), by: shape.by, limit: args.limit, offset: args.offset }),

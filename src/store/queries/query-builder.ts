@@ -18,21 +18,23 @@ import type { Schema } from "../tables/schema.ts"
 type AnySchema = Record<string, Record<string, unknown>>
 
 /**
- * What queries are built with. Constants are written with `sql.lit`: partial indexes are
- * only used for literals.
+ * The parts that queries are built with. Constants use `sql.lit`: SQLite uses partial indexes for
+ * literals only.
  */
 export interface QueryBuilder {
   readonly dialect: Dialect
   readonly db: Kysely<Schema>
-  /** For queries of which the table is part of the shape. */
+  /** For queries whose table is part of the shape. */
   readonly anyTable: Kysely<AnySchema>
-  /** Whether the column holds one of a list that is one argument. */
+  /** Whether the column equals an element of a list, which is one argument. */
   among(column: Expression<unknown>, list: readonly unknown[]): Expression<SqlBool>
-  /** The numbers of a list that is one argument, as rows of one column, `id`. */
+  /** The numbers of a list, which is one argument, as rows of one column `id`. */
   numbers(list: readonly number[]): RawBuilder<unknown>
-  /** What a subquery that selects `id` gives for each number of a list that is one argument. */
+  /**
+   * The results of a subquery that selects `id`, for each number of a list, which is one argument.
+   */
   forEach(list: readonly number[], subquery: (number: RawBuilder<unknown>) => RawBuilder<unknown>): RawBuilder<unknown>
-  /** Whether each of the words, one argument, stands in the column. */
+  /** Whether the column contains each of the words, which are one argument. */
   holdsAll(column: Expression<string>, words: readonly string[]): Expression<SqlBool>
 }
 
@@ -70,7 +72,7 @@ export function queryBuilder(dialect: Dialect): QueryBuilder {
     db,
     anyTable,
     among: (column, list) => sql<SqlBool>`${column} in (select value from json_each(${list}))`,
-    // A lateral join in SQLite's words.
+    // SQLite has no lateral joins.
     forEach: (list, subquery) =>
       sql`select found.value as id from json_each(${list}) as each, json_each((select json_group_array(id) from (${subquery(sql`each.value`)}))) as found`,
     numbers: (list) => sql`select value as id from json_each(${list})`,

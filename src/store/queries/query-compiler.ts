@@ -4,16 +4,16 @@ import type { Query } from "./query.ts"
 import { type QueryBuilder, queryBuilder } from "./query-builder.ts"
 import { queries } from "./registry.ts"
 
-/** The text of a query in one dialect, and which argument each of its parameters is. */
+/** The text of a query in one dialect, and the argument of each parameter. */
 export interface CompiledQuery {
   readonly sql: string
   readonly parameters: readonly string[]
 }
 
-/** The filters that people choose make shapes, so the number of compiled queries has a bound. */
+/** People's filters make new shapes, so the number of compiled queries needs a maximum. */
 const maxCompiled = 1_000
 
-/** Stands in a query where an argument will be. */
+/** The placeholder of an argument. */
 class Placeholder {
   readonly name: string
   constructor(name: string) {
@@ -28,7 +28,7 @@ type BuildQuery = (build: QueryBuilder, args: unknown, shape: unknown) => Compil
 /** Compiles each query of one dialect at its first use. Building one costs more than running it. */
 export class QueryCompiler {
   readonly #build: QueryBuilder
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #compiled = new Map<string, CompiledQuery>()
 
   constructor(dialect: Dialect) {
@@ -44,7 +44,7 @@ export class QueryCompiler {
   }
 }
 
-/** Throws when a constant was written as a parameter. */
+/** Throws if a constant became a parameter. */
 export function compile(build: QueryBuilder, buildQuery: BuildQuery, shape: unknown): CompiledQuery {
   const { sql, parameters } = buildQuery(build, placeholders, shape).compile()
   const names = parameters.map((parameter) => {

@@ -7,16 +7,16 @@ type ShapeOf<N extends QueryName> = Parameters<Queries[N]>[2]
 
 /** One query, not yet compiled for any dialect. */
 export interface Query<Args = object> {
-  /** The same for the same name and shape. */
+  /** Equal for queries with the same name and shape. */
   readonly key: string
   readonly name: QueryName
-  /** What decides the text of the query beside its name: a table, conditions, an order. */
+  /** Everything but the name that decides the query's text: a table, conditions, an order. */
   readonly shape: unknown
-  /** Never set: it gives `Args` to the type checker. */
+  /** Never set: it passes `Args` to the type checker. */
   readonly argsType?: (args: Args) => void
 }
 
-/** Names a query. One whose text is always the same has no shape. */
+/** Names a query. A query whose text never varies has no shape. */
 export function query<N extends QueryName>(name: N, ...[shape]: ShapeOf<N> extends undefined ? [] : [ShapeOf<N>]): Query<ArgsOf<N>> {
   return {
     name,

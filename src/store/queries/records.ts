@@ -7,7 +7,7 @@ import { visibilityClasses } from "./visibility.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
-/** Which of the conditions on audit rows there are. */
+/** The conditions on audit rows that are present. */
 export interface AuditShape {
   actor?: true
   action?: true
@@ -30,7 +30,7 @@ function auditMatches(args: AuditArgs, shape: AuditShape): RawBuilder<boolean> {
   return all.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(all, sql` and `)}`
 }
 
-/** Links between rows, and what is only ever added to. */
+/** Links between rows, and append-only tables. */
 export const records = {
   meta: ({ db }: QueryBuilder, args: { key: string }) => db.selectFrom("meta").select("value").where("key", "=", args.key),
 
@@ -91,7 +91,7 @@ export const records = {
       .orderBy("project_id")
       .orderBy("position"),
 
-  /** The same with null in place of each long path, and the bytes of the path. */
+  /** The same with null instead of each long path, and the size of the path. */
   linkSummaries: ({ db, among }: QueryBuilder, args: { project_ids: readonly number[] }) =>
     db
       .selectFrom("project_datasets")
@@ -117,8 +117,8 @@ export const records = {
   endMove: ({ db }: QueryBuilder, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),
 
   /**
-   * Directories at the path, above it (`above` lists these keys), or below it (between two keys,
-   * the second excluded).
+   * Datasets at the path, above it (at the keys `above`), or below it (between two keys, the second
+   * excluded).
    */
   datasetsAround: ({ db, among }: QueryBuilder, args: { above: readonly string[]; from: string; until: string }) =>
     db
@@ -134,8 +134,8 @@ export const records = {
       .orderBy("id"),
 
   /**
-   * Paths between two keys that somebody sees. Without `all`, what is published, what is theirs and
-   * what was granted, each by its own index.
+   * A viewer's visible paths between two keys. Without `all`: published, own and granted ones, each
+   * by an index.
    */
   visibleBetween: (
     build: QueryBuilder,

@@ -8,5 +8,5 @@ import { runPorts } from "./run-ports.ts"
 import { runs } from "./runs.ts"
 import { search } from "./search.ts"
 
-/** Every query by name: a function of the queryBuilder, its arguments and, for some, a shape. */
+/** Every query by name: a function of the query builder, its arguments and, for some, a shape. */
 export const queries = { ...accounts, ...grants, ...lists, ...records, ...rows, ...runPorts, ...runs, ...search, ...slices }

@@ -6,7 +6,7 @@ import { column, partColumns, rowColumns, summaryColumns } from "./select.ts"
 type Args = Readonly<Record<string, unknown>>
 
 /**
- * What all tables of rows have in common. The shape is the table; arguments of writes are its
+ * Queries that all tables of rows share. The shape is the table; arguments of writes are its
  * columns.
  */
 export const rows = {
@@ -20,7 +20,7 @@ export const rows = {
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 
-  /** As lists read rows; `part`: as they are inside other answers. */
+  /** Rows as lists read them; with `part`, as they appear inside other resources. */
   summaries: ({ anyTable, among }: QueryBuilder, args: { ids: readonly number[] }, { table, part }: { table: TableName; part: boolean }) =>
     anyTable
       .selectFrom(table)
@@ -35,7 +35,7 @@ export const rows = {
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 
-  /** Returns no row when a row has one of its unique values already. */
+  /** Returns no row if another row has one of the unique values. */
   insert: ({ anyTable }: QueryBuilder, args: Args, table: StampedTable) =>
     anyTable
       .insertInto(table)
@@ -62,12 +62,12 @@ export function pickArguments(args: Args, names: readonly string[]): Record<stri
   return Object.fromEntries(names.map((name) => [name, args[name]]))
 }
 
-/** All values that an insert into the table gets as arguments, and the names that it copies. */
+/** All values of an insert: its arguments, and the names that it copies. */
 export function insertedValues(table: TableName, args: Args): Record<string, unknown> {
   return { ...pickArguments(args, tables[table].insertColumns), ...copiedNames(table, args) }
 }
 
-/** The names of the person and the group whose IDs the row is written with. */
+/** The names of the person and the group of the new row. */
 function copiedNames(table: TableName, args: Args): Record<string, unknown> {
   return Object.fromEntries(tables[table].copiedNames.map((name) => [name, copiedName(name, args)]))
 }

@@ -10,7 +10,7 @@ interface RangeArgs {
 
 type Args = Readonly<Record<string, unknown>>
 
-/** Ports that runs have of their own. */
+/** Ports of runs. */
 export const runPorts = {
   portsOfUser: ({ db }: QueryBuilder, args: RangeArgs & { user_id: number }) =>
     db
@@ -21,17 +21,17 @@ export const runPorts = {
       .where("port", "<=", args.last)
       .orderBy("port"),
 
-  portsTaken: ({ db }: QueryBuilder, args: RangeArgs) =>
+  assignedPorts: ({ db }: QueryBuilder, args: RangeArgs) =>
     db.selectFrom("run_ports").select("port").where("port", ">=", args.first).where("port", "<=", args.last).orderBy("port"),
 
-  addPort: ({ anyTable }: QueryBuilder, args: Args) =>
+  insertPort: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("run_ports")
       .values({ ...insertedValues("run_ports", args), created_at: args.created_at })
       .onConflict((conflict) => conflict.doNothing()),
 
-  /** Changes nothing of a port that is somebody else's, or other authors'. */
-  usePort: ({ anyTable }: QueryBuilder, args: Args) =>
+  /** Changes nothing if the port belongs to another person or to other authors. */
+  updatePort: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .updateTable("run_ports")
       .set(pickArguments(args, tables.run_ports.updateColumns))

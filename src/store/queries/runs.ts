@@ -7,12 +7,14 @@ import { pickColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
-/** Word for word as in the indexes over live runs, or these are not used. */
+/**
+ * Has the exact text of the condition of the indexes over live runs; otherwise they are not used.
+ */
 export const isLive = sql<boolean>`state not in ('ended', 'failed')`
 export const isEnded = sql<boolean>`state in ('ended', 'failed')`
 
-/** Word for word as in the partial indexes `runs_held` and `runs_queued`. */
-const isHeld = sql<boolean>`state not in ('queued', 'ended', 'failed')`
+/** Has the exact text of the condition of the partial indexes `runs_held` and `runs_queued`. */
+const isAdmitted = sql<boolean>`state not in ('queued', 'ended', 'failed')`
 const isQueued = sql<boolean>`state = 'queued'`
 
 export const runs = {
@@ -20,14 +22,14 @@ export const runs = {
 
   liveRuns: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
 
-  /** Runs that hold something of the engine, or are about to. */
-  heldRuns: ({ db }: QueryBuilder, _: object) =>
-    db.selectFrom("runs").select(pickColumns("runs", liveRunMapper)).where(isHeld).orderBy("id"),
+  /** Admitted runs: they use the engine, or are about to. */
+  admittedRuns: ({ db }: QueryBuilder, _: object) =>
+    db.selectFrom("runs").select(pickColumns("runs", liveRunMapper)).where(isAdmitted).orderBy("id"),
 
   queuedRuns: ({ db }: QueryBuilder, _: object) =>
     db.selectFrom("runs").select(pickColumns("runs", liveRunMapper)).where(isQueued).orderBy("id"),
 
-  /** `bigint` on both databases: PostgreSQL's sums of integers would come as text otherwise. */
+  /** `bigint`, since PostgreSQL returns other sums of integers as text. */
   holdingsOf: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db
       .selectFrom("runs")
@@ -70,7 +72,7 @@ export const runs = {
       .where(isLive)
       .orderBy("project_id"),
 
-  /** Gives no row when the person has a live run of the project already. */
+  /** Returns no row if the person already has a live run of the project. */
   insertRun: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("runs")
@@ -82,7 +84,7 @@ export const runs = {
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("runs")),
 
-  /** Makes the next run's number this one, unless a run has it or a later one. */
+  /** Sets the ID of the next run, unless a run has this or a later ID. */
   nextRun: ({ db, dialect }: QueryBuilder, args: { id: number }) => {
     const isAhead = sql`${args.id} > coalesce((select max(id) from runs), 0)`
     const statement =
@@ -99,7 +101,7 @@ export const runs = {
       .where("id", "=", args.id)
       .returning(rowColumns("runs")),
 
-  /** A project has another owner: who sees its runs changes with it. */
+  /** After a project was transferred: its owner sees its runs. */
   transferRuns: ({ db }: QueryBuilder, args: { project_id: number; owner_id: number }) =>
     db
       .updateTable("runs")
@@ -107,7 +109,7 @@ export const runs = {
       .where("project_id", "=", args.project_id)
       .where("owner_id", "<>", args.owner_id),
 
-  oldRuns: ({ db }: QueryBuilder, args: { until: number; limit: number }) =>
+  runsEndedBy: ({ db }: QueryBuilder, args: { until: number; limit: number }) =>
     db
       .selectFrom("runs")
       .select(pickColumns("runs", removedRunMapper))
@@ -117,7 +119,7 @@ export const runs = {
       .orderBy("id")
       .limit(args.limit),
 
-  /** The counters that are kept of each person's history, where they are beyond a number. */
+  /** The counters of people's histories that exceed a number. */
   longHistories: ({ db }: QueryBuilder, args: { max_runs: number }) =>
     db
       .selectFrom("counters")
@@ -128,7 +130,7 @@ export const runs = {
       .where("n", ">", args.max_runs)
       .orderBy("key"),
 
-  firstOfHistory: ({ db }: QueryBuilder, args: { user_id: number; limit: number }) =>
+  oldestEndedRuns: ({ db }: QueryBuilder, args: { user_id: number; limit: number }) =>
     db
       .selectFrom("runs")
       .select(pickColumns("runs", removedRunMapper))
@@ -152,7 +154,7 @@ export const runs = {
       .where(among(sql.ref("id"), args.ids))
       .where(isEnded),
 
-  recalled: ({ db }: QueryBuilder, args: { user_id: number; key: string; after: number }) =>
+  idempotencyKey: ({ db }: QueryBuilder, args: { user_id: number; key: string; after: number }) =>
     db
       .selectFrom("idempotency_keys")
       .select(rowColumns("idempotency_keys"))
@@ -160,11 +162,12 @@ export const runs = {
       .where("key", "=", args.key)
       .where("created_at", ">", args.after),
 
-  remember: ({ anyTable }: QueryBuilder, args: Args) =>
+  insertIdempotencyKey: ({ anyTable }: QueryBuilder, args: Args) =>
     anyTable
       .insertInto("idempotency_keys")
       .values(insertedValues("idempotency_keys", args))
       .onConflict((conflict) => conflict.doNothing()),
 
-  forgetOld: ({ db }: QueryBuilder, args: { until: number }) => db.deleteFrom("idempotency_keys").where("created_at", "<=", args.until),
+  deleteExpiredIdempotencyKeys: ({ db }: QueryBuilder, args: { until: number }) =>
+    db.deleteFrom("idempotency_keys").where("created_at", "<=", args.until),
 }

@@ -15,11 +15,11 @@ export interface CandidatesArgs {
 
 const markOf = (table: ResourceTable) => sql`(select search_marks.id from search_marks where kind = ${sql.lit(table)})`
 
-/** Finding rows by words. */
+/** Searches by words. */
 export const search = {
   /**
-   * IDs of all rows that can hold the words, by an index of trigrams: a superset, since only what
-   * is in `search` now decides. At most `limit` of them.
+   * At most `limit` IDs of rows that may contain the words, by an index of trigrams. A superset:
+   * the caller compares the `search` column.
    */
   searchCandidates: ({ db, dialect }: QueryBuilder, args: CandidatesArgs, table: ResourceTable) => {
     const indexed = sql.ref(`${table}_search`)
@@ -32,7 +32,7 @@ export const search = {
     return db.selectFrom(found.as("found")).select("id").limit(args.limit)
   },
 
-  /** How many rows of a list some blocks of IDs hold: block by block, which needs no sorting. */
+  /** The number of a list's rows in each of some blocks; counting by block needs no sort. */
   listBlocks: (build: QueryBuilder, args: ListArgs & { blocks: readonly number[] }, shape: ListShape & { table: ResourceTable }) => {
     const first = sql`blocks.id * ${sql.lit(blockSize)}`
     const within = sql`${column(shape.table, "id")} between ${first} and ${first} + ${sql.lit(blockSize - 1)}`
@@ -40,15 +40,15 @@ export const search = {
     return build.db.selectFrom(sql<{ id: number }>`(${build.numbers(args.blocks)})`.as("blocks")).select(["id", n.as("n")])
   },
 
-  /** The versions of blocks in which a row was ever changed; each change makes it grow. */
+  /** The versions of all blocks with changed rows; each change increments one. */
   blockVersions: ({ db }: QueryBuilder, _: object, table: ResourceTable) =>
     db.selectFrom("block_versions").select(["block", "version"]).where("kind", "=", sql.lit(table)),
 
-  /** Changed rows whose texts the index of SQLite does not hold yet. */
+  /** Changed rows that SQLite's full-text index does not contain yet. */
   changedTexts: ({ db }: QueryBuilder, args: { limit: number }, table: ResourceTable) =>
     db.selectFrom("search_pending").select("id").where("kind", "=", sql.lit(table)).limit(args.limit),
 
-  /** The same for new rows, the oldest first. */
+  /** The same for new rows, oldest first. */
   newTexts: ({ anyTable }: QueryBuilder, args: { limit: number }, table: ResourceTable) =>
     anyTable
       .selectFrom(table)

@@ -5,7 +5,7 @@ import type { QueryBuilder } from "./query-builder.ts"
 
 type Selected = AliasedRawBuilder<unknown, string>[]
 
-/** A column of a table, qualified. */
+/** A qualified column of a table. */
 export function column<T = unknown>(table: string, name: string): RawBuilder<T> {
   return sql<T>`${sql.ref(`${table}.${name}`)}`
 }
@@ -14,10 +14,7 @@ function columnsOf(table: TableName): readonly Column[] {
   return Object.values(tables[table].fields)
 }
 
-/**
- * The columns that make a row, in the order that the table's mapper reads; for SELECT and
- * RETURNING.
- */
+/** The columns of a complete row, in the order of the table's mapper; for SELECT and RETURNING. */
 export function rowColumns(table: TableName): Selected {
   return columnsOf(table).map((each) => wholeColumn(table, each))
 }
@@ -31,15 +28,15 @@ function wholeColumn(table: TableName, { name, isJoined }: Column): AliasedRawBu
   return (isJoined ? joinedName(table, name) : column(table, name)).as(name)
 }
 
-/** Names that the rows have no copy of; rows of the kind are few. */
+/** The name of a person or group that the row does not copy; such tables are small. */
 function joinedName(table: TableName, name: string): RawBuilder<unknown> {
   const [source, id] = name === "user_name" ? ["users", "user_id"] : ["groups", "group_id"]
   return sql`coalesce((select ${column(source, name)} from ${sql.table(source)} where ${column(source, "id")} = ${column(table, id)}), '')`
 }
 
 /**
- * As `rowColumns`, with null instead of each text that is too long for a list, and the bytes of all
- * texts as the last column. Tables without long texts have no such column.
+ * Like `rowColumns`, with null instead of each text that is too long for a list, and the size of
+ * all texts as the last column. Tables without long texts lack that column.
  */
 export function summaryColumns(table: TableName, { withDoc = true } = {}): Selected {
   const columns = columnsOf(table)
@@ -59,22 +56,22 @@ export function summaryColumns(table: TableName, { withDoc = true } = {}): Selec
   return [...cut, sql`${sql.join(counted.map(bytesOf), sql` + `)}`.as("bytes")]
 }
 
-/** Rows as they are inside other answers: without `doc`. */
+/** The columns of rows inside other resources: without `doc`. */
 export function partColumns(table: TableName): Selected {
   return columnsOf(table).map((each) => (each.isOmittedInParts ? sql`''`.as(each.name) : wholeColumn(table, each)))
 }
 
 export interface PageWindow {
   matches: RawBuilder<unknown>
-  /** The column to sort by; rows that agree in it are sorted by ID. */
+  /** The column to sort by; rows with equal values are sorted by ID. */
   by: string
   limit: number
   offset: number
 }
 
 /**
- * Rows that match, sorted, from one index. PostgreSQL would also fetch the rows that it skips, so
- * there the IDs are found first.
+ * Rows that match, sorted, from one index. PostgreSQL would also fetch the skipped rows, so there
+ * it first selects the IDs.
  */
 export function pageQuery(
   { anyTable, dialect }: QueryBuilder,

@@ -2,14 +2,14 @@ import { type RawBuilder, type SqlBool, sql } from "kysely"
 import type { ListedTable } from "../tables/index.ts"
 import { column } from "./select.ts"
 
-/** Who looks, as the arguments of a query name it. */
+/** The viewer, as arguments of a query. */
 export interface ViewerArgs {
   user_id: number
 }
 
 /**
- * The classes of live rows that somebody sees who does not see everything: a row is seen when it is
- * in one of them, or was granted (`granted` in `grants.ts` finds those that are in none of them).
+ * The classes of live rows for a viewer who cannot see everything. A row is visible if it is in a
+ * class or granted (`granted` in `grants.ts` finds those outside the classes).
  */
 export function visibilityClasses(table: ListedTable, viewer: ViewerArgs, isOfGroups?: RawBuilder<SqlBool>): RawBuilder<SqlBool>[] {
   const own = sql<SqlBool>`${column(table, "user_id")} = ${viewer.user_id}`
@@ -19,8 +19,8 @@ export function visibilityClasses(table: ListedTable, viewer: ViewerArgs, isOfGr
 }
 
 /**
- * The same classes cut into slices: sets of rows that one index holds in the order of IDs. Word
- * for word as in these indexes. `group` stands for as many slices as the viewer has groups.
+ * The classes as slices: sets of rows that one index contains in the order of IDs. The texts equal
+ * those of the indexes. `group` stands for one slice per group of the viewer.
  */
 export const sliceConditions = {
   live: "deleted_at is null",

@@ -11,7 +11,7 @@ import { type RepositoryContext, StampedRows } from "./resource.ts"
 const q = {
   userByName: query("userByName"),
   userCount: query("userCount"),
-  objectsOf: query("objectsOf"),
+  ownedCounts: query("ownedCounts"),
   groupByName: query("groupByName"),
   members: query("groupMembers"),
   ofUser: query("groupsOfUser"),
@@ -22,7 +22,7 @@ const q = {
   deleteGrantsToGroup: query("deleteGrantsToGroup"),
 }
 
-/** The counters of the things that somebody owns. */
+/** The keys of the counters of a person's resources. */
 function ownedKeys(userId: number): string[] {
   return resourceTables.flatMap((table) => [`${table} public ${userId}`, `${table} private ${userId}`])
 }
@@ -46,7 +46,7 @@ export class Users extends StampedRows<UserRow> implements UserReads {
   }
 
   async countOwned(id: number): Promise<{ live: number; deleted: number }> {
-    const [live, deleted] = (await this.runner.first(q.objectsOf, { user_id: id, keys: ownedKeys(id) })) as [number, number]
+    const [live, deleted] = (await this.runner.first(q.ownedCounts, { user_id: id, keys: ownedKeys(id) })) as [number, number]
     return { live: Number(live), deleted: Number(deleted) }
   }
 

@@ -12,7 +12,7 @@ const q = {
   tokenTotal: query("tokenTotal"),
   insertToken: query("insertToken"),
   deleteToken: query("deleteToken"),
-  tokenUsed: query("tokenUsed"),
+  markTokenUsed: query("markTokenUsed"),
   deleteTokensOfUser: query("deleteTokensOfUser"),
   sessionByHash: query("sessionByHash"),
   insertSession: query("insertSession"),
@@ -59,7 +59,7 @@ export class Tokens implements TokenReads, TokenWrites {
   }
 
   async markUsed(id: number, at: number): Promise<void> {
-    await this.#context.runner.run(q.tokenUsed, { id, at })
+    await this.#context.runner.run(q.markTokenUsed, { id, at })
   }
 
   async deleteOfUser(userId: number): Promise<void> {

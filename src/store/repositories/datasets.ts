@@ -19,18 +19,19 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWr
 
   async overlapping(accessInfo: string): Promise<DataRow[]> {
     const found = await this.runner.all(around, { above: parents(accessInfo).map(indexKey), ...keysBelow(accessInfo) })
-    const ours = prefixBelow(accessInfo)
+    const ownPrefix = prefixBelow(accessInfo)
     return found
       .map(datasets.toRow)
       .filter(
-        (row) => row.accessInfo === accessInfo || row.accessInfo.startsWith(ours) || accessInfo.startsWith(prefixBelow(row.accessInfo)),
+        (row) =>
+          row.accessInfo === accessInfo || row.accessInfo.startsWith(ownPrefix) || accessInfo.startsWith(prefixBelow(row.accessInfo)),
       )
   }
 
   async visibleBelow(path: string, viewer: Viewer): Promise<boolean> {
     const prefix = prefixBelow(path)
     const range = keysBelow(path)
-    // Keys of long paths are cut, so the range may have other directories too: all of it is read.
+    // Long paths have truncated keys, so the range may contain other directories, too.
     const limit = indexKey(prefix) === prefix ? 1 : 1_000_000
     const seen = viewer.seesAll ? visible.all : visible.some
     const found = await this.runner.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now(), limit })
@@ -50,14 +51,14 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWr
   }
 }
 
-/** What every path strictly below this one begins with. */
+/** The prefix of every path strictly below this one. */
 function prefixBelow(path: string): string {
   return path.endsWith("/") ? path : `${path}/`
 }
 
 /**
- * The keys of the paths below a path, the second excluded. `0` comes after `/`. A key that was cut
- * is met exactly.
+ * The keys of the paths below a path, the second excluded: `0` follows `/`. A truncated key is
+ * compared exactly.
  */
 function keysBelow(path: string): { from: string; until: string } {
   const prefix = prefixBelow(path)

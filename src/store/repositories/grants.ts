@@ -9,7 +9,7 @@ import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   get: query("grantInForce"),
-  grantedOn: query("grantedOn"),
+  accessByGrants: query("accessByGrants"),
   of: query("grantsOf"),
   put: query("putGrant"),
   delete: query("deleteGrant"),
@@ -32,7 +32,7 @@ export class Grants implements GrantReads, GrantWrites {
   async accessFor(...[type, ids, { userId, groupIds }]: Parameters<GrantReads["accessFor"]>): ReturnType<GrantReads["accessFor"]> {
     const { runner, clock } = this.#context
     const args = { thing_type: type, ids, user_id: userId, groups: groupIds, now: clock.now() }
-    const found = ids.length === 0 ? [] : await runner.all(q.grantedOn, args)
+    const found = ids.length === 0 ? [] : await runner.all(q.accessByGrants, args)
     return found.map(grantAccessMapper.toRow)
   }
 

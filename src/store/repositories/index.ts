@@ -15,7 +15,7 @@ import { RunPorts } from "./run-ports.ts"
 import { Runs } from "./runs.ts"
 import { Subjects } from "./subjects.ts"
 
-/** All tables over one runner, each made when it is first asked for: most changes touch two. */
+/** All tables over one runner. Each is created at its first use: most changes need two. */
 export class Repositories implements Reads {
   protected readonly context: RepositoryContext
   #users: Users | undefined

@@ -16,7 +16,7 @@ const q = {
   pruneAuditOf: query("pruneAuditOf"),
 }
 
-/** What happened, to be told and forgotten. */
+/** The journal of events, which is replayed and pruned. */
 export class Journal implements JournalReads {
   readonly #context: RepositoryContext
 
@@ -45,7 +45,7 @@ export class Journal implements JournalReads {
   }
 }
 
-/** Who did what. */
+/** The audit: who did what. */
 export class Audit implements AuditReads {
   readonly #context: RepositoryContext
 
@@ -79,7 +79,9 @@ export class Audit implements AuditReads {
   }
 }
 
-/** `data` is what subscribers receive, or a list of that and of what decides who receives it. */
+/**
+ * `data` is the subscribers' data, or a pair of that and of the fields that decide who receives it.
+ */
 function toJournal(values: readonly ColumnValue[]): JournalRow {
   const { resourceType, resourceId, data: stored, ...row } = journal.toRow(values)
   const [data, visibility] = isPair(stored) ? stored : [stored, {}]

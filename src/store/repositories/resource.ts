@@ -9,7 +9,7 @@ import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
 import { type ResourceTable, type StampedTable, tables } from "../tables/index.ts"
 import type { RowTable } from "../tables/table.ts"
 
-/** A table of rows that are stamped, named, and deleted softly. */
+/** A table of named rows with stamps and soft deletion. */
 export type StampedRowTable<Row> = RowTable<Row, StampedTable>
 const uniqueNames = { users: "userName", groups: "groupName" } as const
 
@@ -66,7 +66,7 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
   }
 }
 
-/** Rows that somebody owns and may publish. */
+/** Rows that have an owner and can be published. */
 export class ResourceRows<Row extends Stamped & { userId: number }> extends StampedRows<Row> implements ResourceReads<Row> {
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
     return listRows(this.runner, this.table, { filter, viewer, page, now: this.clock.now() })
@@ -121,15 +121,15 @@ interface Queries {
   setDeleted: Query<{ id: number; deleted_at: number | null; updated_at: number }>
 }
 
-const known = new Map<StampedTable, Queries>()
+const queriesByTable = new Map<StampedTable, Queries>()
 function queriesOf(table: StampedTable): Queries {
-  const queries = known.get(table) ?? {
+  const queries = queriesByTable.get(table) ?? {
     get: query("get", table),
     getMany: query("getMany", table),
     insert: query("insert", table),
     update: query("update", table),
     setDeleted: query("setDeleted", table),
   }
-  known.set(table, queries)
+  queriesByTable.set(table, queries)
   return queries
 }

@@ -6,12 +6,12 @@ import type { RepositoryContext } from "./resource.ts"
 
 const q = {
   ofUser: query("portsOfUser"),
-  taken: query("portsTaken"),
-  add: query("addPort"),
-  use: query("usePort"),
+  assigned: query("assignedPorts"),
+  insert: query("insertPort"),
+  update: query("updatePort"),
 }
 
-/** Ports that runs have of their own. No port is ever removed: browsers do not forget either. */
+/** Ports of runs. No port is ever removed: browsers store data by port without a time limit. */
 export class RunPorts implements PortReads, PortWrites {
   readonly #context: RepositoryContext
 
@@ -25,13 +25,13 @@ export class RunPorts implements PortReads, PortWrites {
   }
 
   async assigned({ first, last }: { first: number; last: number }): Promise<number[]> {
-    return (await this.#context.runner.all(q.taken, { first, last })).map(([port]) => port as number)
+    return (await this.#context.runner.all(q.assigned, { first, last })).map(([port]) => port as number)
   }
 
   async assign(row: RunPortRow): Promise<boolean> {
     const { runner, clock } = this.#context
     const columns = runPorts.toColumns(row)
-    if ((await runner.run(q.add, { ...columns, created_at: clock.now() })) > 0) return true
-    return (await runner.run(q.use, columns)) > 0
+    if ((await runner.run(q.insert, { ...columns, created_at: clock.now() })) > 0) return true
+    return (await runner.run(q.update, columns)) > 0
   }
 }

@@ -15,13 +15,13 @@ const q = {
   get: query("get", "runs"),
   byKey: query("runByKey"),
   live: query("liveRuns"),
-  held: query("heldRuns"),
+  admitted: query("admittedRuns"),
   queued: query("queuedRuns"),
   holdings: query("holdingsOf"),
   liveVersions: query("liveVersions"),
-  old: query("oldRuns"),
+  endedBy: query("runsEndedBy"),
   longHistories: query("longHistories"),
-  firstOfHistory: query("firstOfHistory"),
+  oldestEndedRuns: query("oldestEndedRuns"),
   deleteKeys: query("deleteKeysOfRuns"),
   deleteGrants: query("deleteGrantsOnRuns"),
   deleteRuns: query("deleteRuns"),
@@ -31,13 +31,13 @@ const q = {
   insert: query("insertRun"),
   next: query("nextRun"),
   update: query("updateRun"),
-  recalled: query("recalled"),
-  remember: query("remember"),
-  forgetOld: query("forgetOld"),
+  idempotencyKey: query("idempotencyKey"),
+  insertIdempotencyKey: query("insertIdempotencyKey"),
+  deleteExpiredIdempotencyKeys: query("deleteExpiredIdempotencyKeys"),
 }
 
-/** How long an answer is remembered, in milliseconds. */
-const remembered = bounds.runs.idempotencyMs.value
+/** The lifetime of an idempotency key, in milliseconds. */
+const idempotencyMs = bounds.runs.idempotencyMs.value
 const ended: readonly RunState[] = ["ended", "failed"]
 
 export class Runs implements RunReads, RunWrites {
@@ -60,7 +60,7 @@ export class Runs implements RunReads, RunWrites {
   }
 
   async admitted(): Promise<LiveRun[]> {
-    return (await this.#context.runner.all(q.held, {})).map(liveRunMapper.toRow)
+    return (await this.#context.runner.all(q.admitted, {})).map(liveRunMapper.toRow)
   }
 
   async queued(): Promise<LiveRun[]> {
@@ -86,8 +86,8 @@ export class Runs implements RunReads, RunWrites {
     const { runner } = this.#context
     const found =
       "userId" in which
-        ? await runner.all(q.firstOfHistory, { user_id: which.userId, limit })
-        : await runner.all(q.old, { until: which.until, limit })
+        ? await runner.all(q.oldestEndedRuns, { user_id: which.userId, limit })
+        : await runner.all(q.endedBy, { until: which.until, limit })
     if (found.length === 0) return []
     const removed = found.map(removedRunMapper.toRow)
     const ids = removed.map(({ id }) => id)
@@ -148,15 +148,15 @@ export class Runs implements RunReads, RunWrites {
 
   async saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean> {
     const { runner, clock } = this.#context
-    await runner.run(q.forgetOld, { until: clock.now() - remembered })
+    await runner.run(q.deleteExpiredIdempotencyKeys, { until: clock.now() - idempotencyMs })
     const columns = idempotencyKeys.toColumns(entry)
-    if ((await runner.run(q.remember, columns)) > 0) return true
+    if ((await runner.run(q.insertIdempotencyKey, columns)) > 0) return true
     return (await this.findIdempotencyKey(entry.userId, entry.key))?.bodyHash === entry.bodyHash
   }
 
   async findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined> {
     const { runner, clock } = this.#context
-    const values = await runner.first(q.recalled, { user_id: userId, key, after: clock.now() - remembered })
+    const values = await runner.first(q.idempotencyKey, { user_id: userId, key, after: clock.now() - idempotencyMs })
     return values && idempotencyKeys.toRow(values)
   }
 
@@ -165,7 +165,7 @@ export class Runs implements RunReads, RunWrites {
   }
 }
 
-/** The parts that an index of their own holds are told from other selections of states. */
+/** Live and ended runs have indexes of their own; other selections of states do not. */
 function partOf(states: readonly RunState[] | undefined): ListShape["part"] {
   if (states === undefined) return "live"
   const wanted = runStateNames.filter((name) => states.includes(name))

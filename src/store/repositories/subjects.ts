@@ -11,7 +11,7 @@ const q = {
   insertSubject: query("insertSubject"),
 }
 
-/** People as OpenID providers know them. */
+/** The subjects of people at OpenID providers. */
 export class Subjects implements SubjectReads, SubjectWrites {
   readonly #context: RepositoryContext
 

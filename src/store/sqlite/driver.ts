@@ -12,8 +12,8 @@ import { SqliteQueryRunner } from "./query-runner.ts"
 import { ScanWorker } from "./scan-worker.ts"
 
 /**
- * How often a turn looks whether another process still writes; between looks the event loop goes
- * on. In milliseconds.
+ * The interval between attempts to begin while another process writes, in milliseconds. The event
+ * loop continues meanwhile.
  */
 const busyRetryMs = 20
 
@@ -25,11 +25,11 @@ export interface SqliteParts {
   busyTimeoutMs: number
   file: string
   reserve: DiskReserve
-  /** Held as long as the database is open. */
+  /** Locked while the database is open. */
   lock: Disposable
 }
 
-/** Two connections: the writer's transaction is not seen by reads. */
+/** Two connections, so that reads do not see the writer's transaction. */
 export class SqliteDriver implements Driver {
   readonly dialect = "sqlite"
   readonly identity: IdentityCheck
@@ -78,9 +78,9 @@ export class SqliteDriver implements Driver {
 }
 
 /**
- * All reads of one turn of the event loop are one transaction: SQLite takes and gives back its
- * locks once, not for each statement. It ends before every COMMIT, so that each read sees whatever
- * was committed before it, and no log waits for a reader.
+ * All reads of one turn of the event loop share a transaction: SQLite acquires and releases its
+ * locks once, not per statement. It ends before every COMMIT, so that each read sees all earlier
+ * commits and no reader blocks the log's checkpoint.
  */
 class SqliteReads extends SqliteQueryRunner {
   readonly #begin: StatementSync
@@ -103,14 +103,14 @@ class SqliteReads extends SqliteQueryRunner {
   readonly end = (): void => {
     if (!this.#open) return
     this.#open = false
-    // Nothing was written. Unlike COMMIT it ends what met damage, too.
+    // Nothing was written. Unlike COMMIT, ROLLBACK also succeeds after an error.
     if (this.db.isTransaction) this.#rollback.run()
   }
 }
 
 type Step = "begin" | "savepoint" | "release" | "undo" | "commit" | "rollback"
 
-/** The writer's runner. There is one, used for one transaction after the other. */
+/** The writer's runner. There is one, which is used for one transaction after another. */
 class SqliteTransaction extends SqliteQueryRunner implements Transaction {
   readonly #control: Record<Step, StatementSync>
   readonly #reads: SqliteReads
@@ -141,7 +141,7 @@ class SqliteTransaction extends SqliteQueryRunner implements Transaction {
   }
 
   /**
-   * A full disk, and little else, ends the transaction. The statement after it would commit by
+   * A full disk and few other errors end the transaction. The next statement would commit by
    * itself.
    */
   protected override toFailure(error: unknown): unknown {

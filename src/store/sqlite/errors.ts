@@ -25,7 +25,7 @@ export function isFull(error: unknown): boolean {
   return codeOf(error) === codes.full || code === "ENOSPC" || (error instanceof StoreError && error.kind === "full")
 }
 
-/** The service stops, and a request reads only now. */
+/** A request reads while the service stops. */
 function isClosed(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE"
 }

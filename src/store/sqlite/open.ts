@@ -12,23 +12,20 @@ import { isFull, openingError } from "./errors.ts"
 import { makeSafetyCopy } from "./safety-copy.ts"
 
 /**
- * Small pages: every commit writes all that it touched, and rows come in at many places of many
- * indexes.
+ * Small pages: every commit writes all pages that it changed, and rows enter many indexes at many
+ * places.
  */
 const pragmas = "pragma page_size = 4096; pragma temp_store = memory;"
-/**
- * At most so many KiB of pages are kept: the writer's and the reader's. They are taken as they are
- * needed.
- */
+/** The maximum page cache of the writer and of the reader, in KiB. It grows as needed. */
 const writerCache = "pragma cache_size = -16384;"
 const readerCache = "pragma cache_size = -65536;"
 /**
- * The log is folded into the database after so many pages (16 MiB), and is not left longer than
- * four times that.
+ * The log is folded into the database after this many pages (16 MiB), and truncated to four times
+ * that.
  */
 const logPragmas =
   "pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4096; pragma journal_size_limit = 67108864;"
-/** SQLite's own waiting blocks the process, so it is short; the driver waits in its own way. */
+/** SQLite's own waiting blocks the process, so it is short; the driver waits without blocking. */
 const busyTimeout = 10
 
 export interface SqliteOptions {
@@ -40,7 +37,7 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens or makes the database, brings it to the newest version and takes it for this process alone.
+ * Opens or creates the database, migrates it to the newest version and locks it for this process.
  * Throws `StoreError`.
  */
 export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> {
@@ -62,7 +59,10 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
   }
 }
 
-/** Who wants to make room on a full disk needs a service that starts there. */
+/**
+ * Retries with released parts of the reserve: people can only delete files if the service starts on
+ * a full disk.
+ */
 function retryWithReserve<T>(reserve: DiskReserve, work: () => T): T {
   for (;;) {
     try {
@@ -90,7 +90,8 @@ function connect(options: SqliteOptions): { writer: DatabaseSync; reader: Databa
 }
 
 /**
- * The file holds password hashes: nobody else reads it. SQLite gives its side files the same mode.
+ * Only this user may read the file: it contains password hashes. SQLite creates its side files with
+ * the same mode.
  */
 function makeFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -98,8 +99,7 @@ function makeFile(file: string): void {
 }
 
 /**
- * SQLite's locks let two processes take turns; two servers on one database would each think that
- * they are the only one.
+ * SQLite's own locks would let two servers share a database, and each would act as the only one.
  */
 function acquireLock(file: string): Disposable {
   const path = lockPath(file)
@@ -115,10 +115,11 @@ function acquireLock(file: string): Disposable {
 }
 
 /**
- * Makes commits durable, and shows that the file can be written. Not before it is known to be ours.
+ * Makes commits durable, and checks that the file can be written. Call it only once the file is
+ * known to be Quayside's.
  */
 export function prepareWriter(writer: DatabaseSync): void {
-  // A transaction before anything else shows that the file can be written, whatever its mode says.
+  // Only a transaction shows that the file can be written: its mode does not.
   writer.exec("begin immediate; rollback")
   writer.exec(logPragmas)
 }
@@ -144,7 +145,7 @@ function migrate(writer: DatabaseSync, version: number, options: SqliteOptions):
   }
 }
 
-/** 0: empty. Throws when the database is not ours, or newer than this program. */
+/** 0 for an empty database. Throws if it is another program's, or newer than this program. */
 function versionOf(db: DatabaseSync, file: string): number {
   const count = db.prepare("select count(*) as count from sqlite_schema where name not like 'sqlite_%'").get()?.count
   if (count === 0) return 0

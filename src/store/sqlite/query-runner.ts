@@ -89,9 +89,8 @@ export class SqliteQueryRunner implements QueryRunner {
 }
 
 /**
- * The full-text index writes rows whose IDs no number of JavaScript holds. Node reports the last
- * one with every later `run` on the connection, of whatever statement, and throws unless it may use
- * BigInt.
+ * The full-text index writes rows whose IDs exceed JavaScript's safe integers. Node reports the
+ * last one with every later `run` on the connection, and throws unless it may use BigInt.
  */
 function runWithBigInts(statement: StatementSync, values: SQLInputValue[]): ReturnType<StatementSync["run"]> {
   statement.setReadBigInts(true)

@@ -11,9 +11,7 @@ export interface CopyOptions {
   logger: Logger
 }
 
-/**
- * Makes a copy next to the database, complete and checked, before it is migrated. Returns its path.
- */
+/** Makes a complete, checked copy beside the database before a migration. Returns its path. */
 export function makeSafetyCopy(db: DatabaseSync, options: CopyOptions): string {
   const stamp = new Date(options.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")
   const copy = `${options.file}.version-${options.version}-${stamp}`

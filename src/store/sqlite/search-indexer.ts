@@ -4,9 +4,12 @@ import type { ChangeTransaction } from "../group-commit/change-transaction.ts"
 import { query } from "../queries/query.ts"
 import { type ResourceTable, resourceTables } from "../tables/index.ts"
 
-/** Rows that are indexed in one transaction: some milliseconds, in which nobody else is served. */
+/** Rows per transaction: it blocks the process for some milliseconds. */
 const batchSize = 200
-/** Until then searches look at new rows by themselves, so many changes share one transaction. */
+/**
+ * The delay before new rows are indexed, so that many share a transaction. Until then searches read
+ * them directly.
+ */
 const everyMs = 5_000
 const pauseMs = 50
 
@@ -18,8 +21,8 @@ export interface SearchIndexerOptions {
 }
 
 /**
- * Puts the texts of new and changed rows into the full-text index, a moment after they were
- * written: to do it with each write would cost more than the write.
+ * Adds the texts of new and changed rows to the full-text index shortly after they were written.
+ * With each write it would cost more than the write.
  */
 export class SearchIndexer implements AsyncDisposable {
   readonly #options: SearchIndexerOptions
@@ -34,7 +37,7 @@ export class SearchIndexer implements AsyncDisposable {
     this.#running ??= this.#run()
   }
 
-  /** Indexes one batch of what waits; resolves with whether more is waiting. */
+  /** Indexes one batch. Resolves with whether more rows are pending. */
   async indexBatch(): Promise<boolean> {
     let left = batchSize
     for (const table of resourceTables) left -= left > 0 ? await this.#indexTable(table, left) : 0
@@ -68,7 +71,8 @@ export class SearchIndexer implements AsyncDisposable {
       try {
         pause = (await this.indexBatch()) ? pauseMs : everyMs
       } catch (err) {
-        // On a full disk, say: searches stay right without the index, and it is tried again.
+        // For example on a full disk. Searches stay correct without the index, and the next attempt
+        // follows.
         logger.debug({ err }, "Texts could not be indexed")
         pause = everyMs
       }

@@ -18,10 +18,10 @@ type BodyField<F> = {
         : K
 }[keyof F]
 
-/** What a body gives of a table's fields, by their API names. */
+/** The values of a body for a table's fields, by their API names. */
 export type BodyFieldsOf<F extends Fields> = { [K in BodyField<F> as ApiNameOf<F[K]>]: RowOf<F>[K] }
 
-/** The fields of a new row that a complete body gives. */
+/** The fields of a new row in a complete body. */
 export function fieldsFromBody<F extends Fields>(table: FieldsOfTable<F>, body: BodyFieldsOf<F>): Pick<RowOf<F>, BodyField<F>> {
   return givenFields(table.fields, body) as Pick<RowOf<F>, BodyField<F>>
 }

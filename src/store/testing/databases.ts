@@ -11,7 +11,7 @@ export interface TestOptions {
   changeTimeoutMs?: number
 }
 
-/** An empty database of its own, and the way to open it again. */
+/** An empty database of its own, which can be opened several times. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string
   open(options?: TestOptions): Promise<Store>

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url"
 import { type PostgresServer, postgresServer } from "./postgres.ts"
 
 /**
- * A test for each test file of a folder, or for those of these names alone: that it passes with
- * PostgreSQL below, as it does with SQLite.
+ * Declares a test per test file of a folder (or per given name): the file passes with PostgreSQL as
+ * with SQLite.
  */
 export function passOnPostgres(folder: string, names?: readonly string[]): void {
   const isWanted = names ? new RegExp(`/(${names.join("|")})\\.test\\.ts$`) : /\/[\w-]+\.test\.ts$/
@@ -20,7 +20,7 @@ export function passOnPostgres(folder: string, names?: readonly string[]): void 
       server = await postgresServer()
     })
     after(() => server[Symbol.asyncDispose]())
-    // Each test in a file has a bound of its own.
+    // Each test in a file has its own time-out.
     const timeout = 600_000
     for (const file of files.sort()) {
       test(basename(file), { timeout }, async () => assert.equal(await failuresOf(file, server.urlOf("postgres")), ""))
@@ -28,7 +28,7 @@ export function passOnPostgres(folder: string, names?: readonly string[]): void 
   })
 }
 
-/** What fails in a test file, one line each; a file without any test fails, too. */
+/** The failures of a test file, one line each; a file without any test is a failure, too. */
 async function failuresOf(file: string, url: string): Promise<string> {
   const env: NodeJS.ProcessEnv = { ...process.env, TEST_POSTGRES: url }
   delete env.NODE_TEST_CONTEXT

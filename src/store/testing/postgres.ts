@@ -14,18 +14,17 @@ const run = promisify(execFile)
 export interface PostgresServer extends AsyncDisposable {
   /** Makes an empty database. */
   readonly make: MakeDatabase
-  /** A connection of the administrator, to the database of that name. */
+  /** An administrator's connection to the named database. */
   connect(database?: string): Promise<pg.Client>
   urlOf(database: string): string
-  /** Ends the server at once, as a crash would; absent for a server that is not the test's own. */
+  /** Ends the server at once, like a crash; absent for a server that the test did not start. */
   crash?(): Promise<void>
   start?(): Promise<void>
 }
 
 /**
- * Uses the server that `QUAYSIDE_TEST_POSTGRES` names (its user must be allowed to create
- * databases), or starts one of its own: in a temporary directory, as a user without rights, on a
- * Unix socket.
+ * Uses the server in `QUAYSIDE_TEST_POSTGRES`, whose user must be allowed to create databases.
+ * Otherwise it starts one in a temporary directory, as an unprivileged user, on a Unix socket.
  */
 export async function postgresServer(): Promise<PostgresServer> {
   const url = process.env.QUAYSIDE_TEST_POSTGRES
@@ -60,7 +59,7 @@ async function ownServer(): Promise<PostgresServer> {
   const bin = await newestBinaries()
   const directory = await mkdtemp(join(tmpdir(), "quayside-pg-"))
   const data = join(directory, "data")
-  // PostgreSQL refuses to run as root.
+  // PostgreSQL does not run as root.
   const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   if (user.uid !== undefined) await chown(directory, user.uid, user.gid)
   await run(join(bin, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"], {

@@ -3,11 +3,11 @@ import { once } from "node:events"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
 
-/** A process that is ended with the test, and what it says line by line. */
+/** A process that ends with the test, and its output line by line. */
 export interface TestProcess extends AsyncDisposable {
-  /** Its next line; undefined when it has ended. */
+  /** The next line; undefined after the process has ended. */
   line(): Promise<string | undefined>
-  /** SIGKILL; gives the lines that were not read yet. */
+  /** SIGKILL; returns the unread lines. */
   kill(): Promise<string[]>
 }
 

@@ -8,7 +8,7 @@ import { type TestDatabase, testDatabase } from "./databases.ts"
 /** Whether a change failed because the disk is full. */
 export const isFull = (error: unknown) => error instanceof Failure && error.code === "storage_full"
 
-/** Mounts a file system of so many KiB for a database. Needs root. */
+/** Mounts a file system of `size` KiB for a database. Needs root. */
 export async function smallDisk(size: number): Promise<TestDatabase & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), "quayside-disk-"))
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}k`, "tmpfs", path])
@@ -19,7 +19,7 @@ export async function smallDisk(size: number): Promise<TestDatabase & { path: st
   return { ...database, path }
 }
 
-/** Fills the file system but for a few bytes; returns the path of the file that does. */
+/** Fills the file system except for a few bytes; returns the path of the filling file. */
 export async function fillDisk(path: string): Promise<string> {
   const reserve = join(path, "ballast")
   for (let size = 1 << 20; size >= 1; size >>= 1) {

@@ -6,10 +6,10 @@ import type { Store } from "../store.ts"
 import { unrestrictedViewer } from "../viewer.ts"
 import { addImage } from "./samples.ts"
 
-/** Versions of which the fixtures hold a database. */
+/** The versions for which fixtures exist. */
 export const fixtureVersions = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
-/** The statements that make a database as that version left it; `write-fixtures.ts` writes them. */
+/** The statements that create a database of that version; `write-fixtures.ts` writes them. */
 export function fixture(dialect: Dialect, version: number): Promise<string> {
   return readFile(fixtureUrl(dialect, version), "utf8")
 }
@@ -18,7 +18,7 @@ export function fixtureUrl(dialect: Dialect, version: number): URL {
   return new URL(`../../../test/fixtures/store/${dialect}-${version}.sql`, import.meta.url)
 }
 
-/** Creates an SQLite database as that version left it. */
+/** Creates an SQLite database of that version. */
 export async function restoreFixture(file: string, version: number): Promise<void> {
   const db = new DatabaseSync(file)
   db.exec(await fixture("sqlite", version))

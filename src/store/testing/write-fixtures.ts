@@ -29,7 +29,7 @@ async function ofSqlite(): Promise<string> {
   const made = db
     .prepare("select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite_%' order by rowid")
     .all()
-  // The tables behind a full-text index are made with it; what it would hold waits in
+  // The tables behind a full-text index are created with it; its missing rows are in
   // `search_pending`.
   const tables = made.filter(({ type, name }) => type === "table" && !/_search_(data|idx|docsize|config)$/.test(String(name)))
   const lines = ["pragma journal_mode = wal", ...tables.map(({ sql }) => String(sql))]

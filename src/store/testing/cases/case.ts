@@ -5,12 +5,12 @@ import type { MakeDatabase, TestOptions } from "../databases.ts"
 
 export interface TestContext {
   make: MakeDatabase
-  /** Opens this case's own database, which is empty at first; its clock stands still. */
+  /** Opens the case's own database, which is empty at first. Its clock is manual. */
   open(options?: TestOptions): Promise<Store>
   clock: ManualClock
 }
 
-/** What holds for every database. */
+/** A test that passes with every database. */
 export type Case = (world: TestContext) => Promise<void>
 
 /** Runs the cases on databases of one kind. */

@@ -332,7 +332,7 @@ export const changes: Record<string, Case> = {
     await store[Symbol.asyncDispose]()
     assert.equal((await waiting).userName, "ann")
     await assert.rejects(addUser(store, "bob"), (error) => error instanceof Failure && error.code === "unavailable")
-    // Those who come after a read of theirs waited for something else are told the same.
+    // Reads of a closed store are rejected as well.
     await assert.rejects(store.users.byName("ann"), (error) => error instanceof Failure && error.code === "unavailable")
     await using again = await open()
     assert.deepEqual(await names(again), ["ann"])

@@ -27,7 +27,7 @@ export const names = [
 ]
 const words = ["alpha", "ALPHA", "größe", "GROSSE", "fi", "a", "%", "_", "🎈", "strasse", "x y", "comment", "σας", "'", "é", ""]
 
-/** The fields of rows that lists use, whatever the table. */
+/** The fields of rows that lists of all tables use. */
 interface Row {
   id: number
   createdAt: number

@@ -12,7 +12,7 @@ interface People {
   groupIds: number[]
 }
 
-/** More than a block of rows of one class stands in the middle, so the other classes have a gap. */
+/** One class has more than a block of rows in the middle, so the other classes have a gap. */
 async function addUnevenProjects(store: Store, random: Random, { userIds, groupIds }: People): Promise<number[]> {
   const image = await store.change((tx) => tx.images.insert(imageRow(userIds[0] ?? 0)))
   const ids: number[] = []

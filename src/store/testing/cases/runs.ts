@@ -237,16 +237,16 @@ export const runs: Record<string, Case> = {
     const { ann, bob, project } = await people(store)
     const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
     const entry = { userId: bob.id, key: "k", bodyHash: "h", runId: run.id, createdAt: clock.now() }
-    const remember = (fields: Partial<typeof entry>) => store.change((tx) => tx.runs.saveIdempotencyKey({ ...entry, ...fields }))
-    assert.equal(await remember({}), true)
+    const save = (fields: Partial<typeof entry>) => store.change((tx) => tx.runs.saveIdempotencyKey({ ...entry, ...fields }))
+    assert.equal(await save({}), true)
     assert.deepEqual(await store.runs.findIdempotencyKey(bob.id, "k"), entry)
-    assert.equal(await remember({}), true)
-    assert.equal(await remember({ bodyHash: "other" }), false)
-    assert.equal(await remember({ userId: ann.id, bodyHash: "other" }), true)
+    assert.equal(await save({}), true)
+    assert.equal(await save({ bodyHash: "other" }), false)
+    assert.equal(await save({ userId: ann.id, bodyHash: "other" }), true)
     assert.equal(await store.runs.findIdempotencyKey(bob.id, "none"), undefined)
     await clock.advance(24 * 3_600_000)
     assert.equal(await store.runs.findIdempotencyKey(bob.id, "k"), undefined)
-    assert.equal(await remember({ bodyHash: "new", createdAt: clock.now() }), true)
+    assert.equal(await save({ bodyHash: "new", createdAt: clock.now() }), true)
     assert.equal((await store.runs.findIdempotencyKey(bob.id, "k"))?.bodyHash, "new")
   },
 }

@@ -3,8 +3,8 @@ import { openStore } from "#store"
 import { imageRow } from "../samples.ts"
 
 /**
- * Writes as fast as it can until it is killed or refused, and tells the ID of every change that was
- * acknowledged. The owner is the second argument.
+ * Writes as fast as possible until it is killed or refused, and prints the ID of every acknowledged
+ * change. The second argument is the owner.
  */
 const store = await openStore({ url: process.argv[2] ?? "", logger: silentLogger, clock: systemClock })
 const userId = Number(process.argv[3])
