@@ -224,6 +224,8 @@ export interface ImageInfo {
   workDir: string
   /** Such as `8888/tcp`, from the image. */
   ports: readonly string[]
+  /** Names of the variables that the image sets. */
+  variables: readonly string[]
 }
 
 /**

@@ -40,7 +40,7 @@ export function apiSettings(settings: Settings, { baseUrl, hostNames }: PublicUr
 }
 
 /** The settings of runs. */
-export function runSettings(settings: Settings, dataDir: string): RunSettingsOptions {
+export function runSettings(settings: Settings, { baseUrl, filesUrl }: PublicUrls, dataDir: string): RunSettingsOptions {
   return {
     logsDir: join(dataDir, "logs"),
     defaultCpus: settings.defaultCpus,
@@ -49,6 +49,7 @@ export function runSettings(settings: Settings, dataDir: string): RunSettingsOpt
     memoryOvercommit: settings.memoryOvercommit,
     defaultLimits: settings.defaultLimits,
     startMinutes: settings.startMinutes,
+    installation: { baseUrl, filesUrl, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone },
     maxEndedRuns: settings.historyRuns,
     maxEndedDays: settings.historyDays,
   }

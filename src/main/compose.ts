@@ -212,7 +212,7 @@ async function createRuns(context: StartContext, components: Omit<Components, "r
       clock,
       logger,
       events: runEvents(events),
-      settings: runSettings(settings, dataDir),
+      settings: runSettings(settings, context.urls, dataDir),
       imagePolicy: createImagePolicy({ store, images, clock }),
       prepareDirectories: (run, options) => prepareRunDirectories({ store, tree, events }, run, options),
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),

@@ -60,8 +60,10 @@ test("placeholders are replaced by the port and the program's base path", () => 
 })
 
 test("the image's environment overrides the type's and `HOME`", () => {
-  assert.deepEqual(engineSpecOf(runOf({ port: 81 })).env, { HOME: "/home/ann", PORT: "81" })
-  assert.deepEqual(engineSpecOf(runOf({ env: { PORT: "5", HOME: "/x" } })).env, { HOME: "/x", PORT: "5" })
+  const pick = ({ HOME, PORT, OMP_NUM_THREADS }: Record<string, string>) => ({ HOME, PORT, OMP_NUM_THREADS })
+  assert.deepEqual(pick(engineSpecOf(runOf({ port: 81 })).env), { HOME: "/home/ann", PORT: "81", OMP_NUM_THREADS: "1" })
+  const env = { PORT: "5", HOME: "/x", OMP_NUM_THREADS: "3" }
+  assert.deepEqual(pick(engineSpecOf(runOf({ env })).env), env)
 })
 
 test("a program that speaks another protocol than its type's is not ready", async () => {
@@ -101,7 +103,7 @@ test("a program that switches the protocol instead of answering is probed again 
 })
 
 test("an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default", () => {
-  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], workDir: "" }
+  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], workDir: "", variables: [] }
   const portWith = (ports: string[], fields: Partial<RunRow["spec"]> = {}) => withImagePort(runOf(fields).spec, { ...image, ports }).port
   assert.equal(portWith(["8501/tcp"]), 8501)
   assert.equal(portWith(["8501/tcp", "53/udp"]), 8501)
@@ -112,8 +114,8 @@ test("an empty port of type `http` is the image's only exposed TCP port, otherwi
 })
 
 test("the image's working directory wins over the code directory, unless it is `/`", () => {
-  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], ports: [] }
-  const workDirWith = (workDir: string) => engineSpecOf(runOf({}), { ...image, workDir }).workDir
+  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], ports: [], variables: [] }
+  const workDirWith = (workDir: string) => engineSpecOf(runOf({}), { image: { ...image, workDir } }).workDir
   assert.deepEqual(["/app", "/", ""].map(workDirWith), [undefined, "/code", "/code"])
 })
 

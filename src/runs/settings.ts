@@ -1,4 +1,5 @@
 import { bounds, defaultLimits, type EffectiveLimits } from "#contract"
+import type { InstallationFacts } from "./lifecycle/environment.ts"
 
 const { runs, storage } = bounds
 
@@ -35,6 +36,8 @@ export interface RunSettings {
    * `defaultLimits`.
    */
   defaultLimits: EffectiveLimits
+  /** Facts that programs find in their environment. Default: none. */
+  installation: InstallationFacts
   /** Maximum number of ended runs per person. Default 1,000. */
   maxEndedRuns: number
   /** Maximum age of ended runs. Default 400. */
@@ -93,6 +96,7 @@ export function resolveRunSettings(given: RunSettingsOptions): RunSettings {
     sampleEveryMs: 10_000,
     maxSamples: runs.samples.value,
     defaultLimits,
+    installation: {},
     maxEndedRuns: runs.historyRuns.value,
     maxEndedDays: runs.historyDays.value,
     historyEveryMs: 60_000,

@@ -2,6 +2,7 @@ import { parsePort, substitutePlaceholders } from "#contract"
 import type { ImageInfo, Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
 import { type ProjectTypeRule, ruleOfType } from "../project-types.ts"
+import { environmentOf, type InstallationFacts } from "./environment.ts"
 
 /** The port on which the run's program listens inside its container. */
 export function portOf({ spec }: RunRow): number {
@@ -35,7 +36,10 @@ export function withImagePort(plan: RunPlan, { ports }: ImageInfo): RunPlan {
  * The request to the engine, with all defaults of the project type. Image policy and disk limit are
  * those at the time of the request. The working directory of an image wins over the run's.
  */
-export function engineSpecOf(run: RunRow, image?: ImageInfo): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
+export function engineSpecOf(
+  run: RunRow,
+  { image, installation = {} }: { image?: ImageInfo; installation?: InstallationFacts } = {},
+): Omit<RunSpec, "imagePolicy" | "diskMiB"> {
   const { spec: plan } = run
   const rule = ruleOfType(plan.type)
   const placeholders = { port: String(portOf(run)), baseUrl: basePath(run) }
@@ -47,7 +51,7 @@ export function engineSpecOf(run: RunRow, image?: ImageInfo): Omit<RunSpec, "ima
     image: plan.image,
     imageDigest: plan.imageDigest,
     command: substitutePlaceholders(plan.command ?? typeCommand(rule, plan), placeholders),
-    env: environment(run, rule, placeholders),
+    env: environmentOf(run, { rule, placeholders, image, installation }),
     port: portOf(run),
     cpus: run.cpus,
     memoryMiB: run.memoryMiB,
@@ -77,15 +81,4 @@ export function workspaceOf({ workDir, mounts }: RunPlan): string {
     workDir.split("/").slice(0, -1),
   )
   return common.length > 1 ? common.join("/") : workDir
-}
-
-/**
- * The image's settings override the type's and HOME. Nothing overrides the token, since the gateway
- * sends it.
- */
-function environment(run: RunRow, rule: ProjectTypeRule, placeholders: { port: string; baseUrl: string }): Record<string, string> {
-  const { home, env, secret } = run.spec
-  const fromType = Object.entries(rule.env).map(([name, value]) => [name, substitutePlaceholders([value], placeholders)[0] ?? value])
-  const token = rule.tokenVariable === null ? {} : { [rule.tokenVariable]: secret }
-  return { HOME: home, ...Object.fromEntries(fromType), ...env, ...token }
 }

@@ -87,7 +87,7 @@ export class LaunchAttempt implements Disposable {
       this.#ctx.imagePolicy(this.#run),
       maxDiskMiBPerRun(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
     ])
-    const spec = { ...engineSpecOf(this.#run), imagePolicy, diskMiB }
+    const spec = { ...engineSpecOf(this.#run, { installation: this.#ctx.settings.installation }), imagePolicy, diskMiB }
     const completeSpec = (image: ImageInfo) => this.#completeSpec(image)
     const started = await this.#untilStuck(
       this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, completeSpec),
@@ -141,7 +141,7 @@ export class LaunchAttempt implements Disposable {
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */
   async #completeSpec(image: ImageInfo): ReturnType<CompleteSpec> {
     await this.#replan(image)
-    const { command, env, port, mounts, workDir } = engineSpecOf(this.#run, image)
+    const { command, env, port, mounts, workDir } = engineSpecOf(this.#run, { image, installation: this.#ctx.settings.installation })
     return { command, env, port, mounts, workDir }
   }
 

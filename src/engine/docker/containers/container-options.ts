@@ -47,7 +47,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
     User: `${uid}:${gid}`,
     Image: imageId,
     ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
-    Env: Object.entries({ HOME: homeDirectory(spec), USER: spec.user, ...spec.env }).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries(environmentOf(spec)).map(([name, value]) => `${name}=${value}`),
     ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),
     Labels: { ...runLabels(spec, instance), ...(isBound && diskLimitLabel(spec.diskMiB ?? 0)) },
     Healthcheck: { Test: ["NONE"] },
@@ -89,6 +89,16 @@ function hostConfig({ spec, network, uid, gid, mounts, openFiles, diskBytes, sec
     RestartPolicy: { Name: "no" },
     ...gpuRequest(spec),
   }
+}
+
+/**
+ * NVIDIA's runtime reads the devices from its variable: images that set it to `all` would get the
+ * GPUs of other runs.
+ */
+function environmentOf(spec: RunSpec): Record<string, string> {
+  const devices = spec.gpus.filter((id) => !isMockGpu(id))
+  const nvidia = { NVIDIA_VISIBLE_DEVICES: devices.length > 0 ? devices.join(",") : "void" }
+  return { HOME: homeDirectory(spec), USER: spec.user, ...spec.env, ...nvidia }
 }
 
 /** The home directory for `HOME` and `/etc/passwd`. */

@@ -146,7 +146,7 @@ function registryDigest({ RepoDigests }: ImageInspection, { host, path, digest }
 }
 
 function toImageInfo({ Id, Size, Config }: ImageInspection): ImageInfo {
-  const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts } = Config ?? {}
+  const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts, Env } = Config ?? {}
   return {
     digest: Id,
     size: Size,
@@ -155,5 +155,6 @@ function toImageInfo({ Id, Size, Config }: ImageInspection): ImageInfo {
     command: [Cmd ?? []].flat(),
     workDir: WorkingDir,
     ports: Object.keys(ExposedPorts ?? {}),
+    variables: (Env ?? []).map((entry) => entry.split("=", 1)[0] ?? ""),
   }
 }

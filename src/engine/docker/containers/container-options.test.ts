@@ -1,0 +1,18 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { specOf } from "../../../../test/fixtures/run-spec.ts"
+import { containerOptions } from "./container-options.ts"
+
+function nvidiaDevicesOf(fields: Omit<Parameters<typeof specOf>[0], "image">): string[] {
+  const spec = specOf({ image: "i", ...fields })
+  const fixed = { imageId: "sha256:0", instance: "i", network: "n", address: "10.0.0.2", uid: 1000, gid: 1000, mounts: [] }
+  const { Env = [] } = containerOptions({ ...fixed, spec, openFiles: undefined, diskBytes: undefined, seccomp: "{}" })
+  return Env.filter((entry) => entry.startsWith("NVIDIA_VISIBLE_DEVICES="))
+}
+
+test("NVIDIA's runtime gets the run's own GPUs only, whatever the environment of image and run says", () => {
+  const env = { NVIDIA_VISIBLE_DEVICES: "all" }
+  assert.deepEqual(nvidiaDevicesOf({ env, gpus: [] }), ["NVIDIA_VISIBLE_DEVICES=void"])
+  assert.deepEqual(nvidiaDevicesOf({ env, gpus: ["mock-0"] }), ["NVIDIA_VISIBLE_DEVICES=void"])
+  assert.deepEqual(nvidiaDevicesOf({ env, gpus: ["GPU-1", "GPU-2"] }), ["NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-2"])
+})
