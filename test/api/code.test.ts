@@ -113,6 +113,16 @@ test("a run that is stopped while its code is copied leaves nothing of the copy,
   await bob.client.stopRun({ query: { ID: run.ID } })
 })
 
+test("a mark as trusted that is made while code is released ends with the release", async () => {
+  const ID = await released(64)
+  const release = call("POST", `/project/release?ID=${ID}`)
+  await eventually("the copy has begun", async () => unfinished().length > 0)
+  const marked = await call("PUT", "/project", { as: admin, body: { ID, IsTrusted: true } })
+  assert.deepEqual([marked.status, marked.body.IsTrusted, unfinished().length], [200, true, 1])
+  assert.equal((await release).body.IsTrusted, false)
+  assert.equal((await call("GET", `/project?ID=${ID}`)).body.IsTrusted, false)
+})
+
 test("code that is nested too deeply is not released, and starts use the previous release", async () => {
   const ID = await released(1)
   makeDirectory(`${codeOf("ann", ID)}/${Array.from({ length: 120 }, () => "d").join("/")}`)

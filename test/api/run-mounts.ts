@@ -14,6 +14,11 @@ export async function mountsOf(server: Pick<TestServer, "dataDir" | "databaseUrl
   return (JSON.parse(await specOf(server, run)) as { mounts: Mounted[] }).mounts
 }
 
+/** The environment variables of a run's image, as the database has them: no answer shows them. */
+export async function imageEnvOf(server: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<Record<string, string>> {
+  return (JSON.parse(await specOf(server, run)) as { env: Record<string, string> }).env
+}
+
 async function specOf({ dataDir, databaseUrl }: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<string> {
   const query = `select spec from runs where id = ${run}`
   if (databaseUrl === undefined) {

@@ -3,7 +3,7 @@ import { after, test } from "node:test"
 import type { RunningProject } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { type Person, startTestServer } from "../test-server.ts"
-import { type Mounted, mountsOf } from "./run-mounts.ts"
+import { imageEnvOf, type Mounted, mountsOf } from "./run-mounts.ts"
 
 /*
  * A right ends after a start was asked for and before anything is mounted: while the run waits for
@@ -318,4 +318,18 @@ test("a repeated run that waited starts unchanged or not at all", async () => {
   const waiting = await repeat()
   await takeBack(ann, ID)
   await endsNaming(waiting.ID, /dataset/)
+})
+
+test("a refused run, repeated with the right to its image, has nothing that the image's owner removed before", async () => {
+  const image = await newImage(ann, "fake/http", { Env: "SECRET=old" })
+  const project = await newProject(ann, image, { IsPublic: true })
+  const refused = await bob.client.startRun({ body: { ProjectID: project } }).catch((error: { body?: unknown }) => error)
+  assert.match(JSON.stringify(refused), /image_unavailable/)
+  const { data: history } = await bob.client.listRuns({ query: { ProjectID: project, State: "ended" } })
+  const { ID } = history[0] as RunningProject
+  assert.deepEqual(await imageEnvOf(server, ID), {})
+  await ann.client.updateImage({ body: { ID: image, Env: "CLEAN=1", IsPublished: true } })
+  const repeated = (await bob.client.repeatRun({ query: { ID } })) as RunningProject
+  assert.deepEqual(await imageEnvOf(server, repeated.ID), { CLEAN: "1" })
+  await bob.client.stopRun({ query: { ID: repeated.ID } })
 })

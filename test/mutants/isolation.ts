@@ -321,7 +321,34 @@ export const isolation = [
   ...faults(
     "src/projects/code/release.ts",
     ["test/api/trust.test.ts"],
-    [["trust survives a release of new code", at("releaseCode", "stored.isTrusted && !requester.caller.isAdmin"), "false"]],
+    [["trust survives a release of new code", at("endTrustInRelease", "was?.isTrusted"), "false"]],
+  ),
+  ...faults(
+    "src/projects/code/release.ts",
+    ["test/api/code.test.ts"],
+    [
+      [
+        "a mark made while code is released vouches for the new code",
+        at("releaseCode", "await endTrustInRelease(context, requester, project.id)"),
+        "",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/runs/starts.ts",
+    ["test/api/stale-rights.test.ts"],
+    [["a repeat uses a plan that was refused", at("repeat", "wasRefused(run)"), "false"]],
+  ),
+  ...faults(
+    "src/projects/plan/authorize-plan.ts",
+    ["test/api/stale-rights.test.ts"],
+    [
+      [
+        "a refused plan keeps the settings of a hidden image",
+        at("authorizeDraft", "imageRefusal ? withoutImageSettings(draft.plan) : draft.plan"),
+        "draft.plan",
+      ],
+    ],
   ),
   ...faults("src/api/handlers/resources/projects.ts", home, [
     ["the person who adds a mount is not recorded", at("projects.change", "linksChanged ||"), ""],

@@ -22,20 +22,33 @@ export async function needsRelease(
 /**
  * Copies the owner's code as it is now for everybody who will start the project. No administrator
  * has looked at new code, so the trust ends before anybody can get it, even if the code then
- * exceeds a limit. Throws `conflict` in that case.
+ * exceeds a limit (`conflict`). An administrator who marks the project during the copy looked at
+ * the earlier code, so the trust ends again once the new code is there. Returns the project as it
+ * was when the copy began.
  */
 export async function releaseCode(
   context: Pick<ProjectsContext, "store" | "tree" | "events">,
   requester: Requester,
   { stored, signal }: { stored: ProjectRow; signal: AbortSignal },
 ): Promise<ProjectRow> {
-  const { store, tree } = context
-  const ends = stored.isTrusted && !requester.caller.isAdmin
-  const project = ends
-    ? await store.change((tx) => endProjectTrust(context, tx, requester, { was: stored, by: "released new code" }))
-    : stored
+  const { tree } = context
+  const project = (await endTrustInRelease(context, requester, stored.id)) ?? stored
   const { code } = projectDirectories(project.userName, project.id)
   await tree.ensureDirectory(code)
   await tree.copyTree(code, releaseDirectory(project.id), { ...codeLimits, signal, account: project.userName })
+  await endTrustInRelease(context, requester, project.id)
   return project
+}
+
+/** The project without its mark, or undefined if there is no mark that this requester ends. */
+async function endTrustInRelease(
+  context: Pick<ProjectsContext, "store" | "events">,
+  requester: Requester,
+  projectId: number,
+): Promise<ProjectRow | undefined> {
+  if (requester.caller.isAdmin) return undefined
+  return context.store.change(async (tx) => {
+    const was = await tx.projects.get(projectId)
+    return was?.isTrusted ? endProjectTrust(context, tx, requester, { was, by: "released new code" }) : undefined
+  })
 }

@@ -51,9 +51,18 @@ export async function authorizeDraft(reads: RightReads, start: Start, draft: Dra
   const rights = await dataRightsOf(reads, parties, draft.mounts)
   const mounts = draft.mounts.map((wanted) => authorizeMount(parties, wanted, { homeRefusal, rights }))
   const imageByAdmin = draft.image?.image === draft.plan.image && (await isAdminImage(reads, draft.image))
-  const plan: RunPlan = { ...draft.plan, imageByAdmin, mounts: mounts.filter((mount) => "target" in mount) }
+  const plan: RunPlan = {
+    ...(imageRefusal ? withoutImageSettings(draft.plan) : draft.plan),
+    imageByAdmin,
+    mounts: mounts.filter((mount) => "target" in mount),
+  }
   const refusal = imageRefusal ?? mounts.find((mount) => "code" in mount)
   return { plan, refusal, warning: homeMountWarning(start.starter, start.project, homeRefusal) }
+}
+
+/** Nothing may later run with settings of an image that its starter, or the owner, may not use. */
+function withoutImageSettings(plan: RunPlan): RunPlan {
+  return { ...plan, command: null, env: {}, port: null }
 }
 
 interface Parties extends Start {

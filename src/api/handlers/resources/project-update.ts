@@ -46,11 +46,12 @@ async function releaseProject(context: Context<"releaseProject">): Promise<Handl
     resource: stored && projectResource(stored),
     what: "project",
   })
-  const project = await releaseCode(services, context, { stored: stored as ProjectRow, signal: context.signal })
-  await services.store.change((tx) =>
-    services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id: project.id } }),
-  )
-  return respondWithETag(projects, context, project)
+  const released = await releaseCode(services, context, { stored: stored as ProjectRow, signal: context.signal })
+  const project = await services.store.change(async (tx) => {
+    await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id } })
+    return tx.projects.get(id)
+  })
+  return respondWithETag(projects, context, project ?? released)
 }
 
 async function copy(context: Context<"copyProject">): Promise<HandlerResult<"copyProject">> {

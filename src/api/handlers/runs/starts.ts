@@ -3,7 +3,7 @@ import { authorizeWithGrants, type Caller, can, projectResource, runResource } f
 import { Failure, invalid, isLive, type RunningProject, reasonStatus } from "#contract"
 import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
 import { AlreadyRunningError, type StartRequest } from "#runs"
-import type { ProjectRow, RunRow } from "#store"
+import type { ProjectRow, RunPlan, RunRow } from "#store"
 import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toRunResponses } from "../../responses/runs.ts"
@@ -37,14 +37,26 @@ async function repeat(context: Context<"repeatRun">): Promise<HandlerResult<"rep
   const found = await store.projects.get(run.projectId)
   await authorizeWithGrants(store, starter, "project:start", { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
-  const digest = run.imageDigest || run.spec.imageDigest
-  const secret = randomBytes(32).toString("base64url")
-  const existing = { ...run.spec, ...(digest === undefined ? {} : { imageDigest: digest }), secret, isRepeat: true }
   const { internetGroups } = services.settings
-  const planned = await planRun(store, { starter, project, internetGroups, existing })
+  const planned = await planRun(store, { starter, project, internetGroups, ...(wasRefused(run) ? {} : { existing: planToRepeat(run) }) })
   const { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB } = run
   const resources = { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB }
   return startAndRespond(context, withPlan(starter, { project, planned, resources }))
+}
+
+function planToRepeat({ spec, imageDigest }: RunRow): RunPlan {
+  const digest = imageDigest || spec.imageDigest
+  const secret = randomBytes(32).toString("base64url")
+  return { ...spec, ...(digest === undefined ? {} : { imageDigest: digest }), secret, isRepeat: true }
+}
+
+/**
+ * Whether a part of the run's plan was refused when it was asked for. Its starter had no right to
+ * that plan, which may hold what the part's owner removed before they gave the right. So such a run
+ * is planned as the project is now.
+ */
+function wasRefused({ startTime, reason }: RunRow): boolean {
+  return startTime === null && (reason?.code === "image_unavailable" || reason?.code === "data_unavailable")
 }
 
 function withPlan(
