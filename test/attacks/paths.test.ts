@@ -112,6 +112,25 @@ test("no spelling of a path, in the target or in Destination, escapes the files 
   assert.deepEqual(contents(), before)
 })
 
+test("a path of thousands of names is refused, and stops nobody else", async () => {
+  const { filesUrl } = testServer.quayside
+  const deep = `/users/bob${"/a".repeat(2_000)}`
+  const requests = Promise.all([
+    sendRequest(filesUrl, "GET", deep, { as: ann?.authorization }),
+    sendRequest(filesUrl, "MOVE", "/users/ann/mine.txt", { as: ann?.authorization, headers: { Destination: deep } }),
+  ])
+  const start = performance.now()
+  assert.equal((await sendRequest(filesUrl, "GET", "/users/bob/secret.txt", { as: bob?.authorization })).text, canary)
+  const ms = performance.now() - start
+  assert.deepEqual(
+    (await requests).map(({ status }) => status),
+    [414, 414],
+  )
+  assert.ok(ms < 2_000, `${ms} ms`)
+  const made = await ann?.client.createData({ body: { Name: "d", AccessInfo: deep } }).catch((error: unknown) => error)
+  assert.match(String(made), /at most 256 names/)
+})
+
 test("no spelling of a path leads from one run to another, to the gateway's own paths or to the other addresses", async () => {
   const { appsUrl } = testServer.quayside
   const start = async ({ client }: Person, name: string) => {

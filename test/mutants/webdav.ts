@@ -5,6 +5,9 @@ import { at, faults } from "./mutant.ts"
 const amplification = ["src/files/requests/amplification.integration.test.ts"]
 const budget = ["src/files/properties/property-budget.test.ts"]
 
+const addresses = ["src/files/requests/address.test.ts"]
+const questions = ["src/files/access/rights-cache.test.ts"]
+
 /** Bounds of what a request at the files address costs, and what its answers tell. */
 export const webdav = [
   ...faults("src/files/properties/propfind-request.ts", amplification, [
@@ -21,6 +24,10 @@ export const webdav = [
       at("textOf", "textOf(one, prefixes))).join"),
       "textOf(one, prefixes, declarations))).join",
     ],
+  ]),
+  ...faults("src/files/requests/address.ts", addresses, [["a path has any number of names", at("parseFileAddress", "> maxNames"), "< 0"]]),
+  ...faults("src/files/access/rights-cache.ts", questions, [
+    ["each directory above a path is looked up", at("RightsCache.#ask", "depth < topmost"), "depth >= 0"],
   ]),
   ...faults("src/files/methods/propfind.ts", amplification, [
     ["a listing has any number of bytes", at("counter", "if (bytes > listingBytes.value"), "if (bytes < 0 && bytes > listingBytes.value"],

@@ -2,6 +2,13 @@ import type { Bounds } from "./bound.ts"
 
 /** Files (WebDAV). */
 export const files = {
+  pathNames: {
+    what: "Names in a path: of a request, its `Destination` and `If` headers, and of a new dataset's `AccessInfo`",
+    value: 256,
+    unit: "count",
+    per: "path",
+    beyond: "414 `too_large`; 400 `invalid` for `AccessInfo`",
+  },
   xmlBytes: {
     what: "XML body of PROPFIND, PROPPATCH and LOCK",
     value: 65_536,

@@ -1,3 +1,7 @@
+import { bounds } from "../bounds/index.ts"
+
+const maxNames = bounds.files.pathNames.value
+
 /**
  * Where things are mounted when a project does not say otherwise. The program's HOME is the user
  * directory; it starts in the image's working directory, or in
@@ -96,6 +100,7 @@ export function accessInfoError(text: string): string | undefined {
   if (shape !== undefined) return shape
   const path = normalizePath(text)
   if (path === "/.quayside" || path.startsWith("/.quayside/")) return "a directory that is not the service's own"
+  if (path.split("/").length - 1 > maxNames) return `a path of at most ${maxNames} names`
   if (path === "/" || path === "/users") return "a directory below the files root other than / and /users"
   return undefined
 }

@@ -82,6 +82,24 @@ test("a level applies to everything below", async () => {
   assert.equal(authority.asked.access, 2)
 })
 
+test("a deep path costs no more questions than a shallow one", async () => {
+  const authority = annAndBob()
+  const ask = authority.access.bind(authority)
+  const asked: number[] = []
+  authority.access = (userId, paths) => {
+    asked.push(paths.length)
+    return ask(userId, paths)
+  }
+  const under = (depth: number, name: string) => ["users", "ann", ...Array.from({ length: depth }, (_, i) => `d${i}`), name]
+  for (const depth of [20, 200]) {
+    const rights = new RightsCache(authority)
+    for (const name of ["x", "y"]) assert.equal(await rights.level(1, under(depth, name), "write"), "write")
+  }
+  const [first, second] = asked
+  assert.deepEqual(asked, [first, second])
+  assert.equal(first, second)
+})
+
 test("the number of cached answers is bounded", async () => {
   const authority = annAndBob()
   authority.answersForTrees = false

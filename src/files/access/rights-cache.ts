@@ -4,6 +4,10 @@ import type { Authority, IdentifyResult, PathAccess } from "./authority.ts"
 /** Failed authentications count for a minute. */
 const guessWindowMs = 60_000
 
+/** Directories above a path that a question includes. */
+const topmost = 6
+const nearest = 3
+
 export interface RightsCacheOptions {
   /** How long an answer is cached, in milliseconds. Default 2,000. */
   ttlMs?: number
@@ -81,19 +85,24 @@ export class RightsCache {
 
   /** Cached answers for the path and the directories above it, from the path upwards. */
   *#known(userId: number, names: readonly string[]): Iterable<CachedAccess> {
+    let path = joinPath(names)
     for (let depth = names.length; depth >= 0; depth -= 1) {
-      const access = this.#accesses.get(key(userId, joinPath(names.slice(0, depth))))
+      const access = this.#accesses.get(key(userId, path))
       if (access) yield { access, depth }
+      path = path.slice(0, path.lastIndexOf("/")) || "/"
     }
   }
 
   /**
-   * Asks about all directories above as well, so that the next file in the same directory needs no
-   * question.
+   * Asks about directories above as well, so that the next file in the same directory needs no
+   * question: about the topmost ones, where homes and most datasets begin, and the nearest ones.
+   * The authority looks each path up, so a deep one must not cost a question for each name.
    */
   async #ask(userId: number, names: readonly string[]): Promise<PathAccess> {
     const cache = this.#accesses
-    const paths = Array.from({ length: names.length + 1 }, (_, depth) => joinPath(names.slice(0, depth)))
+    const depths = Array.from({ length: names.length + 1 }, (_, depth) => depth)
+    const asked = depths.filter((depth) => depth < topmost || depth > names.length - nearest)
+    const paths = asked.map((depth) => joinPath(names.slice(0, depth)))
     const answers = await this.#authority.access(userId, paths)
     paths.forEach((path, i) => {
       const answer = answers[i]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { hrefOf, joinPath, parseFileAddress } from "./address.ts"
 
 const names = (target: string) => parseFileAddress(target).names
@@ -29,6 +29,12 @@ test("unescaped bytes in a target are UTF-8", () => {
 test("bytes that cannot be a name are refused as invalid", () => {
   for (const target of ["/%", "/%zz", "/%ff", "/%c3%28", "/%ed%a0%80", "/a%00b", "/a#b", "/a?b", "*", "a/b", ""])
     assert.equal(status(target), 400, target)
+})
+
+test("a path has a bounded number of names", () => {
+  const { value } = bounds.files.pathNames
+  assert.equal(status("/a".repeat(value)), 200)
+  assert.equal(status("/a".repeat(value + 1)), 414)
 })
 
 test("names that lead elsewhere, or that Quayside reserves, return 404", () => {

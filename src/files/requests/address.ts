@@ -1,4 +1,4 @@
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { invalid, notFound } from "../failures.ts"
 
 /** A request target as single names from the root downwards, and whether it ends with a slash. */
@@ -18,10 +18,13 @@ export function isReservedName(name: string, depth: number): boolean {
   return (depth === 0 && name === reservedDirectory) || name.startsWith(reservedPrefix)
 }
 
+const maxNames = bounds.files.pathNames.value
+
 /**
  * Parses a request target in origin or absolute form. Bytes that cannot be a name (a bad escape,
  * not UTF-8, NUL) are 400. Names that could lead elsewhere (`.`, `..`, an encoded slash) do not
- * exist: 404. Repeated slashes count once.
+ * exist: 404. Repeated slashes count once. The number of names is bounded: rights, locks and files
+ * are looked up by name.
  */
 export function parseFileAddress(target: string): FileAddress {
   const path = pathOf(target)
@@ -30,9 +33,13 @@ export function parseFileAddress(target: string): FileAddress {
     if (part === "") continue
     const name = decodeName(part)
     if (isReservedName(name, names.length)) throw notFound()
-    names.push(name)
+    if (names.push(name) > maxNames) throw tooManyNames()
   }
   return { names, hasTrailingSlash: path.endsWith("/") }
+}
+
+function tooManyNames(): Failure {
+  return new Failure("too_large", `A path may have ${maxNames} names at most`, { status: 414 })
 }
 
 function pathOf(target: string): string {
