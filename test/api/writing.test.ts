@@ -60,6 +60,37 @@ test("a project's StartMinutes is 0 to 1,440, and is copied with the project", a
   assert.equal((await ann.client.readProject({ query: { ID } })).StartMinutes, 0)
 })
 
+test("publishing a project whose image or dataset others may not use warns with the names of visible parts", async () => {
+  const own = await image()
+  const rows = await ann.client.createData({ body: { Name: "rows" } })
+  const parts = { Type: "http" as const, ImageID: own.ID, TrainData: [{ ID: rows.ID }] }
+  const made = await ann.client.createProject({ body: { ProjectName: "p", ...parts } })
+  assert.equal(made.Warnings, undefined)
+  const published = await ann.client.updateProject({ body: { ID: made.ID, IsPublic: true } })
+  assert.deepEqual(published.Warnings, [
+    `The image, ${JSON.stringify(own.Name)}, is not shared with other people: their starts fail`,
+    `The dataset ${rows.ID}, "rows", is not shared with other people: their starts fail`,
+  ])
+  assert.equal((await ann.client.readProject({ query: { ID: made.ID } })).Warnings, undefined, "they are never stored")
+  const back = await call("PUT", "/project", { body: published })
+  assert.deepEqual([back.status, back.body.Warnings], [200, published.Warnings])
+  await ann.client.updateImage({ body: { ID: own.ID, IsPublished: true } })
+  await ann.client.updateData({ body: { ID: rows.ID, IsPublished: true } })
+  assert.equal((await ann.client.updateProject({ body: { ID: made.ID, Comment: "x" } })).Warnings, undefined)
+})
+
+test("a project that is published to a group warns unless the group has grants for its parts", async () => {
+  const own = await image()
+  const { GroupName: team } = await server.admin.createGroup({ body: { GroupName: "readers", Members: ["ann", "bob"] } })
+  const parts = { Type: "http" as const, ImageID: own.ID, GroupName: team }
+  const made = await ann.client.createProject({ body: { ProjectName: "p", ...parts } })
+  assert.match(made.Warnings?.[0] ?? "", /not shared with members of readers/)
+  await ann.client.createGrant({ body: { ImageID: own.ID, GroupName: team, Access: "read" } })
+  assert.equal((await ann.client.updateProject({ body: { ID: made.ID, Comment: "a" } })).Warnings?.length, 1)
+  await ann.client.createGrant({ body: { ImageID: own.ID, GroupName: team, Access: "use" } })
+  assert.equal((await ann.client.updateProject({ body: { ID: made.ID, Comment: "b" } })).Warnings, undefined)
+})
+
 test("creation answers 200 with the whole object, and a new ID whatever the body says", async () => {
   const first = await call("POST", "/image", { body: { ID: 77_777, Name: "a", Image: "b" } })
   assert.equal(first.status, 200)

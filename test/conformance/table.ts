@@ -210,7 +210,12 @@ const readme: readonly Entry[] = [
   ["`POST` and `PUT` ignore", "POST and PUT ignore times and computed fields", creates],
   ["`PUT` names its object", updates],
   ["Fields that are absent", updates],
-  ["Both answer the whole object", creates, updates],
+  [
+    "Both answer the whole object",
+    creates,
+    updates,
+    "publishing a project whose image or dataset others may not use warns with the names of visible parts",
+  ],
   ["`UserName` defaults", "UserName defaults to the caller, and naming somebody else is for administrators"],
   ["Naming somebody else", "UserName defaults to the caller, and naming somebody else is for administrators"],
   ["`GroupName` must be a group", "GroupName must be a group of the caller's, without telling which exist"],

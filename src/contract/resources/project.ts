@@ -2,7 +2,7 @@ import { bounds } from "../bounds/index.ts"
 import { Failure } from "../failure.ts"
 import { type AnswerValues, describeValue, invalid, type JsonSchema, parseObject } from "../fields/field.ts"
 import { boolean, integer, oneOf } from "../fields/scalars.ts"
-import { custom } from "../fields/shapes.ts"
+import { custom, list, optional } from "../fields/shapes.ts"
 import { refTo, type StructureValue, structure, structureField } from "../fields/structure.ts"
 import { checkWellFormed, text } from "../fields/text.ts"
 import { defaultMountPaths, mountPathError } from "../formats/paths.ts"
@@ -101,6 +101,10 @@ export const projectFields = {
     description: "Minutes until the program must answer after its start; 0: the setting `QUAYSIDE_START_MINUTES`.",
     max: bounds.runs.maxStartMinutes.value,
   }),
+  Warnings: optional(
+    list(text({})),
+    "In answers to POST and PUT: sentences about a published project whose image or datasets other people may not use.",
+  ),
   Running: boolean({ description: "Whether the caller has a run of it that is up. Computed.", write: "never" }),
 }
 

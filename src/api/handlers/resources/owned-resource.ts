@@ -40,6 +40,8 @@ export interface ResourceDefinition<R extends Row, A extends object, F extends F
   change(tx: Change, context: HandlerContext, update: { row: R; given: Partial<BodyValues<F>> }): Promise<RowChanges<R>>
   /** Applies the consequences of a change, in its transaction. */
   changed?(tx: Change, context: HandlerContext, rows: { was: R; now: R }): Promise<void>
+  /** Sentences for the answer to a write, about what does not stop it. */
+  warnings?(context: HandlerContext, row: R): Promise<string[]>
   /** Throws if restoring the row would break a rule. */
   checkRestore?(tx: Change, row: R): Promise<void>
 }
@@ -72,6 +74,17 @@ export async function respondWithETag<R extends Row, A extends object>(
   context.setHeader("etag", etagOf(row))
   const [answer] = await kind.toResponses(context, [row])
   return answer as A
+}
+
+/** The answer to a POST or PUT, with warnings if there are any. */
+export async function respondToWrite<R extends Row, A extends object, F extends Fields>(
+  kind: ResourceDefinition<R, A, F>,
+  context: HandlerContext,
+  row: R,
+): Promise<A> {
+  const answer = await respondWithETag(kind, context, row)
+  const warnings = await kind.warnings?.(context, row)
+  return warnings === undefined || warnings.length === 0 ? answer : { ...answer, Warnings: warnings }
 }
 
 export async function list<R extends Row, A extends { ID: number }, F extends Fields>(
@@ -158,7 +171,7 @@ export async function update<R extends Row, A extends object, F extends Fields>(
     await kind.changed?.(tx, context, { was: stored as R, now: changed })
     return changed
   })
-  return respondWithETag(kind, context, row)
+  return respondToWrite(kind, context, row)
 }
 
 export async function remove<R extends Row, A extends object, F extends Fields>(

@@ -4,6 +4,7 @@ import {
   authorshipAfterChange,
   checkDatasetLinks,
   checkTrustChange,
+  publicationWarnings,
   publishRunVisibility,
   publishTrustEnd,
   resolveGroup,
@@ -18,7 +19,7 @@ import { changesFromBody, fieldsFromBody, type ProjectRow, tables, valuesByApiNa
 import type { Context, HandlerResult, Handlers } from "../../context.ts"
 import { toProjectResponses, toProjectSummaries } from "../../responses/resources.ts"
 import { columnsOf } from "./find-one.ts"
-import { list, type ResourceDefinition, read, remove, respondWithETag, restore } from "./owned-resource.ts"
+import { list, type ResourceDefinition, read, remove, respondToWrite, restore } from "./owned-resource.ts"
 
 export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFields> = {
   type: "project",
@@ -32,6 +33,7 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
   toResponses: ({ services, caller }, rows) => toProjectResponses(services.store, caller, rows),
   toSummaries: ({ services, caller }, found) => toProjectSummaries(services.store, caller, found),
   stored: (row) => valuesByApiName(tables.projects, row),
+  warnings: ({ services, caller }, row) => publicationWarnings(services.store, caller, row),
   async change(tx, { services, caller }, { row, given }) {
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)
     const publishes = given.IsPublic !== undefined && given.IsPublic !== row.isPublic
@@ -80,7 +82,7 @@ async function createProject(context: Context<"createProject">): Promise<Handler
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "project", id: made.id } })
     return made
   })
-  return respondWithETag(projects, context, row)
+  return respondToWrite(projects, context, row)
 }
 
 export const projectHandlers = {
