@@ -141,7 +141,7 @@ test("relative imports name the file with its ending", () => {
   )
 })
 
-test("what runs in a browser knows nothing of Node", () => {
+test("code for browsers does not import Node", () => {
   const files = product.filter(({ folder }) => browserFolders.includes(folder))
   none(
     breachesOf(files, (_, name) => name.startsWith("node:") || name === "#kit"),

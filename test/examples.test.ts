@@ -21,7 +21,7 @@ function runExample(server: ServerProcess, name: string, ...words: string[]): Pr
   })
 }
 
-test("the examples start a project, list it, say why a start fails, and follow what happens", async () => {
+test("the examples start a project, list it, print why a start fails, and follow its events", async () => {
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
   const client = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const image = await client.createImage({ body: { Name: "web", Image: "quayside/http-sample:latest" } })

@@ -3,7 +3,7 @@ import { describe, it } from "node:test"
 import { TwoGenerationCache } from "./two-generation-cache.ts"
 
 describe("a map of two generations", () => {
-  it("has at most twice its size of entries, and keeps those in use", () => {
+  it("has at most twice its size of entries, and never evicts those in use", () => {
     const map = new TwoGenerationCache<number>(10)
     map.set("kept", 1)
     for (let i = 0; i < 1000; i += 1) {

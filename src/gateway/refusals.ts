@@ -35,7 +35,7 @@ export function notReady(target: RunTarget): PageFailure {
   const msg = `The run is not ready: it is ${state}`
   return new PageFailure(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
     title: "Not ready yet",
-    text: `The run is ${state}. This page goes on by itself.`,
+    text: `The run is ${state}. This page reloads by itself.`,
     refreshSeconds: 2,
   })
 }

@@ -79,7 +79,7 @@ test("a repeated idempotency key returns the same run, and another body is a con
   await assert.rejects(conflict, (error: Failure) => error.code === "conflict")
 })
 
-test("a refusal given by the caller makes a failed run with that reason", async () => {
+test("a refusal passed by the caller makes a failed run with that reason", async () => {
   await using fixture = await RunsFixture.open()
   await using runs = await fixture.runs()
   const refusal = { code: "image_unavailable", msg: "The image was deleted" } as const

@@ -9,12 +9,12 @@ import { forEachConcurrently, requestFor } from "./requests.ts"
 const server = await startTestServer()
 after(() => server[Symbol.asyncDispose]())
 const { baseUrl, appsUrl, filesUrl } = server.quayside
-/** Without a configured base URL the `Host`'s address is here. */
+/** Without a configured base URL the `Host`'s origin counts as Quayside's. */
 const here = baseUrl.replace("localhost", "127.0.0.1")
 const ann = await server.person("ann", { IsAdmin: true })
 const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http" } })
 
-/** What a browser tells of a page elsewhere, for each way of being elsewhere. */
+/** The headers that a browser sends for pages of other origins. */
 const fromElsewhere: Record<string, Record<string, string>> = {
   "another site": { origin: "http://evil.example" },
   "another site that looks alike": { origin: `${here}.evil.example` },
@@ -46,7 +46,7 @@ async function signedIn(): Promise<string> {
 }
 const cookie = await signedIn()
 
-/** Every proof that a request can carry. */
+/** Every credential that a request can carry. */
 const proofs: Record<string, Record<string, string>> = {
   "a token": { authorization: ann.authorization },
   "a password": { authorization: basicAuth("ann", ann.password) },

@@ -17,7 +17,7 @@ import {
 } from "./event-steps.ts"
 import { personNames } from "./populated-server.ts"
 
-/** `una` is nobody to anything, and of the same groups as bob: in none. */
+/** `una` has no rights on any object and, like bob, is in no group. */
 const everybody = [...personNames, "una"].join(" ")
 const strangers = "bob mia gwen guy gil una"
 
@@ -163,7 +163,7 @@ const runs: EventScenario[] = [
       shareWith("run", { UserName: "gil" }, { "run.updated": "gil", "grant.created": "bob gil boss" }, "bob"),
       shareWith("run", { UserName: "gwen", Access: "write" }, { "run.updated": "gwen", "grant.created": "bob gwen boss" }, "bob"),
       revoke({ "run.deleted": "gwen", "grant.deleted": "bob gwen boss" }, "bob"),
-      // The project's owner sees that it is over, not why.
+      // The project's owner sees that the run has ended, but not why.
       stopRun("bob", {
         ...states(["stopping", "ended"], "ann"),
         ...states(over("stopped_by_user"), "bob gil boss"),
@@ -174,8 +174,7 @@ const runs: EventScenario[] = [
     says: "a run of one's own project",
     steps: [
       create("project", {}, { "project.created": "ann boss" }),
-      // Datasets are handed over in this step; a run that can write to the home that they are in
-      // would keep them there.
+      // This step transfers datasets, which a run that can write to their home would prevent.
       update("project", { Comment: "c" }, { "project.updated": "ann boss" }),
       startRun("ann", {}, { "run.created": "ann boss", ...states(starting, "ann boss") }),
       stopRun("ann", states(over("stopped_by_user"), "ann boss")),
@@ -193,7 +192,7 @@ const runs: EventScenario[] = [
         { "project.updated": "mia boss", "project.deleted": "ann", "run.updated": "mia", "run.deleted": "ann" },
         "boss",
       ),
-      // Somebody else ended it: its starter is told so.
+      // Another person ended the run, so its starter gets the event.
       stopRun("boss", {
         ...states(["stopping", "ended"], "mia"),
         ...states(over("stopped_by_admin"), "bob boss"),
@@ -212,7 +211,7 @@ const runs: EventScenario[] = [
         },
         tells: { "project.created": everybody },
       },
-      // How it goes is no business of the project's owner.
+      // The project's owner gets no progress of the run.
       startRun("bob", {}, { "run.created": "bob ann boss", ...states(starting, "bob ann boss"), "run.progress Progress": "bob boss" }),
     ],
   },

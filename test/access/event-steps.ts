@@ -1,6 +1,6 @@
 import type { PersonName, PopulatedServer } from "./populated-server.ts"
 
-/** What an event is about. */
+/** The object of an event. */
 export interface ExpectedEvent {
   type: "image" | "data" | "project" | "run" | "user" | "group" | "token" | "grant"
   id: number
@@ -13,12 +13,12 @@ export interface ExpectedEvent {
  */
 export interface Step {
   says: string
-  /** What it returns is the case's too, from then on. */
+  /** The returned object belongs to the scenario from then on. */
   does(server: PopulatedServer, things: ExpectedEvent[]): Promise<ExpectedEvent | undefined>
   tells: Readonly<Record<string, string>>
 }
 
-/** A thing of its own, and what happens to it, one step after the other. */
+/** An object of its own, and the steps that change it. */
 export interface EventScenario {
   says: string
   steps: readonly Step[]
@@ -34,7 +34,7 @@ export type Owned = "image" | "data" | "project"
 export const as = (server: PopulatedServer, who: PersonName) => server.people[who].client
 const grantField = { image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" } as const
 
-/** Makes something of ann's. */
+/** Makes an object of ann's. */
 export const create = (type: Owned, fields: object, tells: Step["tells"], by: PersonName = "ann"): Step => ({
   says: `made with ${JSON.stringify(fields)}`,
   async does(server) {
@@ -89,7 +89,7 @@ export const shareWith = (type: Owned | "run", to: object, tells: Step["tells"],
   tells,
 })
 
-/** The last of the grants. */
+/** The last grant. */
 export const revoke = (tells: Step["tells"], by: PersonName = "ann"): Step => ({
   says: "a grant is taken back",
   async does(server, things) {

@@ -11,7 +11,7 @@ after(() => server[Symbol.asyncDispose]())
 const { server: testServer, people } = server
 const { baseUrl } = testServer.quayside
 
-/** Everybody, and by another proof those whose streams must be the same. */
+/** All people, and some with other credentials, whose streams must be equal. */
 const readers = new Map<string, Awaited<ReturnType<typeof recordEvents>>>()
 for (const name of personNames) readers.set(name, await recordEvents(people[name].client))
 const una = await testServer.person("una")
@@ -23,14 +23,14 @@ for (const name of ["ann", "boss"] as const) {
 }
 after(() => Promise.all([...readers.values()].map((each) => each[Symbol.asyncDispose]())))
 
-/** So that no run but the one of which that is told has to fetch its image. */
+/** Only the run of the scenario about that has to pull its image. */
 const { ID: fetching } = await people.ann.client.createProject({ body: { ProjectName: "n", Type: "http", ImageID: server.imageId } })
 await people.ann.client.startRun({ body: { ProjectID: fetching } })
 // A run that can write to a home keeps the datasets in it from being transferred.
 await people.ann.client.stopRun({ query: { ProjectID: fetching } })
 for (const name of ["ann", "boss"]) await readers.get(name)?.until(`project.created ${fetching}`)
 
-/** An event as the scenarios name it; its other data are visible to everybody. */
+/** The event's name in the scenarios; its other data are visible to everybody. */
 function spoken({ event, data }: ServerEvent): string {
   const { ID: _own, ProjectID, State, Reason, ...more } = data as ServerEvent["data"] & { Reason?: { code: string; msg: string } | null }
   const [type, verb] = event.split(".")
@@ -42,10 +42,7 @@ function spoken({ event, data }: ServerEvent): string {
   return parts.filter((part) => part !== undefined && part !== null).join(" ")
 }
 
-/**
- * Resolves when everybody was told all that happened so far; returns what that was, for each of
- * them, by what it was about.
- */
+/** Waits until everybody has received all events so far; returns them by person and object. */
 async function settled(): Promise<Map<string, Map<string, string[]>>> {
   const { ID } = await people.ann.client.createImage({ body: { Name: "mark", Image: "fake/http", IsPublished: true } })
   const told = [...readers].map(async ([name, reader]) => {
@@ -54,7 +51,7 @@ async function settled(): Promise<Map<string, Map<string, string[]>>> {
     for (const event of events) {
       const about = `${event.event.split(".")[0]} ${event.data.ID}`
       const before = of.get(about) ?? []
-      // How often it is told how far a start is depends on how long it takes.
+      // The number of progress events depends on the time that a start takes.
       if (event.event === "run.progress" && before.includes(spoken(event))) continue
       of.set(about, [...before, spoken(event)])
     }
@@ -69,7 +66,7 @@ interface Told {
   wrong: string[]
 }
 
-/** What anybody was told of what is in no story. */
+/** Received events that no scenario expects. */
 const strays: string[] = []
 
 function compare({ tells, says }: Step, tale: Told, told: Map<string, Map<string, string[]>>): void {
@@ -85,8 +82,8 @@ function compare({ tells, says }: Step, tale: Told, told: Map<string, Map<string
 
 await settled()
 /**
- * All of these at the same time, one step after the other: between two steps everybody is told all
- * of the first.
+ * Runs all scenarios at the same time, step by step. Between two steps everybody receives all
+ * events of the first.
  */
 async function runScenarios(scenarios: readonly EventScenario[]): Promise<Told[]> {
   const tales = scenarios.map((story): Told => ({ story, things: [], wrong: [] }))

@@ -36,7 +36,7 @@ export const standings = {
   user: ["self", "other", "admin"],
   group: ["member", "other", "admin"],
   token: ["owner", "other", "admin"],
-  /** `owner`: of the thing that it is on. `given`: whom it was given to. */
+  /** `owner`: of the resource of the grant. `given`: the grantee. */
   grant: ["owner", "given", "other", "admin"],
 } as const
 
@@ -50,7 +50,7 @@ export interface Request {
   body?: object
 }
 
-/** The thing that a request acts on, as far as requests speak of it. */
+/** The object that a request acts on, as far as requests name it. */
 export interface Named {
   id: number
   /** A run's project. */
@@ -88,7 +88,7 @@ const administrators = (ask?: Options["ask"]): Expectation => ({ is: "administra
 const open = (ask?: Options["ask"]): Expectation => ({ is: "open", ...(ask ? { ask } : {}) })
 
 let count = 0
-/** Never the same again. */
+/** A value that is never reused. */
 const fresh = (word: string) => {
   count += 1
   return `${word}${count}`
@@ -111,7 +111,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   restoreImage: on("image", "ok no no no -- ok", { deleted: restored }),
 
   checkImage: on("image", "ok ok ok ok -- ok"),
-  // To fetch is to use.
+  // A download needs `use`.
   pullImage: on("image", "ok ok ok no -- ok"),
 
   createData: everybody(() => ({ body: { Name: fresh("data") } })),
@@ -139,10 +139,9 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   runLogs: on("run", "ok ok no no no -- no", { deleted: "ok ok no no no -- no" }),
 
   runStats: on("run", "ok ok ok ok no -- ok", { deleted: "ok ok ok ok no -- ok" }),
-  // Exactly as it was is its person's run: nobody else may. A live one is in the way of its own
-  // repetition.
+  // Only the run's person may repeat it exactly. A live run prevents its own repetition.
   repeatRun: on("run", "cf no no no no -- no", { deleted: "ok no no no no -- no" }),
-  // Control: an administrator has it by a grant only.
+  // Administrators can control a run by a grant only.
   keepRun: on("run", "ok ok no no no -- no", { deleted: "cf cf no no no -- no" }),
 
   readCapacity: everybody(),
@@ -186,6 +185,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   readyz: open(),
   openapi: open(),
   docs: open(),
-  // Asked from elsewhere here; from this machine it is everybody's, a test of its own.
+  // This table's requests come from other addresses; a separate test covers requests from this
+  // machine.
   metrics: administrators(),
 }

@@ -34,13 +34,13 @@ const boss = people.boss.authorization
 const readOnly = bearerAuth((await people.ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
 const forRun = bearerAuth((await people.ann.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
 const forFiles = bearerAuth((await people.ann.client.createFilesToken()).Token)
-/** Of gwen, to whom things are granted to write. */
+/** Resources of gwen, to whom others grant `write`. */
 const gwensReading = bearerAuth((await people.gwen.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token)
 const gwensForRun = bearerAuth((await people.gwen.client.createToken({ body: { Name: "x", Scopes: ["run:1"] } })).Token)
 const gwensForFiles = bearerAuth((await people.gwen.client.createFilesToken()).Token)
 
 type Caller = PersonName | "readOnly" | "forRun" | "forFiles" | "gwensReading" | "gwensForRun" | "gwensForFiles"
-/** Whoever is granted `write` writes; `use` and `read` read. */
+/** A grantee with `write` can write; `use` and `read` can read. */
 const granted = { gwen: "write", guy: "read", gil: "read", mia: "none" } as const
 const none = { gwen: "none", guy: "none", gil: "none" } as const
 
@@ -122,7 +122,7 @@ const callers: Record<string, string> = {
   gwensForRun,
   gwensForFiles,
 }
-/** Whose proof it is. */
+/** The owner of the credential. */
 const ownerOf = (caller: string): string => {
   if (caller.startsWith("gwens")) return "gwen"
   return callers[caller] === people[caller as PersonName]?.authorization ? caller : "ann"
@@ -131,7 +131,7 @@ const onlyReads = (caller: string) => caller === "readOnly" || caller === "gwens
 const opensRuns = (caller: string) => caller === "forRun" || caller === "gwensForRun"
 let count = 0
 
-/** A fresh file and a fresh directory in that place, made by the administrator. */
+/** A new file and a new directory at that path, made by the administrator. */
 async function things(path: string): Promise<{ file: string; directory: string; absent: string }> {
   count += 1
   const [file, directory] = [`${path}/f${count}.txt`, `${path}/d${count}`]
@@ -149,7 +149,7 @@ async function ownFile(who: string): Promise<string> {
 }
 
 const files = new Map<string, Promise<unknown>>()
-/** Made when it is first asked for by this name. */
+/** Made at the first use of this name. */
 function kept<T>(name: string, make: () => Promise<T>): Promise<T> {
   const made = (files.get(name) as Promise<T> | undefined) ?? make()
   files.set(name, made)
@@ -161,7 +161,7 @@ const patch = `<?xml version="1.0"?><D:propertyupdate xmlns:D="DAV:"><D:set><D:p
 type Request = [method: string, path: string, more?: { body?: string; headers?: Record<string, string> }]
 const to = (path: string) => ({ headers: { destination: filesUrl + path } })
 
-/** Each method with what it answers where somebody may write, and whether reading is enough. */
+/** Each method with its status for a writer, and whether `read` suffices. */
 const methods: Record<
   string,
   { ask: (at: { file: string; directory: string; absent: string; own: string }) => Request; done: number; reads?: true; ownOnly?: true }
@@ -198,8 +198,8 @@ const methods: Record<
 
 function expected(level: Level, caller: string, { done, reads, ownOnly }: (typeof methods)[string]): number {
   if (opensRuns(caller)) return 403
-  // A proof that only reads writes nowhere, its own home included, and is told so before anything
-  // is looked up.
+  // A read-only credential writes nowhere, its own home included. The refusal precedes every
+  // lookup.
   if (onlyReads(caller) && (!reads || ownOnly)) return 403
   if (level === "none") return 404
   return reads || level === "write" ? done : 403
@@ -213,7 +213,7 @@ for (const [method, how] of Object.entries(methods)) {
     const wrong: string[] = []
     await forEachConcurrently(cases, async ({ says, path, caller, level }) => {
       const status = expected(level, caller, how)
-      // What is refused changes nothing, and neither does what reads: those share their files.
+      // Rejected requests and reads change nothing, so they share files.
       const isShared = status >= 300 || (how.reads === true && !how.ownOnly)
       const make = isShared ? kept : <T>(_name: string, made: () => Promise<T>) => made()
       const at = { ...(await make(path, () => things(path))), own: await make(caller, () => ownFile(caller)) }

@@ -27,7 +27,7 @@ const never = "999999999"
 const tokenOf = async (who: PersonName, scopes: string[]) =>
   bearerAuth((await people[who].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token)
 
-/** The status of a WebSocket's opening: 101 when it opened. */
+/** The status of a WebSocket's handshake: 101 if it opened. */
 function openSocket(url: string, headers: Record<string, string>): Promise<{ status: number; socket?: WebSocket }> {
   const socket = new WebSocket(url.replace("http", "ws").replace("localhost", "127.0.0.1"), { headers })
   return new Promise((resolve, reject) => {
@@ -142,7 +142,7 @@ test("a run's path returns 401 without valid credentials, by HTTP and by WebSock
     bearerAuth(""),
   ]
   for (const as of proofs) {
-    // Passwords cost a hash each, and are slowed down.
+    // Each password costs a hash, and wrong ones are throttled.
     const kinds = as?.startsWith("Basic") ? [id] : runs.map(({ thing }) => thing.id)
     for (const run of [...kinds, never]) {
       const answer = await sendRequest(appsUrl, "GET", `/run/${run}/`, { as })
@@ -173,7 +173,7 @@ test("a run's path rejects a cross-site page, by HTTP and by WebSocket, with any
   }
 })
 
-/** A browser with its cookies, which follows nothing by itself. */
+/** A browser with its cookies, which does not follow redirects by itself. */
 class Browser {
   readonly #cookies = new Map<string, string>()
 
@@ -228,7 +228,7 @@ async function signedIn(who: PersonName): Promise<Browser> {
   return browser
 }
 
-/** All redirects followed, as a tab does: the addresses and the last answer. */
+/** Follows all redirects like a tab: returns the addresses and the last response. */
 async function follow(browser: Browser, address: string): Promise<{ addresses: string[]; last: HttpAnswer }> {
   const addresses = [address]
   for (;;) {
@@ -247,7 +247,7 @@ test("/open redirects a browser to a run, and reveals its URL, only if the perso
       const { addresses, last } = await follow(browser, `${baseUrl}/open?ID=${thing.id}`)
       const missing = await follow(browser, `${baseUrl}/open?ID=${never}`)
       assert.equal(last.status, may && !isOver ? 200 : 404, `${caller} (${what}) ${says}: ${addresses.join(" → ")}`)
-      // Who may open it is told that it is over; for everybody else it is not there.
+      // People who may open the run see that it has ended; others get 404.
       if (may && isOver) assert.match(last.text, /This run (is over|failed)/, `${caller} (${what}) ${says}`)
       if (!may) assert.deepEqual([last.text, addresses.length], [missing.last.text, 1])
     }
@@ -285,7 +285,7 @@ test("a run's own origin rejects sessions of other runs and every other kind of 
   )
 })
 
-/** What is open, and how to see that it ended. */
+/** An open connection, and a way to see that it ended. */
 async function opened(who: PersonName, run: number, authorization: string): Promise<Promise<unknown>[]> {
   const { socket } = await openSocket(`${appsUrl}/run/${run}/x`, { authorization })
   assert.ok(socket, who)
@@ -297,7 +297,7 @@ async function opened(who: PersonName, run: number, authorization: string): Prom
   return [once(socket, "close", { signal: AbortSignal.timeout(20_000) }), ...(await Promise.all(streams)).map(({ end }) => end)]
 }
 
-/** `end` resolves when the connection is over, however it ends. */
+/** `end` resolves when the connection has ended, for any reason. */
 async function streamEnds(base: string, path: string, authorization: string): Promise<{ end: Promise<unknown> }> {
   const { port } = new URL(base)
   const outgoing = request({ host: "127.0.0.1", port, path, headers: { authorization }, agent: false })
@@ -345,7 +345,7 @@ test("every way of withdrawing a grant closes the grantee's sockets, streams and
   }
   all.push(await withSoonExpiring(until, 2_000))
   await deleteGrant({ query: { ID: byName.ID } })
-  // What only reads opens nothing.
+  // A read-only credential opens no run.
   await createGrant({ body: { RunID: run.ID, UserName: "guy", Access: "read" } })
   await updateGroup({ body: { ID: crews[1] as number, Members: [] } })
   await deleteGroup({ query: { ID: crews[0] as number } })

@@ -4,7 +4,7 @@ import type { PersonName, PopulatedServer, Scenario } from "./populated-server.t
 
 export type Grantable = "image" | "data" | "project" | "run"
 
-/** To whom `give` gives what. */
+/** The grantees of `give`. */
 export const grantees = { gwen: "write", guy: "use", gil: "read" } as const
 /** Groups with one member each, so that the same people get the same grants by their groups. */
 export const teams = { writers: "gwen", users: "guy", readers: "gil" } as const
@@ -24,8 +24,8 @@ interface GrantMethod {
 }
 
 /**
- * To gwen, guy and gil what `given` says. Resolves when a time that is to be over is
- * over.
+ * Grants gwen, guy and gil the access in `given`. Resolves when grants that must expire have
+ * expired.
  */
 export async function createGrant(server: PopulatedServer, type: Grantable, thing: Named, giving: GrantMethod): Promise<Named> {
   const { by, to = "people", until = "ever" } = giving
@@ -44,12 +44,12 @@ export async function createGrant(server: PopulatedServer, type: Grantable, thin
   return thing
 }
 
-/** Resolves when what was written with a time in the future has this time behind it. */
+/** Resolves when the time has passed that a grant was written with. */
 async function beforeNow(write: (until: string) => Promise<unknown>): Promise<void> {
   await untilExpired(await withSoonExpiring((until) => write(until).then(() => until), 1_000))
 }
 
-/** Of several grants of the same thing none is left. */
+/** Removes all grants of the resource. */
 export async function deleteGrant({ people }: PopulatedServer, type: Grantable, thing: Named, by: PersonName): Promise<Named> {
   const { data } = await people[by].client.listGrants({ query: { [field[type]]: thing.id } })
   await Promise.all(data.map(({ ID }) => people[by].client.deleteGrant({ query: { ID } })))
@@ -57,8 +57,8 @@ export async function deleteGrant({ people }: PopulatedServer, type: Grantable, 
 }
 
 /**
- * Of several grants the most counts: gwen may read by name and write by her group; guy's use is
- * over, and his group reads.
+ * Of several grants the highest access counts: gwen may read by name and write by her group; guy's
+ * `use` has expired, and his group reads.
  */
 async function giveTwice(server: PopulatedServer, type: Grantable, thing: Named): Promise<Named> {
   const { admin } = server.server
@@ -70,7 +70,7 @@ async function giveTwice(server: PopulatedServer, type: Grantable, thing: Named)
   return thing
 }
 
-/** Every way in which one thing can be granted, but the plain one, to people for ever. */
+/** All ways to grant one resource, except the plain one: to people, without expiry. */
 export function grantMethods(
   type: Grantable,
   make: (server: PopulatedServer) => Promise<Named>,

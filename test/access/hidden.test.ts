@@ -33,7 +33,7 @@ const cases = operationIds.flatMap((operation): { operation: OperationId; thing:
   return [{ operation, thing }]
 })
 
-/** What an asker could add, hoping that the answer tells a hidden thing from none. */
+/** Parameters that might make the response differ between a hidden and a missing object. */
 const attempts: Record<string, { headers?: (thing: Named) => Record<string, string>; body?: object; query?: string; method?: string }> = {
   "nothing more": {},
   "the tag of its first version": { headers: ({ id }) => ({ "if-match": `"${id}-1"` }) },
@@ -125,7 +125,7 @@ test("publishing a hidden project costs the same as publishing a missing one", a
   }
 })
 
-test("what is named in a query, a filter or by its project is answered alike, at the same cost, hidden or none", async () => {
+test("hidden and missing objects get equal responses at equal cost in queries, filters and projects", async () => {
   const named: [method: string, path: string, type: ThingType][] = [
     ["DELETE", "/running_project?ProjectID=", "project"],
     ["GET", "/running_projects?ProjectID=", "project"],

@@ -7,7 +7,7 @@ import { type HttpAnswer, ids, sendRequest } from "../api/http-client.ts"
 import { startPopulatedServer } from "./populated-server.ts"
 import { summarize } from "./requests.ts"
 
-/** Stands in everything of ann's that is private, and never in an answer to somebody else. */
+/** A text in all of ann's private objects, which no response to others may contain. */
 const canary = "kanarienvogel"
 
 const server = await startPopulatedServer({ "mock-gpus": "2" })
@@ -34,7 +34,7 @@ const data = await ann.client.createData({
 const hiddenProject = await ann.client.createProject({
   body: { ProjectName: canary, Type: "http", ImageID: image.ID, Comment: canary, Doc: canary },
 })
-/** Everybody sees it; what it is made of is ann's alone. */
+/** A visible object whose parts are ann's alone. */
 const shown = await ann.client.createProject({
   body: { ProjectName: "shown", Type: "http", ImageID: image.ID, TrainData: [{ ID: data.ID, MountPath: "/data/x" }], IsPublic: true },
 })
@@ -94,7 +94,7 @@ test("no read, list, search, start, copy or event reveals private texts to anoth
     await sendRequest(filesUrl, "PROPFIND", "/users/ann/", { as: bob.authorization, headers: { depth: "1" } }),
   )
   for (const { text, status } of answers) {
-    // An answer may repeat what was asked.
+    // A response may repeat the request.
     const news = text.replaceAll(/got "[^"]*"|got \\"[^"]*\\"|"\/users\/ann\/[^"]*"/g, "")
     assert.ok(!news.includes(canary), `${status} ${text.slice(0, 2_000)}`)
   }

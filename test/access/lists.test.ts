@@ -22,7 +22,7 @@ function get(caller: PersonName, path: string, query: string): Promise<HttpAnswe
   return sendRequest(baseUrl, "GET", path + mark + query, { as: people[caller].authorization })
 }
 
-/** One of each kind: ways to grant that look alike here are asked for once. */
+/** One of each kind: grants that are equal here are made only once. */
 const chosen = made.filter(({ scenario }) => scenario.askers === undefined)
 /** Things of this type that are granted to somebody: grants are listed by them. */
 const granted = (type: ThingType): string[] =>
@@ -35,7 +35,7 @@ const listings = operationIds.flatMap((operation): { operation: OperationId; typ
   return operation === "listData" && expectation?.is === "on" ? [{ operation, type: "data", sees: expectation.live }] : []
 })
 
-/** The live things of a type that this person may see by the table, of those made above. */
+/** The live objects of a type, of those made above, that this person may see by the table. */
 function expected(caller: PersonName, type: ThingType, sees: readonly string[]): number[] {
   const columns: readonly string[] = standings[type]
   return made
@@ -50,7 +50,7 @@ function expected(caller: PersonName, type: ThingType, sees: readonly string[]):
 }
 
 const known = new Set(made.map(({ scenario, thing }) => `${scenario.type} ${thing.id}`))
-/** Those of an answer that were made above; people who stand in no scenario are not asked for. */
+/** The objects of a response that were made above; people outside of the scenarios are left out. */
 const found = (type: ThingType, answer: HttpAnswer) =>
   ids(answer)
     .filter((id) => known.has(`${type} ${id}`))
@@ -118,7 +118,7 @@ for (const { operation, type, sees } of listings) {
   }
 }
 
-/** Paths of single reads, their lists that hold everything live or over, and fields to read by. */
+/** Paths of single reads, their lists with all live or ended objects, and fields to read by. */
 const singles = [
   { single: "/image", lists: ["/images"], fields: ["Name=i", "Image=fake/http", "UserName=ann", "UserName=boss"] },
   { single: "/project", lists: ["/projects"], fields: ["ProjectName=p", "GroupName=lab", "UserName=bob"] },

@@ -19,10 +19,10 @@ interface Case {
   cell: Cell
 }
 
-/** What a request proves itself by. */
+/** A request's credentials. */
 type Proof = Readonly<Record<string, string>>
 
-/** Everything that proves a person for all that they may: it must make no difference which. */
+/** All credentials with a person's full rights: they must be equivalent. */
 async function proofsOf(caller: PersonName): Promise<Proof[]> {
   const { authorization, password } = people[caller]
   const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: caller, Password: password } })
@@ -48,7 +48,7 @@ const forRun = await forEverybody((caller) => limited(caller, ["run:1"]))
 const statusOf: Record<Cell, number> = { ok: 200, no: 403, cf: 409, "--": 404, xx: 403 }
 let asked = 0
 
-/** Every other request goes by the alias, which changes nothing. */
+/** Every other request uses the alias, with the same result. */
 function answerTo(row: string, proof: Proof, thing: Named) {
   const { method, path, body } = requestFor(row, thing)
   asked += 1
@@ -56,7 +56,7 @@ function answerTo(row: string, proof: Proof, thing: Named) {
 }
 
 const never = new Map<string, Promise<string>>()
-/** What is said of a thing that never was. */
+/** The response for an object that never existed. */
 function toldOfNone(row: string, kind: string, proof: Proof): Promise<string> {
   const key = `${row} ${kind}`
   const known = never.get(key) ?? answerTo(row, proof, missingResource).then((answer) => summarize(answer, missingResource))
@@ -64,9 +64,9 @@ function toldOfNone(row: string, kind: string, proof: Proof): Promise<string> {
   return known
 }
 
-/** What is wrong with one answer; empty when nothing is. */
+/** The fault of a response; empty if there is none. */
 async function check({ row, scenario, caller, cell }: Case, proof: Proof, kind: string): Promise<string[]> {
-  // What is refused changes nothing, and neither does what reads: those share a thing.
+  // Rejected requests and reads change nothing, so they share an object.
   const changes = cell === "ok" && isWrite(row)
   const thing = await (changes ? scenario.make(server) : kept(scenario))
   const answer = await answerTo(row, proof, thing)
@@ -101,7 +101,7 @@ test("every column of the table has a person, for live and for deleted objects",
       }
     }
   }
-  // Who is deleted asks nothing by themselves, and nobody ever did.
+  // Deleted people have no credentials.
   assert.deepEqual(missing, ["self of a deleted user"])
 })
 

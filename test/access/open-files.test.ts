@@ -26,7 +26,7 @@ assert.equal(
 const grant = (person: Person, more: object = {}) =>
   ann.client.createGrant({ body: { DataID: shared.ID, UserName: person.userName, Access: "write", ...more } })
 
-/** A request that stops after its first megabyte, until it is let go on. */
+/** A request that stops after its first megabyte until the test continues it. */
 class Slow {
   readonly #socket: Socket
   received = 0
@@ -54,7 +54,7 @@ class Slow {
     return slow
   }
 
-  /** Takes what comes no longer. */
+  /** Stops reading. */
   hold(): void {
     this.#socket.pause()
   }

@@ -9,13 +9,13 @@ import { createGrant, grantees, grantMethods, teams } from "./grants.ts"
 export const personNames = ["ann", "bob", "mia", "gwen", "guy", "gil", "boss"] as const
 export type PersonName = (typeof personNames)[number]
 
-/** One way for a thing to be, and what each person is to it then. */
+/** One state of an object, and each person's relation to it. */
 export interface Scenario {
   says: string
   type: ThingType
   isDeleted?: true
   standing: Partial<Record<PersonName, Standing>>
-  /** What those are to it who are not named in `standing`. Default: `other`. */
+  /** The relation of people who are not in `standing`. Default: `other`. */
   others?: "use"
   /**
    * Whom every operation is asked by; the others of `standing` are asked where the thing is given
@@ -25,7 +25,7 @@ export interface Scenario {
   make(populated: PopulatedServer): Promise<Named>
 }
 
-/** One installation with its people, in which every case makes its own things. */
+/** One installation with its people, in which every scenario makes its own objects. */
 export interface PopulatedServer extends AsyncDisposable {
   readonly server: TestServer
   readonly people: Record<PersonName, Person>
@@ -34,13 +34,13 @@ export interface PopulatedServer extends AsyncDisposable {
 }
 
 export async function startPopulatedServer(options: Readonly<Record<string, string>> = {}): Promise<PopulatedServer> {
-  // Runs are left as they are when their case is over: there is room for all of them.
+  // Scenarios do not end their runs: the capacity suffices for all of them.
   const server = await startTestServer({ "cpu-overcommit": "1000", "memory-overcommit": "1000", ...options })
   const made = await Promise.all(personNames.map(async (name) => [name, await server.person(name, { IsAdmin: name === "boss" })] as const))
   const people = Object.fromEntries(made) as Record<PersonName, Person>
   for (const [GroupName, member] of Object.entries({ lab: "mia", ...teams }))
     await server.admin.createGroup({ body: { GroupName, Members: [member] } })
-  // All of them share a group to which nothing is ever granted: they may name each other.
+  // All of them share a group without grants, so they may name each other.
   await server.acquaint(...Object.values(people))
   const { ID: imageId } = await people.ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
   return { server, people, imageId, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
@@ -68,7 +68,7 @@ async function deleted(populated: PopulatedServer, type: Owned, thing: Named): P
 
 const granted = { ...grantees, ann: "owner", bob: "other", boss: "admin" } as const
 
-/** Of somebody who is deleted by now. */
+/** An object of a person who has been deleted. */
 async function orphaned(populated: PopulatedServer, type: Owned): Promise<Named> {
   const { admin } = populated.server
   const UserName = freshName("leaver")
@@ -155,7 +155,7 @@ async function ended(populated: PopulatedServer, starter: PersonName, thing: Nam
   return thing
 }
 
-/** Bob's, of a published project of ann's. */
+/** Bob's run of a published project of ann's. */
 async function strangersRun(populated: PopulatedServer): Promise<Named> {
   return run(populated, "bob", await make(populated, "project", { IsPublic: true }))
 }
@@ -226,7 +226,7 @@ const freshName = (word: string) => {
   return `${word}-${count}`
 }
 
-/** Somebody's account: the person's own is told apart from those of others by `self`. */
+/** An account: `self` is the person's own. */
 const accounts: Scenario[] = [
   {
     says: "bob's own",
@@ -345,9 +345,7 @@ export const scenarios: readonly Scenario[] = [
   ...grants,
 ]
 
-/**
- * One thing for each scenario, made when it is first asked for: for requests that change nothing.
- */
+/** One object per scenario, made at its first use, for requests that change nothing. */
 export function resourceCache(populated: PopulatedServer): (scenario: Scenario) => Promise<Named> {
   const kept = new Map<Scenario, Promise<Named>>()
   return (scenario) => {

@@ -9,7 +9,7 @@ import { type Expectation, expectations, type Named } from "./expectations.ts"
 import { resourceCache, type Scenario, scenarios, startPopulatedServer } from "./populated-server.ts"
 import { expectationOf, forEachConcurrently, isWrite, missingResource, requestFor, summarize } from "./requests.ts"
 
-/** Every request comes from an address of its own: wrong passwords slow down nobody here. */
+/** Every request has its own address, so that wrong passwords throttle no other request. */
 const populated = await startPopulatedServer({ "trusted-proxies": "127.0.0.1" })
 after(() => populated[Symbol.asyncDispose]())
 const { server } = populated
@@ -38,9 +38,7 @@ function call(row: string, as: string | undefined, thing: Named = { id: image.ID
   return sendRequest(baseUrl, method, path, { as, body, headers: { "X-Forwarded-For": address } })
 }
 
-/**
- * More wrong passwords than a name bears in an hour slow the name: they go over several.
- */
+/** More wrong passwords than one name allows in an hour: they are spread over several names. */
 const many = [0, 1, 2]
 await Promise.all(many.map((i) => server.admin.createUser({ body: { UserName: `victim${i}`, Password: "the right one" } })))
 const disabled = await Promise.all(many.map((i) => server.person(`disabled${i}`, { IsAdmin: true })))
@@ -51,7 +49,7 @@ for (const { userName } of [...disabled, gone]) {
   else await server.admin.updateUser({ body: { ID, IsDisabled: true } })
 }
 
-/** The administrator's own tokens, so that nothing but the proof can be the reason. */
+/** The administrator's own tokens, so that only the credential can be the reason of a refusal. */
 async function tokenOf(fields: object): Promise<{ authorization: string; id: number }> {
   const made = await boss.client.createToken({ body: { Name: "t", ...fields } })
   return { authorization: bearerAuth(made.Token), id: made.ID }
@@ -63,7 +61,7 @@ const readOnly = await tokenOf({ Scopes: ["read"] })
 const forRun = await tokenOf({ Scopes: ["run:1"] })
 await untilExpired(expiring.ExpiresAt)
 
-/** Each costs a hash, so they take turns: every operation gets one of them. */
+/** Each costs a hash, so operations alternate: each operation gets one of them. */
 const wrongPasswords: Record<string, (n: number) => string> = {
   "a wrong password": (n) => basicAuth(`victim${n % many.length}`, "a wrong one"),
   "an unknown person": (n) => basicAuth(`unknown${n}`, "whatever it is"),
@@ -81,7 +79,7 @@ const wrongProofs: Record<string, (n: number) => string | undefined> = {
 }
 
 const asksProof = operationIds.filter((operation) => expectations[operation]?.is !== "open")
-/** Every line of the table that asks for a proof, with every kind of thing that it can be about. */
+/** Every line of the table that needs a credential, with every kind of object. */
 const everything = Object.keys(expectations)
   .filter((row) => expectationOf(row).is !== "open")
   .flatMap((row) => thingsOf(row).map((thing) => ({ row, thing })))
@@ -98,7 +96,7 @@ for (const [proof, authorization] of Object.entries(wrongProofs)) {
   })
 }
 
-test("a wrong password, an unknown person and a disabled one are 401 at every operation that asks for a proof, in the same words", async () => {
+test("a wrong password, an unknown person and a disabled one get the same 401 at every operation that needs credentials", async () => {
   const kinds = Object.entries(wrongPasswords)
   const answers = new Set<string>()
   await forEachConcurrently([...asksProof.entries()], async ([n, operation]) => {
@@ -121,7 +119,7 @@ test("an unknown person, a wrong password, a disabled person and an expired toke
   assert.equal(new Set(words).size, 1, words.join("\n"))
 })
 
-test("a token for a run opens no operation, whoever it belongs to", async () => {
+test("a token for a run opens no operation, for any owner", async () => {
   await forEachConcurrently(asksProof, async (operation) =>
     assert.equal((await call(operation, forRun.authorization)).status, 403, operation),
   )
@@ -131,7 +129,7 @@ test("a read-only token gets 403 at every operation that writes, and reads every
   await forEachConcurrently(asksProof, async (operation) => {
     const { status, text } = await call(operation, readOnly.authorization)
     if (isWrite(operation)) assert.equal(status, 403, `${operation} ${text}`)
-    // What it reads of one thing, the matrix asks for.
+    // The matrix covers reads of one object.
     else if (expectationOf(operation).is !== "on") assert.equal(status, 200, `${operation} ${text}`)
   })
   assert.equal(

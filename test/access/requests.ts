@@ -2,10 +2,10 @@ import { type Endpoint, endpoints } from "#contract"
 import type { HttpAnswer } from "../api/http-client.ts"
 import { type Expectation, expectations, type Named, operationOf, type Request } from "./expectations.ts"
 
-/** A thing that never was. */
+/** An object that never existed. */
 export const missingResource: Named = { id: 999_999_999, projectId: 999_999_999, name: "never-was" }
 
-/** The request of this line of the table on this thing. */
+/** The request of this line of the table for this object. */
 export function requestFor(row: string, thing: Named): { method: string; path: string; body?: object } {
   const { method, path, body: takesBody }: Endpoint = endpoints[operationOf(row)]
   const expectation = expectationOf(row)
@@ -24,18 +24,15 @@ export function expectationOf(row: string): Expectation {
   return expectation
 }
 
-/** Whether this line of the table changes something, as it says itself. */
+/** Whether this line of the table changes something. */
 export function isWrite(row: string): boolean {
   return (expectationOf(row).needs ?? (endpoints[operationOf(row)].method === "GET" ? "read" : "write")) === "write"
 }
 
-/** Lines of one request alone, of no consequence for what it says. */
+/** Headers of this request alone, without influence on its result. */
 const passing = new Set(["content-length", "retry-after", "date", "x-request-id"])
 
-/**
- * All that a refusal tells apart from the request's own ID; an ID that the caller named themselves
- * is no news.
- */
+/** The visible parts of a refusal, without the request's own ID and an ID that the caller sent. */
 export function summarize({ status, body, headers }: HttpAnswer, thing: Named): string {
   const { requestId: _own, msg, ...rest } = body as Record<string, unknown>
   const lines = Object.entries(headers).filter(([name]) => !passing.has(name))
@@ -43,7 +40,7 @@ export function summarize({ status, body, headers }: HttpAnswer, thing: Named): 
   return `${status} ${words} ${JSON.stringify([rest, lines.filter(([name]) => name !== "etag").sort()])}`
 }
 
-/** All of these done, so many at a time. */
+/** Runs all of these, with a maximum of concurrent ones. */
 export async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>, atOnce = 12): Promise<void> {
   const rest = items.values()
   await Promise.all(

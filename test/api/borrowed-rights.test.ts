@@ -5,8 +5,8 @@ import { type SendOptions, sendRequest } from "./http-client.ts"
 import { mountsOf } from "./run-mounts.ts"
 
 /*
- * A project decides what is done with what it names. Whoever starts a stranger's project must not
- * lend the stranger rights that the stranger does not have.
+ * A project determines how its parts are used. People who start a stranger's project must not lend
+ * the stranger their own rights.
  */
 
 const server = await startTestServer()
@@ -23,7 +23,7 @@ const newProject = async (who: Person, fields: object = {}) =>
 const grant = (DataID: number, UserName: string, Access: "read" | "use" | "write") =>
   ann.client.createGrant({ body: { DataID, UserName, Access } })
 
-/** How a start mounts the dataset at `/in`, or why it does not. */
+/** The way a start mounts the dataset at `/in`, or the reason why it does not. */
 async function mountIn(who: Person, project: number): Promise<string> {
   const { status, body } = await call(who, "POST", "/running_project", { body: { ProjectID: project } })
   if (status !== 200) return `${status} ${body.code}: ${body.msg}`

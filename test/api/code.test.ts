@@ -25,7 +25,7 @@ const unfinished = () => {
   return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
 }
 
-/** Directories of the runs' user, as its programs make them. */
+/** Directories of the runs' user, like those that programs make. */
 function makeDirectory(path: string): void {
   mkdirSync(onDisk(path), { recursive: true })
   if (process.getuid?.() !== 0) return
@@ -42,7 +42,7 @@ function makeDirectory(path: string): void {
     )
 }
 
-/** A published project of ann's with so many MiB of code. */
+/** A published project of ann's with code of this size in MiB. */
 async function released(mebibytes: number): Promise<number> {
   const { ID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: web.ID } })
   makeDirectory(codeOf("ann", ID))

@@ -17,7 +17,7 @@ const ann = await server.person("ann")
 
 const headOf = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n${more}\r\n`
 
-/** A connection that follows events; what was sent on it so far is its `text`. */
+/** A connection that follows events; `text` is all that it has received. */
 async function follow(head = headOf("/events")): Promise<Socket & { text: string }> {
   const socket = Object.assign(connect({ host: "127.0.0.1", port: Number(new URL(baseUrl).port) }), { text: "" })
   socket.on("error", () => {})
@@ -34,7 +34,7 @@ async function underWay(): Promise<number> {
   return Number(/^quayside_http_requests_under_way (\d+)$/m.exec(text)?.[1])
 }
 
-test("an event stream holds its socket and releases its request", async () => {
+test("an event stream retains its socket and releases its request", async () => {
   const count = () => [ServerResponse, IncomingMessage].map((each) => queryObjects(each, { format: "count" }))
   const before = count()
   const sockets = []
@@ -70,7 +70,7 @@ test("an event stream counts as active until either side ends its connection", a
   assert.equal(await underWay(), 3)
   one.destroy()
   await eventually("one stream is counted", async () => (await underWay()) === 2)
-  // A reader who has nothing more to say, not even a request, is one who has gone.
+  // A reader that closes its sending side counts as disconnected.
   two.end()
   await once(two, "close")
   await eventually("no stream is counted", async () => (await underWay()) === 1)

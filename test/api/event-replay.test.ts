@@ -13,8 +13,8 @@ const between = 25
 const writers = 4
 
 /**
- * Makes one image after the other until it is stopped; what was acknowledged, in order. A request
- * that the process did not survive may have been done or not.
+ * Makes images in succession until it is stopped; returns the acknowledged ones, in order. A
+ * request that the process did not survive may have succeeded or not.
  */
 function write(client: Client, stop: AbortSignal): { acknowledged: number[]; over: Promise<void> } {
   const acknowledged: number[] = []

@@ -13,14 +13,14 @@ const { admin } = testServer
 const ann = await testServer.person("ann")
 const bob = await testServer.person("bob")
 const image = (as: Person, fields: object = {}) => as.client.createImage({ body: { Name: "a", Image: "b", ...fields } })
-/** Something that everybody is told of last. */
+/** An object whose event everybody receives last. */
 const marked = async () => `image.created ${(await image(ann, { IsPublished: true })).ID}`
 
 test("events report creation, change, deletion and restoration in commit order with growing IDs", async () => {
   await using told = await recordEvents(ann.client)
   const { ID } = await image(ann)
   await ann.client.updateImage({ body: { ID, Comment: "c" } })
-  // Of what is deleted before it was told of, nothing is told but that.
+  // An object deleted before delivery causes only its `deleted` event.
   await told.until(`image.updated ${ID}`)
   await ann.client.deleteImage({ query: { ID } })
   await ann.client.restoreImage({ query: { ID } })
@@ -81,7 +81,7 @@ test("joining and leaving a group sends events for its projects and for the grou
   await admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } })
   await toBob.until(`project.deleted ${project.ID}`)
   await admin.updateGroup({ body: { ID: group.ID, Members: ["bob"] } })
-  // What comes and goes within one delivery is told as gone.
+  // An object that appears and disappears within one delivery counts as deleted.
   await toBob.until(await marked())
   await ann.client.updateProject({ body: { ID: project.ID, Comment: "still hers" } })
   await toBob.until(await marked())
@@ -223,7 +223,7 @@ test("one person has as many streams as the setting allows, and administrators h
   await Promise.all(streams.map((each) => each[Symbol.asyncDispose]()))
 })
 
-test("a client that follows goes on after the last event when the server stops and starts again", async () => {
+test("a client that follows events continues after the last one when the server restarts", async () => {
   const stop = new AbortController()
   const told: string[] = []
   const seen = Promise.withResolvers<void>()

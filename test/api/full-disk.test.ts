@@ -14,7 +14,7 @@ const canMount = process.getuid?.() === 0
 const skip = !canMount && "needs the right to mount"
 const firstLine = (answer: HttpAnswer) => [answer.status, answer.body.code]
 
-/** Images until the disk is full; the names of those that were acknowledged. */
+/** Makes images until the disk is full; returns the names of the acknowledged ones. */
 async function createUntilFull(testServer: { quayside: { baseUrl: string } }): Promise<string[]> {
   const made: string[] = []
   for (;;) {

@@ -325,7 +325,7 @@ test("read-only tokens change no grants, and tokens for a run's address open onl
   const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: project.ID } })
   const reader = `Bearer ${(await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })).Token}`
   const narrow = `Bearer ${(await bob.client.createToken({ body: { Name: "n", Scopes: [`run:${run.ID}`] } })).Token}`
-  // What is under way when the right ends is cut.
+  // Open connections are closed when the right ends.
   const open = () =>
     sendRequest(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: narrow }).then(
       (answer) => answer.status,

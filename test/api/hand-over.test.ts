@@ -84,7 +84,7 @@ test("a dataset that a run can write to cannot be transferred; one that runs onl
   await ann.client.createGrant({ body: { DataID: data.ID, UserName: "eve", Access: "read" } })
   const reading = await eve.client.createProject({ body: { ProjectName: "reading", ...fields } })
   await eve.client.startRun({ body: { ProjectID: reading.ID } })
-  // Her home, where image and project are hers, holds all that is hers.
+  // The image and the project are hers, so her home is mounted.
   for (const TrainData of [[{ ID: data.ID }], []]) {
     const project = await ann.client.createProject({ body: { ProjectName: "writing", ...fields, TrainData } })
     const run = await ann.client.startRun({ body: { ProjectID: project.ID } })

@@ -21,7 +21,7 @@ interface Pair {
   project: number
 }
 
-/** What somebody made: a project with an image of its own. */
+/** A project with an image of its own, made by this person. */
 async function pair(who: Person = ann): Promise<Pair> {
   const image = await who.client.createImage({ body: { Name: "web", Image: "fake/http" } })
   const project = await who.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
@@ -39,7 +39,7 @@ async function change(who: Person | string, kind: "image" | "project", body: obj
   assert.equal(status, 200, text)
 }
 
-/** Where a run's `UserPath` leads. */
+/** The target of a run's `UserPath`. */
 async function homeIn(who: Person, project: number): Promise<"home" | "own directory"> {
   const { status, body, text } = await call(who, "POST", "/running_project", { body: { ProjectID: project } })
   assert.equal(status, 200, text)

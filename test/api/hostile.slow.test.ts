@@ -17,7 +17,7 @@ const authorization = basicAuth("admin", adminPassword)
 setFlagsFromString("--expose-gc")
 const collect = runInNewContext("gc") as () => void
 
-/** Bytes in use once what is over was let go, in the heap and outside of it. */
+/** Bytes in use after garbage collection, in the heap and outside of it. */
 async function memoryInUse(): Promise<number> {
   for (let i = 0; i < 5; i += 1) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -31,7 +31,7 @@ async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-/** Connections that a client began and does nothing more with. */
+/** Connections that a client opens and leaves idle. */
 async function opened(count: number, bytes: string): Promise<Socket[]> {
   const { port } = new URL(baseUrl)
   const sockets = Array.from({ length: count }, () => connect({ host: "127.0.0.1", port: Number(port) }))
@@ -67,7 +67,7 @@ for (const [kind, bytes] of Object.entries(kinds)) {
     for (let i = 0; i < 20; i += 1) assert.equal((await sendRequest(baseUrl, "GET", "/images", { as: authorization })).status, 200)
     const each = ((await memoryInUse()) - before) / sockets.length
     for (const socket of sockets.splice(0)) socket.destroy()
-    // The client's half of each connection, which is in this process too, is counted with it.
+    // The client's half of each connection is in this process, too, and counts.
     assert.ok(each < 1_000_000, `${Math.round(each)} bytes for each`)
     await waitUntil(async () => (await sendRequest(baseUrl, "GET", "/metrics")).text.includes("quayside_http_requests_under_way 1\n"))
     const left = (await memoryInUse()) - before

@@ -14,7 +14,7 @@ const { baseUrl } = testServer.quayside
 const admin = basicAuth("admin", adminPassword)
 const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
 const table = Object.values(endpoints) as Endpoint[]
-/** These are slow on purpose, or end the test's own proof. */
+/** These are slow on purpose, or revoke the test's own credentials. */
 const left = ["/session", "/user", "/token"]
 
 const strange: unknown[] = [

@@ -2,17 +2,17 @@ import { once } from "node:events"
 import { type IncomingHttpHeaders, request } from "node:http"
 import { connect } from "node:net"
 
-/** Whatever JSON holds: every member may be looked at, and is compared with. */
+/** Any JSON value: tests read and compare every member. */
 export interface AnyObject {
   readonly [name: string]: AnyObject
 }
 
-/** An answer as it came, before any client made sense of it. */
+/** A raw response, before any client interprets it. */
 export interface HttpAnswer {
   status: number
   headers: IncomingHttpHeaders
   text: string
-  /** The text as JSON; undefined members where it is none. */
+  /** The text as JSON; members are undefined if it is none. */
   body: AnyObject
 }
 
@@ -25,8 +25,8 @@ export interface SendOptions {
 }
 
 /**
- * One request over a connection of its own, exactly as told: nothing is added but `Host`, the
- * length and the type of a JSON body.
+ * Sends one request over its own connection, unchanged: it adds only `Host`, the length, and the
+ * type of a JSON body.
  */
 export async function sendRequest(baseUrl: string, method: string, path: string, asked: SendOptions = {}): Promise<HttpAnswer> {
   const { hostname, port } = new URL(baseUrl)
@@ -43,7 +43,7 @@ export async function sendRequest(baseUrl: string, method: string, path: string,
   const isStream = String(incoming.headers["content-type"]).startsWith("text/event-stream")
   for await (const chunk of incoming) {
     chunks.push(chunk as Buffer)
-    // It has no end: how it begins is the answer.
+    // The response has no end: its beginning suffices.
     if (isStream) break
   }
   const text = Buffer.concat(chunks).toString()
@@ -64,16 +64,13 @@ function parsed(text: string): AnyObject {
   }
 }
 
-/** The IDs of a list's answer, in its order. */
+/** The IDs of a list's response, in its order. */
 export function ids(answer: { body: AnyObject } | { data: { ID: number }[] }): number[] {
   const list = "body" in answer ? (answer.body.data as unknown as { ID: number }[]) : answer.data
   return list.map(({ ID }) => ID)
 }
 
-/**
- * What the server sends back to these bytes until it closes, or falls silent for `quietMs`
- * (20,000).
- */
+/** The server's response to these bytes, until it closes or is silent for `quietMs` (20,000). */
 export async function sendRaw(
   baseUrl: string,
   bytes: string | Buffer,
@@ -91,7 +88,7 @@ export async function sendRaw(
   return Buffer.concat(chunks).toString("latin1")
 }
 
-/** A failure has this form, whoever refuses. */
+/** Every failure has this form. */
 export function isFailure(answer: HttpAnswer): boolean {
   const { body, status } = answer
   const { ok, msg, code, requestId } = body as Record<string, unknown>

@@ -12,8 +12,7 @@ import { sendRequest } from "./http-client.ts"
 const run = promisify(execFile)
 
 /**
- * A server on a daemon of its own, and a run whose program has been started there: nobody reaches
- * it, so it stays `starting`.
+ * A server with its own daemon, and a run whose program cannot be reached, so it stays `starting`.
  */
 async function scene() {
   await using stack = new AsyncDisposableStack()

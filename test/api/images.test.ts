@@ -27,7 +27,7 @@ const call = (method: string, path: string, asked: SendOptions = {}) =>
 const register = ({ client }: Pick<Person, "client">, reference: string) =>
   client.createImage({ body: { Name: "i", Image: reference, IsPublished: true } })
 
-/** Starts and stops a project with this image, and answers what the start said. */
+/** Starts and stops a project with this image, and returns the start's response. */
 async function tried(person: Person, ImageID: number) {
   const project = await person.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
   const answer = await call("POST", "/running_project", { as: person.authorization, body: { ProjectID: project.ID } })

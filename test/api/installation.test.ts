@@ -180,7 +180,7 @@ test("no secret is written where it can be read by others", {
 })
 
 test("the audit counts refusals by actor, action and minute, and unknown names are not actors", async () => {
-  // What other tests were refused is written.
+  // Writes the pending refusals of other tests.
   await server.restart()
   const since = encodeURIComponent(new Date().toISOString())
   for (let i = 0; i < 3; i += 1) await call("GET", "/audit", { as: ann.authorization })

@@ -28,10 +28,7 @@ after(async () => {
 })
 const { baseUrl } = server.quayside
 
-/**
- * Goes to the provider and says there who it is; gives the address of the callback that the browser
- * is sent to.
- */
+/** Signs in at the provider as this subject; returns the callback's address of the redirect. */
 async function callbackFor(browser: Browser, subject: string, next = ""): Promise<string> {
   const isCallback = (url: string) => url.startsWith(`${baseUrl}/oidc/callback`)
   const form = await browser.follow(`${baseUrl}/oidc/login${next}`, (url) => !isCallback(url))
@@ -54,7 +51,7 @@ const asked = (browser: Browser, method: string, path: string, more: SendOptions
 }
 const whoami = async (browser: Browser) => (await asked(browser, "GET", "/whoami")).body
 
-test("somebody new signs in by the provider and gets an account, a home and groups", async () => {
+test("a new person who signs in by the provider gets an account, a home and groups", async () => {
   await provider.tell("s-1", { preferred_username: "Ada", email: "ada@example.org", groups: ["lab-one", "other", "Lab Two"] })
   const { status, location, browser } = await signIn("s-1")
   assert.deepEqual([status, location], [302, `${baseUrl}/ui/`])

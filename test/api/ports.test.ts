@@ -9,7 +9,7 @@ const cookiesOf = (headers: Record<string, unknown>) =>
   ((headers["set-cookie"] ?? []) as string[]).map((line) => line.split(";")[0]).join("; ")
 
 /**
- * A world whose runs have ports from a range of this size, with one published image of the
+ * A server whose runs have ports from a range of this size, with a published image of the
  * administrator's.
  */
 async function withPorts(count: number, more: Record<string, string> = {}) {
@@ -19,7 +19,7 @@ async function withPorts(count: number, more: Record<string, string> = {}) {
   return Object.assign(server, { first, last, image })
 }
 
-/** A signed-in person's browser, as far as `/open` is concerned. */
+/** A signed-in person's browser, as far as `/open` needs it. */
 async function browserOf(server: TestServer, UserName: string, Password = `${UserName}-password`) {
   const { baseUrl } = server.quayside
   const session = cookiesOf((await sendRequest(baseUrl, "POST", "/session", { body: { UserName, Password } })).headers)
@@ -27,7 +27,7 @@ async function browserOf(server: TestServer, UserName: string, Password = `${Use
   return {
     session,
     open,
-    /** The port at which a run is opened. */
+    /** The port of an opened run. */
     async port(ID: number): Promise<number> {
       const { status, headers, text } = await open(ID)
       assert.equal(status, 302, text)
@@ -74,7 +74,7 @@ test("own and strangers' projects, and those of two strangers, never share a por
   const { port } = await browserOf(server, "ann")
   const make = async (by: typeof ann, more: object = {}) =>
     (await by.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: server.image.ID, ...more } })).ID
-  /** Where a run of Ann's is opened; it is over then. */
+  /** Opens and ends a run of Ann's; returns its address. */
   const portOf = async (ProjectID: number) => {
     const run = await ann.client.startRun({ body: { ProjectID } })
     const found = await port(run.ID)

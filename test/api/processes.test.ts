@@ -11,7 +11,7 @@ import { sendRequest } from "./http-client.ts"
 /** `src/store/whole.postgres.test.ts` runs this file with a server. SQLite has one process. */
 const postgres = process.env.TEST_POSTGRES
 const skip = postgres === undefined && "several processes share a database on PostgreSQL alone"
-/** What every process must know of what another one ended. */
+/** Facts that every process must learn when another one ends something. */
 const promisedMs = 5_000
 
 const closing = new AsyncDisposableStack()
@@ -19,7 +19,7 @@ after(() => closing.disposeAsync())
 
 let started: Promise<[ServerProcess, ServerProcess]> | undefined
 
-/** The same two for all tests here. */
+/** The same two processes for all tests here. */
 function twoProcesses(): Promise<[ServerProcess, ServerProcess]> {
   started ??= startTwo()
   return started
@@ -32,14 +32,14 @@ async function startTwo(): Promise<[ServerProcess, ServerProcess]> {
   return [closing.use(await startServerProcess(env)), closing.use(await startServerProcess(env))]
 }
 
-/** Fails when it is not so within what is promised. */
+/** Fails if the condition is not true within the promised time. */
 async function soon(what: string, settled: Promise<unknown>): Promise<void> {
   const late = AbortSignal.timeout(promisedMs)
   const lateness = once(late, "abort").then(() => Promise.reject(new Error(`${what} after more than ${promisedMs} ms`)))
   await Promise.race([settled, lateness])
 }
 
-/** Resolves when this process refuses the proof. */
+/** Resolves when this process rejects the credential. */
 async function refused(url: string, proof: { as?: string; headers?: Record<string, string> }, path = "/whoami"): Promise<void> {
   while ((await sendRequest(url, "GET", path, proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
 }

@@ -6,7 +6,7 @@ import { adminPassword, startTestServer, type TestServer } from "../test-server.
 import { type AnyObject, sendRequest } from "./http-client.ts"
 
 const admin = basicAuth("admin", adminPassword)
-/** What a wrong password is tried at: each of the three addresses. */
+/** The three addresses that accept a password. */
 const doors = (server: TestServer): [string, string, string][] => [
   ["base", server.quayside.baseUrl, "/whoami"],
   ["apps", server.quayside.appsUrl, "/run/1/"],
@@ -14,9 +14,7 @@ const doors = (server: TestServer): [string, string, string][] => [
 ]
 const triesMax = 10
 
-/**
- * The statuses of wrong passwords for one name, each said to come from the next of these addresses.
- */
+/** The statuses of wrong passwords for one name, each forwarded for the next of these addresses. */
 async function wrong(door: readonly [string, string, string], from: readonly string[]): Promise<number[]> {
   const [name, url, path] = door
   const statuses: number[] = []

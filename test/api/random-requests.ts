@@ -48,12 +48,11 @@ const pieces = (authorization: string) => [
   "x".repeat(300),
 ]
 
-/** Accounts, sessions and tokens are made and ended by other tests. */
+/** Other tests create and end accounts, sessions and tokens. */
 const endsProof = /^(POST|PUT|DELETE) (\/admin)?\/(session|user|token|group)/
 
 /**
- * One request, or what a broken program takes for one; undefined where it would end the proof that
- * the others need.
+ * A random, possibly malformed request; undefined if it would revoke the credential of the others.
  */
 function randomRequest(random: Random, authorization: string): Buffer | undefined {
   const all = pieces(authorization)
@@ -70,7 +69,7 @@ function randomRequest(random: Random, authorization: string): Buffer | undefine
   return endsProof.test(text) ? undefined : Buffer.from(text, "latin1")
 }
 
-/** Sends so many of them, 25 at a time, and holds each answer to be no fault of the server's. */
+/** Sends this many requests, 25 at a time, and asserts that no response is a server error. */
 export async function sendRandomRequests(baseUrl: string, options: { authorization: string; seed: number; count: number }): Promise<void> {
   const random = seededRandom(options.seed)
   const send = async () => {

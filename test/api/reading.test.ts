@@ -77,14 +77,14 @@ test("the client reads one dataset by its ID alone, and lists for a list of IDs,
   assert.equal(digest, "")
 })
 
-test("lists hold data, page, pageCount and pageSize, newest first", async () => {
+test("lists return data, page, pageCount and pageSize, newest first", async () => {
   const { body } = await get("/images")
   assert.deepEqual(Object.keys(body), ["data", "page", "pageCount", "pageSize"])
   assert.deepEqual(ids({ body }), [tensor.ID, torch.ID])
   assert.deepEqual([body.page, body.pageCount, body.pageSize], [1, 1, 20])
 })
 
-test("a list holds only what the caller may see, and so do its counts", async () => {
+test("a list and its counts contain only objects that the caller may see", async () => {
   assert.deepEqual(ids(await get("/images?Name=torch")), [torch.ID])
   assert.equal((await get("/images?pageSize=1")).body.pageCount, 2)
   assert.equal((await get("/images?pageSize=1", admin)).body.pageCount, 3)
@@ -141,7 +141,7 @@ test("lists filter by UserName, and filters combine with AND", async () => {
   assert.deepEqual(ids(await get("/images?UserName=bob&IsPublish=1", admin)), [])
 })
 
-test("lists take ID many times, names, Type, q and sort", async () => {
+test("lists accept several IDs, names, Type, q and sort", async () => {
   assert.deepEqual(ids(await get(`/images?ID=${torch.ID}&ID=${bobs.ID}&ID=99999`, admin)), [bobs.ID, torch.ID])
   assert.deepEqual(ids(await get(`/images?q=${encodeURIComponent("gröSSe nothing")}`, admin)), [], "every word must stand there")
   assert.deepEqual(ids(await get(`/images?q=${encodeURIComponent("gRÖße")}+TORCH`, admin)), [torch.ID])
@@ -221,7 +221,7 @@ test("every signed-in user reads published objects, and members of its group rea
   assert.deepEqual(ids(await get("/projects?GroupName=lab", bob.authorization)), [shared.ID])
 })
 
-test("q holds 32 different words at most", async () => {
+test("`q` may contain at most 32 different words", async () => {
   const words = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`).join("+")
   assert.equal((await get(`/images?q=${words(32)}+w1`)).status, 200)
   const refused = await get(`/images?q=${words(33)}`)

@@ -10,7 +10,7 @@ const { baseUrl, appsUrl, filesUrl } = server.quayside
 const ann = await server.person("ann")
 const bob = await server.person("bob")
 
-/** The refusals that are written once the service has stopped, as `actor action count`. */
+/** The refusals in the audit after the service has stopped, as `actor action count`. */
 async function written(): Promise<{ rows: string[]; text: string }> {
   await server.restart()
   const { data } = await server.admin.listAudit({ query: { pageSize: 200 } })

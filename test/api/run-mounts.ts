@@ -9,7 +9,7 @@ export interface Mounted {
   readOnly: boolean
 }
 
-/** What a run mounts, as it stands in the database: the sources of mounts are told to nobody. */
+/** A run's mounts in the database: no response contains the sources of mounts. */
 export async function mountsOf(server: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<Mounted[]> {
   return (JSON.parse(await specOf(server, run)) as { mounts: Mounted[] }).mounts
 }

@@ -34,7 +34,7 @@ test("a start returns when the run is ready, with a working URL", async () => {
   assert.equal((await call("GET", `/project?ID=${project.ID}`)).body.Running, false)
 })
 
-test("a run has every field of the document and of what Quayside adds", async () => {
+test("a run has every documented field, Quayside's additions included", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const fields =
@@ -395,7 +395,7 @@ test("a repeat starts the earlier image and mounts despite later changes, and fa
   assert.equal((await repeat()).status, 404)
 })
 
-test("an administrator starts for somebody else, with that person's rights", async () => {
+test("an administrator starts a run for another person with that person's rights", async () => {
   const project = await newProject()
   const run = await start({ ProjectID: project.ID, UserName: "bob" }, { as: admin })
   assert.deepEqual([run.status, run.body.UserName], [200, "bob"])

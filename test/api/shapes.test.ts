@@ -38,7 +38,7 @@ test("a project's image is accepted as Image or ImageID and answered whole as bo
   }
 })
 
-test("when Image and ImageID differ, the one that differs from what is stored counts", async () => {
+test("if Image and ImageID differ, the one that differs from the stored value counts", async () => {
   const back = () => put({ ID: stored.ID, ImageID: first.ID })
   assert.equal((await put({ ID: stored.ID, Image: { ID: second.ID }, ImageID: first.ID })).body.ImageID, second.ID)
   await back()

@@ -6,8 +6,8 @@ import { type Person, startTestServer } from "../test-server.ts"
 import { imageEnvOf, type Mounted, mountsOf } from "./run-mounts.ts"
 
 /*
- * A right ends after a start was asked for and before anything is mounted: while the run waits for
- * capacity, and while its image is fetched. What the run then mounts is told by the rights of now.
+ * A right ends between the request for a start and the mounts: while the run is queued, and while
+ * its image is pulled. The mounts then follow the present rights.
  */
 
 const server = await startTestServer({ "mock-gpus": "1", "memory-overcommit": "100", "cpu-overcommit": "100" })
@@ -19,18 +19,18 @@ await server.acquaint(ann, bob, eve)
 interface Case {
   starter: Person
   project: number
-  /** Ends or lessens a right. */
+  /** Removes or reduces a right. */
   withdraw(): Promise<unknown>
 }
 
 interface Kind {
   says: string
   make(image: string): Promise<Case>
-  /** What the reason names; absent where the run goes on with less. */
+  /** The object that the reason names; absent if the run continues with fewer mounts. */
   names?: RegExp
-  /** What holds of the mounts of a run that goes on. */
+  /** The expected mounts of a run that continues. */
   holds?: (mounts: readonly Mounted[]) => void
-  /** Whether it goes on where it has waited. */
+  /** Whether a queued run continues. */
   goesOnQueued?: true
 }
 
@@ -39,7 +39,7 @@ const fresh = (word: string) => {
   count += 1
   return `${word}-${count}`
 }
-/** Of a name that was never fetched. */
+/** An image that was never pulled. */
 const slowly = () => `fake/slow-pull:${5_000 + Number(fresh("").slice(1))}`
 const newImage = async (who: Person, Image: string, fields: object = {}) =>
   (await who.client.createImage({ body: { Name: fresh("image"), Image, ...fields } })).ID

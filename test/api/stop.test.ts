@@ -10,7 +10,7 @@ import { sendRequest } from "./http-client.ts"
 
 const admin = basicAuth("admin", adminPassword)
 
-/** A POST whose body is begun and not ended: it is under way until `finish`. */
+/** A POST with an unfinished body, which is pending until `finish`. */
 async function begun(baseUrl: string) {
   const { port } = new URL(baseUrl)
   const body = JSON.stringify({ Name: "under way", Image: "a/b" })
@@ -28,7 +28,7 @@ async function begun(baseUrl: string) {
   }
 }
 
-/** Resolves when the server counts so many requests under way, this one included. */
+/** Resolves when the server counts this many pending requests, this one included. */
 async function underWay(baseUrl: string, count: number): Promise<void> {
   for (;;) {
     const { text } = await sendRequest(baseUrl, "GET", "/metrics")

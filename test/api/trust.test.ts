@@ -5,7 +5,7 @@ import { startTestServer } from "../test-server.ts"
 import { recordEvents } from "./event-recorder.ts"
 import { mountsOf } from "./run-mounts.ts"
 
-// Trust belongs to the code an administrator looked at: any later code is not trusted.
+// Trust applies to the code that an administrator reviewed: later code is not trusted.
 
 const server = await startTestServer()
 after(() => server[Symbol.asyncDispose]())
@@ -40,7 +40,7 @@ const published = await ann.client.createData({ body: { Name: "d", IsPublished: 
 const other = await ann.client.createImage({ body: { Name: "other", Image: "fake/http", IsPublished: true } })
 await admin.updateImage({ body: { ID: other.ID, IsTrusted: true } })
 
-/** What ends the trust in the project, and in the image. */
+/** Changes that end the trust in the project, and in the image. */
 const changes: [says: string, change: ReturnType<typeof project>, ends: "project" | "image" | "both"][] = [
   ["a release", async (client, things) => void (await client.releaseProject({ query: { ID: things.project } })), "project"],
   ["another image", project({ ImageID: other.ID }), "project"],

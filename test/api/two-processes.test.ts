@@ -4,8 +4,8 @@ import { bearerAuth, createClient } from "#client"
 import { startTestServer } from "../test-server.ts"
 import { recordEvents } from "./event-recorder.ts"
 
-test("two processes on one PostgreSQL tell their readers of each other's changes, in one order, and cut off whom the other disables", {
-  // src/store runs this file on a server of its own.
+test("two processes on one PostgreSQL send each other's changes to their readers in one order, and disconnect people whom the other disables", {
+  // src/store runs this file with its own server.
   skip: process.env.TEST_POSTGRES ? false : "PostgreSQL is needed",
   timeout: 120_000,
 }, async () => {

@@ -254,12 +254,12 @@ test("lengths: names 200 characters, Comment 2,000, Doc 256 KiB", async () => {
   assert.match(String(wide.body.msg), /at most 262,144 bytes in UTF-8; got 262,145$/)
 })
 
-/** Every character that no text may hold, as JSON spells it. */
+/** Every character that texts must not contain, as a JSON escape. */
 const controls = [...Array(0x20).keys(), 0x7f, ...Array.from({ length: 0x20 }, (_, i) => 0x80 + i)]
   .filter((code) => ![0x09, 0x0a, 0x0d].includes(code))
   .map((code) => `\\u${code.toString(16).padStart(4, "0")}`)
 
-test("texts hold no control character but tab and line ends, and no lone surrogate", async () => {
+test("texts reject control characters except tabs and line ends, and lone surrogates", async () => {
   for (const bad of ["\\ud800", "\\udfff", "a\\udc00\\ud800", ...controls]) {
     for (const name of ["Name", "Comment", "Doc", "Command", "Env"]) {
       const answer = await call("POST", "/image", { body: `{"Image":"b","Name":"a","${name}":"x${bad}y"}` })
@@ -291,7 +291,7 @@ test("control characters are refused in every text of every body, and in queries
     assert.deepEqual([path, (await call("GET", path)).status], [path, 400])
 })
 
-/** Writes to the database as an earlier version may have. */
+/** Writes a row to the database like an earlier version. */
 async function storeAsBefore(table: string, id: number, column: string, value: string): Promise<void> {
   if (server.databaseUrl !== undefined) {
     const client = new pg.Client({ connectionString: server.databaseUrl })
@@ -338,7 +338,7 @@ test("of duplicate keys the last counts", async () => {
   assert.equal((await call("POST", "/image", { body: '{"Name":"first","Image":"b","Name":"last"}' })).body.Name, "last")
 })
 
-test("single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE is held against", async () => {
+test("single reads, POST and PUT return an ETag, which If-Match on PUT and DELETE must match", async () => {
   const made = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
   const { etag } = made.headers as { etag: string }
   const read = await call("GET", `/image?ID=${made.body.ID}`)
@@ -363,7 +363,7 @@ test("single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE i
   assert.equal((await call("DELETE", `/image?ID=${made.body.ID}`, { headers: { "if-match": `"x",, "a,b", ${last}` } })).status, 200)
 })
 
-test("every answer is no-store, and If-None-Match is passed over", async () => {
+test("every response is `no-store`, and If-None-Match is ignored", async () => {
   const made = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
   const again = await call("GET", `/image?ID=${made.body.ID}`, { headers: { "if-none-match": String(made.headers.etag) } })
   assert.deepEqual([again.status, again.headers["cache-control"]], [200, "no-store"])
@@ -407,7 +407,7 @@ test("datasets and projects are deleted and restored the same way", async () => 
   }
 })
 
-test("what somebody sees but may not change is 403", async () => {
+test("a change of a visible object without the right returns 403", async () => {
   const made = await image({ IsPublished: true })
   assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: made.ID, Name: "x" } })).status, 403)
   assert.equal((await call("DELETE", `/image?ID=${made.ID}`, { as: bob.authorization })).status, 403)
@@ -427,7 +427,7 @@ test("a refused change leaves nothing behind", async () => {
   assert.deepEqual(await ann.client.listData({ query: { ID: data.ID } }), data)
 })
 
-test("a directory is made from the dataset's name, with a suffix when taken, and reached at the files address", async () => {
+test("a new dataset's directory is named after it, with a suffix if the name exists, and is served at the files address", async () => {
   const [first, second] = [
     await ann.client.createData({ body: { Name: "Müll & Co" } }),
     await ann.client.createData({ body: { Name: "Müll & Co" } }),

@@ -10,14 +10,14 @@ import { IdleConnections } from "../fixtures/idle-connections.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { startTestServer } from "../test-server.ts"
 
-/** Where whoever attacks comes from; everybody else comes from 127.0.0.1. */
+/** The attacker's address; everybody else uses 127.0.0.1. */
 const attacker = "127.0.0.2"
 const crowdSize = 3_000
 const descriptors = 1_024
 
 const portOf = (url: string) => Number(new URL(url).port)
 
-/** The status of one request over a connection of its own, or one of the agent's. */
+/** The status of one request, over a connection of its own or of the agent. */
 function ask(url: string, path: string, options: { as?: string; agent?: Agent } = {}): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const headers = options.as === undefined ? {} : { authorization: options.as }
@@ -28,7 +28,7 @@ function ask(url: string, path: string, options: { as?: string; agent?: Agent } 
   return promise
 }
 
-/** Nothing; a head that never ends; a body that never comes. */
+/** No bytes, an endless head, and a body that never arrives. */
 const slow = (i: number) =>
   [
     "",
@@ -80,8 +80,8 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
 })
 
 /**
- * Sends the text, goes on with bytes of which nobody wants any for as long as they are taken, and
- * gives the answer and how many were.
+ * Sends the text and then surplus bytes until the server stops reading. Returns the response and
+ * their number.
  */
 async function push(port: number, head: string, bytes: number): Promise<{ answer: string; taken: number }> {
   const socket = connect({ host: "127.0.0.1", port })

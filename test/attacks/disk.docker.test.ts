@@ -10,10 +10,7 @@ import { adminPassword, type Person, startTestServer, type TestServer } from "..
 
 const skip = process.env.TEST_POSTGRES !== undefined && "the database is elsewhere"
 const serve = "httpd -p 8080 -h /tmp; "
-/**
- * Ten megabytes a second into the home, for ever: what a fast program does to a large disk in the
- * same time.
- */
+/** Writes ten megabytes a second into the home without end, like a fast program on a large disk. */
 const fill = `${serve} while :; do head -c 2000000 /dev/zero >> "$HOME/filling" || sleep 1; sleep 0.2; done`
 
 async function withSmallDisk(disk: SmallDisk, settings: Record<string, string> = {}) {
@@ -37,7 +34,7 @@ async function stateOf({ admin }: TestServer, ID: number) {
   return { state: run.State, code: run.Reason?.code, msg: run.Reason?.msg ?? "" }
 }
 
-/** Somebody else signs in and saves. */
+/** Another person signs in and saves. */
 async function assertServed({ quayside }: TestServer, { userName, password, authorization: as }: Person): Promise<void> {
   const { baseUrl, filesUrl } = quayside
   const signIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: userName, Password: password } })
@@ -97,7 +94,7 @@ test("without a limit only the run that fills the disk ends, before the disk is 
   assert.equal((await sendRequest(filesUrl, "PUT", "/users/bob/notes", { as: bob.authorization, body: "text" })).status, 507)
   await disable(server, "ann")
   const as = basicAuth("admin", adminPassword)
-  // An administrator's image that administrators alone changed: the run had Ann's home.
+  // Only administrators changed the administrator's image, so the run had Ann's home.
   const path = "/users/ann/filling"
   assert.equal((await sendRequest(filesUrl, "DELETE", path, { as })).status, 204)
   await assertServed(server, bob)

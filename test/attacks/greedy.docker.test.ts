@@ -6,14 +6,14 @@ import { ensureBusyboxImage } from "../fixtures/docker/busybox.ts"
 import { type OutsideHost, startOutsideHost } from "../fixtures/docker/outside-host.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
-/** Of a gigabyte of memory and one processor, as each of these runs has. */
+/** Each of these runs has a gigabyte of memory and one processor. */
 const askedFor = { Memory: 1_024, Cpus: 1 }
 const opened = 100_000
-/** More than the host's table of connections may hold of one run. */
+/** More than the host's connection table may contain for one run. */
 const sent = 9_600
 /**
- * Processes that open their part of so many sockets, send something from some of them, each to
- * somewhere else, then tell and keep them.
+ * Processes that share this many sockets: they send from some of them to different targets, report,
+ * and leave them open.
  */
 const sockets = (host: string) => `use Socket; $| = 1; my @kept;
 for my $n (1 .. 6) { next if fork; for (1 .. ${Math.ceil(opened / 6)}) { socket(my $s, PF_INET, SOCK_DGRAM, 17) or last; push @kept, $s }
@@ -48,7 +48,7 @@ describe("other people are served while a run", () => {
     return client.startRun({ body: { ProjectID: project.ID, ...askedFor } })
   }
 
-  /** The API, the neighbour's run through the gateway, and a file of theirs. */
+  /** Requests to the API, to the neighbour's run through the gateway, and for a file of theirs. */
   async function assertServed(): Promise<void> {
     const { baseUrl, filesUrl } = server.quayside
     const as = bob.authorization

@@ -10,8 +10,8 @@ import { eventually } from "../fixtures/eventually.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /*
- * Somebody whose lists are as large as lists can be: 200 objects with 256 KiB of text each, read by
- * many readers at once that take nothing.
+ * A person whose lists have the maximum size: 200 objects with 256 KiB of text each, requested by
+ * many clients that do not read.
  */
 
 const { largeAnswers, waitingLargeAnswers, docBytes } = bounds.texts
@@ -39,7 +39,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** Makes further projects like this one, without a request for each. */
+/** Copies this project in the database, without a request for each. */
 function multiply(id: number): void {
   using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
   const columns = db.prepare("select name from pragma_table_info('projects') where name <> 'id'").all()
@@ -56,7 +56,7 @@ function multiply(id: number): void {
   db.exec("commit")
 }
 
-/** A request of which the answer is not read. */
+/** Sends a request without reading the response. */
 async function begin(path: string, as: Person): Promise<{ outgoing: ClientRequest; incoming: Promise<IncomingMessage> }> {
   const { port } = new URL(server.quayside.baseUrl)
   const outgoing = request({ host: "127.0.0.1", port, path, headers: { authorization: as.authorization }, agent: false })

@@ -11,7 +11,7 @@ test("a caller who disconnects during a check or a pull does not interrupt other
   const { baseUrl } = server.quayside
   const ann = await server.person("ann")
   const { ID } = await server.admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
-  // An image that is there is looked at for some milliseconds: each caller leaves a little later
+  // The check of an existing image takes some milliseconds: each caller disconnects a little later
   // than the one before.
   for (let n = 0; n < 150; n += 1) {
     const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1").on("error", () => {})
@@ -23,6 +23,6 @@ test("a caller who disconnects during a check or a pull does not interrupt other
     await sleep(n / 10)
     socket.resetAndDestroy()
   }
-  // What nobody caught would have ended the process.
+  // An uncaught error would have ended the process.
   assert.equal((await sendRequest(baseUrl, "GET", `/image/check?ID=${ID}`, { as: ann.authorization })).status, 200)
 })

@@ -5,7 +5,7 @@ import { networkInterfaces } from "node:os"
 import { test } from "node:test"
 import { startTestServer } from "../test-server.ts"
 
-/** Where this process listens on a port, as the kernel writes it. */
+/** The addresses at which this process listens on a port, in the kernel's notation. */
 function listeningOn(port: number): string[] {
   const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`
   const rows = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/net/${name}`, "utf8").split("\n").slice(1))

@@ -18,9 +18,7 @@ const never = new AbortController().signal
 const ignore = () => {}
 const token = "canary-of-bob"
 
-/**
- * What arrived at a process's network: its namespace counts it, whether or not somebody listens.
- */
+/** The packets that a process's network namespace received, even without a listener. */
 function received(pid: number): number {
   const [names = "", figures = ""] = readFileSync(`/proc/${pid}/net/snmp`, "utf8")
     .split("\n")
@@ -28,7 +26,7 @@ function received(pid: number): number {
   return Number(figures.split(" ")[names.split(" ").indexOf("InReceives")])
 }
 
-/** Every TCP port that something on this host listens on. */
+/** Every TCP port of this host with a listener. */
 function listeningPorts(): number[] {
   const rows = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/net/${name}`, "utf8").split("\n").slice(1))
   const listening = rows.map((row) => row.trim().split(/\s+/)).filter((columns) => columns[3] === "0A")
@@ -128,7 +126,7 @@ describe("a run", () => {
     )
   })
 
-  test("reaches nobody over link-local IPv6, even with such an address", {
+  test("cannot reach anybody over link-local IPv6, even with such an address", {
     skip: !existsSync("/proc/net/if_inet6") && "there is no IPv6 here",
   }, async () => {
     const inside = (...words: string[]) => run("nsenter", ["--target", String(own.pid), "--net", ...words])

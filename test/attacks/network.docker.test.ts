@@ -16,13 +16,13 @@ const never = new AbortController().signal
 const ignore = () => {}
 const serving = ["sh", "-c", "exec httpd -f -p 8080 -h /www"]
 
-/** A shell script that tries all targets at once and names those that let it connect. */
+/** A shell script that tries all targets at once and prints those that accept the connection. */
 function probe(targets: readonly (readonly [host: string, port: number])[]): string {
   const tries = targets.map(([host, port]) => `(nc -w 3 ${host} ${port} </dev/null >/dev/null 2>&1 && echo ${host} ${port}) &`)
   return `${tries.join("\n")}\nwait`
 }
 
-/** Whether a process of that user on the host may connect, with this one's groups or with none. */
+/** Whether a host process of that user can connect, with this process's groups or with none. */
 async function reachesAs(uid: number, host: string, port: number, groups = "--clear-groups"): Promise<boolean> {
   const words = ["--reuid", String(uid), groups, "busybox", "nc", "-w", "3", host, String(port)]
   const trying = run("setpriv", words, { timeout: 10_000 })
@@ -216,7 +216,7 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
   })
 
   test("does not get the address of another person's ended run", async () => {
-    // As few networks as there are people, so that one given away twice shows.
+    // Only as many networks as people, so that a network that is leased twice is noticed.
     await using small = await startDockerEngine({ networkPool: "10.214.7.0/24", networkIdleMs: 0 })
     const gone = new Set<number>()
     for (let n = 0; n < 8; n += 1) {

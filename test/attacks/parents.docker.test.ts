@@ -28,8 +28,8 @@ after(async () => {
 })
 
 /**
- * Runs a script as a program of Bob's with this dataset at `/data`; answers what it printed, or why
- * it did not start.
+ * Runs a script as a program of Bob's with this dataset at `/data`; returns its output, or why it
+ * did not start.
  */
 async function tried(script: string, DataID: number): Promise<string> {
   const { client } = bob as Person

@@ -6,12 +6,12 @@ import { sendRaw, sendRequest } from "../api/http-client.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /*
- * A person who tries every spelling of "one directory up" that some server has ever fallen for, at
- * the files address, at the gateway and in the fields of the API that hold paths.
+ * Every known spelling of "one directory up", at the files address, at the gateway and in fields of
+ * the API with paths.
  */
 
 const canary = "canary-of-bob"
-/** With its slash. */
+/** Includes its slash. */
 const ups = [
   "../",
   "..%2f",
@@ -59,8 +59,7 @@ before(async () => {
 after(() => testServer[Symbol.asyncDispose]())
 
 /**
- * Every path in the data directory, with what stands in the files; what a running database writes
- * of its own accord excepted.
+ * Every path in the data directory with the content of its files, except the database's own writes.
  */
 function contents(): Record<string, string> {
   const below = readdirSync(testServer.dataDir, { recursive: true, withFileTypes: true })
@@ -70,7 +69,7 @@ function contents(): Record<string, string> {
   return Object.fromEntries(kept.map((path) => [path, lstatSync(path).isFile() ? readFileSync(path, "latin1") : ""]))
 }
 
-/** As it is: a client would tidy the path before it sends it. */
+/** Sent unchanged: a client would normalize the path. */
 function send(url: string, method: string, path: string, headers: Record<string, string> = {}): Promise<string> {
   const { host } = new URL(url)
   const all = { Host: host, Authorization: ann?.authorization ?? "", Connection: "close", "Content-Length": "5", ...headers }

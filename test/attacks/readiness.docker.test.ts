@@ -22,7 +22,7 @@ test("a server reports missing firewall rules and restores them by itself", asyn
     (await (await fetch(`${testServer.quayside.baseUrl}/readyz`)).json()).checks.engine as { ok: boolean; msg: string }
   assert.deepEqual(await engine(), { ok: true, msg: "" })
   const flush = () => run("iptables", ["--wait", "5", "-t", "mangle", "-F", chains.forward])
-  // An observation may come between: then it is set again already.
+  // An observation may have set it again in between.
   let told = ""
   for (let n = 0; n < 20 && told === ""; n += 1) {
     await flush()

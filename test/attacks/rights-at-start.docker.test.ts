@@ -14,13 +14,12 @@ import { specOf } from "../fixtures/run-spec.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 
 /*
- * Real containers mount what their starters may use when they start, not when they asked. A right
- * that ends while somebody waits, and a right that a stranger's project would borrow, lead to no
- * container.
+ * Containers mount what their starters may use at the start, not at the request. A right that ends
+ * in the queue, or that a stranger's project would borrow, mounts nothing.
  */
 
 const docker = async (...words: string[]) => (await promisify(execFile)("docker", words)).stdout.trim()
-// Docker is asked by name, and others may be at work on it.
+// Selects containers by name: other tests may use Docker at the same time.
 const names = { ann: `ann-${process.pid}`, bob: `bob-${process.pid}` }
 const password = "choose a better one"
 let server: ServerProcess

@@ -19,7 +19,7 @@ before(async () => {
 })
 after(() => rm(directory, { recursive: true, force: true }))
 
-/** Starts a server within other words, on data of its own, and waits until it has given up. */
+/** Starts a server in an altered environment, with its own data, and waits until it exits. */
 async function refused(...within: string[]): Promise<{ code: number | null; text: string }> {
   const ports = (await freePorts(3)).map(String) as [string, string, string]
   const settings = {
@@ -34,7 +34,7 @@ async function refused(...within: string[]): Promise<{ code: number | null; text
   let text = ""
   const hear = (chunk: unknown) => {
     text += chunk
-    // It should not have come so far, and must not stay.
+    // A server that starts despite the fault must not stay.
     if (text.includes("Quayside is ready")) child.kill("SIGTERM")
   }
   for (const stream of [child.stdout, child.stderr]) stream.on("data", hear)
@@ -43,7 +43,7 @@ async function refused(...within: string[]): Promise<{ code: number | null; text
 }
 
 const without = (capability: string) => ["setpriv", "--bounding-set", `-${capability}`, "--inh-caps", `-${capability}`]
-/** Where the firewall's tools are, in a mount namespace of the program's own. */
+/** Replaces the firewall's tools, in a mount namespace of the program's own. */
 const toolsHidden = () => [
   "unshare",
   "--mount",

@@ -10,8 +10,8 @@ import { type Person, startTestServer, type TestServer } from "../test-server.ts
 const { scans, waitingScans } = bounds.texts
 
 /*
- * Somebody whose comments are one character over and over, and who searches for many runs of it:
- * each stands nearly everywhere in every row. U+2057 is four characters once it is folded.
+ * A person whose comments repeat one character, and who searches for long repetitions of it, which
+ * occur almost everywhere in every row. U+2057 becomes four characters when folded.
  */
 
 const count = 200
@@ -61,7 +61,10 @@ test("search words beyond the total length limit are refused", async () => {
   assert.equal((await get(`/images?q=${encodeURIComponent(character.repeat(125))}`, ann)).status, 200)
 })
 
-/** Makes so many further projects like this one that to compare all of them takes several turns. */
+/**
+ * Makes so many copies of this project that a comparison of all takes several turns of the event
+ * loop.
+ */
 function multiply(id: number): void {
   using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
   const columns = db.prepare("select name from pragma_table_info('projects') where name <> 'id'").all()

@@ -23,7 +23,7 @@ const run = promisify(execFile)
 const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
 const canary = "canary-Zq7"
 const [adminPassword, annPassword] = [`${canary}-admin`, `${canary}-ann`]
-/** The engine is asked by this name, and other tests use it at the same time. */
+/** Selects objects by this name: other tests use the engine at the same time. */
 const annName = `ann-${process.pid}`
 let directory: string
 let server: ChildProcess
@@ -31,13 +31,13 @@ let said = ""
 const [port, appsPort, filesPort] = (await freePorts(3)) as [number, number, number]
 const [baseUrl, filesUrl] = [`http://localhost:${port}`, `http://localhost:${filesPort}`]
 /**
- * What must not be found anywhere: the passwords as they are and as `Authorization` carries them,
- * and every token, cookie and ticket that was given out.
+ * Secrets that must not appear anywhere: passwords, also in `Authorization` form, and all issued
+ * tokens, cookies and tickets.
  */
 const secrets = [canary, btoa(`admin:${adminPassword}`), btoa(`${annName}:${annPassword}`)]
 /**
- * What the server keeps for later, and must not be found elsewhere: its keys, and what a run's
- * program is told.
+ * Secrets that the server stores and that must not appear elsewhere: its keys, and those in a run's
+ * environment.
  */
 const kept: string[] = []
 
@@ -80,7 +80,7 @@ after(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** A tool that the server looks for, which writes down what it was started with. */
+/** Replaces a tool that the server executes, and records its arguments and environment. */
 async function plantTool(): Promise<void> {
   await mkdir(join(directory, "tools"))
   const tool = join(directory, "tools", "nvidia-smi")
@@ -88,10 +88,7 @@ async function plantTool(): Promise<void> {
   await chmod(tool, 0o755)
 }
 
-/**
- * Arguments and environment of every process that has been below the server, as often as one can
- * look.
- */
+/** Samples arguments and environment of every process below the server. */
 class Watch implements AsyncDisposable {
   readonly arguments = new Set<string>()
   readonly environments = new Set<string>()
@@ -104,7 +101,7 @@ class Watch implements AsyncDisposable {
       for (const pid of below(server.pid ?? 0)) {
         const words = textOf(`/proc/${pid}/cmdline`)
         this.arguments.add(words)
-        // Until it has become its program, a child shows what its parent has.
+        // Before its exec, a child shows its parent's environment.
         if (words !== own) this.environments.add(textOf(`/proc/${pid}/environ`))
       }
       await new Promise((resolve) => setTimeout(resolve, 1))
@@ -143,7 +140,7 @@ function assertClean(what: string, text: string, unwanted: readonly string[] = [
   }
 }
 
-/** Answers with 200 whatever it is asked, as the type's readiness wants it. */
+/** Returns 200 for every request, as the type's readiness check expects. */
 const jupyter = JSON.stringify([
   "python3",
   "-c",
@@ -160,14 +157,12 @@ function cookiesIn({ headers }: HttpAnswer): string[] {
   return (headers["set-cookie"] ?? []).map((line) => line.split(";")[0] ?? "")
 }
 
-/** What stands behind the name, where that is more than a flag. */
+/** The value of the setting, unless it is a flag. */
 function valuesOf(cookies: readonly string[]): string[] {
   return cookies.map((cookie) => cookie.slice(cookie.indexOf("=") + 1)).filter((value) => value.length > 12)
 }
 
-/**
- * Signs in and opens a run as a browser does; every cookie and ticket on the way becomes a secret.
- */
+/** Signs in and opens a run like a browser; every cookie and ticket becomes a secret. */
 async function enter(id: number, key: string): Promise<void> {
   const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: annName, Password: annPassword } })
   const session = cookiesIn(signedIn)
@@ -193,14 +188,14 @@ async function enter(id: number, key: string): Promise<void> {
 interface Targets {
   token: string
   runId: number
-  /** Of the run, at the gateway. */
+  /** A path of the run, at the gateway. */
   path: string
-  /** Of the dataset, at the files address. */
+  /** A path of the dataset, at the files address. */
   directory: string
   imageId: number
 }
 
-/** The answers of all three addresses to right and wrong credentials, wherever they may stand. */
+/** The responses of all three addresses to valid and invalid credentials, in every position. */
 async function requestEverywhere({ token, runId, path, directory, imageId }: Targets) {
   return [
     await sendRequest(`http://localhost:${appsPort}`, "GET", path, { as: bearerAuth(token) }),

@@ -5,7 +5,7 @@ import { basicAuth } from "#client"
 import { silentLogger } from "#kit"
 import { startTestServer } from "../test-server.ts"
 
-/** A crowd waits for hashes only where they cost what they cost in use. */
+/** Hashes must cost as much as in production for a crowd to queue. */
 const startWithRealHashes = () => startTestServer({}, silentLogger, undefined, {})
 
 interface Sent {
@@ -16,7 +16,7 @@ interface Sent {
   body?: object
 }
 
-/** The status of a request over a connection of its own, from a loopback address of its own. */
+/** The status of a request over its own connection, from its own loopback address. */
 function ask(url: string, { from, method = "GET", path, as, body }: Sent): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const headers = {
@@ -35,7 +35,7 @@ function ask(url: string, { from, method = "GET", path, as, body }: Sent): Promi
 const manyAddresses = (i: number) => `127.0.${2 + (i >> 7)}.${1 + (i & 127)}`
 const crowdSize = 1_100
 
-/** How the answers of a crowd came out, and how many had come when it was asked. */
+/** The statuses of a crowd's responses, and how many had arrived at the time of the call. */
 function watched(answers: readonly Promise<number>[]) {
   const seen = { done: 0 }
   for (const answer of answers) void answer.then((status) => (seen.done += status === 429 ? 0 : 1))
@@ -88,7 +88,7 @@ test("wrong Basic passwords of one name from many addresses delay nobody else at
     assert.equal(await ask(url, { from: "127.0.0.1", path, as: basicAuth("bob", bob.password) }), proved, url)
     assert.ok(seen.done <= 40, `${seen.done} of the crowd were before`)
     const statuses = new Set(await Promise.all(crowd))
-    // A busy machine may not tell the file server in time: 503.
+    // On a busy machine the files server may not answer in time: 503.
     assert.ok(statuses.has(429) && statuses.isSubsetOf(new Set([401, 429, 503])), [...statuses].join())
   }
 })

@@ -62,7 +62,7 @@ while True: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).s
 let socket: DockerSocket
 let server: ServerProcess
 let ann: Client
-// Docker is asked by name, and others may be at work on it.
+// Selects containers by name: other tests may use Docker at the same time.
 const names = { ann: `ann-${process.pid}`, bob: `bob-${process.pid}` }
 const password = "choose a better one"
 let project = 0
@@ -86,15 +86,12 @@ after(async () => {
   await socket?.[Symbol.asyncDispose]()
 })
 
-/**
- * Bob's side: one connection that is kept open for one request after the other, and one that is
- * not.
- */
+/** Bob's clients: one reuses its connection, the other does not. */
 class Visits implements Disposable {
   readonly #url: URL
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #tunnels: Socket[] = []
-  /** All that came to Bob. */
+  /** All data that Bob received. */
   heard = ""
 
   constructor(url: string) {
@@ -117,7 +114,7 @@ class Visits implements Disposable {
     })
   }
 
-  /** Asks for another protocol; resolves when something came. */
+  /** Requests an upgrade; resolves with the first data. */
   async upgrade(): Promise<Socket> {
     const tunnel = connect(Number(this.#url.port), this.#url.hostname)
     this.#tunnels.push(tunnel)
@@ -162,7 +159,7 @@ for (const [what, labels] of intruders) {
     const place = ["--network", network, "--ip", IPAddress, ...all.flatMap((label) => ["--label", label])]
     const intruder = await docker("run", "--detach", "--user", "1000", ...place, "quayside/http-sample", ...saying("intruder"))
     try {
-      // As Quayside's own process would.
+      // Like Quayside's own process.
       process.setgroups?.([...(process.getgroups?.() ?? []), kernelNames(Config.Labels["quayside.instance"]).gid])
       const direct = `http://${IPAddress}:8000/direct`
       await eventually("the intruder answers there", async () => (await textAt(direct)) === "program intruder")

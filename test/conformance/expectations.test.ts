@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { operationIds } from "#contract"
 import { expectations, operationOf } from "../access/expectations.ts"
 
-test("every operation of the contract says in test/access/expectations.ts who may do it, and nothing else stands there", () => {
+test("test/access/expectations.ts lists the rights for every operation of the contract, and nothing else", () => {
   assert.deepEqual([...new Set(Object.keys(expectations).map(operationOf))].sort(), [...operationIds].sort())
   for (const operation of operationIds) assert.ok(expectations[operation], `${operation} needs a line of its own name`)
 })

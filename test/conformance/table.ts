@@ -19,10 +19,10 @@ const fieldsOfAll = [
   "a dataset has every field of the document, and no Password",
   "a project has every field of the document",
 ]
-const lists = "lists hold data, page, pageCount and pageSize, newest first"
+const lists = "lists return data, page, pageCount and pageSize, newest first"
 const soft = "deletion is soft: reads and lists no longer show it, owner and administrator restore it"
 const softToo = "datasets and projects are deleted and restored the same way"
-const runFields = "a run has every field of the document and of what Quayside adds"
+const runFields = "a run has every documented field, Quayside's additions included"
 const ready = "a start returns when the run is ready, with a working URL"
 const groupTotal = "a group's total limit queues a run behind other members' runs, and rejects a run beyond the limit"
 const creates = "creation answers 200 with the whole object, and a new ID whatever the body says"
@@ -35,14 +35,14 @@ const failure = "a failure carries ok, msg, code, where it helps field, and the 
 const httpLayer = "refusals of the HTTP layer carry the failure object and a request ID"
 const unknown = "an unknown path is 404 and a wrong method 405 with Allow, both without credentials"
 const codes = "every code of a failure has its status, and every reason a sentence"
-const etag = "single reads, POST and PUT carry an ETag that If-Match on PUT and DELETE is held against"
+const etag = "single reads, POST and PUT return an ETag, which If-Match on PUT and DELETE must match"
 const scalar = "a single read accepts every scalar field of the structure"
 const exactlyOne = "fields that pick exactly one object read it, several are 409 and none is 404"
 const back = "PUT accepts the body that GET returned, even if a part was deleted meanwhile"
 const hiddenPart = "a part that the caller may not see is answered as its ID alone, and accepted back"
 const sharing = "datasets share or contain each other's directories only while the same people have the same rights"
 const accessInfo = "AccessInfo: people strictly below their home and not in its projects, administrators anywhere but / and /users"
-const newPlace = "a directory is made from the dataset's name, with a suffix when taken, and reached at the files address"
+const newPlace = "a new dataset's directory is named after it, with a suffix if the name exists, and is served at the files address"
 const failing = "a project whose part was deleted or is hidden from the starter stays readable and fails to start, naming the part"
 const noRun = "the start of a hidden or missing project is 404, and creates no run"
 const stopping = "stopping a run that has ended or never ran succeeds"
@@ -188,7 +188,7 @@ const readme: readonly Entry[] = [
   ["Values of the wrong JSON type", wrongTypes],
   [
     "Texts hold no control characters",
-    "texts hold no control character but tab and line ends, and no lone surrogate",
+    "texts reject control characters except tabs and line ends, and lone surrogates",
     "control characters are refused in every text of every body, and in queries",
     "lengths: names 200 characters, Comment 2,000, Doc 256 KiB",
   ],
@@ -205,7 +205,7 @@ const readme: readonly Entry[] = [
   ["Zero, negative", "pages of zero, negative, fractional, repeated, enormous and wordy numbers are 400 with their field"],
   ["`IsPublish=1` selects", publish],
   ["Filters combine", byUser],
-  ["A list holds only", "a list holds only what the caller may see, and so do its counts"],
+  ["A list holds only", "a list and its counts contain only objects that the caller may see"],
   ["`GET /running_projects` lists", running],
   ["`POST` and `PUT` ignore", "POST and PUT ignore times and computed fields", creates],
   ["`PUT` names its object", updates],
@@ -221,7 +221,7 @@ const readme: readonly Entry[] = [
   ["`GroupName` must be a group", "GroupName must be a group of the caller's, without telling which exist"],
   ["Needed: an image's", "a refusal names the missing field: Name and Image, Name, ProjectName, Type and image"],
   ["Names need not be unique", "names need not be unique"],
-  ["The answer to a single read", etag, "every answer is no-store, and If-None-Match is passed over"],
+  ["The answer to a single read", etag, "every response is `no-store`, and If-None-Match is ignored"],
   ["Everything that a `GET` answered", back],
   ["Deletion is soft", soft, softToo],
   ["An object that refers", back],
@@ -232,7 +232,7 @@ const readme: readonly Entry[] = [
   [
     "project's image |",
     "a project's image is accepted as Image or ImageID and answered whole as both",
-    "when Image and ImageID differ, the one that differs from what is stored counts",
+    "if Image and ImageID differ, the one that differs from the stored value counts",
     "Image and ImageID that are both new and different are 400",
   ],
   ["`TrainData` item", trainData],
@@ -266,9 +266,13 @@ const readme: readonly Entry[] = [
   ],
   ["No proof, or a wrong one", proof],
   ["Without proof:", "status, description, the web UI's files and sign-in need no credentials", unknown],
-  ["Owner and administrator may change", "what somebody sees but may not change is 403", soft],
+  ["Owner and administrator may change", "a change of a visible object without the right returns 403", soft],
   ["Published things can be read", "every signed-in user reads published objects, and members of its group read a project"],
-  ["What a caller may not see", "hidden and missing objects get the same answer", "what somebody sees but may not change is 403"],
+  [
+    "What a caller may not see",
+    "hidden and missing objects get the same answer",
+    "a change of a visible object without the right returns 403",
+  ],
   ["Every write, whatever", "a write with cross-site browser headers is refused"],
   ["The apps and files addresses", "a write with cross-site browser headers is refused"],
   ["A write proved by a session", "a write with a session cookie requires origin headers"],
@@ -380,7 +384,7 @@ const beyond: readonly Entry[] = [
   ],
   [
     "GET `/oidc/login`",
-    "somebody new signs in by the provider and gets an account, a home and groups",
+    "a new person who signs in by the provider gets an account, a home and groups",
     "the sign-in page links to a configured provider with an escaped name",
   ],
   ["`UserName` and `GroupName`: 1–64", "names of people and groups: 1 to 64 of a-z 0-9 . _ -, starting with a letter or digit, never .."],
@@ -477,7 +481,7 @@ const beyond: readonly Entry[] = [
     "`Last-Event-ID` replays missed events by current rights, also after a restart",
     "an unknown `Last-Event-ID` returns a reset, and a malformed one 400",
     "a stream ends when the person is disabled, the token revoked or expired, the session over",
-    "two processes on one PostgreSQL tell their readers of each other's changes, in one order, and cut off whom the other disables",
+    "two processes on one PostgreSQL send each other's changes to their readers in one order, and disconnect people whom the other disables",
     "a gap that is too old to replay sends `reset`, whose id is where the stream continues",
     "a reader that resumes after its last event gets every event once in commit order, despite kills of the process",
     "nobody receives an event that no scenario expects",
@@ -519,7 +523,7 @@ const beyond: readonly Entry[] = [
     "the docs page loads nothing from other origins, and lists every path",
   ],
   ["GET `/ui/`", "`/` redirects a browser to the web UI, or without a session to the sign-in page"],
-  ["List filters, beyond", "lists take ID many times, names, Type, q and sort", soft],
+  ["List filters, beyond", "lists accept several IDs, names, Type, q and sort", soft],
   ["The files address answers failures", "an unknown method is refused with the list of known ones"],
   [
     "What the caller may not see is 404",

@@ -13,15 +13,15 @@ export const origins = [
     ["one person may have all ports", at("choosePort", ">= maxPortsPerPerson(range, options.maxPerPerson)"), "< 0"],
     [
       "another person's port is assigned again",
-      at("choosePort", "if (taken.has(port)) continue"),
-      "if (taken.has(port) && port < 0) continue",
+      at("choosePort", "if (assigned.has(port)) continue"),
+      "if (assigned.has(port) && port < 0) continue",
     ],
   ]),
   ...faults("src/gateway/addressing/run-ports.ts", ports, [
     [
       "a run that became a stranger's in the queue stays at the port",
       at("RunPorts.canServe"),
-      "return this.#held.get(key)?.entry.authors !== undefined",
+      "return this.#openPorts.get(key)?.entry.authors !== undefined",
     ],
   ]),
   ...faults("src/gateway/proxy/response-headers.ts", chromium, [

@@ -117,7 +117,7 @@ for (const kind of Object.keys(kinds)) {
       assert.equal((await put("small", 64 * 1024)).status, 201)
     })
 
-    test("uploads, saves at the limit, moves and copies work, and what is deleted makes room", async () => {
+    test("uploads, saves at the limit, moves and copies succeed, and deletions free space", async () => {
       await limit(ann, 10 * mib)
       assert.equal((await put("file", 6 * mib)).status, 201)
       assert.equal((await put("file", 6 * mib)).status, 204, "a save that needs no more room")
@@ -209,7 +209,7 @@ for (const kind of Object.keys(kinds)) {
       assert.equal(write(at(bob, "own"), 7 * mib), "", "it is ann's again")
     })
 
-    test("limits hold when the worker ends, and the next one completes what was half done", async () => {
+    test("limits stay in force when the worker ends, and the next one completes partial work", async () => {
       world.makeDirectory(`users/${ann}/half`)
       write(at(ann, "half/file"), 2 * mib)
       await limit(ann, 8 * mib)

@@ -13,7 +13,7 @@ interface Container extends AsyncDisposable {
   readonly address: string
 }
 
-/** A container of the image as it is, with no argument of ours. */
+/** A container of the image, without arguments from the test. */
 async function started(image: string, ...options: string[]): Promise<Container> {
   const id = await docker("run", "--detach", "--init", ...options, image)
   const address = await docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id)

@@ -7,7 +7,7 @@ import { basicAuth, createClient } from "#client"
 import { eventually } from "../fixtures/eventually.ts"
 import { startServerProcess } from "../server-process.ts"
 
-/** What is mounted below a directory. */
+/** The mounts below a directory. */
 function mountedBelow(directory: string): string[] {
   return readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
@@ -20,16 +20,14 @@ test("a server killed between pinning mounts and starting the container releases
   const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const image = await admin().createImage({ body: { Name: "web", Image: "quayside/http-sample" } })
   const project = await admin().createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
-  /**
-   * Kills it when the pins are there, and answers how many are left; 0 where the start was quicker.
-   */
+  /** Kills the process once the pins exist, and returns their number; 0 if the start was faster. */
   const killed = async () => {
     let isOver = false
     const starting = admin()
       .startRun({ body: { ProjectID: project.ID } })
       .catch(() => undefined)
       .finally(() => (isOver = true))
-    // No pause: what is waited for lasts as long as the daemon needs to make the container.
+    // No pause: the pins exist only while the daemon creates the container.
     while (mountedBelow(staging).length < 3 && !isOver) await new Promise((resolve) => setImmediate(resolve))
     await server.kill("SIGKILL")
     await starting

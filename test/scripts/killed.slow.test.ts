@@ -20,9 +20,7 @@ const ofPerson = (n: number) => `k${process.pid}-${n}`
 
 const lines = async (...words: string[]) => (await exec("docker", words)).stdout.split("\n").filter((line) => line !== "")
 
-/**
- * The run that each container of these people belongs to, and the networks of their installation.
- */
+/** The run of each container of these people, and the networks of their installation. */
 async function held(): Promise<{ runs: number[]; instances: Set<string> }> {
   const rows = await lines("ps", "--all", "--format", '{{.Label "quayside.user"}} {{.Label "quayside.run"}} {{.Label "quayside.instance"}}')
   const ours = rows.map((row) => row.split(" ")).filter(([user]) => user?.startsWith(`k${process.pid}-`))
@@ -39,7 +37,9 @@ function mountedBelow(directory: string): string[] {
   return mounts.filter((line) => line.split(" ")[4]?.startsWith(`${directory}/`))
 }
 
-/** Resolves when engine and database agree and nothing is on its way; tells how long that took. */
+/**
+ * Resolves when engine and database agree and nothing is pending; returns the time that it took.
+ */
 async function settled(admin: Client, staging: string): Promise<number> {
   const began = Date.now()
   let told = ""
@@ -87,7 +87,7 @@ for (const seed of [7, 8, 9])
     for (let kill = 1; kill <= kills; kill += 1) {
       const stop = new AbortController()
       const working = Promise.all(workers.map((worker) => worker.work(stop.signal)))
-      // Any moment will do: this is what is tried.
+      // The test kills at a random moment.
       await Promise.race([sleep(random.below(4_000)), working])
       const files = random.once(3) ? workerPid(server.child.pid) : undefined
       if (files === undefined) await server.kill("SIGKILL")

@@ -26,7 +26,7 @@ test("a mutant that blocks tests with containers leaves no container, network, r
     assert.deepEqual(inContainers(), [])
     assert.deepEqual(await readdir(folder), [])
     assert.ok(!readFileSync("/proc/self/mountinfo", "utf8").includes(folder))
-    // Networks and rules are gone with the network's last process, of which there is none.
+    // A network and its rules end with its last process, and it has none.
     assert.deepEqual(
       processes(({ cwd }) => cwd.startsWith(folder)),
       [],

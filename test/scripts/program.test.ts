@@ -15,8 +15,8 @@ interface Checkout extends AsyncDisposable {
 }
 
 /**
- * A checkout with the real bin/quayside.js and a command line that tells what it was started with.
- * `major` is the Node that it asks for.
+ * A checkout with the real bin/quayside.js and a command line that prints its arguments. `major` is
+ * the Node version that it requires.
  */
 async function checkout(options: { major?: number; packages?: string[] } = {}): Promise<Checkout> {
   const { major = 26, packages = ["kysely", "node"] } = options

@@ -13,13 +13,11 @@ interface Place extends AsyncDisposable {
   readonly base: string
   readonly directory: string
   run(name: string, ...words: string[]): Promise<{ code: number; output: string }>
-  /** A request as the sample's administrator. */
+  /** Sends a request as the sample's administrator. */
   ask(method: string, path: string): Promise<unknown>
 }
 
-/**
- * Ports and a data directory for one installation by script/start; what it runs is ended with it.
- */
+/** Ports and a data directory for an installation by script/start; its processes end with it. */
 async function place(): Promise<Place> {
   const directory = await mkdtemp(join(tmpdir(), "quayside-start-"))
   const [port, apps, files] = await freePorts(3)

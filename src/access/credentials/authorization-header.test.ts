@@ -47,7 +47,7 @@ describe("an Authorization header", () => {
     assert.doesNotMatch(answer.message, /secret/)
   })
 
-  it("is refused when two of them come", () => {
+  it("is refused if the request has two of them", () => {
     assert.equal(readAuthorizationHeader(["Host", "x"]), undefined)
     assert.equal(readAuthorizationHeader(["Host", "x", "authorization", "Basic a"]), "Basic a")
     assert.ok(

@@ -38,7 +38,7 @@ describe("a password's hash", () => {
     await assert.rejects(new PasswordHasher().verify("$2b$10$abc", "x", options), /not an argon2id string/)
   })
 
-  it("is made for so many at once, and beyond the queue for nobody", async () => {
+  it("is made for a maximum of callers at once, and refused beyond the queue", async () => {
     const hasher = new PasswordHasher({ maxConcurrent: 1, maxQueued: 2 })
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => hasher.hash("x")))
     assert.deepEqual(answers.map((answer) => answer.status).sort(), ["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"])
@@ -47,7 +47,7 @@ describe("a password's hash", () => {
     assert.ok(await hasher.hash("x"))
   })
 
-  it("is refused to all who wait, and to who comes later, once the service stops", async () => {
+  it("is refused to all waiting and later callers once the service stops", async () => {
     const hasher = new PasswordHasher({ maxConcurrent: 1 })
     const known = await hasher.hash("x")
     const under = hasher.verify(known, "x", options)
@@ -59,7 +59,7 @@ describe("a password's hash", () => {
     assert.equal(await under, true)
   })
 
-  it("lets somebody who has not failed pass a crowd that has", async () => {
+  it("lets a person without failures pass a crowd with failures", async () => {
     const hasher = new PasswordHasher({ maxConcurrent: 1 })
     const hash = dummyHash()
     const done: string[] = []

@@ -41,7 +41,7 @@ async function callerOf(world: IdentityFixture, header: string): Promise<Caller>
 }
 
 describe("file access", () => {
-  it("gives people their home and what is in it, not the homes of others", async () => {
+  it("gives people access to their home and its content, not to other homes", async () => {
     const { world, look, ann, bob } = await filesWorld()
     await using _ = world
     const paths = ["/", "/users", "/users/ann", "/users/ann/a", "/users/ann/a/b"]
@@ -135,7 +135,7 @@ describe("file access", () => {
     for (const caller of [ann, boss]) assert.deepEqual(await look({ ...caller, scopes: ["run:1"] }, ...paths), Array(5).fill("none"))
   })
 
-  it("says when everything below has the same access", async () => {
+  it("reports when everything below has the same access", async () => {
     const { world, data, ann, bob, boss } = await filesWorld()
     await using _ = world
     assert.deepEqual(

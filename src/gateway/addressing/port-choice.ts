@@ -1,6 +1,6 @@
 import type { RunTarget } from "../run-directory.ts"
 
-/** Ports that runs have of their own, both ends included. */
+/** The ports for runs, both ends included. */
 export interface PortRange {
   first: number
   last: number
@@ -11,10 +11,10 @@ export interface PortAssignment {
   port: number
   userId: number
   authors: string
-  /** The project and the key of the run that last had it, or has it now. */
+  /** The project and the key of its present or last run. */
   projectId: number
   runKey: string
-  /** Whether the run before that one was of another project, or there was none. */
+  /** Whether the port's previous run was of another project, or there was none. */
   isHandedOver: boolean
 }
 
@@ -37,15 +37,15 @@ export interface PortChoice {
 }
 
 /**
- * Why a run has no port: its person has as many as one may have, the range is used up, or no port
- * could be opened.
+ * Why a run has no port: its person has the maximum, the range is used up, or no port could be
+ * opened.
  */
 export type NoPortReason = "person" | "range" | "blocked"
 
 export interface PortChoiceOptions {
   ledger: PortAssignments
   range: PortRange
-  /** The most ports that one person can have. */
+  /** The maximum of ports per person. */
   maxPerPerson: number
   /**
    * Whether the port is unavailable now: another live run has it, or another program listens there.
@@ -55,9 +55,9 @@ export interface PortChoiceOptions {
   isLive(key: string): boolean
 }
 
-/** One person has at most half of the range, however small it is. */
-export function maxPortsPerPerson({ first, last }: PortRange, wanted: number): number {
-  return Math.max(1, Math.min(wanted, Math.floor((last - first + 1) / 2)))
+/** A person has at most half of the range, but at least one port. */
+export function maxPortsPerPerson({ first, last }: PortRange, configured: number): number {
+  return Math.max(1, Math.min(configured, Math.floor((last - first + 1) / 2)))
 }
 
 /**
@@ -68,23 +68,23 @@ export function maxPortsPerPerson({ first, last }: PortRange, wanted: number): n
 export async function choosePort(target: RunTarget, options: PortChoiceOptions): Promise<PortChoice | NoPortReason> {
   const { ledger, range, isBusy, isLive } = options
   const { userId, projectId, authors, key } = target
-  const all = await ledger.ofUser(userId, range)
-  const known = all.filter((entry) => entry.authors === authors && !isBusy(entry.port))
-  const had = known.find((entry) => entry.runKey === key)
-  if (had) return { entry: had, isRecorded: true }
-  const free = known.filter((entry) => !isLive(entry.runKey))
-  const again = free.find((entry) => entry.projectId === projectId) ?? free[0]
-  const handOver = (entry: PortAssignment): PortChoice => ({
+  const owned = await ledger.ofUser(userId, range)
+  const usable = owned.filter((entry) => entry.authors === authors && !isBusy(entry.port))
+  const previous = usable.find((entry) => entry.runKey === key)
+  if (previous) return { entry: previous, isRecorded: true }
+  const free = usable.filter((entry) => !isLive(entry.runKey))
+  const reused = free.find((entry) => entry.projectId === projectId) ?? free[0]
+  const toChoice = (entry: PortAssignment): PortChoice => ({
     entry: { ...entry, projectId, runKey: key, isHandedOver: entry.projectId !== projectId },
     isRecorded: false,
   })
-  if (again) return handOver(again)
-  if (all.length >= maxPortsPerPerson(range, options.maxPerPerson)) return "person"
-  const taken = new Set(await ledger.assignedPorts(range))
+  if (reused) return toChoice(reused)
+  if (owned.length >= maxPortsPerPerson(range, options.maxPerPerson)) return "person"
+  const assigned = new Set(await ledger.assignedPorts(range))
   let isBlocked = false
   for (let port = range.first; port <= range.last; port += 1) {
-    if (taken.has(port)) continue
-    if (!isBusy(port)) return handOver({ port, userId, authors, projectId: 0, runKey: "", isHandedOver: true })
+    if (assigned.has(port)) continue
+    if (!isBusy(port)) return toChoice({ port, userId, authors, projectId: 0, runKey: "", isHandedOver: true })
     isBlocked = true
   }
   return isBlocked ? "blocked" : "range"

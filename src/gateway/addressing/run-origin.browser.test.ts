@@ -102,7 +102,7 @@ test("a program's page works with its own origin, and cannot touch the gateway's
   assert.equal((await page.goto(`http://${made.fixture.origin}/again`))?.status(), 200)
 })
 
-test("a page of another run can lead to a run, but neither ask, frame, nor open a socket there", async () => {
+test("a page of another run can navigate to a run, but cannot send requests, frame it or open a socket", async () => {
   await using made = await world()
   await pageAt(made.context, made.fixture.gateway.runUrl(1))
   const { page } = await pageAt(made.context, made.fixture.gateway.runUrl(2))

@@ -69,13 +69,13 @@ function withoutSession(
     return void redirectToSignIn(context, gatewayRequest, { target, path })
   }
   throw unauthorized(
-    "No session at this run's address: open it in a browser, or ask with an Authorization header below /run/<ID>/ at the apps URL",
-    { title: "Your session has ended", text: "Open the run again to go on.", link: { href: startPath(path), text: "Open the run" } },
+    "No session at this run's address: open it in a browser, or send an Authorization header to /run/<ID>/ at the apps URL",
+    { title: "Your session has ended", text: "Open the run again to continue.", link: { href: startPath(path), text: "Open the run" } },
   )
 }
 
 /**
- * A program below `/run/<ID>/` has nothing at `/`. A visitor who enters a program's root from
+ * A program below `/run/<ID>/` serves nothing at `/`. A visitor who enters a program's root from
  * another site gets its landing page.
  */
 function leadsToLanding({ request, upgrade }: GatewayRequest, target: RunTarget): boolean {

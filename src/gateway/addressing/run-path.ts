@@ -25,19 +25,19 @@ export async function handleRunPath(context: GatewayContext, gatewayRequest: Gat
   const { request } = gatewayRequest
   const url = request.url as string
   const split = parseRunPath(url)
-  if (split === undefined) return answerBeside(gatewayRequest, url)
+  if (split === undefined) return answerOtherPath(gatewayRequest, url)
   const { id, rest } = split
   if (request.headers["service-worker"] !== undefined)
-    throw forbidden("No service worker may be registered here: all runs share this address")
+    throw forbidden("Service workers cannot be registered here: all runs share this address")
   if (isBrowserLoad(request)) {
     checkNoTokenInUrl(url)
     return redirect(gatewayRequest, context.urls.openUrl(id, { path: sanitizePath(rest) }))
   }
-  checkPlace(context, gatewayRequest)
+  checkOrigin(context, gatewayRequest)
   const visitor = await identify(context, gatewayRequest)
   countForVisitor(visitor, gatewayRequest)
   checkNoTokenInUrl(url)
-  const target = await admitted(context, gatewayRequest, { visitor, id })
+  const target = await openableRun(context, gatewayRequest, { visitor, id })
   if (gatewayRequest.response.destroyed) return
   if (rest[0] !== "/" && !gatewayRequest.upgrade) return addSlash(gatewayRequest, { id, rest })
   if (target.address === undefined) throw notReady(target)
@@ -53,32 +53,32 @@ export async function handleRunPath(context: GatewayContext, gatewayRequest: Gat
   })
 }
 
-function answerBeside(gatewayRequest: GatewayRequest, url: string): void {
+function answerOtherPath(gatewayRequest: GatewayRequest, url: string): void {
   if (url === "/healthz") return void send(gatewayRequest, 200, { body: '{"ok":true}', type: "application/json", headers: {} })
   throw new Failure("not_found", "The path must be a run's address: /run/<ID>/")
 }
 
-/** Pages in browsers may not send requests here. */
-function checkPlace({ urls }: GatewayContext, { request }: GatewayRequest): void {
+/** Pages of other origins may not send requests here. */
+function checkOrigin({ urls }: GatewayContext, { request }: GatewayRequest): void {
   const origins = [urls.appsUrl.origin, originOfHost(urls.appsUrl.protocol, request.headers.host ?? "")]
-  if (declaresOtherOrigin(request, origins)) throw forbidden("A page from elsewhere may not ask anything here")
+  if (declaresOtherOrigin(request, origins)) throw forbidden("Pages of other origins cannot send requests here")
 }
 
 async function identify(context: GatewayContext, { request }: GatewayRequest): Promise<Visitor> {
   const { authorization } = request.headers
   if (authorization === undefined)
-    throw unauthorized("No Authorization header: Basic (user name with password or token) or Bearer (a token) is wanted")
+    throw unauthorized("No Authorization header: send Basic (user name with password or token) or Bearer (a token)")
   const found = await context.runs.authenticate(authorization, context.proxies.clientAddress(request))
   if (!("status" in found)) return found
   if (found.status === 401) throw unauthorized(found.msg)
   const wait = found.retryAfterSeconds ?? (found.status === 403 ? undefined : 2)
-  throw new Failure(refusedProof[found.status], found.msg, wait === undefined ? {} : { headers: { "Retry-After": String(wait) } })
+  throw new Failure(failureCodes[found.status], found.msg, wait === undefined ? {} : { headers: { "Retry-After": String(wait) } })
 }
 
-const refusedProof = { 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const
+const failureCodes = { 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const
 
-/** The run, when it is live and this visitor may open it: hidden and missing look the same. */
-async function admitted(
+/** The run, if it is live and this visitor may open it. Hidden and missing runs look the same. */
+async function openableRun(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
   { visitor, id }: { visitor: Visitor; id: number },

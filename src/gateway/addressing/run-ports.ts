@@ -23,7 +23,7 @@ export interface RunPortsOptions {
 
 /** How long the gateway skips a port on which another program listens. */
 const retryAfterMs = 10_000
-/** The most ports that one request for a run tries. */
+/** The maximum of ports to try for one run. */
 const maxAttempts = 8
 
 interface OpenRunPort {
@@ -32,20 +32,20 @@ interface OpenRunPort {
 }
 
 /**
- * Which live run has which port.
+ * Assigns ports to live runs.
  *
  * Browsers keep caches and storage by port. So a port belongs to one person and one set of authors
- * for ever, recorded in the ledger before a single request is answered there. A run gets its port
- * when a browser first opens it; runs that only programs reach use up none.
+ * for ever, and the ledger records them before the port serves any request. A run gets its port
+ * when a browser first opens it; runs that only programs reach need none.
  */
 export class RunPorts {
   readonly #options: RunPortsOptions
-  readonly #held = new Map<string, OpenRunPort>()
+  readonly #openPorts = new Map<string, OpenRunPort>()
   readonly #keys = new Map<number, string>()
   readonly #blockedUntil = new Map<number, number>()
-  #turn: Promise<unknown> = Promise.resolve()
+  #queue: Promise<unknown> = Promise.resolve()
   #isClosed = false
-  /** At most one warning is logged in this time. */
+  /** No further warning is logged until this time. */
   #quietUntil = 0
 
   constructor(options: RunPortsOptions) {
@@ -58,7 +58,7 @@ export class RunPorts {
   }
 
   portOf(key: string): number | undefined {
-    return this.#held.get(key)?.entry.port
+    return this.#openPorts.get(key)?.entry.port
   }
 
   keyAt(port: number): string | undefined {
@@ -70,7 +70,7 @@ export class RunPorts {
    * queued.
    */
   canServe({ key, authors }: RunTarget): boolean {
-    return this.#held.get(key)?.entry.authors === authors
+    return this.#openPorts.get(key)?.entry.authors === authors
   }
 
   /**
@@ -78,16 +78,16 @@ export class RunPorts {
    * the port.
    */
   isHandedOver(key: string): boolean {
-    return this.#held.get(key)?.entry.isHandedOver ?? false
+    return this.#openPorts.get(key)?.entry.isHandedOver ?? false
   }
 
   /** Reopens the ports that these runs had when the gateway stopped. */
   restore(targets: readonly RunTarget[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const { ledger, range } = this.#options
       for (const [userId, runs] of Map.groupBy(targets, (target) => target.userId)) {
-        const had = new Set((await ledger.ofUser(userId, range)).map(({ runKey }) => runKey))
-        for (const target of runs) if (had.has(target.key)) await this.#give(target)
+        const previousKeys = new Set((await ledger.ofUser(userId, range)).map(({ runKey }) => runKey))
+        for (const target of runs) if (previousKeys.has(target.key)) await this.#assign(target)
       }
     })
   }
@@ -95,34 +95,34 @@ export class RunPorts {
   /** Closes the ports of all other runs. */
   retainOnly(targets: readonly RunTarget[]): void {
     const live = new Set(targets.map(({ key }) => key))
-    for (const key of [...this.#held.keys()]) if (!live.has(key)) this.#release(key)
+    for (const key of [...this.#openPorts.keys()]) if (!live.has(key)) this.#release(key)
   }
 
   /** Ensures that this run has a suitable port, or returns the reason why it has none. */
   async ensure(target: RunTarget): Promise<NoPortReason | undefined> {
     if (this.canServe(target)) return undefined
-    return this.#inTurn(() => this.#give(target))
+    return this.#serialize(() => this.#assign(target))
   }
 
   /** Assigns no more ports. The server closes the open ones. */
   async stop(): Promise<void> {
     this.#isClosed = true
-    await this.#turn
+    await this.#queue
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work)
-    this.#turn = turn.catch(() => {})
-    return turn
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(work)
+    this.#queue = result.catch(() => {})
+    return result
   }
 
-  async #give(target: RunTarget): Promise<NoPortReason | undefined> {
+  async #assign(target: RunTarget): Promise<NoPortReason | undefined> {
     if (this.#isClosed) return "blocked"
     if (this.canServe(target)) return undefined
     this.#release(target.key)
     // A port is free as soon as its run ends: otherwise quick restarts would use up one port after
     // another.
-    for (const key of [...this.#held.keys()]) if (!this.#options.isLive(key)) this.#release(key)
+    for (const key of [...this.#openPorts.keys()]) if (!this.#options.isLive(key)) this.#release(key)
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const chosen = await this.#choose(target)
       if (typeof chosen === "string") return this.#refuse(target, chosen)
@@ -152,34 +152,34 @@ export class RunPorts {
       logger.warn({ err, port, run: target.id }, "the gateway cannot listen on a port for runs")
       return false
     }
-    const isTaken =
+    const isAssigned =
       isRecorded ||
       (await ledger.assign(entry).catch((error: unknown) => {
         opened.close()
         throw error
       }))
-    if (!isTaken) {
+    if (!isAssigned) {
       opened.close()
       return false
     }
-    this.#held.set(target.key, { entry, open: opened })
+    this.#openPorts.set(target.key, { entry, open: opened })
     this.#keys.set(port, target.key)
     return true
   }
 
-  #refuse(target: RunTarget, why: NoPortReason): NoPortReason {
+  #refuse(target: RunTarget, reason: NoPortReason): NoPortReason {
     const { logger, range, clock } = this.#options
     if (clock.now() >= this.#quietUntil)
-      logger.warn({ run: target.id, user: target.userId, why, ...range }, "a run has no port for browsers")
+      logger.warn({ run: target.id, user: target.userId, reason, ...range }, "a run has no port for browsers")
     this.#quietUntil = clock.now() + retryAfterMs
-    return why
+    return reason
   }
 
   #release(key: string): void {
-    const held = this.#held.get(key)
-    if (!held) return
-    this.#held.delete(key)
-    this.#keys.delete(held.entry.port)
-    held.open.close()
+    const openPort = this.#openPorts.get(key)
+    if (!openPort) return
+    this.#openPorts.delete(key)
+    this.#keys.delete(openPort.entry.port)
+    openPort.open.close()
   }
 }

@@ -155,7 +155,7 @@ test("a browser without cookies gets a page instead of endless redirects", async
   const { ticket } = await begun(fixture)
   const answer = await fixture.ask(fixture.origin, ticket, { headers: navigationHeaders })
   assert.equal(answer.status, 403)
-  assert.match(answer.text, /keeps no cookies/)
+  assert.match(answer.text, /blocks cookies/)
 })
 
 test("a browser that lost its session but not the nonce gets a page, and can retry after some seconds", async () => {

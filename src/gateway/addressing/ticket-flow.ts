@@ -16,10 +16,11 @@ export function startPath(path: string | undefined): string {
 export async function handleGatewayPath(context: GatewayContext, gatewayRequest: GatewayRequest, target: RunTarget): Promise<void> {
   const url = new URL(gatewayRequest.request.url ?? "/", "http://run.invalid")
   const step = url.pathname.slice(gatewayPrefix.length)
-  if (step !== "start" && step !== "enter") throw new Failure("not_found", "The gateway has nothing at this path")
+  if (step !== "start" && step !== "enter") throw new Failure("not_found", "There is no such path of the gateway")
   if (!isNavigation(gatewayRequest.request) && gatewayRequest.request.headers["sec-fetch-dest"] !== undefined)
-    throw new Failure("forbidden", "This is for the page of a tab only")
-  if (gatewayRequest.request.method !== "GET") throw new Failure("method_not_allowed", "GET is wanted here", { headers: { Allow: "GET" } })
+    throw new Failure("forbidden", "Only a tab's top-level navigation may request this path")
+  if (gatewayRequest.request.method !== "GET")
+    throw new Failure("method_not_allowed", "The method must be GET", { headers: { Allow: "GET" } })
   if (step === "enter") return enter(context, gatewayRequest, { target, ticket: url.searchParams.get("ticket") ?? "" })
   const path = sanitizePath(url.searchParams.get("path"))
   if (await hasSession(context, gatewayRequest, target)) return redirect(gatewayRequest, toOriginPath(target, path))
@@ -42,7 +43,7 @@ export function redirectToSignIn(
 /** The port's last run belonged to another project, so the browser must drop that run's storage. */
 const clearsOrigin = { "Clear-Site-Data": '"cache", "storage"' }
 
-/** Ends the flow. An error ends in a page, never in another redirect. */
+/** Ends the flow. An error leads to a page, never to another redirect. */
 async function enter(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
@@ -50,10 +51,10 @@ async function enter(
 ): Promise<void> {
   const { cookie } = gatewayRequest.request.headers
   const ticket = context.tickets.read(text)
-  const isOurs = ticket !== undefined && ticket.key === target.key
-  if (!isOurs || !context.sessionsFor(target).hasNonce(cookie, ticket.nonce) || !context.tickets.use(ticket)) {
-    if (isOurs && (await hasSession(context, gatewayRequest, target))) return redirect(gatewayRequest, toOriginPath(target, ticket.path))
-    throw cannotEnter(isOurs ? ticket.path : "")
+  const isForRun = ticket !== undefined && ticket.key === target.key
+  if (!isForRun || !context.sessionsFor(target).hasNonce(cookie, ticket.nonce) || !context.tickets.use(ticket)) {
+    if (isForRun && (await hasSession(context, gatewayRequest, target))) return redirect(gatewayRequest, toOriginPath(target, ticket.path))
+    throw cannotEnter(isForRun ? ticket.path : "")
   }
   if (!(await context.connections.canOpen(ticket.visitor, target))) throw cannotEnter(ticket.path)
   const sessions = context.sessionsFor(target)
@@ -68,9 +69,9 @@ async function hasSession(context: GatewayContext, { request }: GatewayRequest, 
 }
 
 function cannotEnter(path: string): PageFailure {
-  return new PageFailure(new Failure("forbidden", "This link was used before, is too old, or was made for another browser"), {
+  return new PageFailure(new Failure("forbidden", "This link was already used, has expired, or was issued to another browser"), {
     title: "This link does not open the run",
-    text: "It was used before, is older than half a minute, or this browser keeps no cookies for this address.",
+    text: "It was already used, is older than half a minute, or this browser blocks cookies for this address.",
     link: { href: startPath(path), text: "Try again" },
   })
 }
@@ -78,10 +79,10 @@ function cannotEnter(path: string): PageFailure {
 /** The page that replaces a redirect which would lead back here. */
 export function sessionLost(path: string): PageFailure {
   return new PageFailure(
-    new Failure("forbidden", "A session was made a moment ago, but the browser did not send it back, or it was ended at once"),
+    new Failure("forbidden", "A session was just created, but the browser did not send its cookie, or the session has ended"),
     {
       title: "This browser did not keep its session",
-      text: "You were let in a moment ago, but the browser did not send its cookie back, or your right to open this run ended. Cookies must be allowed for this address.",
+      text: "You just signed in, but the browser did not send its cookie back, or you lost the right to open this run. Allow cookies for this address.",
       link: { href: startPath(path), text: "Try again" },
     },
   )

@@ -121,7 +121,7 @@ test("runs without GPUs avoid nodes with GPUs while other nodes have room", () =
   )
 })
 
-test("every live state but `queued` holds its resources, and a node that shrank has nothing free", () => {
+test("every live state but `queued` reserves its resources, and a node that shrank has none free", () => {
   const nodes = allocatableNodes([node("a", 4)], plain)
   const states = ["pulling", "creating", "starting", "ready", "stopping"] as const
   const live = states.map((state) => run({ state, cpus: 1, nodeNames: ["a"] }))

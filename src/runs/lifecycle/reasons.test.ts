@@ -34,7 +34,7 @@ const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
   ["fake/oom", "oom_killed", /more memory/],
 ]
 
-describe("A start that cannot come about ends as failed", { concurrency: 8 }, () => {
+describe("An impossible start ends as failed", { concurrency: 8 }, () => {
   for (const [image, code, msg] of outcomes) {
     test(`with ${code} for ${image}, and the engine holds nothing`, async () => {
       await using fixture = await RunsFixture.open({ settings: { timeoutsMs: { ...fastSettings.timeoutsMs, ...deadlines[code] } } })

@@ -17,11 +17,11 @@ function grownBetween(before: Record<string, number>, now: Record<string, number
   return lately ?? {}
 }
 
-test("a directory that becomes a dataset has not grown by what it already holds", () => {
+test("a directory that becomes a dataset has not grown by its existing files", () => {
   assert.deepEqual(grownBetween({ [home]: 100 }, { [home]: 70, [data]: 30 }), {})
 })
 
-test("a dataset grows by what was written since it became one", () => {
+test("a dataset grows by the bytes written since it became one", () => {
   assert.deepEqual(grownBetween({ [home]: 100 }, { [home]: 100, [data]: 30 }), { [data]: 30 })
   assert.deepEqual(grownBetween({ [home]: 100 }, { [home]: 90, [data]: 30 }), { [data]: 20 })
 })
@@ -30,6 +30,6 @@ test("a home does not grow by a dataset in it that is deleted", () => {
   assert.deepEqual(grownBetween({ [home]: 70, [data]: 30 }, { [home]: 100 }), {})
 })
 
-test("a root that appears begins with what it holds", () => {
+test("a root that appears starts with its existing size", () => {
   assert.deepEqual(grownBetween({ [home]: 100 }, { [home]: 101, "/data/set": 30 }), { [home]: 1 })
 })

@@ -148,7 +148,7 @@ test("a nearly full disk ends the run that grew most, and no other", async () =>
   assert.deepEqual(await it.stateOf(ids[0] as number), ["ready", undefined])
 })
 
-test("a run that may only read is not ended for what others store", async () => {
+test("a run that may only read is not ended for other people's files", async () => {
   await using it = await withMeter(100)
   const reader = await it.start(0, { readOnly: true })
   const writer = await it.start(1)
@@ -211,7 +211,7 @@ test("with quotas of the file system each person is counted once after the start
   })
 })
 
-test("a changed limit of somebody with a run is counted with at once, not after a minute", async () => {
+test("a changed limit of a person with a run applies at once, not after a minute", async () => {
   await using it = await withMeter(100)
   it.store(0, 10)
   await it.start(0)

@@ -16,12 +16,12 @@ const notes = describeTable({
   },
 })
 
-test("a complete body gives every field that it may set, and no others", () => {
+test("a complete body sets every field that it may set, and no others", () => {
   const body = { Title: "A", IsPinned: false, UserName: "ann", ID: 7, CreatedAt: "2026-01-01T00:00:00Z", Unknown: 1 }
   assert.deepEqual(fieldsFromBody(notes, body), { noteTitle: "A", isPinned: false })
 })
 
-test("a partial body gives the fields that it sets", () => {
+test("a partial body sets only its own fields", () => {
   assert.deepEqual(changesFromBody(notes, { IsPinned: true }), { isPinned: true })
   assert.deepEqual(changesFromBody(notes, {}), {})
 })
