@@ -90,8 +90,8 @@ export const guards = [
     ],
   ),
   ...faults("src/gateway/addressing/run-path.ts", gateway, [
-    ["a page from elsewhere asks at a run's path", at("handleRunPath", "checkPlace(context, gatewayRequest)"), ""],
-    ["any credentials open every run", at("admitted", "await context.connections.canOpen(visitor, target)"), "visitor"],
+    ["a page from elsewhere asks at a run's path", at("handleRunPath", "checkOrigin(context, gatewayRequest)"), ""],
+    ["any credentials open every run", at("openableRun", "await context.connections.canOpen(visitor, target)"), "visitor"],
     ["a browser is served at a run's path", at("handleRunPath", "if (isBrowserLoad(request)) {"), "if (request.url === undefined) {"],
   ]),
   ...faults("src/gateway/addressing/run-origin.ts", gateway, [
@@ -180,7 +180,11 @@ export const guards = [
     ["refusals at /open are not counted", at("openRun", "if (run && !allowed) services"), "if (run && allowed) services"],
   ]),
   ...faults("src/gateway/addressing/run-path.ts", refusals, [
-    ["requests for a hidden run are not counted", at("admitted", 'auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })'), ""],
+    [
+      "requests for a hidden run are not counted",
+      at("openableRun", 'auditRefusal(context, gatewayRequest, { visitor, code: "hidden" })'),
+      "",
+    ],
   ]),
   ...faults("src/gateway/refusals.ts", refusals, [
     ["refusals of the gateway are not counted", at("sendFailure", "error instanceof Failure && isAboutRights(error)"), "false"],
@@ -257,7 +261,7 @@ export const guards = [
     [
       [
         "what is not there is refused sooner than what is hidden",
-        at("admitted", "await context.runs.canOpen(visitor, id).catch(() => false)"),
+        at("openableRun", "await context.runs.canOpen(visitor, id).catch(() => false)"),
         "{}",
       ],
     ],
