@@ -132,7 +132,7 @@ function sendResult(
 ): Promise<void> | undefined {
   const { request, response, requestId } = requestContext
   if (result instanceof EventStream) return sendEvents(requestContext, result)
-  if (result instanceof JsonLines) return sendJsonLines(response, result.lines, { ...result.options, requestId })
+  if (result instanceof JsonLines) return sendLines(call.server, requestContext, result)
   const type = "text" in endpoint.answer ? endpoint.answer.text : undefined
   const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
   if (result instanceof LongList)
@@ -142,6 +142,13 @@ function sendResult(
     return sendLarge(call.server, requestContext, () => sendLargeText(response, text, { ...options, status: call.status }))
   send(response, call.status, text, options)
   return undefined
+}
+
+/** Lines that are stored are read whole, however few are sent: they count as a large answer. */
+function sendLines(server: ServerState, requestContext: RequestContext, { lines, options }: JsonLines<unknown>): Promise<void> {
+  const { response, requestId } = requestContext
+  const answer = () => sendJsonLines(response, lines, { ...options, requestId })
+  return options.isLive ? answer() : sendLarge(server, requestContext, answer)
 }
 
 function textOf(result: unknown): string {

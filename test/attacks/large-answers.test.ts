@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { type ClientRequest, type IncomingMessage, request } from "node:http"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -131,4 +132,20 @@ test("an error in the middle of a list aborts the answer", async () => {
   })()
   await assert.rejects(read, { code: "ECONNRESET" })
   db.exec("alter table elsewhere rename to project_datasets")
+})
+
+test("few readers of one person go through stored output at once", async () => {
+  const { ID } = await ann.client.startRun({ body: { ProjectID: projects[0] as number } })
+  await ann.client.stopRun({ query: { ID } })
+  using db = new DatabaseSync(join(server.dataDir, "quayside.db"), { readOnly: true })
+  const { key, user_id } = db.prepare("select key, user_id from runs where id = ?").get(ID) as { key: string; user_id: number }
+  const directory = join(server.dataDir, "logs", `person-${user_id}`)
+  mkdirSync(directory, { recursive: true })
+  const line = `${JSON.stringify({ time: 0, stream: "stdout", text: "x".repeat(350) })}\n`
+  writeFileSync(join(directory, `${key}.jsonl`), line.repeat(3_000))
+  const read = () => sendRequest(server.quayside.baseUrl, "GET", `/running_project/logs?ID=${ID}&tail=1`, { as: ann.authorization })
+  const statuses = (await Promise.all(Array.from({ length: 48 }, read))).map(({ status }) => status)
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 429])
+  assert.ok(statuses.filter((status) => status === 200).length >= largeAnswers.value + waitingLargeAnswers.value)
+  assert.equal((await read()).status, 200)
 })
