@@ -28,6 +28,7 @@ export const webdav = [
   ...faults("src/files/requests/address.ts", addresses, [["a path has any number of names", at("parseFileAddress", "> maxNames"), "< 0"]]),
   ...faults("src/files/access/rights-cache.ts", questions, [
     ["each directory above a path is looked up", at("RightsCache.#ask", "depth < topmost"), "depth >= 0"],
+    ["one question is about any number of paths", at("RightsCache.fetchAccess", "from + pathsPerQuestion)"), "paths.length)"],
   ]),
   ...faults("src/files/methods/propfind.ts", amplification, [
     ["a listing has any number of bytes", at("counter", "if (bytes > listingBytes.value"), "if (bytes < 0 && bytes > listingBytes.value"],

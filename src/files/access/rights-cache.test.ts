@@ -100,6 +100,33 @@ test("a deep path costs no more questions than a shallow one", async () => {
   assert.equal(first, second)
 })
 
+test("questions about many paths are small, and one at a time for each person", async () => {
+  const authority = annAndBob()
+  const ask = authority.access.bind(authority)
+  const pending = new Map<number, number>()
+  let [most, longest, people] = [0, 0, 0]
+  authority.access = async (userId, paths) => {
+    pending.set(userId, (pending.get(userId) ?? 0) + 1)
+    most = Math.max(most, pending.get(userId) ?? 0)
+    longest = Math.max(longest, paths.length)
+    people = Math.max(people, [...pending.values()].filter((count) => count > 0).length)
+    await new Promise(setImmediate)
+    pending.set(userId, (pending.get(userId) ?? 0) - 1)
+    return ask(userId, paths)
+  }
+  const rights = new RightsCache(authority)
+  const paths = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? "/users/ann/data" : "/users/other"))
+  const answers = await Promise.all([1, 1, 2].map((userId) => rights.fetchAccess(userId, paths)))
+  assert.deepEqual([most, longest, people], [1, 16, 2])
+  for (const [i, answer] of answers.entries()) {
+    const level = i === 2 ? "read" : "write"
+    assert.deepEqual(
+      answer.map((access) => access.level),
+      paths.map((_, n) => (n % 2 === 0 ? level : "none")),
+    )
+  }
+})
+
 test("the number of cached answers is bounded", async () => {
   const authority = annAndBob()
   authority.answersForTrees = false

@@ -8,6 +8,9 @@ const guessWindowMs = 60_000
 const topmost = 6
 const nearest = 3
 
+/** Many paths are asked about in several questions. */
+const pathsPerQuestion = 16
+
 export interface RightsCacheOptions {
   /** How long an answer is cached, in milliseconds. Default 2,000. */
   ttlMs?: number
@@ -27,6 +30,8 @@ export class RightsCache {
   #accesses: ExpiringMap<PathAccess>
   /** Addresses that recently sent too many wrong credentials. */
   readonly #throttledAddresses: ExpiringMap<true>
+  /** By person: settles when the last question about many paths is answered. */
+  readonly #questions = new Map<number, Promise<void>>()
 
   constructor(authority: Authority, options: RightsCacheOptions = {}) {
     this.#authority = authority
@@ -111,9 +116,27 @@ export class RightsCache {
     return answers.at(-1) ?? none
   }
 
-  /** For many entries of one directory; bypasses the cache. */
+  /**
+   * For many paths; bypasses the cache. The authority also serves everybody else, so each person
+   * has one such question under way, and it is small.
+   */
   async fetchAccess(userId: number, paths: readonly string[]): Promise<PathAccess[]> {
-    return this.#authority.access(userId, paths)
+    const accesses: PathAccess[] = []
+    for (let from = 0; from < paths.length; from += pathsPerQuestion) {
+      const some = paths.slice(from, from + pathsPerQuestion)
+      accesses.push(...(await this.#inTurn(userId, () => this.#authority.access(userId, some))))
+    }
+    return accesses
+  }
+
+  /** Calls `ask` when the person's earlier questions are answered. */
+  async #inTurn<T>(userId: number, ask: () => Promise<T>): Promise<T> {
+    const answer = (this.#questions.get(userId) ?? Promise.resolve()).then(ask)
+    const settled = answer.then(nothing, nothing)
+    this.#questions.set(userId, settled)
+    await settled
+    if (this.#questions.get(userId) === settled) this.#questions.delete(userId)
+    return answer
   }
 
   /** Whether runs that mount one of the paths can reach the other as well. */
@@ -129,6 +152,7 @@ interface CachedAccess {
   depth: number
 }
 
+const nothing = (): void => {}
 const none: PathAccess = { level: "none", canReplace: false }
 const key = (userId: number, path: string): string => `${userId} ${path}`
 
