@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { type FailureCode, failureStatus } from "#contract"
 import { fileFailure } from "./failures.ts"
 
-const errnos = ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EFBIG", "EMLINK", "EBUSY", "EAGAIN"]
+const errnos = ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EACCES", "EPERM", "EROFS", "ENOSPC", "EFBIG", "EMLINK", "EBUSY", "EAGAIN"]
 const more = ["EEXIST", "ENOTEMPTY", "EISDIR", "EMFILE", "ENFILE", "ENOMEM", "ENAMETOOLONG", "ESTALE"]
 
 test("file system errors map to the contract's codes and statuses", () => {
@@ -12,6 +12,10 @@ test("file system errors map to the contract's codes and statuses", () => {
     assert.ok(refusal, code)
     assert.equal(refusal.status, failureStatus[refusal.code as FailureCode], code)
   }
+})
+
+test("a full quota, for which Node has no name, maps to storage_full", () => {
+  assert.equal(fileFailure(Object.assign(new Error("x"), { code: "Unknown system error -122", errno: -122 }))?.code, "storage_full")
 })
 
 test("an error of the server is no refusal", () => {
