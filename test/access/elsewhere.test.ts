@@ -61,7 +61,7 @@ function call(operation: OperationId, headers: Record<string, string>, prefix = 
   return sendRequest(baseUrl, method, prefix + path, { body, headers })
 }
 
-const isRefusedAsElsewhere = ({ status, body }: HttpAnswer) => status === 403 && /elsewhere|must carry Origin/.test(String(body.msg))
+const isRefusedAsElsewhere = ({ status, body }: HttpAnswer) => status === 403 && /another origin|must carry Origin/.test(String(body.msg))
 
 for (const [proof, proving] of Object.entries(proofs)) {
   test(`every operation that writes refuses a page from elsewhere that carries ${proof}`, async () => {

@@ -22,7 +22,7 @@ export function handleRunOrigin(context: GatewayContext, gatewayRequest: Gateway
   if (isGatewayPath(path)) return handleGatewayPath(context, gatewayRequest, target)
   // The port of the `Host` counts, not that of the apps URL: there may be a tunnel between.
   const ownOrigin = originOfHost(context.urls.appsUrl.protocol, request.headers.host ?? "")
-  if (isCrossOrigin(request, ownOrigin)) throw forbidden("A page from elsewhere may only lead here, not act or load anything here")
+  if (isCrossOrigin(request, ownOrigin)) throw forbidden("A page of another origin may only link here, not act or load anything here")
   checkNoTokenInUrl(path)
   const session = context.sessionsFor(target).find(request.headers.cookie, key)
   const may = session !== undefined && context.connections.canOpen(session.visitor, target)
