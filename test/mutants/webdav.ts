@@ -50,6 +50,16 @@ export const webdav = [
     ["a copy's properties have no bound", at("DeadProperties.copy", "(fits"), "(true"],
   ]),
   ...faults(
+    "src/files/locks/stale-locks.ts",
+    ["src/files/locks/stale-locks.test.ts"],
+    [["a lock outlives its holder's right", at("releaseStaleLocks", "locks.release(lock)"), "names.push()"]],
+  ),
+  ...faults(
+    "src/files/methods/propfind.ts",
+    ["src/files/locks/stale-locks.test.ts"],
+    [["a listing shows locks that bind nobody", at("withoutStaleLocks", "if (found.length === 0) return"), "return"]],
+  ),
+  ...faults(
     "src/files/locks/lock-check.ts",
     ["src/files/access/hidden-resources.test.ts"],
     [

@@ -5,6 +5,7 @@ import type { DavRequest } from "../requests/dav-request.ts"
 import { locateEntry } from "../tree/entry-location.ts"
 import { type IfConditionList, parseIfHeader, submittedTokens } from "./if-header.ts"
 import { lockedFailure } from "./lock-table.ts"
+import { releaseStaleLocks } from "./stale-locks.ts"
 
 /** A change that a request is about to make. */
 export interface PlannedChange {
@@ -60,7 +61,9 @@ export async function findReadableIfPaths(request: DavRequest): Promise<Readonly
   const paths = [...new Set(taggedPaths(header))]
   if (paths.length === 0) return new Set()
   const accesses = await request.context.rights.fetchAccess(request.userId, paths)
-  return new Set(paths.filter((_, i) => ["read", "write"].includes(accesses[i]?.level ?? "none")))
+  const readable = new Set(paths.filter((_, i) => ["read", "write"].includes(accesses[i]?.level ?? "none")))
+  await releaseStaleLocks(request, new Set([...readable].flatMap((path) => request.context.locks.locksBinding(path))))
+  return readable
 }
 
 /** A malformed header names none; `checkLocks` rejects it later. */

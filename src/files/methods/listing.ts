@@ -99,9 +99,10 @@ async function visitChild(
   const isDirectory = stats?.isDirectory() ?? false
   if (!stats || !(isDirectory || (stats.isFile() && at.level !== "traverse"))) return
   const parent = joinPath(at.names)
-  const waiting =
-    walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory }) ?? walk.yielder.pause()
-  if (waiting) await waiting
+  const visiting = walk.visit({ path: parent === "/" ? `/${at.name}` : `${parent}/${at.name}`, name: at.name, stats, isDirectory })
+  if (visiting) await visiting
+  const pause = walk.yielder.pause()
+  if (pause) await pause
   if (!walk.isDeep || !isDirectory) return
   if (at.names.length >= maxLevels) throw listingTooDeep()
   await descend(walk, directory, at)

@@ -24,6 +24,8 @@ export async function lock(request: DavRequest): Promise<void> {
   await request.assertWritable()
   request.sendContinue()
   const body = await readXmlBody(request)
+  // The body may have taken long.
+  await request.assertWritable()
   if (body.length === 0) return refresh(request)
   const wanted = readLock(request, body)
   const isNew = await createIfMissing(request)

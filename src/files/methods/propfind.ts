@@ -1,11 +1,13 @@
 import { bounds, type Failure } from "#contract"
 import { DavFailure, invalid } from "../failures.ts"
+import type { Lock } from "../locks/lock-table.ts"
+import { releaseStaleLocks } from "../locks/stale-locks.ts"
 import { parsePropfind } from "../properties/propfind-request.ts"
 import { createResponseRenderer } from "../properties/propfind-response.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { securityHeaders } from "../responses.ts"
 import { BufferedResponse } from "./buffered-response.ts"
-import { type Depth, depths, listingTooDeep, visitListing } from "./listing.ts"
+import { type Depth, depths, type ListingVisitor, listingTooDeep, visitListing } from "./listing.ts"
 import { readXmlBody } from "./read-xml-body.ts"
 
 const { listingBytes, listingBytesPerEntry } = bounds.files
@@ -26,7 +28,7 @@ export async function propfind(request: DavRequest): Promise<void> {
   const maxEntries = depth === "infinity" ? request.context.limits.maxDeepEntries : Number.POSITIVE_INFINITY
   if (depth === "infinity") {
     const count = counter(maxEntries)
-    await visitListing(request, { depth, level, visit: (resource) => count(render.response(resource)) })
+    await visitListing(request, { depth, level, visit: withoutStaleLocks(request, (resource) => count(render.response(resource))) })
   }
   const body = new BufferedResponse(request.response, {
     status: 207,
@@ -37,14 +39,26 @@ export async function propfind(request: DavRequest): Promise<void> {
   await visitListing(request, {
     depth,
     level,
-    visit(resource) {
+    visit: withoutStaleLocks(request, (resource) => {
       const text = render.response(resource)
       count(text)
       return body.write(text)
-    },
+    }),
   })
   await body.write("</D:multistatus>\n")
   body.end()
+}
+
+/** Asks about the holder of a lock when the first entry that it binds is visited. */
+function withoutStaleLocks(request: DavRequest, visit: ListingVisitor): ListingVisitor {
+  const { locks } = request.context
+  const asked = new Set<Lock>()
+  return (resource) => {
+    const found = locks.locksBinding(resource.path).filter((lock) => !asked.has(lock))
+    if (found.length === 0) return visit(resource)
+    for (const lock of found) asked.add(lock)
+    return releaseStaleLocks(request, found).then(() => visit(resource))
+  }
 }
 
 /** Throws when the response becomes too large for its number of entries. */

@@ -31,6 +31,8 @@ export async function proppatch(request: DavRequest): Promise<void> {
   await request.assertWritable()
   request.sendContinue()
   const wanted = readUpdate(await readXmlBody(request))
+  // The body may have taken long.
+  await request.assertWritable()
   const bytes = wanted.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
   // Removing properties needs no space.
   using _room =

@@ -5,6 +5,7 @@ import type { OpenRequests } from "../access/open-requests.ts"
 import type { RightsCache } from "../access/rights-cache.ts"
 import { forbidden, hiddenNotFound } from "../failures.ts"
 import type { LockTable } from "../locks/lock-table.ts"
+import { releaseStaleLocksAround } from "../locks/stale-locks.ts"
 import type { DeadProperties } from "../properties/dead-properties.ts"
 import type { LiveProperties } from "../properties/live-properties.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
@@ -105,8 +106,10 @@ export class DavRequest {
     if ((await this.assertVisible(names)) === "traverse") throw forbidden("You may pass through this directory, not read it")
   }
 
+  /** Throws unless the caller may write. Afterwards, no lock in the way is stale. */
   async assertWritable(names = this.names): Promise<void> {
     assertWriteLevel(assertVisibleLevel(await this.context.rights.level(this.userId, names, "write")))
+    await releaseStaleLocksAround(this, names)
   }
 
   /** The person whose quota the content counts for; undefined: none. */
@@ -114,12 +117,16 @@ export class DavRequest {
     return (await this.context.rights.access(this.userId, names)).account
   }
 
-  /** Throws unless the caller may write, replace and remove the entry. */
+  /**
+   * Throws unless the caller may write, replace and remove the entry. Afterwards, no lock in the
+   * way is stale.
+   */
   async assertReplaceable(names = this.names): Promise<void> {
     const access = await this.context.rights.access(this.userId, names)
     assertWriteLevel(assertVisibleLevel(access.level))
     if (!access.canReplace)
       throw forbidden("This is the root of a home or a dataset, or holds one: it can be neither deleted, moved nor replaced")
+    await releaseStaleLocksAround(this, names)
   }
 }
 
