@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { checkTransferEncoding, countHeader, hasBody } from "#http"
+import { checkTarget, checkTransferEncoding, countHeader, hasBody } from "#http"
 import { handleRunOrigin } from "./addressing/run-origin.ts"
 import { handleRunPath } from "./addressing/run-path.ts"
 import type { GatewayContext } from "./context.ts"
@@ -36,6 +36,7 @@ const maxHeaders = bounds.gateway.headers.value
 /** Rejects ambiguous requests that Node's parser accepts. */
 function checkHead({ request, upgrade }: GatewayRequest): void {
   const { rawHeaders, url = "" } = request
+  checkTarget(request)
   if (rawHeaders.length > 2 * maxHeaders) throw new Failure("headers_too_large", `A request may have at most ${maxHeaders} headers`)
   const hosts = countHeader(request, "host")
   if (hosts !== 1) throw new Failure("invalid", `A request must have one Host header; got ${hosts}`, { field: "Host" })

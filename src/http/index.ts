@@ -25,7 +25,7 @@ export {
 } from "./requests/browser.ts"
 export { cookieValues, setCookie, uniqueCookie } from "./requests/cookies.ts"
 export { anonymousDrain, drainBody } from "./requests/drain.ts"
-export { checkTransferEncoding, countHeader, hasBody, isFromLoopback } from "./requests/headers.ts"
+export { checkTarget, checkTransferEncoding, countHeader, hasBody, isFromLoopback } from "./requests/headers.ts"
 export { AllowedHosts, authorityOf, hostName, isLoopbackName, originOfHost } from "./requests/host.ts"
 export { declaresOtherOrigin, isSafeMethod } from "./requests/origin.ts"
 export { transferEncodingError } from "./requests/transfer-encoding.ts"

@@ -26,6 +26,11 @@ export const webdav = [
     ],
   ]),
   ...faults("src/files/requests/address.ts", addresses, [["a path has any number of names", at("parseFileAddress", "> maxNames"), "< 0"]]),
+  ...faults(
+    "src/http/requests/headers.ts",
+    ["src/files/access/admission.test.ts", "src/gateway/proxy/malformed-requests.test.ts"],
+    [["a request's target has any length", at("checkTarget", "url.length <= maxTarget"), "url.length >= 0"]],
+  ),
   ...faults("src/files/access/rights-cache.ts", questions, [
     ["each directory above a path is looked up", at("RightsCache.#ask", "depth < topmost"), "depth >= 0"],
     ["one question is about any number of paths", at("RightsCache.fetchAccess", "from + pathsPerQuestion)"), "paths.length)"],

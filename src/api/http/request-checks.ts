@@ -1,13 +1,10 @@
 import type { IncomingMessage } from "node:http"
-import { bounds, Failure } from "#contract"
-import { type AllowedHosts, checkTransferEncoding, countHeader, declaresOtherOrigin, isSafeMethod } from "#http"
-
-/** The address of a list with 200 IDs fits. */
-const maxTarget = bounds.http.targetBytes.value
+import { Failure } from "#contract"
+import { type AllowedHosts, checkTarget, checkTransferEncoding, countHeader, declaresOtherOrigin, isSafeMethod } from "#http"
 
 /** Rejects an invalid head of a request. `host` is the authority that the request names. */
 export function checkHead(request: IncomingMessage, { hosts, host }: { hosts: AllowedHosts; host: string }): void {
-  checkTarget(request.url ?? "")
+  checkTarget(request)
   // A proxy in front may have used the other one (RFC 9112, 3.2).
   const count = countHeader(request, "host")
   if (count > 1) throw new Failure("invalid", `Host must stand once; it stands ${count} times`, { field: "Host" })
@@ -15,14 +12,6 @@ export function checkHead(request: IncomingMessage, { hosts, host }: { hosts: Al
   if (hosts.has(host)) return
   const came = host === "" ? "none" : JSON.stringify(host.slice(0, 100))
   throw new Failure("invalid", `Host must be the base URL's name or a loopback one; got ${came}`, { field: "Host" })
-}
-
-function checkTarget(url: string): void {
-  if (url.length <= maxTarget) return
-  const wanted = maxTarget.toLocaleString("en")
-  throw new Failure("too_large", `The address may have ${wanted} characters at most; got ${url.length.toLocaleString("en")}`, {
-    status: 414,
-  })
 }
 
 /**

@@ -125,6 +125,9 @@ test("HTTP errors have the failure object as well", async () => {
   }
   assert.deepEqual(await refusal("GET nonsense HTTP/1.1\r\n\r\n"), [400, "invalid"])
   assert.deepEqual(await refusal("BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n"), [405, "method_not_allowed"])
+  const get = (length: number) => refusal(`GET ${"/".padEnd(length, "x")} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  assert.deepEqual(await get(8_192), [401, "unauthorized"])
+  assert.deepEqual(await get(8_193), [414, "too_large"])
   assert.deepEqual(await refusal(`GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`), [431, "headers_too_large"])
   assert.deepEqual(await refusal("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), [400, "invalid"])
 })

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Failure } from "#contract"
-import { assignConnection, TrustedProxies, tooManyConnections } from "#http"
+import { assignConnection, checkTarget, TrustedProxies, tooManyConnections } from "#http"
 import { handleCors } from "../cors.ts"
 import { DavFailure, forbidden } from "../failures.ts"
 import { findReadableIfPaths } from "../locks/lock-check.ts"
@@ -55,6 +55,7 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
     const caller: Caller = { address: proxies.clientAddress(incoming), userName: undefined }
     try {
       checkHost(incoming, context.allowedHosts)
+      checkTarget(incoming)
       checkRepeatedHeaders(incoming)
       checkTransferEncoding(incoming)
       if (handleCors(settings.allowedOrigin, incoming, response)) return

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { isLoopbackAddress } from "#kit"
 import { transferEncodingError } from "./transfer-encoding.ts"
 import { peerAddress } from "./trusted-proxies.ts"
@@ -12,6 +12,18 @@ export function countHeader({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">,
     if (each.length === name.length && each.toLowerCase() === name) count += 1
   }
   return count
+}
+
+/** The address of a list with 200 IDs fits. */
+const maxTarget = bounds.http.targetBytes.value
+
+/** Throws a `Failure` (414) for a target that is too long. */
+export function checkTarget({ url = "" }: IncomingMessage): void {
+  if (url.length <= maxTarget) return
+  const wanted = maxTarget.toLocaleString("en")
+  throw new Failure("too_large", `The address may have ${wanted} characters at most; got ${url.length.toLocaleString("en")}`, {
+    status: 414,
+  })
 }
 
 /** Throws a `Failure` (400) for a body in a transfer coding that the servers do not decode. */
