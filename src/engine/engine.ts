@@ -226,6 +226,8 @@ export interface ImageInfo {
   ports: readonly string[]
   /** Names of the variables that the image sets. */
   variables: readonly string[]
+  /** Directories that every container of the image gets empty or with the image's content. */
+  volumes: readonly string[]
 }
 
 /**

@@ -72,6 +72,13 @@ export const containers = {
     per: "image",
     beyond: "the start fails with `image_unavailable`",
   },
+  imagePathLookups: {
+    what: "Parts and links of the paths at which a run's directories, an image's volumes and its working directory lie",
+    value: 512,
+    unit: "count",
+    per: "image",
+    beyond: "the start fails with `image_unavailable`",
+  },
   imageAnswerBytes: {
     what: "The engine's description of an image, including all its names",
     value: 2 ** 22,

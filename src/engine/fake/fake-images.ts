@@ -62,7 +62,16 @@ function toLocalImage(image: string) {
 function toImageInfo(image: string): ImageInfo {
   const behaviour = behaviourOf(image)
   const own = behaviour.name === "exposes" ? { workDir: "/app", ports: [`${behaviour.argument}/tcp`] } : { workDir: "", ports: [] }
-  return { digest: fakeDigest(image), size: fakeImageSize(behaviour), user: "", entryPoint: ["/fake"], command: [], variables: [], ...own }
+  return {
+    digest: fakeDigest(image),
+    size: fakeImageSize(behaviour),
+    user: "",
+    entryPoint: ["/fake"],
+    command: [],
+    variables: [],
+    volumes: [],
+    ...own,
+  }
 }
 
 export function fakeDigest(image: string): string {

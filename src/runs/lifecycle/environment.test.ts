@@ -7,7 +7,17 @@ import { environmentOf } from "./environment.ts"
 const mounts = [{ source: "/users/eve/private", target: "/work/data/rows", readOnly: true, dataId: 3 }]
 const spec = { home: "/work/home", env: {}, secret: "s", mounts }
 const run = { id: 7, projectId: 5, userName: "ann", cpus: 4, memoryMiB: 512, spec } as unknown as RunRow
-const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], workDir: "", ports: [], variables: ["LANG", "OMP_NUM_THREADS"] }
+const image = {
+  digest: "",
+  size: 0,
+  user: "",
+  entryPoint: [],
+  command: [],
+  workDir: "",
+  ports: [],
+  volumes: [],
+  variables: ["LANG", "OMP_NUM_THREADS"],
+}
 const options = {
   rule: ruleOfType("http"),
   placeholders: { port: "80", baseUrl: "/" },

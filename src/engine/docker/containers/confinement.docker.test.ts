@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, describe, test } from "node:test"
@@ -124,6 +125,46 @@ describe("mounts in a run's container", () => {
     assert.equal(await rig.output("cat /work/in/data/file", { mounts }), "content")
     assert.equal((await stat(join(rig.filesRoot, code, "in"))).uid, 1000)
   })
+
+  async function imageWith({ script = "true", changes }: { script?: string; changes: string[] }): Promise<string> {
+    const image = `quayside-test/paths-${randomUUID()}:latest`
+    const id = await rig.docker("run", "--detach", rig.image, "sh", "-c", script)
+    await rig.docker("wait", id)
+    await rig.docker("commit", ...changes.flatMap((change) => ["--change", change]), id, image)
+    await rig.docker("rm", id)
+    return image
+  }
+
+  test("an image's working directory and volumes inside a mount belong to the runs' user", async () => {
+    const image = await imageWith({ changes: ["WORKDIR /work/in/deep", "VOLUME /work/kept/deep"] })
+    const code = await rig.directory("code")
+    const mounts = [{ source: code, target: "/work", readOnly: false }]
+    assert.equal(await rig.output("pwd", { image, mounts, workDir: undefined }), "/work/in/deep")
+    for (const made of ["in", "in/deep", "kept", "kept/deep"]) assert.equal((await stat(join(rig.filesRoot, code, made))).uid, 1000, made)
+    await rig.docker("rmi", image)
+  })
+
+  const ways: Record<string, { script: string; changes?: string[]; targets?: string[] }> = {
+    "the working directory": { script: "ln -s work /app", changes: ["WORKDIR /app/x/y"] },
+    "the working directory over another link, which the mount hides": {
+      script: "mkdir /work && ln -s /opt /work/out && ln -s /work/out /app",
+      changes: ["WORKDIR /app/x/y"],
+    },
+    "a volume": { script: "ln -s /work /kept", changes: ["VOLUME /kept/x/y"] },
+    "another mount": { script: "ln -s /work/x/y /other", targets: ["/other"] },
+    "a path into another mount that is itself behind a link": { script: "ln -s /opt/real /work", changes: ["WORKDIR /opt/real/x/y"] },
+    "the engine's init": { script: "rm -rf /sbin && ln -s /work/x/y /sbin" },
+  }
+  for (const [what, { script, changes = [], targets = [] }] of Object.entries(ways)) {
+    test(`an image whose links lead into a mount does not start: ${what}`, async () => {
+      const image = await imageWith({ script, changes })
+      const code = await rig.directory("linked")
+      const mounts = ["/work", ...targets].map((target) => ({ source: code, target, readOnly: false }))
+      await assert.rejects(rig.output("true", { image, mounts, workDir: undefined }), { code: "image_unavailable" })
+      assert.deepEqual(await readdir(join(rig.filesRoot, code)), [])
+      await rig.docker("rmi", image)
+    })
+  }
 
   test("targets below the image's links and with spaces in their names are mounted", async () => {
     const image = `quayside-test/links:${rig.instance}`

@@ -124,6 +124,11 @@ function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> 
   return homeIsMounted || home === "/tmp" ? tmp : { ...tmp, [home]: `${common},mode=0700` }
 }
 
+/** Where a container has directories in memory. */
+export function tmpfsTargets(spec: RunSpec): string[] {
+  return Object.keys(tmpfs(spec, 0, 0))
+}
+
 function mountConfig({ path, target, readOnly }: PinnedMount): Dockerode.MountConfig[number] {
   return {
     Type: "bind",

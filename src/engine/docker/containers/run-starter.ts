@@ -15,6 +15,7 @@ import {
 import type { DockerOptions } from "../docker-options.ts"
 import type { Firewall } from "../firewall/firewall.ts"
 import { AccountFileCheck } from "../images/account-file-check.ts"
+import { ImagePaths } from "../images/image-paths.ts"
 import type { ImageStore } from "../images/image-store.ts"
 import type { MountPins, PinnedMount } from "../mounts/mount-pins.ts"
 import type { AddressLease, UserNetworks } from "../network/user-networks.ts"
@@ -25,6 +26,7 @@ import { createContainer } from "./create-container.ts"
 import { DiskLimit } from "./disk-limit.ts"
 import { belongsToInstance, containerName } from "./labels.ts"
 import { checkListEntrySize } from "./list-entry-size.ts"
+import { checkRoutes, madeDirectories, madePaths } from "./made-paths.ts"
 import { maxOpenFiles } from "./max-open-files.ts"
 import { removeContainer } from "./remove-container.ts"
 import { StartCheck } from "./start-check.ts"
@@ -90,6 +92,7 @@ export class RunStarter {
   readonly #startCheck: StartCheck
   readonly #diskLimit: DiskLimit
   readonly #accountFiles: AccountFileCheck
+  readonly #imagePaths: ImagePaths
   #openFiles: number | undefined
 
   constructor({ client, pins, networks, firewall, images, seccomp, options }: RunStarterContext) {
@@ -106,6 +109,7 @@ export class RunStarter {
     this.#startCheck = new StartCheck(client, options.clock)
     this.#diskLimit = new DiskLimit(client, this.#log)
     this.#accountFiles = new AccountFileCheck(client)
+    this.#imagePaths = new ImagePaths(client)
   }
 
   /** Discards what is known of the daemon, which may be another one now. */
@@ -185,7 +189,7 @@ export class RunStarter {
   async #createAndStart(request: ContainerRequest, { network, address }: AddressLease, signal: AbortSignal): Promise<string> {
     const { image, diskBytes, report } = request
     const imageId = image.digest
-    if (!this.#accountFiles.hasPassed(imageId)) await this.#checkAccountFiles(request.spec, imageId, signal)
+    await this.#checkImage(request, signal)
     const { spec, mounts } = await this.#pinAndConfine(request, signal)
     const container = await this.#create({ spec, imageId, diskBytes, mounts, network, address }, signal)
     report({ state: "starting", progress: null })
@@ -199,12 +203,16 @@ export class RunStarter {
   }
 
   /**
-   * Uses a container with the run's own name and labels, so that it is recognized after a crash.
+   * Checks what an image may do to the daemon and to mounts. Uses a container with the run's own name and labels, so that it is recognized after a crash.
    */
-  async #checkAccountFiles(spec: RunSpec, imageId: string, signal: AbortSignal): Promise<void> {
+  async #checkImage({ spec, image }: ContainerRequest, signal: AbortSignal): Promise<void> {
+    const imageId = image.digest
+    const paths = madePaths(spec, image)
+    if (this.#accountFiles.hasPassed(imageId) && this.#imagePaths.knows(imageId, paths)) return
     const body = { ...unstartedContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
     const { id } = await this.#complete((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
     await this.#accountFiles.check(imageId, id, signal)
+    await this.#imagePaths.learn(imageId, id, paths, signal)
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
 
@@ -216,15 +224,25 @@ export class RunStarter {
     return pinned.value
   }
 
-  async #pin(
-    { spec: planned, image, completeSpec }: ContainerRequest,
-    signal: AbortSignal,
-  ): Promise<{ spec: RunSpec; mounts: PinnedMount[] }> {
+  async #pin(request: ContainerRequest, signal: AbortSignal): Promise<{ spec: RunSpec; mounts: PinnedMount[] }> {
+    const { spec: planned, image, completeSpec } = request
     const { uid, gid = uid } = this.#options
     const spec = completeSpec ? { ...planned, ...(await completeSpec(image)) } : planned
     signal.throwIfAborted()
+    this.#checkPaths(request, spec)
     const files = accountFiles({ user: spec.user, home: homeDirectory(spec), uid, gid })
-    return { spec, mounts: await this.#pins.pin({ key: spec.key, mounts: spec.mounts, files, uid, gid }, signal) }
+    const directories = madeDirectories(spec, image)
+    return { spec, mounts: await this.#pins.pin({ key: spec.key, mounts: spec.mounts, directories, files, uid, gid }, signal) }
+  }
+
+  /** Another attempt looks up paths that were not planned: no wait may follow `completeSpec`. */
+  #checkPaths(request: ContainerRequest, spec: RunSpec): void {
+    const { image } = request
+    if (!this.#imagePaths.knows(image.digest, madePaths(spec, image))) {
+      request.spec = spec
+      throw new RetryStart("now", new EngineError("engine_error", "The paths of the run changed during its start"))
+    }
+    checkRoutes(spec, image, (path) => this.#imagePaths.route(image.digest, path))
   }
 
   async #create(

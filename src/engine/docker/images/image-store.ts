@@ -146,7 +146,7 @@ function registryDigest({ RepoDigests }: ImageInspection, { host, path, digest }
 }
 
 function toImageInfo({ Id, Size, Config }: ImageInspection): ImageInfo {
-  const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts, Env } = Config ?? {}
+  const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts, Env, Volumes } = Config ?? {}
   return {
     digest: Id,
     size: Size,
@@ -156,5 +156,6 @@ function toImageInfo({ Id, Size, Config }: ImageInspection): ImageInfo {
     workDir: WorkingDir,
     ports: Object.keys(ExposedPorts ?? {}),
     variables: (Env ?? []).map((entry) => entry.split("=", 1)[0] ?? ""),
+    volumes: Object.keys(Volumes ?? {}),
   }
 }

@@ -32,6 +32,8 @@ export interface PinOptions {
   mounts: readonly Mount[]
   /** Quayside's own small files, by their absolute paths in the container. */
   files: Readonly<Record<string, string>>
+  /** Other directories that the container runtime makes in the container when they are missing. */
+  directories?: readonly string[]
   uid: number
   gid: number
 }

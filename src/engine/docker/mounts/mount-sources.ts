@@ -3,6 +3,8 @@ import { EngineError, type Mount } from "../../engine.ts"
 
 export interface MountSourceOptions {
   mounts: readonly Mount[]
+  /** As in `PinOptions`. */
+  directories?: readonly string[]
   uid: number
   gid: number
 }
@@ -13,7 +15,7 @@ export interface MountSourceOptions {
  */
 export async function openMountSources(
   filesRoot: string,
-  { mounts, uid, gid }: MountSourceOptions,
+  { mounts, directories: made = [], uid, gid }: MountSourceOptions,
 ): Promise<AsyncDisposable & { directories: Directory[] }> {
   await using root = await Directory.open(filesRoot)
   const directories: Directory[] = []
@@ -22,7 +24,7 @@ export async function openMountSources(
   }
   try {
     for (const mount of mounts) directories.push(await openSource(root, mount))
-    await createMountPoints(mounts, directories, { uid, gid })
+    await createMountPoints([...mounts.map(({ target }) => target), ...made], { mounts, directories }, { uid, gid })
     return { directories, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
@@ -41,15 +43,15 @@ async function openSource(root: Directory, { source }: Mount): Promise<Directory
 }
 
 /**
- * Creates the mount point of a mount inside another, as the runs' user and without following links,
- * before the daemon would create it as root.
+ * Creates every one of these paths that lies inside a mount, as the runs' user and without following
+ * links, before the daemon would create it as root.
  */
 async function createMountPoints(
-  mounts: readonly Mount[],
-  directories: readonly Directory[],
+  paths: readonly string[],
+  { mounts, directories }: { mounts: readonly Mount[]; directories: readonly Directory[] },
   owner: { uid: number; gid: number },
 ): Promise<void> {
-  for (const { target } of mounts) {
+  for (const target of paths) {
     const outer = innermostOuterMount(target, mounts)
     if (!outer) continue
     const names = splitPath(target.slice(outer.target.length))

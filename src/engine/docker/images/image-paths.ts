@@ -1,0 +1,120 @@
+import type { IncomingMessage } from "node:http"
+import { bounds } from "#contract"
+import { EngineError } from "../../engine.ts"
+import type { AbortOption, DockerApi, DockerClient } from "../client/docker-client.ts"
+import { undefinedIfNotFound } from "../client/errors.ts"
+
+const maxLookups = bounds.containers.imagePathLookups.value
+const maxImages = 1_000
+const maxPathsPerImage = 1_000
+const linkMode = 1 << 27
+
+/** Every name that the path leads through, in order; the last one is where it ends. */
+export type Route = readonly string[]
+type Entry = { link?: string } | "missing"
+
+/**
+ * Where paths lead through the links of images. The container runtime makes missing directories as
+ * root and follows these links, also into mounted directories.
+ */
+export class ImagePaths {
+  readonly #client: DockerClient
+  readonly #routes = new Map<string, Map<string, Route>>()
+
+  constructor(client: DockerClient) {
+    this.#client = client
+  }
+
+  knows(imageId: string, paths: readonly string[]): boolean {
+    const known = this.#routes.get(imageId)
+    return paths.every((path) => known?.has(path) === true)
+  }
+
+  /** Only for paths that `knows`. */
+  route(imageId: string, path: string): Route {
+    return this.#routes.get(imageId)?.get(path) ?? []
+  }
+
+  /** `container` contains nothing but the image. */
+  async learn(imageId: string, container: string, paths: readonly string[], signal: AbortSignal): Promise<void> {
+    const entries = new Map<string, Entry>()
+    const lookUp = async (path: string) => {
+      const entry = entries.get(path) ?? (await this.#lookUp(container, path, signal))
+      entries.set(path, entry)
+      if (entries.size > maxLookups) throw rejection("its paths have too many parts or links")
+      return entry
+    }
+    const routes = new Map<string, Route>()
+    for (const path of paths) routes.set(path, await followLinks(path, lookUp))
+    const known = this.#routes.get(imageId) ?? []
+    this.#routes.delete(imageId)
+    this.#routes.set(imageId, new Map([...[...known].slice(0, maxPathsPerImage), ...routes]))
+    for (const oldest of this.#routes.keys()) if (this.#routes.size > maxImages) this.#routes.delete(oldest)
+  }
+
+  async #lookUp(container: string, path: string, signal: AbortSignal): Promise<Entry> {
+    const work = (docker: DockerApi, abort: AbortOption) => docker.getContainer(container).infoArchive({ path, ...abort })
+    const answer: IncomingMessage | undefined = await undefinedIfNotFound(this.#client.call(work, { signal }))
+    answer?.resume()
+    const encoded = answer?.headers["x-docker-container-path-stat"]
+    if (typeof encoded !== "string") return "missing"
+    const { mode } = JSON.parse(Buffer.from(encoded, "base64").toString()) as { mode: number }
+    return (mode & linkMode) === 0 ? {} : { link: await this.#readLink(container, path, signal) }
+  }
+
+  /** The archive of a link is one header. The description above names only the end of all links. */
+  #readLink(container: string, path: string, signal: AbortSignal): Promise<string> {
+    const work = async (docker: DockerApi, abort: AbortOption) => {
+      const parts: Buffer[] = []
+      const archive = await docker.getContainer(container).getArchive({ path, ...abort })
+      for await (const part of archive as unknown as AsyncIterable<Buffer>) {
+        parts.push(part)
+        if (Buffer.concat(parts).length >= 512) break
+      }
+      return linkOf(Buffer.concat(parts))
+    }
+    return this.#client.call(work, { signal })
+  }
+}
+
+/** The target in a tar header: 100 bytes; longer ones have a header of another type first. */
+function linkOf(header: Buffer): string {
+  const target = header.toString("utf8", 157, 257).replace(/\0.*$/s, "")
+  if (header.toString("latin1", 156, 157) !== "2" || target === "") throw rejection("a link on its paths is too long")
+  return target
+}
+
+async function followLinks(path: string, lookUp: (path: string) => Promise<Entry>): Promise<Route> {
+  const route: string[] = []
+  let here = ""
+  let missing = false
+  let links = 0
+  const names = namesOf(path)
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    if (name === "..") {
+      here = here.slice(0, Math.max(0, here.lastIndexOf("/")))
+      continue
+    }
+    const next = `${here}/${name}`
+    const entry: Entry = missing ? "missing" : await lookUp(next)
+    missing ||= entry === "missing"
+    if (entry !== "missing" && entry.link !== undefined) {
+      links += 1
+      if (links > 40) throw rejection("its links lead in a circle")
+      names.unshift(...namesOf(entry.link))
+      if (entry.link.startsWith("/")) here = ""
+    } else {
+      here = next
+    }
+    route.push(next)
+  }
+  return [...route, here]
+}
+
+function namesOf(path: string): string[] {
+  return path.split("/").filter((name) => name !== "" && name !== ".")
+}
+
+function rejection(why: string): EngineError {
+  return new EngineError("image_unavailable", `The image cannot be used: ${why}`)
+}
