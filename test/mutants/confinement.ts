@@ -29,7 +29,7 @@ export const confinement = [
     [
       [
         "the daemon reads an image's account files whatever they are",
-        at("RunStarter.#createAndStart", "this.#accountFiles.hasPassed(imageId)"),
+        at("RunStarter.#checkImage", "this.#accountFiles.hasPassed(imageId)"),
         "imageId",
       ],
     ],

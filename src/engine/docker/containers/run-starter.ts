@@ -203,7 +203,8 @@ export class RunStarter {
   }
 
   /**
-   * Checks what an image may do to the daemon and to mounts. Uses a container with the run's own name and labels, so that it is recognized after a crash.
+   * Checks what an image may do to the daemon and to mounts. Uses a container with the run's own
+   * name and labels, so that it is recognized after a crash.
    */
   async #checkImage({ spec, image }: ContainerRequest, signal: AbortSignal): Promise<void> {
     const imageId = image.digest

@@ -6,7 +6,7 @@ import { undefinedIfNotFound } from "../client/errors.ts"
 
 const maxLookups = bounds.containers.imagePathLookups.value
 const maxImages = 1_000
-const maxPathsPerImage = 1_000
+const maxEntriesPerImage = 2_000
 const linkMode = 1 << 27
 
 /** Every name that the path leads through, in order; the last one is where it ends. */
@@ -19,37 +19,47 @@ type Entry = { link?: string } | "missing"
  */
 export class ImagePaths {
   readonly #client: DockerClient
-  readonly #routes = new Map<string, Map<string, Route>>()
+  readonly #entries = new Map<string, Map<string, Entry>>()
 
   constructor(client: DockerClient) {
     this.#client = client
   }
 
   knows(imageId: string, paths: readonly string[]): boolean {
-    const known = this.#routes.get(imageId)
-    return paths.every((path) => known?.has(path) === true)
+    return paths.every((path) => this.#follow(imageId, path).isComplete)
   }
 
   /** Only for paths that `knows`. */
   route(imageId: string, path: string): Route {
-    return this.#routes.get(imageId)?.get(path) ?? []
+    return this.#follow(imageId, path).route
   }
 
   /** `container` contains nothing but the image. */
   async learn(imageId: string, container: string, paths: readonly string[], signal: AbortSignal): Promise<void> {
-    const entries = new Map<string, Entry>()
-    const lookUp = async (path: string) => {
-      const entry = entries.get(path) ?? (await this.#lookUp(container, path, signal))
-      entries.set(path, entry)
-      if (entries.size > maxLookups) throw rejection("its paths have too many parts or links")
-      return entry
+    const entries = this.#entriesOf(imageId)
+    let lookups = 0
+    for (const path of paths) {
+      for (let step = followLinks(path, entries); !step.isComplete; step = followLinks(path, entries)) {
+        lookups += 1
+        if (lookups > maxLookups) throw rejection("its paths have too many parts or links")
+        const unknown = step.route.at(-1) as string
+        entries.set(unknown, await this.#lookUp(container, unknown, signal))
+      }
     }
-    const routes = new Map<string, Route>()
-    for (const path of paths) routes.set(path, await followLinks(path, lookUp))
-    const known = this.#routes.get(imageId) ?? []
-    this.#routes.delete(imageId)
-    this.#routes.set(imageId, new Map([...[...known].slice(0, maxPathsPerImage), ...routes]))
-    for (const oldest of this.#routes.keys()) if (this.#routes.size > maxImages) this.#routes.delete(oldest)
+  }
+
+  #follow(imageId: string, path: string) {
+    return followLinks(path, this.#entries.get(imageId) ?? new Map())
+  }
+
+  /** The cache of an image, emptied when it is large; the oldest images leave it. */
+  #entriesOf(imageId: string): Map<string, Entry> {
+    const known = this.#entries.get(imageId)
+    const entries: Map<string, Entry> = known && known.size < maxEntriesPerImage ? known : new Map()
+    this.#entries.delete(imageId)
+    this.#entries.set(imageId, entries)
+    for (const oldest of this.#entries.keys()) if (this.#entries.size > maxImages) this.#entries.delete(oldest)
+    return entries
   }
 
   async #lookUp(container: string, path: string, signal: AbortSignal): Promise<Entry> {
@@ -84,31 +94,37 @@ function linkOf(header: Buffer): string {
   return target
 }
 
-async function followLinks(path: string, lookUp: (path: string) => Promise<Entry>): Promise<Route> {
+/**
+ * Not complete: the route ends at a path whose entry is unknown. Below a missing directory all is
+ * missing.
+ */
+function followLinks(path: string, entries: ReadonlyMap<string, Entry>): { route: Route; isComplete: boolean } {
   const route: string[] = []
   let here = ""
-  let missing = false
+  let isMissing = false
   let links = 0
   const names = namesOf(path)
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     if (name === "..") {
       here = here.slice(0, Math.max(0, here.lastIndexOf("/")))
+      isMissing = false
       continue
     }
     const next = `${here}/${name}`
-    const entry: Entry = missing ? "missing" : await lookUp(next)
-    missing ||= entry === "missing"
-    if (entry !== "missing" && entry.link !== undefined) {
-      links += 1
-      if (links > 40) throw rejection("its links lead in a circle")
-      names.unshift(...namesOf(entry.link))
-      if (entry.link.startsWith("/")) here = ""
-    } else {
-      here = next
-    }
     route.push(next)
+    const entry: Entry | undefined = isMissing ? "missing" : entries.get(next)
+    if (entry === undefined) return { route, isComplete: false }
+    isMissing ||= entry === "missing"
+    if (entry === "missing" || entry.link === undefined) {
+      here = next
+      continue
+    }
+    links += 1
+    if (links > 40) throw rejection("its links lead in a circle")
+    names.unshift(...namesOf(entry.link))
+    if (entry.link.startsWith("/")) here = ""
   }
-  return [...route, here]
+  return { route: [...route, here], isComplete: true }
 }
 
 function namesOf(path: string): string[] {
