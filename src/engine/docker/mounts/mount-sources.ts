@@ -43,8 +43,8 @@ async function openSource(root: Directory, { source }: Mount): Promise<Directory
 }
 
 /**
- * Creates every one of these paths that lies inside a mount, as the runs' user and without following
- * links, before the daemon would create it as root.
+ * Creates every one of these paths that lies inside a mount, as the runs' user and without
+ * following links, before the daemon would create it as root.
  */
 async function createMountPoints(
   paths: readonly string[],

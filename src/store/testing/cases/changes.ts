@@ -63,7 +63,7 @@ export const changes: Record<string, Case> = {
         .change(async (tx) => {
           await tx.users.insert(userRow(name))
           tx.afterCommit(() => told.push(`effect ${name}`))
-          assert.deepEqual(told, [])
+          assert.ok(!told.includes(`effect ${name}`))
           if (name === "bob") throw new Error("no")
         })
         .then(
@@ -75,7 +75,7 @@ export const changes: Record<string, Case> = {
       told.filter((entry) => entry.startsWith("effect")),
       ["effect ann", "effect cat"],
     )
-    assert.ok(told.indexOf("effect ann") < told.indexOf("answer ann"))
+    for (const name of ["ann", "cat"]) assert.ok(told.indexOf(`effect ${name}`) < told.indexOf(`answer ${name}`))
     assert.equal(told.length, 5)
   },
 
