@@ -11,6 +11,7 @@ import type { Runs } from "#runs"
 import type { ScanLimiter, Store } from "#store"
 import type { AnswerForm } from "./answer-forms.ts"
 import type { ResourceMap } from "./events/feed-policy.ts"
+import type { PersonLimiter } from "./http/person-limiter.ts"
 import type { RateLimiter, RateSettings } from "./http/rate-limiter.ts"
 import type { MemoryUnit } from "./units.ts"
 
@@ -79,6 +80,10 @@ export interface ServerState {
   /** The feed of events to subscribers. */
   readonly feed: EventFeed<Caller, ResourceMap>
   readonly largeResponses: LargeResponses
+  /** Responses that follow a run's output. */
+  readonly followedOutputs: PersonLimiter
+  /** Requests about images that ask the engine. */
+  readonly imageChecks: PersonLimiter
   readonly scans: ScanLimiter
   /** OpenMetrics text. */
   metrics(): string

@@ -132,7 +132,7 @@ function sendResult(
 ): Promise<void> | undefined {
   const { request, response, requestId } = requestContext
   if (result instanceof EventStream) return sendEvents(requestContext, result)
-  if (result instanceof JsonLines) return sendLines(call.server, requestContext, result)
+  if (result instanceof JsonLines) return sendLines(call, requestContext, result)
   const type = "text" in endpoint.answer ? endpoint.answer.text : undefined
   const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
   if (result instanceof LongList)
@@ -144,11 +144,19 @@ function sendResult(
   return undefined
 }
 
-/** Lines that are stored are read whole, however few are sent: they count as a large answer. */
-function sendLines(server: ServerState, requestContext: RequestContext, { lines, options }: JsonLines<unknown>): Promise<void> {
+/**
+ * Stored lines are read whole, however few are sent: they count as a large answer. Followed lines
+ * occupy a connection to the engine; administrators may follow any number.
+ */
+function sendLines(
+  { server, caller }: OperationContext<OperationId>,
+  requestContext: RequestContext,
+  { lines, options }: JsonLines<unknown>,
+): Promise<void> {
   const { response, requestId } = requestContext
   const answer = () => sendJsonLines(response, lines, { ...options, requestId })
-  return options.isLive ? answer() : sendLarge(server, requestContext, answer)
+  if (!options.isLive) return sendLarge(server, requestContext, answer)
+  return !caller || caller.isAdmin ? answer() : server.followedOutputs.run(caller.userId, answer)
 }
 
 function textOf(result: unknown): string {
@@ -167,7 +175,10 @@ function sendLarge(
   return largeResponses.run(userName === anonymous ? address : userName, response, answer)
 }
 
-/** Counts the operation against the caller's rate limits. Reads are free. */
+/**
+ * Counts the operation against the caller's rate limits. Reads are free, but `runLogs` counts a
+ * followed output.
+ */
 function consumeRate({ rateLimiter }: ServerState, userId: number, { method }: Endpoint, operation: OperationId): void {
   if (operation === "followEvents") rateLimiter.consume(userId, "streams")
   else if (operation === "startRun" || operation === "repeatRun") rateLimiter.consume(userId, "writes", "starts")

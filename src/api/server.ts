@@ -9,6 +9,7 @@ import { withDiskReserve } from "./disk-reserve.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
+import { PersonLimiter } from "./http/person-limiter.ts"
 import { RateLimiter } from "./http/rate-limiter.ts"
 import { checkHead } from "./http/request-checks.ts"
 import { anonymous, RequestContext } from "./http/request-context.ts"
@@ -18,6 +19,8 @@ import { RequestMetrics } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
 import { failurePage, type Page, type PageResponse } from "./pages/page.ts"
 import { Routes, type RouteTarget } from "./routes.ts"
+
+const { imageChecks, waitingImageChecks } = bounds.containers
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
 export interface ApiServer extends AsyncDisposable {
@@ -45,6 +48,8 @@ export function createApi(services: Services): ApiServer {
     objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
     largeResponses: new LargeResponses(),
+    followedOutputs: new PersonLimiter({ maxRunning: services.settings.rates.openStreams, maxWaiting: 0, words: "followed outputs" }),
+    imageChecks: new PersonLimiter({ maxRunning: imageChecks.value, maxWaiting: waitingImageChecks.value, words: "checks of images" }),
     scans: new ScanLimiter(),
     metrics: () => metrics.text(services, listener.pendingRequests),
     reserveServices: withDiskReserve(services),

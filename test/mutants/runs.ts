@@ -71,6 +71,27 @@ export const runs = [
     ["test/api/limits.test.ts"],
     [["rates are not counted", at("runOperation", "caller && !caller.isAdmin) consumeRate"), "false) consumeRate"]],
   ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/attacks/engine-calls.test.ts"],
+    [["a person follows any number of outputs", at("sendLines", "!caller || caller.isAdmin"), "caller"]],
+  ),
+  ...faults(
+    "src/api/handlers/runs/runs.ts",
+    ["test/attacks/engine-calls.test.ts"],
+    [["followed outputs have no rate", at("logs", "follow && !context.caller.isAdmin"), "false"]],
+  ),
+  ...faults(
+    "src/api/http/person-limiter.ts",
+    ["src/api/http/person-limiter.test.ts"],
+    [
+      [
+        "one person's checks of images occupy the engine",
+        at("PersonLimiter.run", "return await person.semaphore.run(work)"),
+        "return await work()",
+      ],
+    ],
+  ),
   ...faults("src/projects/object-limits.ts", ["test/api/limits.test.ts"], [["objects are not counted", at("ObjectLimits.checkRoom"), ""]]),
   ...faults(
     "src/runs/lifecycle/stop.ts",

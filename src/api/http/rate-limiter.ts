@@ -17,7 +17,7 @@ const minuteMs = 60_000
 type Kind = "starts" | "writes" | "streams"
 type Buckets = Record<Kind, number> & { at: number }
 
-const words: Record<Kind, string> = { starts: "starts of runs", writes: "changes", streams: "opened event streams" }
+const words: Record<Kind, string> = { starts: "starts of runs", writes: "changes", streams: "opened streams" }
 
 /** Token buckets, one of each kind for a person. They are refilled when used, without a timer. */
 export class RateLimiter {

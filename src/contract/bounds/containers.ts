@@ -150,6 +150,20 @@ export const containers = {
     per: "process",
     beyond: "further ones wait in order of arrival",
   },
+  imageChecks: {
+    what: "Requests about images that ask the engine, at a time",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  waitingImageChecks: {
+    what: "The same that wait",
+    value: 60,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
   engineStarts: {
     what: "Calls to the engine that create or start something, at a time",
     value: 16,

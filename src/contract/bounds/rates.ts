@@ -21,7 +21,7 @@ export const rates = {
     setting: "QUAYSIDE_WRITES_PER_MINUTE",
   },
   streams: {
-    what: "Event streams opened in a minute",
+    what: "Event streams and followed outputs of runs, opened in a minute",
     value: 120,
     unit: "count",
     per: "person",
@@ -29,7 +29,7 @@ export const rates = {
     setting: "QUAYSIDE_STREAMS_PER_MINUTE",
   },
   openStreams: {
-    what: "Event streams open at once",
+    what: "Event streams open at once, and as many followed outputs of runs",
     value: 100,
     unit: "count",
     per: "person",

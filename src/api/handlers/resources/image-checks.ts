@@ -29,7 +29,12 @@ async function toImageRequest(context: ImageContext, action: Action): Promise<Im
 
 async function checkImage(context: Context<"checkImage">): Promise<HandlerResult<"checkImage">> {
   const request = await toImageRequest(context, "image:check")
-  return toCheckResponse(request, await context.services.images.state(request).catch((error: unknown) => refuse(context, error)))
+  return toCheckResponse(request, await imageState(context, request).catch((error: unknown) => refuse(context, error)))
+}
+
+/** Each call asks the engine, whose queue all people share. */
+function imageState({ services, server, caller }: ImageContext, request: ImageRequest): Promise<ImageState> {
+  return server.imageChecks.run(caller.userId, () => services.images.state(request))
 }
 
 /** The pull continues when the caller leaves; only the waiting ends. */
@@ -39,7 +44,7 @@ async function pullImage(context: Context<"pullImage">): Promise<HandlerResult<"
   const pulling = services.images.pull(request, context.actor)
   try {
     if (!respondsAsync(context)) await abortable(pulling, context.signal)
-    return toCheckResponse(request, await services.images.state(request))
+    return toCheckResponse(request, await imageState(context, request))
   } catch (error) {
     return refuse(context, error)
   }

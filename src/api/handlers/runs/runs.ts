@@ -121,6 +121,7 @@ async function list(context: Context<"listRuns">): Promise<HandlerResult<"listRu
 async function logs(context: Context<"runLogs">): Promise<HandlerResult<"runLogs">> {
   const { services } = context
   const { tail, since, follow = false } = context.query
+  if (follow && !context.caller.isAdmin) context.server.rateLimiter.consume(context.caller.userId, "streams")
   const run = await authorizedRun(context, "run:logs")
   const from = tail === undefined ? {} : { tail }
   const resource = async () => {
