@@ -36,7 +36,7 @@ async function tried(person: Person, ImageID: number) {
 }
 
 test("a check reports whether the engine has an image, and a pull fetches it", async () => {
-  const { ID } = await register(ann, "fake/http:1")
+  const { ID } = await register(ann, "fake/exposes:8080")
   const before = await call("GET", `/image/check?ID=${ID}`)
   assert.deepEqual(
     [before.status, before.body.Present, before.body.Pulling, before.body.Digest, before.body.Types],
@@ -50,14 +50,14 @@ test("a check reports whether the engine has an image, and a pull fetches it", a
   assert.match(String(Digest), /^sha256:[0-9a-f]{64}$/)
   assert.deepEqual(rest, {
     ID,
-    Image: "fake/http:1",
+    Image: "fake/exposes:8080",
     Present: true,
     Pulling: false,
     Size: 10_000_000,
     User: "",
     EntryPoint: ["/fake"],
     Command: [],
-    WorkDir: "",
+    WorkDir: "/app",
     Ports: ["8080/tcp"],
     Types: ["vscode", "http"],
   } as never)

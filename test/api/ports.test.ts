@@ -163,7 +163,7 @@ test("an unavailable range of ports stops the start with a sentence", async () =
   })
   await assert.rejects(async () => start("1024-65535"), {
     name: "SettingError",
-    message: /must not hold \d+, which one of the three addresses has/,
+    message: /must not contain \d+, the port of one of the three addresses/,
   })
   await assert.rejects(async () => start("1024-1027", { "apps-url": "https://apps.example.com" }), {
     name: "SettingError",
