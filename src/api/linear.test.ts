@@ -4,7 +4,7 @@ import { bounds } from "#contract"
 import { TrustedProxies } from "#http"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { respondsAsync } from "./handlers/runs/prefer.ts"
-import { depthOf } from "./http/body.ts"
+import { checkSize } from "./http/body.ts"
 import { checkIfMatch } from "./http/etag.ts"
 import { RequestContext } from "./http/request-context.ts"
 
@@ -15,8 +15,8 @@ const withHeader = (name: string, value: string) =>
 
 const parsers: Parser[] = [
   {
-    name: "the depth of a JSON body",
-    parse: depthOf,
+    name: "depth and values of a JSON body",
+    parse: (text) => checkSize(Buffer.from(text)),
     size: bounds.texts.projectBodyBytes.value,
     shapes: [
       repeated("\\", { start: '"' }),
@@ -24,6 +24,8 @@ const parsers: Parser[] = [
       repeated('"'),
       repeated("["),
       repeated("\\\\", { start: '"', end: '"' }),
+      repeated(" "),
+      repeated(","),
     ],
   },
   {

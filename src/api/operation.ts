@@ -114,7 +114,7 @@ export async function runOperation<Op extends OperationId>(
   if (caller) checkAttainable(caller, endpoint.permission as Action)
   if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
-  const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller)))
+  const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller), caller?.userId))
   const usesReserve = mayUseDiskReserve(operation, { method: endpoint.method, caller })
   const chosen = usesReserve ? server.reserveServices : services
   const call = new OperationContext<Op>(requestContext, { services: chosen, caller, session, query, server, json, shape: endpoint.body })

@@ -223,3 +223,9 @@ test("the description names every operation once, and every reference in it has 
     assert.ok(name in (description.components[kind] ?? {}), String(reference))
   }
 })
+
+test("a text of more than twice its maximum length is refused before its characters are read", () => {
+  const { parse } = text({ max: 10 })
+  assert.throws(() => parse("\0".repeat(21), "Doc"), /^Failure: Doc must be at most 10 characters/)
+  assert.throws(() => parse("\0".repeat(20), "Doc"), /control characters/)
+})

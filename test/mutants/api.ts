@@ -4,6 +4,7 @@ import { at, faults } from "./mutant.ts"
 
 const http = ["test/api/http.test.ts"]
 const hostile = ["test/api/hostile.test.ts"]
+const bodies = ["src/api/http/body.test.ts"]
 const reading = ["test/api/reading.test.ts"]
 const writing = ["test/api/writing.test.ts"]
 const shapes = ["test/api/shapes.test.ts"]
@@ -120,10 +121,16 @@ export const api = [
   ),
   ...faults(
     "src/api/http/body.ts",
-    [...http, ...hostile],
+    [...http, ...hostile, ...bodies],
     [
-      ["a body may be of any depth", at("readJson", "if (depthOf(text) > maxDepth) throw"), "if (false) throw"],
-      ["brackets within strings count", at("depthOf", "if (c === 34) i = endOfString(text, i)\n    else"), ""],
+      [
+        "one person's large bodies are parsed one right after another",
+        at("readJson", "if (bytes.length > plainBodyBytes.value) await"),
+        "if (false) await",
+      ],
+      ["a body may be of any depth", at("scanSlice", "if (depth > maxDepth) throw"), "if (false) throw"],
+      ["a body may hold any number of values", at("scanSlice", "if (values > maxValues) throw"), "if (false) throw"],
+      ["brackets within strings count", at("scanSlice", "else if (isInString) at += c === backslash ? 1 : 0\n    "), ""],
       ["invalid UTF-8 in a body is replaced", at("utf8"), 'new TextDecoder("utf-8")'],
       ["a body of any type is read", at("checkType", 'essence.trim() !== "application/json" ||'), ""],
       ["a compressed body is read as it is", at("checkEncoding", '=== undefined || coding.trim().toLowerCase() === "identity"'), '!== ""'],

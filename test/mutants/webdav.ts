@@ -41,8 +41,15 @@ export const webdav = [
   ...faults("src/files/locks/lock-xml.ts", amplification, [
     ["each entry below a lock names its owner", at("activeLock", 'lock.path === path ? lock.owner : ""'), "lock.owner"],
   ]),
-  ...faults("src/files/requests/yielder.ts", amplification, [
+  ...faults("src/kit/fair-scheduler.ts", amplification, [
     ["one person's long work delays everybody's", at("FairScheduler.#startNext", "this.#waiting.delete(userId)"), ""],
+  ]),
+  ...faults("src/files/methods/handler.ts", amplification, [
+    [
+      "one person's long paths are opened one right after another",
+      at("createDavHandler", "if (address.names.length > bounds.files.plainPathNames.value) await"),
+      "if (false) await",
+    ],
   ]),
   ...faults("src/files/requests/request-limiter.ts", amplification, [
     ["one person copies any number of trees at once", at("CopyQueue.acquire", "if (running < maxCopies)"), "if (running >= 0)"],

@@ -1,16 +1,21 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
 import { type BodyOptions, readBody } from "#http"
+import { sharedScheduler, systemUserId } from "#kit"
 
-/** How deeply a body's arrays and objects may be nested. */
-const maxDepth = bounds.texts.bodyLevels.value
+const { bodyLevels, bodyValues, plainBodyBytes } = bounds.texts
 
-/** Reads and parses a JSON body; every refusal is a `Failure`. */
-export async function readJson(request: IncomingMessage, options: BodyOptions): Promise<unknown> {
+/**
+ * Reads and parses a JSON body; every refusal is a `Failure`. Large bodies are parsed one in each
+ * turn of the event loop, and people alternate.
+ */
+export async function readJson(request: IncomingMessage, options: BodyOptions, userId = systemUserId): Promise<unknown> {
   checkType(request.headers["content-type"])
   checkEncoding(request.headers["content-encoding"])
-  const text = decode(await readBody(request, options))
-  if (depthOf(text) > maxDepth) throw new Failure("invalid", `The body may be ${maxDepth} levels deep at most`)
+  const bytes = await readBody(request, options)
+  if (bytes.length > plainBodyBytes.value) await sharedScheduler.waitForNextSlot(userId)
+  checkSize(bytes)
+  const text = decode(bytes)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -48,29 +53,49 @@ function decode(bytes: Buffer): string {
   }
 }
 
-/**
- * The greatest depth of brackets outside strings. The count may be wrong for a text
- * that is not JSON, which the parser rejects anyway.
- */
-export function depthOf(text: string): number {
-  let depth = 0
-  let greatest = 0
-  for (let i = 0; i < text.length; i += 1) {
-    const c = text.charCodeAt(i)
-    if (c === 34) i = endOfString(text, i)
-    else if (c === 91 || c === 123) {
-      depth += 1
-      if (depth > greatest) greatest = depth
-    } else if (c === 93 || c === 125) depth -= 1
-  }
-  return greatest
+const quote = 0x22
+const backslash = 0x5c
+/** What each byte adds to the values and to the depth. */
+const addedValues = new Int8Array(256)
+const addedDepth = new Int8Array(256)
+for (const c of Buffer.from(",[{")) addedValues[c] = 1
+for (const c of Buffer.from("[{")) addedDepth[c] = 1
+for (const c of Buffer.from("]}")) addedDepth[c] = -1
+
+/** Short, so that the function that scans a slice is called often and the engine compiles it. */
+const sliceBytes = 4_096
+
+interface Scan {
+  at: number
+  isInString: boolean
+  depth: number
+  values: number
 }
 
-function endOfString(text: string, start: number): number {
-  for (let i = text.indexOf('"', start + 1); i >= 0; i = text.indexOf('"', i + 1)) {
-    let slashes = 0
-    while (text.charCodeAt(i - 1 - slashes) === 92) slashes += 1
-    if (slashes % 2 === 0) return i
+/**
+ * Throws a `Failure` if the text is nested too deeply or holds too many values. An empty array or
+ * object counts as two. The count may be wrong for a text that is not JSON, which the parser
+ * rejects anyway.
+ */
+export function checkSize(bytes: Uint8Array): void {
+  const scan: Scan = { at: 0, isInString: false, depth: 0, values: 1 }
+  while (scan.at < bytes.length) scanSlice(bytes, scan, Math.min(bytes.length, scan.at + sliceBytes))
+}
+
+function scanSlice(bytes: Uint8Array, scan: Scan, end: number): void {
+  const maxDepth = bodyLevels.value
+  const maxValues = bodyValues.value
+  let { at, isInString, depth, values } = scan
+  for (; at < end; at += 1) {
+    const c = bytes[at] as number
+    if (c === quote) isInString = !isInString
+    else if (isInString) at += c === backslash ? 1 : 0
+    else {
+      depth += addedDepth[c] as number
+      values += addedValues[c] as number
+      if (depth > maxDepth) throw new Failure("invalid", `The body may be ${maxDepth} levels deep at most`)
+      if (values > maxValues) throw new Failure("invalid", `The body may hold ${maxValues.toLocaleString("en")} values at most`)
+    }
   }
-  return text.length
+  Object.assign(scan, { at, isInString, depth, values })
 }

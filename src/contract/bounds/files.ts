@@ -9,6 +9,13 @@ export const files = {
     per: "path",
     beyond: "414 `too_large`; 400 `invalid` for `AccessInfo`",
   },
+  plainPathNames: {
+    what: "Names in the path of a request that is served at once",
+    value: 32,
+    unit: "count",
+    per: "path",
+    beyond: "such requests begin one after another, and people alternate",
+  },
   xmlBytes: {
     what: "XML body of PROPFIND, PROPPATCH and LOCK",
     value: 65_536,

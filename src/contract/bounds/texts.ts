@@ -9,6 +9,20 @@ export const texts = {
     per: "request",
     beyond: "400 `invalid`",
   },
+  bodyValues: {
+    what: "Values of a JSON body, at all levels together",
+    value: 20_000,
+    unit: "count",
+    per: "request",
+    beyond: "400 `invalid`",
+  },
+  plainBodyBytes: {
+    what: "JSON body that is parsed at once",
+    value: 64 * 1024,
+    unit: "bytes",
+    per: "request",
+    beyond: "larger ones are parsed one after another, and people alternate",
+  },
   projectBodyBytes: {
     what: "Body of POST and PUT `/project`",
     value: 4 * 1024 * 1024,

@@ -1,4 +1,5 @@
 import { bounds } from "../bounds/index.ts"
+import type { Failure } from "../failure.ts"
 import { type Field, type FieldOptions, invalid, type Writability, writabilityOf } from "./field.ts"
 
 /**
@@ -95,6 +96,8 @@ function fieldOf<Out, W extends Writability>(options: TextOptions<W>, anyPattern
     },
     parse: (value, field) => {
       if (typeof value !== "string") throw invalid(field, "a string", value)
+      // A text that is far too long is refused without being read.
+      if (value.length > 2 * max) throw tooLong(field, max)
       checkCharacters(value, field)
       if (value.length > max) checkLength(value, field, max)
       if (maxBytes !== undefined && value.length * 3 > maxBytes) checkBytes(value, field, maxBytes)
@@ -111,7 +114,11 @@ function fieldOf<Out, W extends Writability>(options: TextOptions<W>, anyPattern
 function checkLength(value: string, field: string, max: number): void {
   let length = 0
   for (const _ of value) length += 1
-  if (length > max) throw invalid(field, `at most ${max.toLocaleString("en")} characters; got ${length.toLocaleString("en")}`)
+  if (length > max) throw tooLong(field, max, `; got ${length.toLocaleString("en")}`)
+}
+
+function tooLong(field: string, max: number, got = "; got more than twice as many"): Failure {
+  return invalid(field, `at most ${max.toLocaleString("en")} characters${got}`)
 }
 
 function checkBytes(value: string, field: string, max: number): void {

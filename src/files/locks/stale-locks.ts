@@ -1,6 +1,6 @@
+import { type FairScheduler, Yielder } from "#kit"
 import type { RightsCache } from "../access/rights-cache.ts"
 import { joinPath } from "../requests/address.ts"
-import { type FairScheduler, Yielder } from "../requests/yielder.ts"
 import type { Lock, LockTable } from "./lock-table.ts"
 
 /** The part of a request that asks about locks. */

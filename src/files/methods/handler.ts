@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { assignConnection, checkTarget, TrustedProxies, tooManyConnections } from "#http"
 import { handleCors } from "../cors.ts"
 import { DavFailure, forbidden } from "../failures.ts"
@@ -65,6 +65,8 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
       const userId = await authenticate(context, incoming, caller)
       if (!assignConnection(incoming.socket, userId)) throw tooManyConnections()
       using _slot = context.requestLimiter.acquire(userId)
+      // Each name of a path is opened in the event loop.
+      if (address.names.length > bounds.files.plainPathNames.value) await context.scheduler.waitForNextSlot(userId)
       const revalidate = async () => {
         await authenticate(context, incoming, caller)
         request.readableIfPaths = await findReadableIfPaths(request)

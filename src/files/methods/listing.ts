@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer"
 import { bounds, type Failure } from "#contract"
+import { Yielder } from "#kit"
 import type { PathAccess } from "../access/authority.ts"
 import { DavFailure, fileFailure, notFound } from "../failures.ts"
 import type { DavResource } from "../properties/live-properties.ts"
 import { isReservedName, joinPath } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
-import { Yielder } from "../requests/yielder.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { locateExistingEntry } from "../tree/entry-location.ts"
 

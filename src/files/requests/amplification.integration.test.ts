@@ -4,11 +4,11 @@ import { request } from "node:http"
 import { test } from "node:test"
 import { setImmediate as nextLoop } from "node:timers/promises"
 import { bounds } from "#contract"
+import { FairScheduler, sharedScheduler } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 import { parseXml, serializeXml, type XmlElement } from "../xml/xml.ts"
 import { CopyQueue } from "./request-limiter.ts"
-import { FairScheduler } from "./yielder.ts"
 
 /*
  * A short request must not become a long answer, much memory, or anybody else's wait.
@@ -237,6 +237,15 @@ test("long work yields to other people, one slice in each turn of the event loop
   await nextLoop()
   assert.equal(slices.waitForSlot(1), undefined)
   assert.ok(slices.waitForSlot(1) instanceof Promise, "one in a turn")
+})
+
+test("requests with long paths begin one in each turn of the event loop, others at once", async (t) => {
+  await using server = await TestFilesServer.start()
+  const waits = t.mock.method(sharedScheduler, "waitForNextSlot").mock
+  const get = (count: number) => server.ask("GET", `/${["users", "ann", ...Array(count - 2).fill("d")].join("/")}`)
+  const max = bounds.files.plainPathNames.value
+  assert.deepEqual([(await get(max)).status, waits.callCount()], [404, 0])
+  assert.deepEqual([(await get(max + 1)).status, waits.callCount()], [404, 1])
 })
 
 test("a person's copies wait for each other and not for another person's", async () => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import type { AllowedHosts } from "#http"
+import type { FairScheduler } from "#kit"
 import type { Authority, PathAccess } from "../access/authority.ts"
 import type { OpenRequests } from "../access/open-requests.ts"
 import type { RightsCache } from "../access/rights-cache.ts"
@@ -13,7 +14,6 @@ import type { StorageLedger } from "../storage/ledger.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { type FileAddress, joinPath } from "./address.ts"
 import type { CopyQueue, RequestLimiter } from "./request-limiter.ts"
-import type { FairScheduler } from "./yielder.ts"
 
 /** The dependencies that all requests share. */
 export interface FilesContext {

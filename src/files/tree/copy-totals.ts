@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs"
-import { Yielder } from "../requests/yielder.ts"
+import { Yielder } from "#kit"
 
 export interface CopyLimits {
   /** Bytes that the files occupy on the disk; holes do not count. */

@@ -1,6 +1,6 @@
 import { renameSync, rmdirSync } from "node:fs"
 import { unlink } from "node:fs/promises"
-import { Yielder } from "../requests/yielder.ts"
+import { Yielder } from "#kit"
 import type { DirectoryHandle, EntryName } from "./directory-handle.ts"
 
 const parallelUnlinks = 32

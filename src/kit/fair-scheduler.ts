@@ -45,7 +45,7 @@ export class FairScheduler {
   }
 }
 
-/** Operations of the main process count as those of one more person. */
+/** Work that no person asked for counts as that of one more person. */
 export const systemUserId = 0
 
 /** Pauses one piece of work whenever its slice is over. */

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict"
+import type { IncomingMessage } from "node:http"
+import { Readable } from "node:stream"
+import { test } from "node:test"
+import { bounds } from "#contract"
+import { checkSize, readJson } from "./body.ts"
+
+const { bodyValues, plainBodyBytes } = bounds.texts
+
+const ofLength = (length: number) => Buffer.from(JSON.stringify("x".repeat(length - 2)))
+
+const read = (body: Buffer, userId?: number) => {
+  const headers = { "content-type": "application/json", "content-length": String(body.length) }
+  const request = Object.assign(Readable.from([body]), { headers }) as unknown as IncomingMessage
+  return readJson(request, { maxBytes: body.length }, userId)
+}
+
+/** In which turn of the event loop, counted from now, each body is parsed. */
+async function turnsOf(bodies: readonly Promise<unknown>[]): Promise<number[]> {
+  let turn = 0
+  const count = () => {
+    turn += 1
+    counter = setImmediate(count)
+  }
+  let counter = setImmediate(count)
+  const turns = await Promise.all(bodies.map((body) => body.then(() => turn)))
+  clearImmediate(counter)
+  return turns
+}
+
+test("large bodies are parsed one in each turn of the event loop, and people alternate", async () => {
+  const large = ofLength(plainBodyBytes.value + 1)
+  const [first = 0, second = 0, third = 0, other = 0] = await turnsOf([read(large, 1), read(large, 1), read(large, 1), read(large, 2)])
+  assert.equal(new Set([first, second, third, other]).size, 4)
+  assert.ok(other < third, `another person's body was parsed in turn ${other}, after ${first}, ${second} and ${third}`)
+})
+
+test("other bodies are parsed at once", async () => {
+  const small = ofLength(plainBodyBytes.value)
+  const turns = await turnsOf([read(small, 1), read(small, 1), read(small, 2)])
+  assert.equal(new Set(turns).size, 1)
+})
+
+test("a body holds a bounded number of values, in arrays and objects, at all levels together", async () => {
+  const max = bodyValues.value
+  const numbers = (count: number) => Buffer.from(JSON.stringify(Array.from({ length: count }, () => 0)))
+  const members = (count: number) =>
+    Buffer.from(JSON.stringify({ a: Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 0])) }))
+  const refused = { code: "invalid", message: `The body may hold ${max.toLocaleString("en")} values at most` }
+  checkSize(numbers(max - 1))
+  checkSize(members(max - 2))
+  assert.throws(() => checkSize(numbers(max)), refused)
+  assert.throws(() => checkSize(members(max - 1)), refused)
+  await assert.rejects(read(numbers(max)), refused)
+  checkSize(Buffer.from(JSON.stringify('[{,}]\\"'.repeat(max))))
+})
