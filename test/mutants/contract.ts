@@ -21,7 +21,7 @@ export const contracts = [
   ...faults("src/contract/fields/text.ts", writing, [
     ["half of a surrogate pair is stored", at("checkUnicode", "!value.isWellFormed()"), "false"],
     ["control characters are stored", at("checkPlainText", "at <"), "at < 0 || at >"],
-    ["a text may be a character too long", at("checkLength", "if (length > max) throw tooLong"), "if (length > max + 1) throw invalid"],
+    ["a text may be a character too long", at("checkLength", "if (length > max) throw tooLong"), "if (length > max + 1) throw tooLong"],
     ["a length is counted in UTF-16 units", at("checkLength", "for (const _ of value) length += 1"), "length = value.length"],
     ["required fields may be blank", at("fieldOf.parse", 'if (filled && value.trim() === "") throw'), "if (false) throw"],
   ]),
