@@ -115,6 +115,15 @@ export interface Engine extends AsyncDisposable {
 
   /** The address of a port, as reachable from this process; undefined if the run does not run. */
   address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
+
+  /** The TCP ports on which the run's programs listen; undefined if the engine cannot know. */
+  listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined>
+}
+
+export interface ListeningPort {
+  port: number
+  /** Whether only programs of the same container reach it. */
+  isLocal: boolean
 }
 
 /** Returns the mounts that are allowed at this moment, and the fields that depend on the image. */

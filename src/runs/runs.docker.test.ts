@@ -77,6 +77,18 @@ CMD ["httpd", "-f", "-p", "8501"]`)
   await runs.stop(run.id, { by: "stopped_by_user" })
 })
 
+for (const [address, hint] of [
+  ["0.0.0.0:3000", /the program listens on port 3000; the project expects 8000$/],
+  ["127.0.0.1:8000", /listens on port 8000 of 127\.0\.0\.1 only; it must listen on 0\.0\.0\.0$/],
+] as const) {
+  test(`the progress of a program that listens on ${address} says so`, async () => {
+    const command = ["httpd", "-f", "-p", address]
+    const run = await runs.start(fixture.request(await ensureBusyboxImage(), { memoryMiB: 64, plan: docker.plan({ command, port: 8000 }) }))
+    await eventually("the progress says it", async () => hint.test(runs.progress(run.id)?.step ?? ""), 60_000)
+    await runs.stop(run.id, { by: "stopped_by_user" })
+  })
+}
+
 test("a program that exits early leaves its exit code and output", async () => {
   const run = await runs.waitUntilSettled((await runs.start(http(["sh", "-c", "echo cannot work >&2; exit 7"]))).id)
   assert.deepEqual([run.state, run.reason?.code, run.reason?.exitCode, run.reason?.logTail], ["failed", "exited", 7, "cannot work"])

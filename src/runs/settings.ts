@@ -23,6 +23,8 @@ export interface RunSettings {
   startMinutes: number
   /** Interval of looking at a program that does not answer yet. Default 2,000. */
   startupLookEveryMs: number
+  /** Time before the progress names the port on which such a program listens. Default 10,000. */
+  startupHintAfterMs: number
   /** Time for a program to exit when asked to. Default 10,000. */
   graceMs: number
   /** Interval of observations without news from the engine. Default 3,000. */
@@ -90,6 +92,7 @@ export function resolveRunSettings(given: RunSettingsOptions): RunSettings {
     memoryOvercommit: 1,
     startMinutes: runs.startMinutes.value,
     startupLookEveryMs: 2_000,
+    startupHintAfterMs: 10_000,
     graceMs: 10_000,
     observeEveryMs: 3_000,
     activityEveryMs: 30_000,

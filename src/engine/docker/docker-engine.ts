@@ -11,6 +11,7 @@ import {
   type GpuDevice,
   type ImageInfo,
   type ImagePolicy,
+  type ListeningPort,
   type LogLine,
   type LogOptions,
   type NodeCapacity,
@@ -46,6 +47,7 @@ import { UserNetworks } from "./network/user-networks.ts"
 import { Coalescer } from "./observe/coalescer.ts"
 import { ContainerObserver } from "./observe/container-observer.ts"
 import { readContainerStats } from "./observe/container-stats.ts"
+import { listeningPorts } from "./observe/listening-ports.ts"
 import { readLogs } from "./observe/read-logs.ts"
 import { watchEvents } from "./observe/watch-events.ts"
 
@@ -285,6 +287,11 @@ class DockerEngine implements Engine {
     return host === undefined
       ? undefined
       : { host, port, isCurrent: this.#addressOwners.checkFor({ id: found.Id, pid: found.State.Pid, host }) }
+  }
+
+  async listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined> {
+    const found = await this.#find(key, signal)
+    return found && listeningPorts({ id: found.Id, pid: found.State.Pid })
   }
 
   async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<Address | undefined> {

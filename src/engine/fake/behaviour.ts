@@ -23,6 +23,10 @@ const behaviours = {
   "slow-busy": { argument: 500, isDelayed: true, isBusy: true },
   /** Never opens its port. */
   "no-port": { listens: false },
+  /** Opens this port (3000) instead. */
+  "other-port": { argument: 3_000, listens: false, listensElsewhere: "everywhere" },
+  /** Opens its port for programs of the same container only. */
+  "local-port": { listens: false, listensElsewhere: "locally" },
   /** Opens its port and never answers. */
   silent: { answers: "nothing" },
   /** Answers every request with 500 and refuses WebSockets. */
@@ -67,6 +71,7 @@ export type BehaviourName = keyof typeof behaviours
 export interface BehaviourTraits {
   argument?: number
   listens?: boolean
+  listensElsewhere?: "everywhere" | "locally"
   isDelayed?: true
   isBusy?: true
   answers?: "nothing" | "500"

@@ -10,6 +10,7 @@ import {
   EngineError,
   type ImageInfo,
   type ImagePolicy,
+  type ListeningPort,
   type LogLine,
   type LogOptions,
   type NodeCapacity,
@@ -187,6 +188,16 @@ export class FakeEngine implements Engine {
     signal?.throwIfAborted()
     const now = this.#daemon.clock.now()
     return this.#ownContainers().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
+  }
+
+  async listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined> {
+    await this.ping(signal)
+    const container = this.#ownContainer(key)
+    if (container?.state !== "running") return undefined
+    const { listensElsewhere, argument } = behaviourOf(container.spec.image)
+    if (listensElsewhere === "everywhere") return [{ port: argument, isLocal: false }]
+    const isOpen = this.#daemon.portOf(key) !== undefined
+    return isOpen || listensElsewhere ? [{ port: container.spec.port, isLocal: listensElsewhere !== undefined }] : []
   }
 
   async writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {

@@ -24,6 +24,7 @@ export class LaunchAttempt implements Disposable {
   readonly #progress: ProgressReporter
   #state: LaunchState
   #lastProbe: ProbeResult | undefined
+  #listeningHint = "a program that listens on 127.0.0.1 alone is not reached"
   #started = false
   #stuck = false
 
@@ -111,6 +112,9 @@ export class LaunchAttempt implements Disposable {
       totalMs,
       onWork: () => this.#idleTimeout.refresh(),
       report: (progress) => this.#progress.report(progress),
+      onListening: (hint) => {
+        this.#listeningHint = hint
+      },
       signal,
     })
     const onProbe = (result: ProbeResult) => {
@@ -193,7 +197,7 @@ export class LaunchAttempt implements Disposable {
   }
 
   #portHint(): string {
-    return `, ${portOf(this.#run)}; a program that listens on 127.0.0.1 alone is not reached`
+    return `, ${portOf(this.#run)}; ${this.#listeningHint}`
   }
 
   [Symbol.dispose](): void {

@@ -39,3 +39,17 @@ test("a project's StartMinutes replaces both the setting and the time for silent
   const patient = await runs.start(fixture.request("fake/slow:3000", { plan: { startMinutes: 1 } }))
   assert.equal((await runs.waitUntilSettled(patient.id)).state, "ready")
 })
+
+for (const [image, port, hint] of [
+  ["fake/other-port:3000", 8888, "the program listens on port 3000; the project expects 8888"],
+  ["fake/local-port", 8000, "the program listens on port 8000 of 127.0.0.1 only; it must listen on 0.0.0.0"],
+] as const) {
+  test(`progress and reason of ${image} say where the program listens`, async () => {
+    await using fixture = await RunsFixture.open({ settings: { ...settings, startupHintAfterMs: 200 } })
+    await using runs = await fixture.runs()
+    const { id } = await runs.start(fixture.request(image, { plan: { port } }))
+    await eventually("the progress says it", async () => runs.progress(id)?.step === hint)
+    const { reason } = await runs.waitUntilSettled(id)
+    assert.deepEqual([reason?.code, reason?.msg], ["port_not_open", `Nothing listens on the project's port, ${port}; ${hint}`])
+  })
+}
