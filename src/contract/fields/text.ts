@@ -96,8 +96,8 @@ function fieldOf<Out, W extends Writability>(options: TextOptions<W>, anyPattern
     },
     parse: (value, field) => {
       if (typeof value !== "string") throw invalid(field, "a string", value)
-      // A text that is far too long is refused without being read.
-      if (value.length > 2 * max) throw tooLong(field, max)
+      // A far too long text is refused unread. A character has one or two units.
+      if (value.length > 4 * max) throw tooLong(field, max)
       checkCharacters(value, field)
       if (value.length > max) checkLength(value, field, max)
       if (maxBytes !== undefined && value.length * 3 > maxBytes) checkBytes(value, field, maxBytes)
