@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds } from "#contract"
 import { EventFeed } from "#events"
-import { AllowedHosts, anonymousDrain, drainBody, LargeResponses, prefersHtml, TrustedProxies } from "#http"
+import { AllowedHosts, anonymousDrain, drainBody, LargeResponses, PersonLimiter, prefersHtml, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
 import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
@@ -9,7 +9,6 @@ import { withDiskReserve } from "./disk-reserve.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
-import { PersonLimiter } from "./http/person-limiter.ts"
 import { RateLimiter } from "./http/rate-limiter.ts"
 import { checkHead } from "./http/request-checks.ts"
 import { anonymous, RequestContext } from "./http/request-context.ts"
@@ -48,8 +47,8 @@ export function createApi(services: Services): ApiServer {
     objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
     largeResponses: new LargeResponses(),
-    followedOutputs: new PersonLimiter({ maxRunning: services.settings.rates.openStreams, maxWaiting: 0, words: "followed outputs" }),
-    imageChecks: new PersonLimiter({ maxRunning: imageChecks.value, maxWaiting: waitingImageChecks.value, words: "checks of images" }),
+    followedOutputs: limiterOf("followed outputs", services.settings.rates.openStreams),
+    imageChecks: limiterOf("checks of images", imageChecks.value, waitingImageChecks.value),
     scans: new ScanLimiter(),
     metrics: () => metrics.text(services, listener.pendingRequests),
     reserveServices: withDiskReserve(services),
@@ -138,4 +137,9 @@ function sendPage({ response, requestId }: RequestContext, answer: PageResponse)
   const { "content-type": type = "text/plain; charset=utf-8", ...headers } = answer.headers
   const cookies = (answer.cookies ?? []).flatMap((cookie) => ["set-cookie", cookie])
   send(response, answer.status, answer.body, { requestId, type, headers: [...Object.entries(headers).flat(), ...cookies] })
+}
+
+function limiterOf(work: string, maxRunning: number, maxWaiting = 0): PersonLimiter {
+  const message = (count: number) => `${count} ${work} of yours are open already; wait until one ends`
+  return new PersonLimiter({ maxRunning, maxWaiting, message })
 }

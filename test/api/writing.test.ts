@@ -74,6 +74,13 @@ test("publishing a project whose image or dataset others may not use warns with 
   assert.equal((await ann.client.readProject({ query: { ID: made.ID } })).Warnings, undefined, "they are never stored")
   const back = await call("PUT", "/project", { body: published })
   assert.deepEqual([back.status, back.body.Warnings], [200, published.Warnings])
+  await server.acquaint(ann, bob)
+  await ann.client.createGrant({ body: { ProjectID: made.ID, UserName: "bob", Access: "write" } })
+  const { Warnings } = await bob.client.updateProject({ body: { ID: made.ID, Comment: "by bob" } })
+  assert.deepEqual(Warnings, [
+    "The image is not shared with other people: their starts fail",
+    `The dataset ${rows.ID} is not shared with other people: their starts fail`,
+  ])
   await ann.client.updateImage({ body: { ID: own.ID, IsPublished: true } })
   await ann.client.updateData({ body: { ID: rows.ID, IsPublished: true } })
   assert.equal((await ann.client.updateProject({ body: { ID: made.ID, Comment: "x" } })).Warnings, undefined)

@@ -82,12 +82,12 @@ export const runs = [
     [["followed outputs have no rate", at("logs", "follow && !context.caller.isAdmin"), "false"]],
   ),
   ...faults(
-    "src/api/http/person-limiter.ts",
-    ["src/api/http/person-limiter.test.ts"],
+    "src/http/responses/person-limiter.ts",
+    ["src/http/responses/person-limiter.test.ts"],
     [
       [
         "one person's checks of images occupy the engine",
-        at("PersonLimiter.run", "return await person.semaphore.run(work)"),
+        at("PersonLimiter.run", "return await active.semaphore.run(work)"),
         "return await work()",
       ],
     ],

@@ -2,35 +2,21 @@ import { dataResource, grantResource, imageResource, loadAllGrants, projectResou
 import { runStateNames } from "#contract"
 import { type Store, unrestrictedViewer } from "#store"
 
-export async function loadImageResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
-  if (ids.length === 0) return []
-  const rows = await store.images.getMany(ids)
-  return loadAllGrants(
-    store,
-    "image",
-    rows.map((row) => imageResource(row)),
-  )
+/** Loads resources of one type by ID, with all grants in force. */
+function loader<Row>(
+  type: "image" | "data" | "project",
+  getMany: (store: Store, ids: readonly number[]) => Promise<Row[]>,
+  toResource: (row: Row) => Resource,
+) {
+  return async (store: Store, ids: readonly number[]): Promise<Resource[]> => {
+    if (ids.length === 0) return []
+    return loadAllGrants(store, type, (await getMany(store, ids)).map(toResource))
+  }
 }
 
-export async function loadDataResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
-  if (ids.length === 0) return []
-  const rows = await store.data.getMany(ids)
-  return loadAllGrants(
-    store,
-    "data",
-    rows.map((row) => dataResource(row)),
-  )
-}
-
-export async function loadProjectResources(store: Store, ids: readonly number[]): Promise<Resource[]> {
-  if (ids.length === 0) return []
-  const rows = await store.projects.getMany(ids)
-  return loadAllGrants(
-    store,
-    "project",
-    rows.map((row) => projectResource(row)),
-  )
-}
+export const loadImageResources = loader("image", ({ images }, ids) => images.getMany(ids), imageResource)
+export const loadDataResources = loader("data", ({ data }, ids) => data.getMany(ids), dataResource)
+export const loadProjectResources = loader("project", ({ projects }, ids) => projects.getMany(ids), projectResource)
 
 export async function loadGrantResources({ grants }: Store, ids: readonly number[]): Promise<Resource[]> {
   const rows = await Promise.all(ids.map((id) => grants.get(id)))

@@ -55,7 +55,7 @@ function decode(bytes: Buffer): string {
 
 const quote = 0x22
 const backslash = 0x5c
-/** What each byte adds to the values and to the depth. */
+/** By byte: its change of the number of values, and of the depth. */
 const addedValues = new Int8Array(256)
 const addedDepth = new Int8Array(256)
 for (const c of Buffer.from(",[{")) addedValues[c] = 1

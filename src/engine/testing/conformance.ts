@@ -157,6 +157,16 @@ function completionTests(subject: () => EngineUnderTest): void {
     await engine.stop(spec.key)
   })
 
+  test("returns the ports on which a program listens, and none of a run that it does not have", async () => {
+    const { engine, images } = subject()
+    const spec = specOf(images.serves)
+    await engine.start(spec, ignore, never)
+    await fetchWhenListening(engine, spec)
+    assert.deepEqual(await engine.listeningPorts(spec.key), [{ port: spec.port, isLocal: false }])
+    await engine.stop(spec.key)
+    assert.equal(await engine.listeningPorts(spec.key), undefined)
+  })
+
   test("leaves nothing when completeSpec rejects", async () => {
     const { engine, images } = subject()
     const spec = specOf(images.serves)

@@ -87,7 +87,7 @@ export function holdAlone(fd: number): boolean {
   return loadKernel()?.fcntl(fd, ...writeLease) === 0
 }
 
-/** What a project may use; zeros are unlimited. */
+/** The limits of a project; zeros mean unlimited. */
 export interface ProjectLimits {
   kibibytes: number
   entries: number

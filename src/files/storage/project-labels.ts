@@ -6,7 +6,7 @@ import { isFull, type Project, readProject, writeProject } from "./project-id.ts
 const ownIds = 1_000_000_000
 
 interface LabelOptions {
-  /** Where this installation's IDs begin. Undefined: every ID may be replaced. */
+  /** The first ID of this installation. Undefined: every ID may be replaced. */
   firstProject?: number
   /** Whether files are checked in directories that have the right ID already. */
   checksFiles: boolean

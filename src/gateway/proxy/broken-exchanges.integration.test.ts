@@ -199,7 +199,7 @@ test("a client that stalls in its upload or does not read is disconnected after 
   const answer = (await responseOf(reading)).pause()
   const readingEnd = new Promise((resolve) => answer.on("error", resolve))
   assert.equal(fixture.gateway.openConnections, 2)
-  // What the kernel holds on the way may go on for a while.
+  // Bytes in the kernel's buffers may still arrive for a while.
   await eventually("who does not read is cut", async () => {
     await clock.advance(4 * 60_000)
     sending.write("2")

@@ -10,7 +10,7 @@ const minute = 60_000
 
 /** A meter of a disk that the test fills. */
 function fakeStorage(hasQuotas: boolean) {
-  /** What the kernel was last told. */
+  /** The last limit passed to the kernel. */
   const limits = new Map<string, number | null>()
   const stored = new Map<string, number>()
   const disk = { freeBytes: 1_024 * mib, totalBytes: 2_048 * mib, reserveBytes: 64 * mib, isLow: false }

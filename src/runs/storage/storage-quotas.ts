@@ -69,7 +69,7 @@ export class StorageQuotas {
     if (type === "data") this.#changes.datasets.add(id)
   }
 
-  /** What has changed since the last call. */
+  /** The changes since the last call. */
   takeChanges(): { limits: boolean; datasets: ReadonlySet<number> } {
     const changes = this.#changes
     this.#changes = { limits: false, datasets: new Set() }

@@ -124,7 +124,7 @@ function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> 
   return homeIsMounted || home === "/tmp" ? tmp : { ...tmp, [home]: `${common},mode=0700` }
 }
 
-/** Where a container has directories in memory. */
+/** The paths of a container's directories in memory. */
 export function tmpfsTargets(spec: RunSpec): string[] {
   return Object.keys(tmpfs(spec, 0, 0))
 }

@@ -8,13 +8,14 @@ const maxLookups = bounds.containers.imagePathLookups.value
 const maxImages = 1_000
 const maxEntriesPerImage = 2_000
 const linkMode = 1 << 27
+const tarBlockBytes = 512
 
 /** Every name that the path leads through, in order; the last one is where it ends. */
 export type Route = readonly string[]
 type Entry = { link?: string } | "missing"
 
 /**
- * Where paths lead through the links of images. The container runtime makes missing directories as
+ * Follows paths through the links of images. The container runtime makes missing directories as
  * root and follows these links, also into mounted directories.
  */
 export class ImagePaths {
@@ -75,13 +76,13 @@ export class ImagePaths {
   /** The archive of a link is one header. The description above names only the end of all links. */
   #readLink(container: string, path: string, signal: AbortSignal): Promise<string> {
     const work = async (docker: DockerApi, abort: AbortOption) => {
-      const parts: Buffer[] = []
+      let header = Buffer.alloc(0)
       const archive = await docker.getContainer(container).getArchive({ path, ...abort })
-      for await (const part of archive as unknown as AsyncIterable<Buffer>) {
-        parts.push(part)
-        if (Buffer.concat(parts).length >= 512) break
+      for await (const part of archive) {
+        header = Buffer.concat([header, Buffer.from(part)])
+        if (header.length >= tarBlockBytes) break
       }
-      return linkOf(Buffer.concat(parts))
+      return linkOf(header)
     }
     return this.#client.call(work, { signal })
   }

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { PersonLimiter } from "./person-limiter.ts"
 
 test("work beyond a person's limit waits and then is refused; other people are unaffected", { timeout: 10_000 }, async () => {
-  const limiter = new PersonLimiter({ maxRunning: 2, maxWaiting: 1, words: "checks" })
+  const limiter = new PersonLimiter({ maxRunning: 2, maxWaiting: 1, message: (count) => `${count} checks of yours` })
   const begun: number[] = []
   const gate = Promise.withResolvers<void>()
   const begin = (userId: number) =>
