@@ -10,7 +10,12 @@ function loader<Row>(
 ) {
   return async (store: Store, ids: readonly number[]): Promise<Resource[]> => {
     if (ids.length === 0) return []
-    return loadAllGrants(store, type, (await getMany(store, ids)).map(toResource))
+    // `map` also passes an index, which must not become the grants.
+    return loadAllGrants(
+      store,
+      type,
+      (await getMany(store, ids)).map((row) => toResource(row)),
+    )
   }
 }
 
