@@ -22,7 +22,7 @@ export class EventBatch<L extends Subscriber, Resources> {
   readonly #policy: FeedPolicy<L, Resources>
   readonly #rows: readonly JournalRow[]
   readonly #resources: Resources
-  readonly #affectedUsers = new Set<number>()
+  readonly #affectedUsers: ReadonlySet<number>
   readonly #byAudience = new Map<string, Uint8Array | undefined>()
   readonly #texts = new Map<string, string>()
 
@@ -31,7 +31,7 @@ export class EventBatch<L extends Subscriber, Resources> {
     this.#rows = rows
     this.#resources = resources
     this.last = rows.at(-1)?.id ?? 0
-    for (const row of rows) for (const userId of policy.affectedUsers(row, resources)) this.#affectedUsers.add(userId)
+    this.#affectedUsers = new Set(policy.affectedUsers(rows, resources))
   }
 
   /** The bytes for a subscriber of the rows after this one; undefined: nothing. */

@@ -32,6 +32,6 @@ export interface FeedPolicy<L extends Subscriber, Resources> {
    * Subscribers of one audience see every row alike, unless it affects one of them individually.
    */
   audienceOf(subscriber: L): string
-  /** The people who may see the row differently from others of their audience. */
-  affectedUsers(row: JournalRow, resources: Resources): Iterable<number>
+  /** The people who may see one of the rows differently from others of their audience. */
+  affectedUsers(rows: readonly JournalRow[], resources: Resources): Iterable<number>
 }

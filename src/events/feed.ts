@@ -1,9 +1,10 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { bounds, Failure } from "#contract"
-import { type Clock, deadline, type Logger, Semaphore } from "#kit"
+import { type Clock, deadline, type Logger } from "#kit"
 import type { Store } from "#store"
 import { EventBatch } from "./event-batch.ts"
 import type { FeedPolicy, Subscriber } from "./feed-policy.ts"
+import { ReplayScheduler } from "./replay-scheduler.ts"
 import { type EventSink, StreamWriter } from "./stream-writer.ts"
 import { type Subscription, Subscriptions } from "./subscriptions.ts"
 
@@ -22,8 +23,6 @@ const pageSize = 500
 /** Streams are written to for this time, then other work proceeds for at least `slicePauseMs`. */
 const sliceMs = 0.25
 const slicePauseMs = 1
-/** Concurrent replays. */
-const maxReplays = 4
 /** A replayed page must be accepted within this time. */
 const replayTimeoutMs = 30_000
 
@@ -52,7 +51,7 @@ export interface StreamOptions<L extends Subscriber> {
 export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposable {
   readonly #options: EventFeedOptions<L, Resources>
   readonly #subscribers: Subscriptions<L>
-  readonly #replaySlots = new Semaphore(maxReplays)
+  readonly #replays = new ReplayScheduler()
   readonly #closed = new AbortController()
   readonly #listeners: Disposable[]
   #loops: Promise<unknown> = Promise.resolve()
@@ -125,7 +124,7 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
    */
   async #catchUp(subscription: Subscription<L>, stream: StreamWriter): Promise<void> {
     while (!stream.isEnded && stream.position < (this.#position ?? 0)) {
-      await this.#replaySlots.run(() => this.#replay(subscription, stream))
+      await this.#replays.run(subscription.userId, () => this.#replay(subscription, stream))
       using late = deadline(replayTimeoutMs, "The replay")
       await stream.sink.drained(late)
       if (late.aborted) stream.evict()

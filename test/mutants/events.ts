@@ -15,7 +15,7 @@ export const events = [
     ["a grantee is told what others of the same groups are", at("affectedUsers", "if (userId !== undefined) yield userId"), ""],
     [
       "an owner is told what others of the same groups are",
-      at("affectedUsers", "if (resource?.ownerId !== undefined) yield resource.ownerId"),
+      at("affectedUsers", "if (resource.ownerId !== undefined) yield resource.ownerId"),
       "",
     ],
     ["members of a group are told what others are", at("createFeedPolicy.audienceOf"), '(isAdmin ? "administrator" : scopes.join())'],
@@ -32,6 +32,19 @@ export const events = [
         "async () => {\n        await this.#replay(subscription, stream)\n        await stream.sink.drained(new AbortController().signal)\n      }",
       ],
     ],
+  ),
+  ...faults(
+    "src/events/replay-scheduler.ts",
+    ["src/events/replay-scheduler.test.ts"],
+    [
+      ["one person's replays delay another's", at("ReplayScheduler.run", "    await previous\n"), ""],
+      ["replays delay all requests", at("ReplayScheduler.run", "        await sharedScheduler.waitForNextSlot(userId)\n"), ""],
+    ],
+  ),
+  ...faults(
+    "src/api/events/feed-policy.ts",
+    ["src/api/events/feed-policy.test.ts"],
+    [["the grantees of a resource are counted for each of its events", at("affectedUsers", "known.add(resource)"), ""]],
   ),
   ...faults(
     "src/events/feed.ts",

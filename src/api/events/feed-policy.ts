@@ -42,13 +42,19 @@ function usersWithChangedRights(row: JournalRow): readonly number[] {
   return row.resource.type === "user" ? [row.resource.id] : (audienceOf(row).people ?? [])
 }
 
-function* affectedUsers(row: JournalRow, resources: ResourceMap): Iterable<number> {
-  const { to, was } = audienceOf(row)
-  if (to) yield* to
-  for (const resource of [resources.get(keyOf(row.resource)), was]) {
-    if (resource?.ownerId !== undefined) yield resource.ownerId
-    if (resource?.projectOwnerId !== undefined) yield resource.projectOwnerId
-    for (const { userId } of resource?.grants ?? []) if (userId !== undefined) yield userId
+/** Each resource counts once: many rows may name one that has many grants. */
+function* affectedUsers(rows: readonly JournalRow[], resources: ResourceMap): Iterable<number> {
+  const known = new Set<Resource>()
+  for (const row of rows) {
+    const { to, was } = audienceOf(row)
+    if (to) yield* to
+    for (const resource of [resources.get(keyOf(row.resource)), was]) {
+      if (resource === undefined || known.has(resource)) continue
+      known.add(resource)
+      if (resource.ownerId !== undefined) yield resource.ownerId
+      if (resource.projectOwnerId !== undefined) yield resource.projectOwnerId
+      for (const { userId } of resource.grants ?? []) if (userId !== undefined) yield userId
+    }
   }
 }
 

@@ -43,6 +43,13 @@ export const rates = {
     per: "person",
     beyond: "a sign-in ends the oldest session",
   },
+  replayPages: {
+    what: "Missed events that are read at once for readers who reconnect, in pages of 500",
+    value: 4,
+    unit: "count",
+    per: "process",
+    beyond: "the next pages wait; one person's pages are read one after another, with pauses",
+  },
   streamBytes: {
     what: "Events that wait for a slow reader",
     value: 64 * 1024,

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { ReplayScheduler } from "./replay-scheduler.ts"
+
+test("another person's page is read after at most one of a person with many replays", async () => {
+  const scheduler = new ReplayScheduler()
+  let count = 0
+  const page = async () => {
+    count += 1
+  }
+  const ann = Array.from({ length: 20 }, () => scheduler.run(1, page))
+  await scheduler.run(2, async () => {})
+  assert.ok(count <= 1, `${count} pages were read before`)
+  await Promise.all(ann)
+  assert.equal(count, 20)
+})
+
+test("a person's pages are read one at a time, and an error ends only its own", async () => {
+  const scheduler = new ReplayScheduler()
+  let running = 0
+  const page = async (fails: boolean) => {
+    running += 1
+    assert.equal(running, 1)
+    await new Promise((resolve) => setImmediate(resolve))
+    running -= 1
+    if (fails) throw new Error("no page")
+  }
+  const results = await Promise.allSettled([true, false, false].map((fails) => scheduler.run(1, () => page(fails))))
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["rejected", "fulfilled", "fulfilled"],
+  )
+})
+
+test("requests proceed between any two pages, of whichever people", async () => {
+  const scheduler = new ReplayScheduler()
+  let turn = 0
+  const next = () => {
+    turn += 1
+    immediate = setImmediate(next)
+  }
+  let immediate = setImmediate(next)
+  const turns: number[] = []
+  await Promise.all(Array.from({ length: 12 }, (_, i) => scheduler.run(i, async () => void turns.push(turn))))
+  clearImmediate(immediate)
+  assert.equal(new Set(turns).size, turns.length)
+})
