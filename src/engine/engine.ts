@@ -95,11 +95,18 @@ export interface Engine extends AsyncDisposable {
   stats(signal?: AbortSignal): Promise<RunStats[]>
 
   /**
-   * The data that each run wrote to its own file system, by key. This includes the image's volumes,
-   * but neither mounts, memory nor the log. It counts files, so call it rarely. Rejects as
-   * `observe` does.
+   * The data that each run wrote to its own file system, by key. This includes the image's volumes
+   * and deleted files that are open, but neither mounts, memory nor the log. It counts files, so
+   * call it rarely. Rejects as `observe` does.
    */
   writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>>
+
+  /**
+   * Bytes of deleted files on the disk of the files root that each run has open, by key: no
+   * directory shows them. `Infinity` if a run has more open files than can be examined. A run that
+   * the last `observe` did not see running is absent. Rejects with the signal's reason only.
+   */
+  deletedFiles(signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
 
   /**
    * Free bytes on the disk of runs' own file systems; null if unknown. Cheap enough for every few

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
-import { createServer } from "node:net"
+import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
+import { setImmediate as turn } from "node:timers/promises"
 import { projectTypes } from "#contract"
 import type { RunRow } from "#store"
 import type { RunsContext } from "./context.ts"
@@ -100,6 +101,66 @@ test("a program that switches the protocol instead of answering is probed again 
   const ctx = { runCache: { target: () => ({ address }) } } as unknown as RunsContext
   assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
   await new Promise((resolve) => switching.close(resolve))
+})
+
+const upgraded = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+for (const [what, begin, endless] of [
+  ["interim answers", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],
+  ["fields of its head", "HTTP/1.1 200 OK\r\n", "X-Field: text\r\n"],
+  ["control frames", upgraded, "\x89\x00"],
+] as const) {
+  test(`a program that answers with endless ${what} is cut off at once, and is not computing`, { timeout: 60_000 }, async () => {
+    const part = Buffer.from(endless.repeat(4_000), "latin1")
+    const sockets = new Set<Socket>()
+    const flood = createServer((socket) => {
+      sockets.add(socket.on("error", () => {}))
+      socket.once("data", () => {
+        socket.write(begin)
+        const send = () => {
+          for (let free = true; free && socket.writable; ) free = socket.write(part)
+        }
+        socket.on("drain", send)
+        send()
+      })
+    })
+    await new Promise<void>((resolve) => flood.listen(0, "127.0.0.1", resolve))
+    const address = { host: "127.0.0.1", port: (flood.address() as { port: number }).port }
+    // The test's own time limit would show that a probe waits for the end.
+    const common = { address, base: "/", headers: {}, timeoutMs: 3_600_000 }
+    for (const readiness of [projectTypeRules.http.readiness, projectTypeRules.novnc.readiness]) {
+      const result = await probe({ ...common, readiness }, new AbortController().signal)
+      if (begin !== upgraded || readiness.kind === "websocket") assert.equal(result.ready ? "ready" : result.code, "not_answering")
+    }
+    const ctx = { runCache: { target: () => ({ address }) } } as unknown as RunsContext
+    assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => flood.close(resolve))
+  })
+}
+
+test("a WebSocket is ready if its first message begins as its type's, after any control frame", async () => {
+  for (const [frames, isReady] of [
+    [["\x82\x0cRFB 003.008\n"], true],
+    [["\x89\x02hi\x82\x7e\x00\xc8RFB ", "003"], true],
+    [["\x82\x7f\0\0\0\0\0\0\0\x0cRF", "B 003.008\n"], true],
+    [["\x01\x02RF"], false],
+    [["\x82\x0cHTTP 03.008\n"], false],
+  ] as const) {
+    const server = createServer((socket) => {
+      socket.on("error", () => {})
+      socket.once("data", async () => {
+        for (const part of [upgraded, ...frames]) {
+          socket.write(part, "latin1")
+          await turn()
+        }
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const address = { host: "127.0.0.1", port: (server.address() as { port: number }).port }
+    const target = { address, base: "/", headers: {}, readiness: projectTypeRules.novnc.readiness, timeoutMs: 10_000 }
+    assert.equal((await probe(target, new AbortController().signal)).ready, isReady, JSON.stringify(frames))
+    server.close()
+  }
 })
 
 test("an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default", () => {

@@ -243,6 +243,6 @@ export const runs = [
   ...faults(
     "src/engine/docker/observe/container-stats.ts",
     ["src/engine/docker/observe/container-stats.test.ts"],
-    [["another process counts as the container's", at("foldersOf", "!text?.includes(id)"), "text === undefined"]],
+    [["another process counts as the container's", at("controlGroupsOf", "!text?.includes(id)"), "text === undefined"]],
   ),
 ]

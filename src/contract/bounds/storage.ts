@@ -110,6 +110,13 @@ export const storage = {
     per: "installation",
     beyond: "runs are counted at once",
   },
+  openFilesMs: {
+    what: "Time to look through a run's open files for deleted ones, which use space that no directory shows",
+    value: 2_000,
+    unit: "ms",
+    per: "run",
+    beyond: "on a nearly full disk, the run counts as the one that grew most",
+  },
   keptLogLines: {
     what: "Stored lines of output of an ended run",
     value: 10_000,

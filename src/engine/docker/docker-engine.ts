@@ -47,6 +47,7 @@ import { UserNetworks } from "./network/user-networks.ts"
 import { Coalescer } from "./observe/coalescer.ts"
 import { ContainerObserver } from "./observe/container-observer.ts"
 import { readContainerStats } from "./observe/container-stats.ts"
+import { deletedFiles } from "./observe/deleted-files.ts"
 import { listeningPorts } from "./observe/listening-ports.ts"
 import { readLogs } from "./observe/read-logs.ts"
 import { watchEvents } from "./observe/watch-events.ts"
@@ -252,8 +253,18 @@ class DockerEngine implements Engine {
     return readContainerStats(this.#observer.running, signal)
   }
 
-  writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
-    return this.#observer.writableLayers(signal)
+  async writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
+    const { running } = this.#observer
+    const [layers, deleted] = await Promise.all([
+      this.#observer.writableLayers(signal),
+      deletedFiles(running, ({ pid }) => `/proc/${pid}/root/`, signal),
+    ])
+    for (const [key, layer] of layers) layer.bytes += Math.min(deleted.get(key) ?? 0, Number.MAX_SAFE_INTEGER)
+    return layers
+  }
+
+  deletedFiles(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    return deletedFiles(this.#observer.running, () => this.#options.filesRoot, signal)
   }
 
   /**

@@ -11,6 +11,8 @@ const behaviours = {
   busy: { isBusy: true },
   /** Serves, and has written this many MiB (100) to its root file system. */
   writes: { argument: 100 },
+  /** Serves, and has deleted files of this many MiB (100) open. */
+  holds: { argument: 100 },
   /** Serves, and reports a busy Jupyter kernel without using the processor. */
   computing: {},
   /** Serves; the image exposes this port (8501) and has the working directory `/app`. */

@@ -207,6 +207,12 @@ export class FakeEngine implements Engine {
     )
   }
 
+  async deletedFiles(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    signal?.throwIfAborted()
+    const behaviours = this.#ownContainers().map(({ spec }) => [spec.key, behaviourOf(spec.image)] as const)
+    return new Map(behaviours.flatMap(([key, { name, argument }]) => (name === "holds" ? [[key, argument * 2 ** 20] as const] : [])))
+  }
+
   async freeDisk(signal?: AbortSignal): Promise<number | null> {
     signal?.throwIfAborted()
     return this.#daemon.freeDisk

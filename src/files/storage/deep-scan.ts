@@ -58,7 +58,7 @@ export class DeepScan {
   *#below(name: string): Generator<void> {
     this.#pending -= 1
     // Skipped when it is gone or was replaced by a file.
-    if (this.#switchTo(() => this.#directory.openDirectory(bytesOf(name)))) yield* this.#enter(name)
+    if (this.#switchTo(() => this.#directory.openReadable(bytesOf(name)))) yield* this.#enter(name)
   }
 
   /** Scans all entries of the open directory, which is one level deeper now. */

@@ -82,7 +82,7 @@ export class StorageScan {
   *#open(position: ScanPosition): Generator<void> {
     let directory: DirectoryHandle
     try {
-      directory = this.#root.openDescendant(position.root.split("/").filter((name) => name !== ""))
+      directory = openRoot(this.#root, position.root)
     } catch {
       // Deleted, or replaced by a file.
       return
@@ -118,7 +118,7 @@ export class StorageScan {
     if (!stats.isDirectory()) return
     let below: DirectoryHandle
     try {
-      below = directory.openDirectory(name)
+      below = directory.openReadable(name)
     } catch {
       return
     }
@@ -170,6 +170,15 @@ export class StorageScan {
     this.#seen.add(id)
     return bytes
   }
+}
+
+function openRoot(root: DirectoryHandle, path: string): DirectoryHandle {
+  let here = root.duplicate()
+  for (const name of path.split("/").filter((each) => each !== "")) {
+    using above = here
+    here = above.openReadable(name)
+  }
+  return here
 }
 
 function opened(directory: DirectoryHandle) {

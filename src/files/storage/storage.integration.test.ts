@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { chownSync, linkSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { chmodSync, chownSync, linkSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
@@ -54,6 +54,20 @@ test("`PUT` beyond `MaxStorage` returns 507 with the numbers, and leaves nothing
   assert.match(msg, new RegExp(`^${name} may store 10 MiB and stores 9 MiB; this has 5 MiB`))
   assert.equal((await ask("GET", "big")).status, 404)
   assert.equal((await ask("PUT", "small", { body: Buffer.alloc(64 * kib) })).status, 201)
+})
+
+test("directories that a program may write to but not read count, and so does a home like that", { skip: !asRoot }, async () => {
+  const home = join(server.root, "users", name)
+  const hidden = ["unlisted", "closed", ...Array.from({ length: 20 }, (_, n) => `deep${"/d".repeat(n + 1)}`), "deep"]
+  for (const [n, folder] of hidden.toSorted().entries()) {
+    mkdirSync(join(home, folder))
+    if (n % 7 === 0) writeFileSync(join(home, folder, "file"), Buffer.alloc(mib, 1))
+  }
+  execFileSync("chown", ["-R", `${owner.uid}:${owner.gid}`, home])
+  for (const [n, folder] of hidden.toSorted().toReversed().entries()) chmodSync(join(home, folder), [0o300, 0o400, 0][n % 3] as number)
+  chmodSync(home, 0o300)
+  limit(5 * mib)
+  assert.match(refusal(await ask("PUT", "big", { body: Buffer.alloc(2 * mib) })), new RegExp(`^${name} may store 5 MiB and stores 4.1 MiB`))
 })
 
 test("`PUT` without a length ends when it exceeds `MaxStorage`, and the old file stays", async () => {

@@ -13,6 +13,8 @@ export interface DirectoryStream {
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 /** `open(2)`: a handle on the entry itself, which needs no right on it. */
 const O_PATH = 0o10000000
+/** What an owner needs to list a directory and to reach its entries. */
+const ownerMayRead = 0o500
 /** Links are not followed, and no open blocks. */
 export const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK
 
@@ -56,6 +58,17 @@ export class DirectoryHandle implements Disposable {
 
   openDirectory(name: EntryName): DirectoryHandle {
     return new DirectoryHandle(openSync(this.pathTo(name), directoryFlags))
+  }
+
+  /**
+   * Opens a directory whose mode may hide its entries from its owner, after changing that mode: a
+   * program can write to a directory that it may not read.
+   */
+  openReadable(name: EntryName): DirectoryHandle {
+    const stats = this.lstat(name)
+    if (stats?.isDirectory() && (stats.mode & ownerMayRead) !== ownerMayRead)
+      this.chmodDirectory(name, (stats.mode & 0o7777) | ownerMayRead)
+    return this.openDirectory(name)
   }
 
   /**

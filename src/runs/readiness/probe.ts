@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto"
+import { bounds } from "#contract"
 import type { Address } from "#engine"
-import { http } from "#http"
 import type { Readiness } from "../project-types.ts"
+import { askProgram, NoAnswer, readHead } from "./ask-program.ts"
 
 export interface ProbeTarget {
   address: Address
@@ -21,7 +23,10 @@ export type ProbeResult =
 export async function probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
   signal.throwIfAborted()
   using stop = abortAfter(target.timeoutMs, signal)
-  const result = await (target.readiness.kind === "http" ? probeHttp(target, stop.signal) : probeWebSocket(target, stop.signal))
+  const { readiness } = target
+  const result = await (readiness.kind === "http"
+    ? probeHttp(target, readiness, stop.signal)
+    : probeWebSocket(target, readiness, stop.signal))
   signal.throwIfAborted()
   return result
 }
@@ -40,56 +45,73 @@ function abortAfter(ms: number, signal: AbortSignal): { signal: AbortSignal } & 
   }
 }
 
+const { interimAnswers } = bounds.gateway
 const ready: ProbeResult = { ready: true }
 const notAnswering = (detail: string): ProbeResult => ({ ready: false, code: "not_answering", detail })
 const notOpen: ProbeResult = { ready: false, code: "port_not_open" }
 
-function probeHttp({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
-  return new Promise((resolve) => {
-    let isConnected = false
-    const path = base + readiness.path
-    const request = http.get(
-      { host: address.host, port: address.port, path, headers: { ...headers }, agent: false, signal },
-      (response) => {
-        const status = response.statusCode ?? 0
-        const accepted = readiness.kind === "http" && readiness.accepts === "200" ? status === 200 : status < 500
-        resolve(accepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`))
-        response.destroy()
-      },
-    )
-    request.on("socket", (socket) => socket.once("connect", () => (isConnected = true)))
-    const fail = () => resolve(isConnected ? notAnswering(`GET ${path} was not answered`) : notOpen)
-    // For a response that switches the protocol, Node reports only that the connection closed.
-    request.on("error", fail).on("close", fail)
-  })
-}
+type ReadinessOf<Kind extends Readiness["kind"]> = Extract<Readiness, { kind: Kind }>
 
-async function probeWebSocket({ address, base, headers, readiness }: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
-  const host = address.host.includes(":") ? `[${address.host}]` : address.host
+async function probeHttp(
+  { address, base, headers }: ProbeTarget,
+  readiness: ReadinessOf<"http">,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
   const path = base + readiness.path
-  const banner = readiness.kind === "websocket" ? readiness.banner : ""
-  // Imported late, since most installations never need it.
-  const { WebSocket } = await import("ws")
-  const socket = new WebSocket(`ws://${host}:${address.port}${path}`, {
-    headers: { ...headers },
-    perMessageDeflate: false,
-    maxPayload: 65_536,
-  })
-  return new Promise<ProbeResult>((resolve) => {
-    let isOpen = false
-    const fail = () => resolve(notAnswering(isOpen ? `The WebSocket at ${path} said nothing` : `The WebSocket at ${path} did not open`))
-    signal.addEventListener("abort", fail, { once: true })
-    socket.on("open", () => (isOpen = true))
-    socket.on("unexpected-response", (_, response) =>
-      resolve(notAnswering(`The WebSocket at ${path} was refused with status ${response.statusCode}`)),
-    )
-    socket.on("message", (data) => {
-      const matches = data.toString().startsWith(banner)
-      resolve(matches ? ready : notAnswering(`The WebSocket at ${path} did not greet with ${banner.trim()}`))
-    })
-    socket.on("close", fail)
-    socket.on("error", (error: NodeJS.ErrnoException) => resolve(unreachable.has(error.code ?? "") ? notOpen : notAnswering(error.message)))
-  }).finally(() => socket.terminate())
+  try {
+    const status = await askProgram({ address, path, headers, signal }, (received) => readHead(received)?.status)
+    if (status === 101) return notAnswering(`GET ${path} was not answered`)
+    const isAccepted = readiness.accepts === "200" ? status === 200 : status < 500
+    return isAccepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`)
+  } catch (error) {
+    return isPortOpen(error) ? notAnswering(`GET ${path} was not answered`) : notOpen
+  }
 }
 
-const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])
+async function probeWebSocket(
+  { address, base, headers }: ProbeTarget,
+  readiness: ReadinessOf<"websocket">,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const path = base + readiness.path
+  let isOpen = false
+  const read = (received: Buffer): ProbeResult | undefined => {
+    const head = readHead(received)
+    if (head && head.status !== 101) return notAnswering(`The WebSocket at ${path} was refused with status ${head.status}`)
+    isOpen ||= head !== undefined
+    const banner = head && messageBeginning(received.subarray(head.end), readiness.banner.length)
+    if (banner === undefined) return undefined
+    return banner === readiness.banner ? ready : notAnswering(`The WebSocket at ${path} did not greet with ${readiness.banner.trim()}`)
+  }
+  try {
+    return await askProgram({ address, path, headers: { ...headers, ...upgradeHeaders() }, signal }, read)
+  } catch (error) {
+    if (!isPortOpen(error)) return notOpen
+    return notAnswering(isOpen ? `The WebSocket at ${path} said nothing` : `The WebSocket at ${path} did not open`)
+  }
+}
+
+function isPortOpen(error: unknown): boolean {
+  return !(error instanceof NoAnswer) || error.isConnected
+}
+
+function upgradeHeaders() {
+  const key = randomBytes(16).toString("base64")
+  return { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key }
+}
+
+const extendedLengthBytes: Readonly<Record<number, number>> = { 126: 2, 127: 8 }
+
+/** The first characters of the first message; a few control frames before it are skipped. */
+function messageBeginning(frames: Buffer, characters: number): string | undefined {
+  for (let at = 0, controls = 0; at + 2 <= frames.length; controls += 1) {
+    if (controls > interimAnswers.value) throw new Error("it sends only control frames")
+    const isControl = (frames.readUInt8(at) & 0x08) !== 0
+    const length = frames.readUInt8(at + 1) & 0x7f
+    const payload = at + 2 + (extendedLengthBytes[length] ?? 0)
+    const wanted = Math.min(length, characters)
+    if (!isControl) return payload + wanted <= frames.length ? frames.toString("latin1", payload, payload + wanted) : undefined
+    at = payload + length
+  }
+  return undefined
+}

@@ -176,6 +176,33 @@ test("a nearly full disk ends the run whose own file system grew most, when it i
   assert.deepEqual(await it.stateOf(other), ["ready", undefined])
 })
 
+test("a nearly full disk ends the run whose deleted, open files grew most, not one that stored less", async () => {
+  await using it = await withMeter()
+  for (const person of [0, 1]) it.store(person, 10)
+  const other = await it.start(1)
+  await it.counted(1)
+  const holder = await it.start(0, { image: "fake/holds:300" })
+  it.store(1, 30)
+  Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
+  it.clock.advance(minute)
+  await eventually("the run has ended", async () => (await it.stateOf(holder))[1] === "disk_full")
+  assert.match((await it.fixture.row(holder)).reason?.msg ?? "", /the deleted files that this run has open grew most, by 300 MiB/)
+  await it.counted(1)
+  assert.deepEqual(await it.stateOf(other), ["ready", undefined])
+})
+
+test("a run that has deleted files open since before the disk filled stays", async () => {
+  await using it = await withMeter()
+  for (const person of [0, 1]) it.store(person, 10)
+  const [holder, writer] = [await it.start(0, { image: "fake/holds:300" }), await it.start(1)]
+  await it.counted(0, 1)
+  it.store(1, 30)
+  Object.assign(it.disk, { freeBytes: 32 * mib, isLow: true })
+  it.clock.advance(minute)
+  await eventually("the run that stored more has ended", async () => (await it.stateOf(writer))[1] === "disk_full")
+  assert.deepEqual(await it.stateOf(holder), ["ready", undefined])
+})
+
 test("a guest's run that mounts a dataset in the owner's home stays when the owner's run fills the rest of the home", async () => {
   await using it = await withMeter(100)
   const { accessInfo } = await it.datasetOf(0)

@@ -4,6 +4,7 @@ import type { RunsContext } from "../context.ts"
 import { stopWithReason } from "../lifecycle/ending.ts"
 import { createReason } from "../lifecycle/reasons.ts"
 import type { UsageMonitor } from "../limits/usage-monitor.ts"
+import { DeletedGrowth } from "./deleted-growth.ts"
 import { enclosingArea, type GrownArea, GrowthTracker } from "./growth-tracker.ts"
 import { LayerGrowth } from "./layer-growth.ts"
 import type { DiskSpace, StorageCount, StorageMeter, StorageQuota } from "./storage-meter.ts"
@@ -40,6 +41,7 @@ export class StorageEnforcer {
   readonly #meter: StorageMeter
   readonly #growth = new GrowthTracker()
   readonly #layers: LayerGrowth
+  readonly #deleted: DeletedGrowth
   /** The highest fraction for which each run got a warning. */
   readonly #warned = new Map<number, number>()
   /** The most free space since everybody was counted. */
@@ -49,6 +51,7 @@ export class StorageEnforcer {
   constructor(ctx: RunsContext, parts: { quotas: StorageQuotas; meter: StorageMeter; usage: Pick<UsageMonitor, "layerOf"> }) {
     this.#ctx = ctx
     this.#layers = new LayerGrowth(ctx, parts.usage)
+    this.#deleted = new DeletedGrowth(ctx)
     this.#quotas = parts.quotas
     this.#meter = parts.meter
   }
@@ -94,7 +97,10 @@ export class StorageEnforcer {
     const names = new Set(this.#quotas.drainUncounted())
     for (const name of owners) if (this.#isDue(name, isFilling)) names.add(name)
     const counts = [...names].map((name) => this.#count(name))
-    if (!space.isLow) return this.#layers.resetBaseline(this.#ctx.runCache.rows())
+    if (!space.isLow) {
+      this.#deleted.renewBaseline()
+      return this.#layers.resetBaseline(this.#ctx.runCache.rows())
+    }
     // This check does not wait for long counts.
     await Promise.race([Promise.all(counts), this.#ctx.clock.sleep(quickCountEveryMs.value, this.#ctx.closed).catch(() => {})])
     await this.#makeRoom()
@@ -198,23 +204,28 @@ export class StorageEnforcer {
     const space = await this.#meter.diskSpace()
     if (!space.isLow) return
     const stored = mostGrown(this.#writers(), this.#growth.recentGrowth())
-    const written = await this.#mostWritten(space)
-    const found = (written?.bytes ?? 0) > (stored?.bytes ?? 0) ? written : stored
+    const found = [stored && { ...stored, what: "this run's directories" }, ...(await this.#mostHidden(space))]
+      .filter((each) => each !== undefined)
+      .sort((a, b) => b.bytes - a.bytes)[0]
     if (!found || found.bytes < Math.min(64 * mib, space.reserveBytes / 16)) return
     const numbers = `${mibText(space.freeBytes)} of the disk are free, and ${mibText(space.reserveBytes)} are kept free`
-    await this.#end(
-      found.run,
-      `${numbers}; ${found === written ? "this run's file system" : "this run's directories"} grew most, by ${mibText(found.bytes)}`,
-    )
+    const grown = Number.isFinite(found.bytes)
+      ? `${found.what} grew most, by ${mibText(found.bytes)}`
+      : "this run has more open files than can be examined for deleted ones"
+    await this.#end(found.run, `${numbers}; ${grown}`)
     this.#growth.resetRecentGrowth()
     this.#layers.resetBaseline(this.#ctx.runCache.rows())
+    this.#deleted.resetBaseline()
   }
 
-  /** The run that wrote most to its own file system. */
-  async #mostWritten(space: DiskSpace): Promise<{ run: RunRow; bytes: number } | undefined> {
-    const grown = await this.#layers.measureGrowth(space)
+  /** The runs that wrote most outside of people's directories. */
+  async #mostHidden(space: DiskSpace): Promise<{ run: RunRow; bytes: number; what: string }[]> {
+    const [inLayers, inDeleted] = await Promise.all([this.#layers.measureGrowth(space), this.#deleted.measureGrowth()])
     const rows = this.#ctx.runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
-    return rows.map((run) => ({ run, bytes: grown(run) })).sort((a, b) => b.bytes - a.bytes)[0]
+    return rows.flatMap((run) => [
+      { run, bytes: inLayers(run), what: "this run's file system" },
+      { run, bytes: inDeleted(run.key), what: "the deleted files that this run has open" },
+    ])
   }
 
   async #end(run: RunRow, msg: string): Promise<void> {

@@ -37,7 +37,7 @@ async function statsOf(
   gpus: ReadonlyMap<string, GpuUsage>,
   { proc, cgroups }: StatsSources,
 ): Promise<RunStats> {
-  const folders = await foldersOf(`${proc}/${pid}`, id, cgroups)
+  const folders = await controlGroupsOf(`${proc}/${pid}`, id, cgroups)
   const [cpuSeconds, memory, network] = folders
     ? await Promise.all([cpuOf(folders), memoryOf(folders), trafficOf(`${proc}/${pid}`)])
     : [null, null, { networkIn: null, networkOut: null }]
@@ -45,7 +45,7 @@ async function statsOf(
 }
 
 /** The control groups of a process: one folder in version 2, one per controller in version 1. */
-interface Folders {
+export interface ControlGroups {
   version: 1 | 2
   cpu: string
   memory: string
@@ -55,7 +55,11 @@ interface Folders {
  * Undefined unless the process is the container's: process IDs are reused, and mean nothing in
  * another namespace.
  */
-async function foldersOf(process: string, id: string, cgroups: string): Promise<Folders | undefined> {
+export async function controlGroupsOf(
+  process: string,
+  id: string,
+  cgroups: string = localSources.cgroups,
+): Promise<ControlGroups | undefined> {
   const text = await textOf(`${process}/cgroup`)
   if (!text?.includes(id)) return undefined
   const paths = new Map<string, string>()
@@ -68,12 +72,12 @@ async function foldersOf(process: string, id: string, cgroups: string): Promise<
   return whole === undefined ? undefined : { version: 2, cpu: `${cgroups}${whole}`, memory: `${cgroups}${whole}` }
 }
 
-async function cpuOf({ version, cpu }: Folders): Promise<number | null> {
+async function cpuOf({ version, cpu }: ControlGroups): Promise<number | null> {
   if (version === 1) return scaleNumber(await textOf(`${cpu}/cpuacct.usage`), 1e-9)
   return scaleNumber(readFigure(await textOf(`${cpu}/cpu.stat`), "usage_usec"), 1e-6)
 }
 
-async function memoryOf({ version, memory }: Folders): Promise<number | null> {
+async function memoryOf({ version, memory }: ControlGroups): Promise<number | null> {
   const names =
     version === 1 ? { usage: "memory.usage_in_bytes", cached: "total_inactive_file" } : { usage: "memory.current", cached: "inactive_file" }
   const [usage, details] = await Promise.all([textOf(`${memory}/${names.usage}`), textOf(`${memory}/memory.stat`)])
