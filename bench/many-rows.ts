@@ -56,6 +56,7 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
       port: "",
       isPublished: true,
       isTrusted: false,
+      writablePaths: [],
       writtenBy: 1,
     }
     await tx.images.insert({ ...image, doc: "" })

@@ -60,6 +60,7 @@ function image(i: number, userId: number, docLength: number) {
     port: "8888",
     isPublished: i % 2 === 0,
     isTrusted: false,
+    writablePaths: [],
     writtenBy: userId,
     doc: text(i * 3, docLength),
   }

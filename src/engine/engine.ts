@@ -133,9 +133,9 @@ export interface ListeningPort {
   isLocal: boolean
 }
 
-/** Returns the mounts that are allowed at this moment, and the fields that depend on the image. */
+/** Returns what is allowed at this moment, and the fields that depend on the image. */
 export type CompleteSpec = (image: ImageInfo) => Promise<Pick<RunSpec, "mounts"> & Partial<ImageDependentFields>>
-type ImageDependentFields = Pick<RunSpec, "command" | "env" | "port" | "workDir">
+type ImageDependentFields = Pick<RunSpec, "entryPoint" | "command" | "env" | "port" | "workDir" | "writableRoot" | "writablePaths">
 
 export interface Address {
   host: string
@@ -163,6 +163,8 @@ export interface RunSpec {
    */
   imageDigest?: string | undefined
   imagePolicy: ImagePolicy
+  /** Replaces the image's entry point; undefined: the image's own. */
+  entryPoint?: readonly string[] | undefined
   /**
    * Arguments as in `docker run IMAGE …`: passed to the image's entry point if it has one. Empty:
    * the image's own.
@@ -189,6 +191,8 @@ export interface RunSpec {
   internetOf?: string | undefined
   /** Whether the root file system is writable; changes are lost with the run. */
   writableRoot: boolean
+  /** Directories in memory that begin empty and belong to the run's user, besides `/tmp`. */
+  writablePaths?: readonly string[] | undefined
   /**
    * MiB that the run can certainly write to its own file system. An engine that can limit this
    * refuses writes well beyond, never below. Absent: no limit.

@@ -33,10 +33,12 @@ export {
   changesWhatRuns,
   checkImageReferenceChange,
   checkTrustChange,
+  checkWritablePathsChange,
   endTrustInProjectsWithImage,
   isAdminImage,
   publishTrustEnd,
   trustAfterPublication,
+  writablePathsOfReference,
   writerAfterTransfer,
 } from "./trust.ts"
 export { publishRunVisibility } from "./visibility.ts"

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util"
 import type { Caller } from "#access"
 import { Failure } from "#contract"
 import { type Change, type ImageRow, type ProjectRow, type Reads, unrestrictedViewer } from "#store"
@@ -24,6 +25,17 @@ export function checkTrustChange(caller: Caller, given: boolean | undefined, sto
   if (given !== undefined && given !== stored && !caller.isAdmin) {
     throw new Failure("forbidden", "Only administrators may mark something as trusted", { field: "IsTrusted" })
   }
+}
+
+/** Throws `forbidden` if anybody but an administrator changes what runs of an image may write to. */
+export function checkWritablePathsChange(caller: Caller, given: readonly string[] | undefined, stored: readonly string[]): void {
+  if (given === undefined || caller.isAdmin || isDeepStrictEqual(given, stored)) return
+  throw new Failure("forbidden", "Only administrators may set the directories that runs may write to", { field: "WritablePaths" })
+}
+
+/** The column to write with another reference: administrators chose the paths for the former one. */
+export function writablePathsOfReference(caller: Caller): { writablePaths?: [] } {
+  return caller.isAdmin ? {} : { writablePaths: [] }
 }
 
 /** Whether a change of an image changes what its runs execute. */

@@ -3,6 +3,7 @@ import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import { projectTypes } from "#contract"
+import type { ImageInfo } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "./context.ts"
 import { basePath, engineSpecOf, upstreamHeaders, withImagePort } from "./lifecycle/engine-spec.ts"
@@ -190,6 +191,21 @@ test("Jupyter and VS Code open the code directory; Jupyter's root contains all m
   assert.ok(command(["/work/code", "/data"], "jupyterlab").includes("--ServerApp.root_dir=/work/code"))
   assert.ok(command(["/work/code", "/worker"], "jupyterlab").includes("--ServerApp.root_dir=/work/code"))
   assert.equal(command(["/work/code"], "vscode").at(-1), "/work/code")
+})
+
+test("the image's own start follows a search only with an entry point, or if the image exposes the type's port", () => {
+  const image = { digest: "", size: 0, user: "", workDir: "", ports: [], variables: [], volumes: [], entryPoint: [], command: ["serve"] }
+  const ownWith = (fields: Partial<ImageInfo>) => {
+    const { entryPoint, command } = engineSpecOf(runOf({ type: "jupyterlab" }), { image: { ...image, ...fields } })
+    assert.equal(entryPoint?.[0], "/bin/sh")
+    return command.slice(1, 1 + Number(command[0]))
+  }
+  assert.deepEqual(ownWith({}), [])
+  assert.deepEqual(ownWith({ ports: ["80/tcp"] }), [])
+  assert.deepEqual(ownWith({ ports: ["8888/tcp"] }), ["serve"])
+  assert.deepEqual(ownWith({ entryPoint: ["/start", "--"] }), ["/start", "--", "serve"])
+  const given = engineSpecOf(runOf({ type: "jupyterlab", command: ["x"] }), { image: { ...image, entryPoint: ["/start"] } })
+  assert.deepEqual([given.entryPoint, given.command], [undefined, ["x"]])
 })
 
 test("a run on an image with a port and a working directory of its own uses both, also after a restart", async () => {

@@ -10,18 +10,30 @@ export type Readiness =
   /** A WebSocket at `path` whose first message begins with `banner`. */
   | { kind: "websocket"; path: string; banner: string }
 
+/** How a type's program is found in an image. */
+export interface ProgramRule {
+  /** Names of the program; an earlier one is preferred. */
+  names: readonly string[]
+  /** Python modules that are the program, if no name is found. */
+  modules: readonly string[]
+  /** Directories to look in besides the image's `PATH`. */
+  directories: readonly string[]
+}
+
 /** Defaults of a project type, which image and project can override. */
 export interface ProjectTypeRule {
   /** The TCP port inside the container. */
   port: number
   /** Whether the only port that the image exposes replaces `port`. */
   portFromImage: boolean
+  /** Null: the image's own entry point and command. */
+  program: ProgramRule | null
   /**
-   * Null: the image's own command. `{port}`, `{baseUrl}`, `{codePath}` (the code directory) and
+   * The program's arguments. `{port}`, `{baseUrl}`, `{codePath}` (the code directory) and
    * `{workspace}` (the directory of all mounts) are replaced. The program starts in the image's
    * working directory, or in the code directory if the image has none.
    */
-  command: readonly string[] | null
+  arguments: readonly string[]
   /** `{port}` and `{baseUrl}` are replaced; the image's settings override these. */
   env: Readonly<Record<string, string>>
   /**
@@ -81,23 +93,36 @@ const jupyter = {
   writableRoot: false,
 } as const satisfies Partial<ProjectTypeRule>
 
-/** Starts the one of the two that the image has; the arguments are those of the server. */
-const anyJupyter = [
-  "sh",
-  "-c",
-  'command -v jupyter-lab >/dev/null && exec jupyter lab "$@"; exec jupyter notebook "$@"',
-  "jupyter",
+/** Where images have virtual environments and conda. */
+const pythonDirectories = [
+  "/opt/conda/bin",
+  "/opt/venv/bin",
+  "/venv/bin",
+  "/app/.venv/bin",
+  "/opt/miniconda3/bin",
+  "/opt/miniforge3/bin",
+  "/opt/anaconda3/bin",
+  "/usr/local/bin",
+  "/usr/bin",
 ] as const
+const jupyterLab = { names: ["jupyter-lab"], modules: ["jupyterlab"], directories: pythonDirectories } as const
+const jupyterNotebook = { names: ["jupyter-notebook"], modules: ["notebook"], directories: pythonDirectories } as const
+const anyJupyter = {
+  names: [...jupyterLab.names, ...jupyterNotebook.names],
+  modules: [...jupyterLab.modules, ...jupyterNotebook.modules],
+  directories: pythonDirectories,
+} as const
 
 /** One row for each type of project. */
 export const projectTypeRules = {
-  jupyter: { ...jupyter, command: [...anyJupyter, ...jupyterOptions("ServerApp", "NotebookApp")], landing: "" },
-  jupyterlab: { ...jupyter, command: ["jupyter", "lab", ...jupyterOptions("ServerApp")], landing: "lab" },
-  jupyternotebook: { ...jupyter, command: ["jupyter", "notebook", ...jupyterOptions("ServerApp", "NotebookApp")], landing: "tree" },
+  jupyter: { ...jupyter, program: anyJupyter, arguments: jupyterOptions("ServerApp", "NotebookApp"), landing: "" },
+  jupyterlab: { ...jupyter, program: jupyterLab, arguments: jupyterOptions("ServerApp"), landing: "lab" },
+  jupyternotebook: { ...jupyter, program: jupyterNotebook, arguments: jupyterOptions("ServerApp", "NotebookApp"), landing: "tree" },
   novnc: {
     port: 6080,
     portFromImage: false,
-    command: null,
+    program: null,
+    arguments: [],
     env: {},
     tokenVariable: null,
     upstreamHeaders: {},
@@ -110,8 +135,19 @@ export const projectTypeRules = {
   vscode: {
     port: 8080,
     portFromImage: false,
-    command: [
-      "code-server",
+    program: {
+      names: ["code-server"],
+      modules: [],
+      directories: [
+        "/usr/lib/code-server/bin",
+        "/app/code-server/bin",
+        "/opt/code-server/bin",
+        "/usr/local/lib/code-server/bin",
+        "/usr/local/bin",
+        "/usr/bin",
+      ],
+    },
+    arguments: [
       "--auth=none",
       "--bind-addr=0.0.0.0:{port}",
       "--disable-telemetry",
@@ -133,7 +169,8 @@ export const projectTypeRules = {
   http: {
     port: 8000,
     portFromImage: true,
-    command: null,
+    program: null,
+    arguments: [],
     env: { PORT: "{port}" },
     tokenVariable: null,
     upstreamHeaders: {},

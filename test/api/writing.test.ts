@@ -201,6 +201,7 @@ test("a wrong JSON type is refused with its field and nothing is converted", asy
       UserName: "ann",
       IsPublished: false,
       IsTrusted: false,
+      WritablePaths: [],
       Doc: "",
     },
     data: { Name: "a", Type: "dir", Comment: "", Doc: "", UserName: "ann", AccessInfo: "", IsPublished: false },
@@ -421,6 +422,29 @@ test("a change of a visible object without the right returns 403", async () => {
   assert.equal((await call("PUT", "/image", { as: admin, body: { ID: made.ID, Name: "x" } })).status, 200)
   const trusted = await call("PUT", "/image", { body: { ID: made.ID, IsTrusted: true } })
   assert.deepEqual([trusted.status, trusted.body.field], [403, "IsTrusted"])
+})
+
+test("only administrators set `WritablePaths`, and another reference from the owner removes them", async () => {
+  const made = await image({ Image: "fake/http" })
+  const paths = async () => (await call("GET", `/image?ID=${made.ID}`)).body.WritablePaths
+  const put = (body: object, as?: string) => call("PUT", "/image", { body: { ID: made.ID, ...body }, ...(as ? { as } : {}) })
+  const refused = await put({ WritablePaths: ["/run"] })
+  assert.deepEqual([refused.status, refused.body.field], [403, "WritablePaths"])
+  assert.equal((await call("POST", "/image", { body: { Name: "a", Image: "b", WritablePaths: ["/"] } })).status, 403)
+  for (const wrong of ["/run", ["run"], ["/proc/x"], ["/etc"], ["/a/../b"], [1], Array(17).fill("/a"), [`/${"a".repeat(1_024)}`]]) {
+    const answer = await put({ WritablePaths: wrong }, admin)
+    assert.deepEqual([answer.status, answer.body.field], [400, "WritablePaths"], JSON.stringify(wrong))
+  }
+  assert.equal((await put({ WritablePaths: ["/run/", "/var/log/nginx", "/run", "/"] }, admin)).status, 200)
+  assert.deepEqual(await paths(), ["/run", "/var/log/nginx", "/"])
+  const { body: whole } = await call("GET", `/image?ID=${made.ID}`)
+  assert.equal((await put({ ...whole, Comment: "sent back" })).status, 200)
+  assert.equal((await put({ Image: "fake/http", Command: "x" })).status, 200)
+  assert.deepEqual(await paths(), ["/run", "/var/log/nginx", "/"])
+  assert.equal((await put({ Image: "fake/http:2" }, admin)).status, 200)
+  assert.deepEqual(await paths(), ["/run", "/var/log/nginx", "/"])
+  assert.equal((await put({ Image: "fake/http:3" })).status, 200)
+  assert.deepEqual(await paths(), [])
 })
 
 test("a refused change leaves nothing behind", async () => {

@@ -151,17 +151,47 @@ function duration(ms: number): string {
   return ms >= 60_000 ? `${ms / 60_000} min` : `${ms / 1_000} s`
 }
 
+function code(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(", ")
+}
+
+function searchedDirectories(): string {
+  const rows = Object.entries(projectTypeRules).map(([name, { program }]) => ({ name, directories: code(program?.directories ?? []) }))
+  const byDirectories = Map.groupBy(
+    rows.filter(({ directories }) => directories !== ""),
+    ({ directories }) => directories,
+  )
+  return [...byDirectories].map(([directories, types]) => `- ${code(types.map(({ name }) => name))}: ${directories}`).join("\n")
+}
+
 function types(): string {
-  const rows = Object.entries(projectTypeRules).map(([name, { port, command, env, readiness: ready, landing, writableRoot }]) => {
+  const rows = Object.entries(projectTypeRules).map(([name, rule]) => {
+    const { port, program, arguments: words, env, readiness: ready, landing, writableRoot } = rule
     const lines = Object.entries(env).map(([key, value]) => `\`${key}=${value}\``)
-    const said = command === null ? "the image's own" : `\`${JSON.stringify(command)}\``
-    return [`\`${name}\``, String(port), said, lines.join(", ") || "none", readiness(ready), `\`/${landing}\``, writableRoot ? "yes" : "no"]
+    const names = program === null ? "the image's own" : code([...program.names, ...program.modules.map((each) => `python3 -m ${each}`)])
+    const said = words.length === 0 ? "none" : `\`${JSON.stringify(words)}\``
+    return [
+      `\`${name}\``,
+      String(port),
+      names,
+      said,
+      lines.join(", ") || "none",
+      readiness(ready),
+      `\`/${landing}\``,
+      writableRoot ? "yes" : "no",
+    ]
   })
   return `# Types of projects
 
-${made} What a project's \`Type\` decides where image and project do not say otherwise. The program starts in the image's working directory, or in the code directory if the image sets none but \`/\`. Its \`HOME\` is the user directory. If the image exposes exactly one TCP port, it replaces the default port of \`http\`. In commands, \`{codePath}\` is the code directory and \`{workspace}\` the directory of all mounts.
+${made} What a project's \`Type\` decides where image and project do not say otherwise. The program starts in the image's working directory, or in the code directory if the image sets none but \`/\`. Its \`HOME\` is the user directory. If the image exposes exactly one TCP port, it replaces the default port of \`http\`. In arguments, \`{codePath}\` is the code directory and \`{workspace}\` the directory of all mounts.
 
-${table(["Type", "Port", "Command", "Environment", "Ready when", "First page", "May write to its root file system"], rows)}`
+If an image's \`Command\` is empty, Quayside looks for the type's program in the image's \`PATH\`, in \`$VIRTUAL_ENV/bin\` and in these directories:
+
+${searchedDirectories()}
+
+The first one found starts with these arguments, without the image's entry point. If none is found, the image's own entry point starts with its command; so does the command of an image that exposes the type's port. Otherwise the run fails with \`command_not_found\` and names the programs and directories.
+
+${table(["Type", "Port", "Program", "Arguments", "Environment", "Ready when", "First page", "May write to its root file system"], rows)}`
 }
 
 function readiness(ready: Readiness): string {

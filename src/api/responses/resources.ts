@@ -19,6 +19,7 @@ export function toImageResponse(row: ImageRow): Image {
     UserName: row.userName,
     IsPublished: row.isPublished,
     IsTrusted: row.isTrusted,
+    WritablePaths: row.writablePaths,
     Doc: row.doc,
   }
 }

@@ -24,7 +24,7 @@ export const containers = {
     beyond: "packets of further ones are dropped",
   },
   memoryFiles: {
-    what: "`/tmp`, `/dev/shm` and a home in memory, each, as a part of the run's memory",
+    what: "`/tmp`, `/dev/shm`, a home in memory and `WritablePaths`, each, as a part of the run's memory",
     value: 50,
     unit: "percent",
     per: "run",

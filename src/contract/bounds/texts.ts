@@ -51,6 +51,20 @@ export const texts = {
     per: "field",
     beyond: "400 `invalid` with `field`",
   },
+  writablePaths: {
+    what: "Entries of `WritablePaths`",
+    value: 16,
+    unit: "count",
+    per: "image",
+    beyond: "400 `invalid` with `field`",
+  },
+  writablePathsCharacters: {
+    what: "Length of all `WritablePaths` together",
+    value: 1_024,
+    unit: "characters",
+    per: "image",
+    beyond: "400 `invalid` with `field`",
+  },
   docBytes: {
     what: "Length of `Doc` in UTF-8",
     value: 256 * 1024,

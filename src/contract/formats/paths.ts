@@ -54,6 +54,20 @@ export function mountPathError(text: string): string | undefined {
 }
 
 /**
+ * A description of directories that an image's runs may write to, or undefined if the text is one.
+ * Except `/`, each hides what the image has there.
+ */
+export function writablePathError(text: string): string | undefined {
+  const shape = absolutePathError(text)
+  if (shape !== undefined) return shape
+  const path = normalizePath(text)
+  const kernelTree = ["/dev", "/proc", "/sys"].find((tree) => path === tree || path.startsWith(`${tree}/`))
+  if (kernelTree !== undefined) return `a path outside ${kernelTree}`
+  const isNeeded = systemTrees.includes(path) || ["/usr", "/usr/local", "/usr/share", "/opt", "/var"].includes(path)
+  return isNeeded ? `a path below the system directory ${path}, not itself` : undefined
+}
+
+/**
  * A description of absolute paths without `.` or `..`, or undefined if the text is one. A slash at
  * the end is fine.
  */

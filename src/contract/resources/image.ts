@@ -1,15 +1,18 @@
 import { bounds } from "../bounds/index.ts"
-import type { AnswerValues } from "../fields/field.ts"
+import { type AnswerValues, invalid } from "../fields/field.ts"
 import { boolean, integer, oneOf } from "../fields/scalars.ts"
-import { list } from "../fields/shapes.ts"
+import { custom, list } from "../fields/shapes.ts"
 import { type StructureValue, structure, wholeOrId } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 import { commandError } from "../formats/command.ts"
 import { envError } from "../formats/env.ts"
 import { portError } from "../formats/names.ts"
 import { ociReferenceError } from "../formats/oci-reference.ts"
+import { normalizePath, writablePathError } from "../formats/paths.ts"
 import { projectTypes } from "../states.ts"
 import { comment, commonFields, doc, name, partDescription, userName } from "./common.ts"
+
+const { writablePaths, writablePathsCharacters } = bounds.texts
 
 /** ImageModel: a container image definition that a project runs. */
 export const imageFields = {
@@ -44,7 +47,28 @@ export const imageFields = {
     description:
       "Whether administrators trust it: only then do runs of people other than its owner mount their home. Set by administrators only; a change or publication by anybody else ends it.",
   }),
+  WritablePaths: custom<string[]>({
+    description:
+      "Directories that runs may write to although they are not the runs' own in the image: each begins empty and counts as memory. `/` is the whole root file system, within `MaxDisk`. Set by administrators only; another `Image` from anybody else removes them.",
+    write: "optional",
+    initial: [],
+    schema: { type: "array", items: { type: "string" } },
+    bodySchema: { type: "array", items: { type: "string", pattern: "^/" }, maxItems: writablePaths.value },
+    parse: parseWritablePaths,
+  }),
   Doc: doc,
+}
+
+function parseWritablePaths(value: unknown, field: string): string[] {
+  const isList = Array.isArray(value) && value.every((entry) => typeof entry === "string")
+  if (!isList || value.length > writablePaths.value) throw invalid(field, `a list of at most ${writablePaths.value} paths`, value)
+  if (value.join("").length > writablePathsCharacters.value)
+    throw invalid(field, `paths of at most ${writablePathsCharacters.value} characters together`)
+  for (const path of value) {
+    const expected = writablePathError(path)
+    if (expected !== undefined) throw invalid(field, expected, path)
+  }
+  return [...new Set(value.map(normalizePath))]
 }
 
 export type Image = AnswerValues<typeof imageFields>

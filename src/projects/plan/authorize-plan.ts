@@ -50,10 +50,12 @@ export async function authorizeDraft(reads: RightReads, start: Start, draft: Dra
   const homeRefusal = await homeMountRefusal(reads, { ...start, image: draft.image })
   const rights = await dataRightsOf(reads, parties, draft.mounts)
   const mounts = draft.mounts.map((wanted) => authorizeMount(parties, wanted, { homeRefusal, rights }))
-  const imageByAdmin = draft.image?.image === draft.plan.image && (await isAdminImage(reads, draft.image))
+  const image = draft.image?.image === draft.plan.image ? draft.image : undefined
+  const { writablePaths: _, ...planned } = draft.plan
   const plan: RunPlan = {
-    ...(imageRefusal ? withoutImageSettings(draft.plan) : draft.plan),
-    imageByAdmin,
+    ...(imageRefusal ? withoutImageSettings(planned) : planned),
+    imageByAdmin: image !== undefined && (await isAdminImage(reads, image)),
+    ...(image && image.writablePaths.length > 0 && { writablePaths: image.writablePaths }),
     mounts: mounts.filter((mount) => "target" in mount),
   }
   const refusal = imageRefusal ?? mounts.find((mount) => "code" in mount)

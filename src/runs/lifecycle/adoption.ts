@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util"
 import { EngineError, type ObservedRun, type RecoveredSpec } from "#engine"
 import { type Change, DuplicateError, type ProjectRow, type RunPlan, type RunRow, type UserRow } from "#store"
 import { startAndExpiryTimes } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
 import { loadLimits } from "../limits/effective-limits.ts"
+import { searchEntryPoint } from "../programs/program-search.ts"
 import { ruleOfType } from "../project-types.ts"
 
 /**
@@ -73,12 +75,13 @@ function rowOf({ seen, spec, person, project }: AdoptableContainer & { person: U
 }
 
 function planOf(spec: RecoveredSpec, { type }: ProjectRow): RunPlan {
-  const { tokenVariable } = ruleOfType(type)
+  const { tokenVariable, program } = ruleOfType(type)
+  const isSearched = program !== null && isDeepStrictEqual(spec.entryPoint, searchEntryPoint(program))
   const { HOME = "", ...env } = spec.env
   return {
     type,
     image: spec.image,
-    command: spec.command,
+    command: isSearched ? null : spec.command,
     env,
     port: spec.port || null,
     workDir: spec.workDir ?? "",

@@ -3,18 +3,20 @@ import { EngineError } from "#engine"
 import { isStorageFull, type RunRow } from "#store"
 import type { RunsContext, StopRequest } from "../context.ts"
 import { FinalLogs } from "../logs/logs.ts"
+import { explainFailedStart } from "../programs/start-hints.ts"
 import { withLogTail } from "./reasons.ts"
 import { endStateOf, transition, transitionInTransaction } from "./transitions.ts"
 
 /** Ends a run of which the engine has nothing. */
 export async function failRun(ctx: RunsContext, run: RunRow, reason: Reason): Promise<void> {
-  await writeEnd(ctx, run, { path: ["failed"], reason, endTime: ctx.clock.now() })
+  await writeEnd(ctx, run, { path: ["failed"], reason: explainFailedStart(run.spec, reason), endTime: ctx.clock.now() })
 }
 
 /** Begins to stop a run of which the engine may have a container. */
 export async function stopWithReason(ctx: RunsContext, run: RunRow, reason: Reason): Promise<void> {
   const hasNoOutput = reason.code === "lost" || reason.code === "engine_unreachable"
-  const reasonWithLog = hasNoOutput ? reason : await withLogTail(ctx.engine, run.key, reason)
+  const withLog = hasNoOutput ? reason : await withLogTail(ctx.engine, run.key, reason)
+  const reasonWithLog = run.readyTime === null ? explainFailedStart(run.spec, withLog) : withLog
   const write = () => writeEnd(ctx, run, { path: ["stopping"], reason: reasonWithLog })
   await stopDespiteFullDisk(ctx, run, { request: { reason: reasonWithLog, actor: undefined }, write })
 }

@@ -1,6 +1,7 @@
 import { parsePort, substitutePlaceholders } from "#contract"
 import type { ImageInfo, Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
+import { ownStartOf, type ProgramStart, startBySearch } from "../programs/program-search.ts"
 import { type ProjectTypeRule, ruleOfType } from "../project-types.ts"
 import { environmentOf, type InstallationFacts } from "./environment.ts"
 
@@ -50,7 +51,7 @@ export function engineSpecOf(
     user: run.userName,
     image: plan.image,
     imageDigest: plan.imageDigest,
-    command: substitutePlaceholders(plan.command ?? typeCommand(rule, plan), placeholders),
+    ...programStart(rule, { plan, placeholders, image }),
     env: environmentOf(run, { rule, placeholders, image, installation }),
     port: portOf(run),
     cpus: run.cpus,
@@ -60,14 +61,27 @@ export function engineSpecOf(
     mounts: engineMountsOf(plan),
     workDir: image !== undefined && image.workDir !== "" && image.workDir !== "/" ? undefined : plan.workDir,
     internetOf: plan.internetOf,
-    writableRoot: rule.writableRoot,
+    writableRoot: rule.writableRoot || plan.writablePaths?.includes("/") === true,
+    writablePaths: plan.writablePaths?.filter((path) => path !== "/"),
   }
 }
 
-/** The command of the project type, which opens the code directory and shows the other mounts. */
-function typeCommand({ command }: ProjectTypeRule, plan: RunPlan): string[] {
+/** The project's own command is passed to the image's entry point, as in `docker run IMAGE …`. */
+function programStart(
+  rule: ProjectTypeRule,
+  options: { plan: RunPlan; placeholders: { port: string; baseUrl: string }; image: ImageInfo | undefined },
+): ProgramStart {
+  const { plan, placeholders, image } = options
+  if (plan.command !== null) return { entryPoint: undefined, command: substitutePlaceholders(plan.command, placeholders) }
+  if (rule.program === null) return { entryPoint: undefined, command: [] }
+  const words = substitutePlaceholders(typeArguments(rule, plan), placeholders)
+  return startBySearch(rule.program, words, ownStartOf(image, rule))
+}
+
+/** They open the code directory and show the other mounts. */
+function typeArguments(rule: ProjectTypeRule, plan: RunPlan): string[] {
   const paths = { "{codePath}": plan.workDir, "{workspace}": workspaceOf(plan) }
-  return (command ?? []).map((word) => word.replace(/\{(codePath|workspace)\}/, (name) => paths[name as keyof typeof paths]))
+  return rule.arguments.map((word) => word.replace(/\{(codePath|workspace)\}/, (name) => paths[name as keyof typeof paths]))
 }
 
 /** The directory that contains all mounts; the code directory if that is `/`. */

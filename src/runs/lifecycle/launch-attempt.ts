@@ -145,8 +145,9 @@ export class LaunchAttempt implements Disposable {
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */
   async #completeSpec(image: ImageInfo): ReturnType<CompleteSpec> {
     await this.#replan(image)
-    const { command, env, port, mounts, workDir } = engineSpecOf(this.#run, { image, installation: this.#ctx.settings.installation })
-    return { command, env, port, mounts, workDir }
+    const spec = engineSpecOf(this.#run, { image, installation: this.#ctx.settings.installation })
+    const { entryPoint, command, env, port, mounts, workDir, writableRoot, writablePaths } = spec
+    return { entryPoint, command, env, port, mounts, workDir, writableRoot, writablePaths }
   }
 
   /** Before the engine knows of the run: a failure leaves nothing there. */

@@ -9,6 +9,7 @@ import { runPorts } from "./0008-run-ports.ts"
 import { limits } from "./0009-limits.ts"
 import { search } from "./0010-search.ts"
 import { startMinutes } from "./0011-start-minutes.ts"
+import { writablePaths } from "./0012-writable-paths.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
@@ -26,5 +27,6 @@ export const migrations: readonly Migration[] = [
   limits,
   search,
   startMinutes,
+  writablePaths,
 ]
 export const newestVersion = migrations.length

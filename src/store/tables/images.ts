@@ -1,4 +1,4 @@
-import { copiedName, flag, integer, text } from "./column.ts"
+import { copiedName, flag, integer, json, text } from "./column.ts"
 import { foldedNames } from "./folded-names.ts"
 import type { RowOf } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
@@ -19,6 +19,7 @@ export const images = describeTable({
     userName: copiedName("user_name", { apiName: "UserName" }),
     isPublished: flag("is_published", { apiName: "IsPublished" }),
     isTrusted: flag("is_trusted", { apiName: "IsTrusted" }),
+    writablePaths: json<string[]>()("writable_paths", { apiName: "WritablePaths" }),
     doc: text("doc", { apiName: "Doc", maxListedBytes: 8_192, isOmittedInParts: true }),
     /** The person who last changed what runs there. 0: not known. */
     writtenBy: integer("written_by"),

@@ -25,6 +25,8 @@ export interface RunPlan {
   /** Where the user directory is mounted: the program's HOME. */
   home: string
   mounts: readonly PlannedMount[]
+  /** Directories that an administrator lets the run write to; `/`: its whole root file system. */
+  writablePaths?: readonly string[]
   /**
    * A run is repeated as it was: image and project as they are now do not count when it leaves the
    * queue.

@@ -32,6 +32,7 @@ export function imageRow(userId: number, fields: Partial<NewRow<ImageRow>> = {})
     port: "",
     isPublished: false,
     isTrusted: false,
+    writablePaths: [],
     doc: "",
     writtenBy: userId,
     ...fields,

@@ -5,11 +5,13 @@ import {
   changesWhatRuns,
   checkImageReferenceChange,
   checkTrustChange,
+  checkWritablePathsChange,
   endTrustInProjectsWithImage,
   publishTrustEnd,
   resolveNewOwner,
   resolveOwner,
   trustAfterPublication,
+  writablePathsOfReference,
   writerAfterTransfer,
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ImageRow, tables } from "#store"
@@ -34,13 +36,15 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   async change(tx, context, { row, given }) {
     const { caller } = context
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)
+    checkWritablePathsChange(caller, given.WritablePaths, row.writablePaths)
     const resource = imageResource(row)
     const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
     if (publishes) await authorizeWithGrants(tx, caller, "image:publish", { resource, what: "image" })
     const fields = changesFromBody(tables.images, given)
-    if (given.Image !== undefined && given.Image !== row.image) {
-      checkImageReference(context, given.Image)
+    const reference = given.Image === row.image ? undefined : given.Image
+    if (reference !== undefined) {
+      checkImageReference(context, reference)
       await checkImageReferenceChange(tx, caller, row)
     }
     const userId = owner?.id ?? row.userId
@@ -48,6 +52,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
       ...fields,
       ...(owner ? { userId, writtenBy: await writerAfterTransfer(tx, row, userId) } : {}),
       ...(changesWhatRuns(row, fields) ? await authorshipAfterChange(tx, caller, { ...row, userId }) : {}),
+      ...(reference !== undefined ? writablePathsOfReference(caller) : {}),
       ...(publishes ? trustAfterPublication(caller) : {}),
     }
   },
@@ -61,6 +66,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
 async function createImage(context: Context<"createImage">): Promise<HandlerResult<"createImage">> {
   const { services, body: values } = context
   checkTrustChange(context.caller, values.IsTrusted, false)
+  checkWritablePathsChange(context.caller, values.WritablePaths, [])
   checkImageReference(context, values.Image)
   const row = await services.store.change(async (tx) => {
     const owner = await resolveOwner(tx, context.caller, values.UserName)

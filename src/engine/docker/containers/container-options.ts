@@ -46,6 +46,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
     Hostname: hostName(spec.key),
     User: `${uid}:${gid}`,
     Image: imageId,
+    ...(spec.entryPoint !== undefined && { Entrypoint: [...spec.entryPoint] }),
     ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
     Env: Object.entries(environmentOf(spec)).map(([name, value]) => `${name}=${value}`),
     ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),
@@ -111,17 +112,18 @@ export function hostName(key: string): string {
 }
 
 /**
- * Directories in memory, which count towards the run's limit: `/tmp`, and the home if it has no
- * mount. Each is limited to a part of the run's memory.
+ * Directories in memory, which count towards the run's limit: `/tmp`, the home, and those of the
+ * spec, unless a mount provides them. Each is limited to a part of the run's memory.
  */
 function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
   // `/tmp` needs the owner as well: if the image has the directory, its mode there overrides
   // `mode`.
   const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB * tmpfsShare)}m,uid=${uid},gid=${gid}`
   const home = homeDirectory(spec)
-  const homeIsMounted = spec.mounts.some(({ target }) => home === target || home.startsWith(`${target}/`))
-  const tmp = spec.mounts.some(({ target }) => target === "/tmp") ? {} : { "/tmp": `${common},mode=1777` }
-  return homeIsMounted || home === "/tmp" ? tmp : { ...tmp, [home]: `${common},mode=0700` }
+  const isMounted = (path: string) => spec.mounts.some(({ target }) => path === target || path.startsWith(`${target}/`))
+  const modes = { [home]: "0700", ...Object.fromEntries((spec.writablePaths ?? []).map((path) => [path, "0755"])), "/tmp": "1777" }
+  const unmounted = Object.entries(modes).filter(([path]) => !isMounted(path))
+  return Object.fromEntries(unmounted.map(([path, mode]) => [path, `${common},mode=${mode}`]))
 }
 
 /** The paths of a container's directories in memory. */

@@ -14,7 +14,7 @@ export function daemonJsonBytes(value: object): number {
  * lists, which contain each container's command, labels and mounts with their targets.
  */
 export function checkListEntrySize(spec: RunSpec, instance: string): void {
-  const bytes = daemonJsonBytes([spec.command, runLabels(spec, instance), spec.mounts.map(({ target }) => target)])
+  const bytes = daemonJsonBytes([spec.entryPoint ?? [], spec.command, runLabels(spec, instance), spec.mounts.map(({ target }) => target)])
   if (bytes <= listedBytes.value) return
   throw new EngineError("engine_error", `The run's command and mounts have ${bytes} bytes together; the limit is ${listedBytes.value}`)
 }

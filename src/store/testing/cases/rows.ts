@@ -18,6 +18,7 @@ export const rows: Record<string, Case> = {
       port: "80/tcp",
       isPublished: true,
       isTrusted: true,
+      writablePaths: ["/", odd],
       doc: odd.repeat(6000),
     })
     const row = await store.change((tx) => tx.images.insert(given))
