@@ -45,6 +45,8 @@ async function homeIn(who: Person, project: number): Promise<"home" | "own direc
   assert.equal(status, 200, text)
   await call(who, "DELETE", `/running_project?ProjectID=${project}`)
   const mounts = await mountsOf(server, Number(body.ID))
+  assert.equal(body.Home, mounts.find(({ target }) => target === "/work/home")?.source)
+  assert.equal(String(body.HomeReason) === "", String(body.Home) === `/users/${who === ann ? "ann" : "bob"}`, String(body.HomeReason))
   const source = mounts.find(({ target }) => target === "/work/home")?.source
   const name = who === ann ? "ann" : "bob"
   if (source === `/users/${name}`) return "home"
@@ -139,6 +141,21 @@ test("only the owner gets a warning, and only when a run of their project does n
   assert.deepEqual(await warned(theirs.project), [])
   const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
   assert.deepEqual(await warned(mixed.ID), [`${words}the image is bob's, and no administrator trusts it`])
+})
+
+test("a run's answer tells which directory is the home, and why it is not its person's, to that person only", async () => {
+  const theirs = await pair(bob)
+  await share(bob, theirs, "ann")
+  const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: theirs.project } })
+  assert.deepEqual([run.Home, run.HomeReason], [`/users/ann/projects/${theirs.project}/user`, "the project is bob's, and no administrator trusts it"])
+  const seen = await call(bob, "GET", `/running_project?ID=${run.ID}`)
+  assert.deepEqual([seen.status, seen.body.Home, seen.body.HomeReason], [200, "", ""])
+  const { body: list } = await call(ann, "GET", `/running_projects?ID=${run.ID}`)
+  assert.equal(list.data?.[0]?.HomeReason, run.HomeReason)
+  await call(ann, "DELETE", `/running_project?ID=${run.ID}`)
+  const { body: repeated } = await call(ann, "POST", `/running_project/repeat?ID=${run.ID}`)
+  assert.deepEqual([repeated.Home, repeated.HomeReason], [run.Home, run.HomeReason])
+  await call(ann, "DELETE", `/running_project?ID=${repeated.ID}`)
 })
 
 test("a repeated run does not mount the home after somebody else changed what runs", async () => {

@@ -38,7 +38,7 @@ test("a run has every documented field, Quayside's additions included", async ()
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const fields =
-    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL ProjectID State Reason QueuePosition Progress ReadyTime EndTime LastActivity ExpiresAt NodeNames GpuDevices ImageDigest"
+    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL Home HomeReason ProjectID State Reason QueuePosition Progress ReadyTime EndTime LastActivity ExpiresAt NodeNames GpuDevices ImageDigest"
   assert.deepEqual(
     fields.split(" ").filter((name) => !(name in run)),
     [],
@@ -126,11 +126,18 @@ test("a project whose part was deleted or is hidden from the starter stays reada
   assert.deepEqual([first.status, first.body.code, first.body.State], [409, "image_unavailable", "failed"])
   assert.match(String(first.body.msg), /gone image/)
   assert.equal((await call("GET", `/project?ID=${deleted.ID}`)).status, 200)
-  const hiding = await newProject({ TrainData: [{ ID: data.ID }] })
+  const hiding = await newProject({ TrainData: [{ ID: data.ID, MountPath: "/in" }] })
   const second = await start({ ProjectID: hiding.ID }, { as: bob.authorization })
   assert.deepEqual([second.status, second.body.code], [409, "data_unavailable"])
-  assert.match(String(second.body.msg), new RegExp(`dataset ${data.ID}`))
-  assert.ok(!String(second.body.msg).includes("hidden data"), "its name is not told to who may not see it")
+  assert.equal(second.body.msg, "A dataset mounted at /in is not shared with bob, or was deleted or moved: ask ann, the project's owner")
+  const secret = await ann.client.createImage({ body: { Name: "secret image", Image: "fake/http" } })
+  const third = await start({ ProjectID: (await newProject({ ImageID: secret.ID })).ID }, { as: bob.authorization })
+  assert.equal(third.body.code, "image_unavailable")
+  assert.equal(third.body.msg, "The project's image is not shared with bob, or was deleted: ask ann, the project's owner")
+  await server.admin.createGrant({ body: { DataID: data.ID, UserName: "bob", Access: "read" } })
+  await ann.client.deleteData({ query: { ID: data.ID } })
+  const fourth = await start({ ProjectID: hiding.ID }, { as: bob.authorization })
+  assert.match(String(fourth.body.msg), /"hidden data" at \/in was deleted or moved, or bob may not read it$/)
 })
 
 test("a run over the lowest of its person's and their groups' limits fails with `quota_exceeded`", async () => {

@@ -65,7 +65,7 @@ async function anns(image: string, fields: object = {}) {
 const kinds: Kind[] = [
   {
     says: "an image that is published no more",
-    names: /image \d+ was deleted, or bob may not use it/,
+    names: /The project's image is not shared with bob, or was deleted: ask ann, the project's owner/,
     async make(image) {
       const made = await anns(image)
       return { ...made, withdraw: () => ann.client.updateImage({ body: { ID: made.imageId, IsPublished: false } }) }
@@ -136,7 +136,7 @@ const kinds: Kind[] = [
   },
   {
     says: "a dataset that was granted",
-    names: /dataset \d+ at \/in was deleted or moved, or bob may not read it/,
+    names: /A dataset mounted at \/in was deleted or moved, or is no longer shared with bob, whose project this is/,
     async make(image) {
       const data = await newData(ann)
       const ID = await grant(ann, { DataID: data.ID, Access: "write" })
@@ -145,7 +145,7 @@ const kinds: Kind[] = [
   },
   {
     says: "a dataset of which the grant's time is over",
-    names: /dataset \d+ at \/in was deleted or moved, or bob may not read it/,
+    names: /A dataset mounted at \/in was deleted or moved, or is no longer shared with bob, whose project this is/,
     async make(image) {
       const data = await newData(ann)
       await grant(ann, { DataID: data.ID })
@@ -156,7 +156,7 @@ const kinds: Kind[] = [
   },
   {
     says: "a dataset that is published no more",
-    names: /dataset \d+ at \/in was deleted or moved, or bob may not read it/,
+    names: /A dataset mounted at \/in was deleted or moved, or is no longer shared with bob, whose project this is/,
     async make(image) {
       const data = await newData(ann, { IsPublished: true })
       const withdraw = () => ann.client.updateData({ body: { ID: data.ID, IsPublished: false } })
@@ -204,7 +204,7 @@ const kinds: Kind[] = [
   },
   {
     says: "a directory that is another dataset's by now",
-    names: /dataset \d+ at \/in was deleted or moved/,
+    names: /dataset mounted at \/in was deleted or moved/,
     goesOnQueued: true,
     holds: (mounts) => assert.match(String(mounts.find(({ target }) => target === "/in")?.source), /^\/users\/ann\/elsewhere/),
     async make(image) {

@@ -95,6 +95,8 @@ function toWholeRun(
     GpuMemory: fromMiB(row.gpuMemoryMiB, settings.memoryUnit),
     URL: mayOpen ? gateway.runUrl(row.id) : "",
     ControlURL: "",
+    Home: homeSource(row),
+    HomeReason: row.spec.homeRefusal ?? "",
     State: row.state,
     Reason: reason,
     QueuePosition: runs.queuePosition(row.id),
@@ -107,6 +109,12 @@ function toWholeRun(
     GpuDevices: row.gpuDevices,
     ImageDigest: row.imageDigest,
   }
+}
+
+/** Lists leave out long plans: then it is not known. */
+function homeSource({ spec }: RunRow): string {
+  const { mounts, home }: Partial<RunRow["spec"]> = spec
+  return mounts?.find(({ target }) => target === home)?.source ?? ""
 }
 
 function withoutLog({ logTail: _hidden, ...reason }: Reason): Reason {
@@ -128,6 +136,8 @@ function toRedactedRun(row: RunRow, project: Project | { ID: number }): RunningP
     GpuMemory: 0,
     URL: "",
     ControlURL: "",
+    Home: "",
+    HomeReason: "",
     State: row.state,
     Reason: null,
     QueuePosition: null,

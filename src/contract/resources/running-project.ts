@@ -35,6 +35,11 @@ export const runningProjectFields = {
   GpuMemory: memory("Memory of each GPU, in the same unit as `Memory`."),
   URL: text({ description: "Address of the program; empty until the run is `ready`. May be left empty in a body.", write: computed }),
   ControlURL: text({ description: "Address of the local client's channel; empty until it exists.", write: computed }),
+  Home: text({
+    description: "The directory at `UserPath`: the person's home, or one of the project's own. Empty in lists if the run's plan is long.",
+    write: computed,
+  }),
+  HomeReason: text({ description: "Why `Home` is not the person's home, or empty.", write: computed }),
   State: oneOf({ description: "The state of its life cycle.", values: runStateNames, write: computed }),
   Reason: nullable(reason, "Why it ended or failed: a code from a closed list and one plain sentence."),
   QueuePosition: { ...nullable(position, "From 1 while it is queued, otherwise null."), fromQuery: position.fromQuery },

@@ -1,4 +1,4 @@
-import { type Action, type Caller, can, dataResource, imageResource, loadGrants, mountMode, ownerAsCaller, type Resource } from "#access"
+import { type Action, type Caller, can, dataResource, homePath, imageResource, loadGrants, mountMode, ownerAsCaller, type Resource } from "#access"
 import type { Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { isAdminImage, isTrusted } from "../trust.ts"
@@ -51,12 +51,15 @@ export async function authorizeDraft(reads: RightReads, start: Start, draft: Dra
   const rights = await dataRightsOf(reads, parties, draft.mounts)
   const mounts = draft.mounts.map((wanted) => authorizeMount(parties, wanted, { homeRefusal, rights }))
   const image = draft.image?.image === draft.plan.image ? draft.image : undefined
-  const { writablePaths: _, ...planned } = draft.plan
+  const { writablePaths: _, homeRefusal: earlierRefusal, ...planned } = draft.plan
+  const allowed = mounts.filter((mount) => "target" in mount)
+  const hasHome = allowed.some(({ source }) => source === homePath(start.starter.userName))
   const plan: RunPlan = {
     ...(imageRefusal ? withoutImageSettings(planned) : planned),
     imageByAdmin: image !== undefined && (await isAdminImage(reads, image)),
     ...(image && image.writablePaths.length > 0 && { writablePaths: image.writablePaths }),
-    mounts: mounts.filter((mount) => "target" in mount),
+    mounts: allowed,
+    ...(!hasHome && { homeRefusal: homeRefusal ?? earlierRefusal ?? "the run began without it" }),
   }
   const refusal = imageRefusal ?? mounts.find((mount) => "code" in mount)
   return { plan, refusal, warning: homeMountWarning(start.starter, start.project, homeRefusal) }
@@ -90,10 +93,14 @@ async function refuseImage(
   const request = { actions: ["image:use", "image:refer"] as const, resources: image ? [imageResource(image)] : [] }
   const [forStarter] = await loadGrants(reads, starter, request)
   const [forOwner] = owner ? await loadGrants(reads, owner, request) : []
-  const name = image && forStarter && can(starter, "image:refer", forStarter) === "yes" ? ` ${JSON.stringify(image.name)}` : ""
-  const subject = `The project's image ${imageId}${name}`
-  if (!forStarter || can(starter, "image:use", forStarter) !== "yes")
-    return { code: "image_unavailable", msg: `${subject} was deleted, or ${starter.userName} may not use it` }
+  const isVisible = image && forStarter && can(starter, "image:refer", forStarter) === "yes"
+  const subject = `The project's image ${imageId}${isVisible ? ` ${JSON.stringify(image.name)}` : ""}`
+  if (!forStarter || can(starter, "image:use", forStarter) !== "yes") {
+    const msg = isVisible
+      ? `${subject} was deleted, or ${starter.userName} may not use it`
+      : notShared({ starter, project }, { part: "The project's image", lost: "deleted", advice: "choose another one" })
+    return { code: "image_unavailable", msg }
+  }
   if (owner && (!forOwner || can(owner, "image:use", forOwner) !== "yes"))
     return { code: "image_unavailable", msg: `${subject} may not be used by ${project.userName}, whose project this is${remedy}` }
   return undefined
@@ -153,11 +160,23 @@ function authorizeMount(
   return dataRefusal(parties, { mount, rights: mountRights, row: best?.row })
 }
 
+/** A part that the starter may not see: nothing but its role in the project, and whom to ask. */
+function notShared({ starter, project }: Start, { part, lost, advice }: { part: string; lost: string; advice: string }): string {
+  return project.userId === starter.userId
+    ? `${part} was ${lost}, or is no longer shared with ${starter.userName}, whose project this is: ${advice}`
+    : `${part} is not shared with ${starter.userName}, or was ${lost}: ask ${project.userName}, the project's owner`
+}
+
 /** Names the dataset if the starter may see it, and otherwise only its path in the run. */
 function dataRefusal(
   { starter, project }: Parties,
   { mount, rights, row }: { mount: Mount; rights: DataRights; row: DataRow | undefined },
 ): Reason {
+  if (rights.starter === "no" && !(row && rights.isVisible)) {
+    const part = `A dataset mounted at ${mount.target}`
+    const advice = "remove it from the project, or ask its owner"
+    return { code: "data_unavailable", msg: notShared({ starter, project }, { part, lost: "deleted or moved", advice }) }
+  }
   const id = mount.dataId ?? row?.id
   const name = row && rights.isVisible ? ` ${JSON.stringify(row.name)}` : ""
   const subject = `The project's dataset ${id === undefined ? "" : `${id}${name} `}at ${mount.target}`

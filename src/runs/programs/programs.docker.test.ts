@@ -55,7 +55,7 @@ function serving(files: Readonly<Record<string, string>>, port: number): string 
   const lines = [
     "#!/bin/sh",
     "base=/",
-    `for a in "$@";do case $a in *base_url=*) base=$(echo $a | sed 's/.*base_url=//');;esac;done`,
+    `for a in "$@";do case $a in *base_url=*) base=\${a#*base_url=};;esac;done`,
     "mkdir -p /tmp/www$base;cd /tmp/www$base",
     ...Object.entries(files).map(([name, text]) => `echo "${text}" >${name}`),
     `exec httpd -f -p ${port} -h /tmp/www`,

@@ -24,6 +24,8 @@ export interface RunPlan {
   startMinutes?: number
   /** Where the user directory is mounted: the program's HOME. */
   home: string
+  /** The reason why `home` is not the person's home; absent if it is. */
+  homeRefusal?: string
   mounts: readonly PlannedMount[]
   /** Directories that an administrator lets the run write to; `/`: its whole root file system. */
   writablePaths?: readonly string[]
