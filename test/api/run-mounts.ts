@@ -19,6 +19,11 @@ export async function imageEnvOf(server: Pick<TestServer, "dataDir" | "databaseU
   return (JSON.parse(await specOf(server, run)) as { env: Record<string, string> }).env
 }
 
+/** The directories that a run's image lets it write to, as the database has them. */
+export async function writablePathsOf(server: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<string[]> {
+  return (JSON.parse(await specOf(server, run)) as { writablePaths?: string[] }).writablePaths ?? []
+}
+
 async function specOf({ dataDir, databaseUrl }: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<string> {
   const query = `select spec from runs where id = ${run}`
   if (databaseUrl === undefined) {

@@ -3,7 +3,7 @@ import { after, test } from "node:test"
 import { eventually } from "../fixtures/eventually.ts"
 import { startTestServer } from "../test-server.ts"
 import { recordEvents } from "./event-recorder.ts"
-import { mountsOf } from "./run-mounts.ts"
+import { mountsOf, writablePathsOf } from "./run-mounts.ts"
 
 // Trust applies to the code that an administrator reviewed: later code is not trusted.
 
@@ -83,6 +83,22 @@ for (const [says, change, ends] of changes) {
     assert.equal(await holdsHome(things.project), false)
   })
 }
+
+test("a run has the `WritablePaths` that its image has at its start, and so has a repeated one", async () => {
+  const { ID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
+  const made = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
+  const pathsWith = async (WritablePaths: string[], start: () => Promise<{ ID: number }>) => {
+    await admin.updateImage({ body: { ID, WritablePaths } })
+    const run = await start()
+    await ann.client.stopRun({ query: { ID: run.ID } })
+    return { run, paths: await writablePathsOf(server, run.ID) }
+  }
+  const first = await pathsWith(["/run"], () => ann.client.startRun({ body: { ProjectID: made.ID } }))
+  assert.deepEqual(first.paths, ["/run"])
+  const repeat = () => ann.client.repeatRun({ query: { ID: first.run.ID } })
+  assert.deepEqual((await pathsWith([], repeat)).paths, [])
+  assert.deepEqual((await pathsWith(["/"], repeat)).paths, ["/"])
+})
 
 test("publication ends the trust in a project or image before anybody can get its code", async () => {
   const { ID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })

@@ -38,6 +38,19 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/programs/program-search.ts",
+    ["src/runs/project-types.test.ts"],
+    [["the shell of a base image runs instead of a type's program", at("ownStartOf", "return isMeant ?"), "return image ?"]],
+  ),
+  ...faults(
+    "src/runs/programs/start-hints.ts",
+    ["src/runs/programs/start-hints.test.ts"],
+    [
+      ["a command of the project's own counts as searched", at("explainSearch", " || plan.command !== null"), ""],
+      ["a mounted directory is blamed on the image", at("missingRight", "if (mount) return"), "if (false) return"],
+    ],
+  ),
+  ...faults(
     "src/runs/admission/fair-order.ts",
     ["src/runs/admission/fair-order.test.ts"],
     [
