@@ -41,7 +41,10 @@ test("a stranger's copy of a project mounts nothing of the first owner's when th
   const remedy = "they need the right as well, or an administrator's trust in the project"
   const refused = `409 data_unavailable: The project's dataset ${data.ID} "private rows" at /in may not be read by eve, whose project this is: ${remedy}`
   assert.equal(await mountIn(ann, copy.ID), refused)
-  assert.match(await mountIn(eve, copy.ID), /A dataset mounted at \/in was deleted or moved, or is no longer shared with eve, whose project this is: remove it from the project, or ask/)
+  assert.match(
+    await mountIn(eve, copy.ID),
+    /A dataset mounted at \/in was deleted or moved, or is no longer shared with eve, whose project this is: remove it from the project, or ask/,
+  )
   const preview = await call(ann, "POST", "/preview", { body: { ProjectID: copy.ID } })
   assert.equal((preview.body.Reason as { code?: unknown }).code, "data_unavailable")
   await admin.updateProject({ body: { ID: copy.ID, IsTrusted: true } })

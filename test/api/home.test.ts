@@ -147,7 +147,10 @@ test("a run's answer tells which directory is the home, and why it is not its pe
   const theirs = await pair(bob)
   await share(bob, theirs, "ann")
   const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: theirs.project } })
-  assert.deepEqual([run.Home, run.HomeReason], [`/users/ann/projects/${theirs.project}/user`, "the project is bob's, and no administrator trusts it"])
+  assert.deepEqual(
+    [run.Home, run.HomeReason],
+    [`/users/ann/projects/${theirs.project}/user`, "the project is bob's, and no administrator trusts it"],
+  )
   const seen = await call(bob, "GET", `/running_project?ID=${run.ID}`)
   assert.deepEqual([seen.status, seen.body.Home, seen.body.HomeReason], [200, "", ""])
   const { body: list } = await call(ann, "GET", `/running_projects?ID=${run.ID}`)

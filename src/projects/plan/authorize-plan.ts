@@ -1,4 +1,15 @@
-import { type Action, type Caller, can, dataResource, homePath, imageResource, loadGrants, mountMode, ownerAsCaller, type Resource } from "#access"
+import {
+  type Action,
+  type Caller,
+  can,
+  dataResource,
+  homePath,
+  imageResource,
+  loadGrants,
+  mountMode,
+  ownerAsCaller,
+  type Resource,
+} from "#access"
 import type { Reason } from "#contract"
 import type { DataRow, ImageRow, ProjectRow, Reads, RunPlan } from "#store"
 import { isAdminImage, isTrusted } from "../trust.ts"
