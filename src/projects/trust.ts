@@ -27,13 +27,13 @@ export function checkTrustChange(caller: Caller, given: boolean | undefined, sto
   }
 }
 
-/** Throws `forbidden` if anybody but an administrator changes what runs of an image may write to. */
+/** Throws `forbidden` if anybody but an administrator changes the paths. */
 export function checkWritablePathsChange(caller: Caller, given: readonly string[] | undefined, stored: readonly string[]): void {
   if (given === undefined || caller.isAdmin || isDeepStrictEqual(given, stored)) return
   throw new Failure("forbidden", "Only administrators may set the directories that runs may write to", { field: "WritablePaths" })
 }
 
-/** The column to write with another reference: administrators chose the paths for the former one. */
+/** The column to write with another reference, for which no administrator chose the paths. */
 export function writablePathsOfReference(caller: Caller): { writablePaths?: [] } {
   return caller.isAdmin ? {} : { writablePaths: [] }
 }

@@ -345,8 +345,8 @@ export const isolation = [
     [
       [
         "a refused plan keeps the settings of a hidden image",
-        at("authorizeDraft", "imageRefusal ? withoutImageSettings(draft.plan) : draft.plan"),
-        "draft.plan",
+        at("authorizeDraft", "imageRefusal ? withoutImageSettings(planned) : planned"),
+        "planned",
       ],
     ],
   ),
