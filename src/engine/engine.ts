@@ -51,7 +51,9 @@ export interface Engine extends AsyncDisposable {
    * program has started, which is before it answers.
    *
    * A second call with the same key continues from whatever an earlier call left. A container that
-   * was only created, or has exited, is removed and created again; a running one stays. On failure,
+   * was only created, has exited or has other devices than the spec is removed and created again;
+   * any other running one stays. A device with a fault, or of another container, is rejected with
+   * `insufficient_gpu`. On failure,
    * or when the signal is aborted, nothing of the key remains, unless the engine is unreachable;
    * `observe` then shows the remains. Rejects with an `EngineError`, or with the signal's reason. A
    * `stop` of the key aborts the start with `engine_error`.
@@ -364,7 +366,10 @@ export interface NodeCapacity {
 export interface GpuDevice {
   id: string
   model: string
+  /** 0 if unknown. */
   memoryMiB: number
+  /** Why no run may get it, such as "it has fallen off the bus". Absent: it can be used. */
+  fault?: string | undefined
 }
 
 /** A failure of the engine, with the code of a run's `Reason`. */

@@ -13,7 +13,7 @@ import { openStore, type Store } from "#store"
 import { assignFreePorts, listenHosts, type PublicUrls, resolvePublicUrls, runPortRange } from "./addresses.ts"
 import { apiSettings, filesOptions, runEvents, runSettings } from "./component-options.ts"
 import { createConnectionLimit } from "./connection-limit.ts"
-import { assertCanIsolate, createConfiguredEngine, startIsolation } from "./engine.ts"
+import { assertCanIsolate, assertGpuSettings, createConfiguredEngine, startIsolation } from "./engine.ts"
 import { createImagePolicy } from "./image-policy.ts"
 import { assertOpenIdSettings, createOpenIdSignIn } from "./openid.ts"
 import { createReadiness } from "./readiness.ts"
@@ -141,6 +141,7 @@ async function prepareStart({ settings: given, logger }: ComposeOptions, stack: 
   const dataDir = resolve(settings.dataDir)
   prepareDataDir(dataDir)
   assertCanIsolate(settings)
+  assertGpuSettings(settings)
   assertOpenIdSettings(settings)
   const registries = new RegistryAllowlist({ allowed: settings.registries })
   const filesRoot = settings.filesDir === "" ? join(dataDir, "files") : resolve(settings.filesDir)

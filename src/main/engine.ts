@@ -17,6 +17,13 @@ export function assertCanIsolate({ isolation, engine }: Settings): void {
   }
 }
 
+/** An administrator who requires real GPUs must not get simulated ones, or none. */
+export function assertGpuSettings({ gpus, mockGpus, engine }: Settings): void {
+  if (gpus !== "nvidia" || (mockGpus === 0 && engine === "docker")) return
+  const other = mockGpus > 0 ? `QUAYSIDE_MOCK_GPUS=${mockGpus}` : `QUAYSIDE_ENGINE=${engine}`
+  throw new SettingError(`QUAYSIDE_GPUS=nvidia requires real GPUs, and ${other} has none: remove one of the two settings`)
+}
+
 /** The engine that the settings name. `stack` owns whatever must be disposed of beside it. */
 export async function createConfiguredEngine(made: {
   settings: Settings
@@ -54,6 +61,7 @@ export async function createConfiguredEngine(made: {
     allow: settings.networkAllow,
     deny: settings.networkDeny,
     uid: settings.runUid,
+    gpus: settings.gpus,
     mockGpus: settings.mockGpus,
     registries,
     maxImageBytes: settings.maxImageSize,

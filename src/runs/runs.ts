@@ -190,7 +190,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     progress: (id) => supervisor.progressOf(id),
     queuePosition: (id) => runCache.queuePosition(id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
-    nodeUsage: () => nodeUsage(ctx, supervisor.capacity, supervisor.orphanDevices()),
+    nodeUsage: () => nodeUsage(ctx, supervisor.capacity, supervisor.containerDevices()),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -240,7 +240,7 @@ async function admissionInput(supervisor: Supervisor, request: StartRequest): Pr
     if (error instanceof EngineError) return error
     return new EngineError("engine_unreachable", reasonMessages.engine_unreachable, { cause: error })
   })
-  return { request, nodes, orphanDevices: supervisor.orphanDevices() }
+  return { request, nodes, orphanDevices: supervisor.containerDevices() }
 }
 
 async function keepAlive(

@@ -8,7 +8,6 @@ import {
   type CompleteSpec,
   type Engine,
   EngineError,
-  type GpuDevice,
   type ImageInfo,
   type ImagePolicy,
   type ListeningPort,
@@ -24,12 +23,13 @@ import {
   type StartStep,
   type WritableLayer,
 } from "../engine.ts"
+import { checkUsableGpus, createGpuProvider, type GpuProvider } from "../gpus/gpu-provider.ts"
 import { KeyedLock } from "../keyed-lock.ts"
-import { mockGpuDevices } from "../mock-gpus.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { CallKind } from "./client/call-queue.ts"
 import { type DaemonInfo, DockerClient } from "./client/docker-client.ts"
 import { undefinedIfNotFound } from "./client/errors.ts"
+import { GpuHolders } from "./containers/gpu-holders.ts"
 import { belongsToInstance, containerName, identityOf } from "./containers/labels.ts"
 import { recoverSpec } from "./containers/recover-spec.ts"
 import { removeContainer } from "./containers/remove-container.ts"
@@ -37,7 +37,6 @@ import { RunStarter } from "./containers/run-starter.ts"
 import { loadSeccompProfile } from "./containers/seccomp.ts"
 import type { DockerOptions } from "./docker-options.ts"
 import { Firewall } from "./firewall/firewall.ts"
-import { listNvidiaGpus } from "./host/nvidia-gpus.ts"
 import { Shell } from "./host/shell.ts"
 import { ImageStore } from "./images/image-store.ts"
 import { MountPins } from "./mounts/mount-pins.ts"
@@ -95,13 +94,14 @@ class DockerEngine implements Engine {
   readonly #images: ImageStore
   readonly #starter: RunStarter
   readonly #pins: MountPins
+  readonly #gpus: GpuProvider
+  readonly #gpuHolders: GpuHolders
   readonly #addressOwners = new AddressOwnership()
   readonly #lock = new KeyedLock()
   readonly #observation = new Coalescer(() => this.#observe())
   #closing = new AbortController()
   #addressLookups = 0
   #daemon: Promise<DaemonInfo> | undefined
-  #gpus: Promise<GpuDevice[]> | undefined
 
   constructor(options: DockerOptions, { pins, firewall, seccomp }: { pins: MountPins; firewall: Firewall | undefined; seccomp: string }) {
     this.#options = options
@@ -110,6 +110,8 @@ class DockerEngine implements Engine {
     this.#observer = new ContainerObserver(this.#client, options.instance)
     this.#pins = pins
     this.#firewall = firewall
+    this.#gpus = createGpuProvider(options)
+    this.#gpuHolders = new GpuHolders(this.#client, options.instance)
     const {
       instance,
       clock,
@@ -128,7 +130,7 @@ class DockerEngine implements Engine {
     const key = randomBytes(16).toString("hex")
     // The lock keeps observations from releasing the pin as a leftover.
     const canMount = this.#lock.runIfFree(key, () => this.#pins.assertCanMount(key))
-    await Promise.all([canMount, this.#firewall?.prepare()])
+    await Promise.all([canMount, this.#firewall?.prepare(), this.#gpus.prepare()])
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
@@ -140,8 +142,9 @@ class DockerEngine implements Engine {
   }
 
   async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
-    const info = await this.#info(signal)
-    return [{ name: info.Name, cpus: info.NCPU, memoryMiB: Math.floor(info.MemTotal / 2 ** 20), gpus: await this.#devices() }]
+    const [info, devices] = await Promise.all([this.#info(signal), this.#gpus.devices()])
+    const gpus = await this.#gpuHolders.withForeignUse(devices, signal)
+    return [{ name: info.Name, cpus: info.NCPU, memoryMiB: Math.floor(info.MemTotal / 2 ** 20), gpus }]
   }
 
   image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
@@ -155,17 +158,16 @@ class DockerEngine implements Engine {
   async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult> {
     return this.#lock.runAbortable(spec.key, signal, async (combined) => {
       if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonMessages.nodes_unsupported)
-      await this.#checkGpus(spec)
+      await this.#checkGpus(spec, combined)
       const imageDigest = await this.#starter.start({ spec, report, completeSpec }, combined)
       return { imageDigest, nodeNames: [await this.#nodeName(combined)], gpuDevices: [...spec.gpus] }
     })
   }
 
-  async #checkGpus(spec: RunSpec): Promise<void> {
+  async #checkGpus(spec: RunSpec, signal: AbortSignal): Promise<void> {
     if (spec.gpus.length === 0) return
-    const known = (await this.#devices()).map((device) => device.id)
-    const unknown = spec.gpus.filter((id) => !known.includes(id))
-    if (unknown.length > 0) throw new EngineError("insufficient_gpu", `This machine has no GPU ${unknown.join(", ")}`)
+    checkUsableGpus(spec, await this.#gpus.devices())
+    await this.#gpuHolders.assertFree(spec, signal)
   }
 
   /** Concurrent observations share one list. */
@@ -250,7 +252,7 @@ class DockerEngine implements Engine {
   }
 
   stats(signal?: AbortSignal): Promise<RunStats[]> {
-    return readContainerStats(this.#observer.running, signal)
+    return readContainerStats(this.#observer.running, this.#gpus, signal)
   }
 
   async writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
@@ -339,12 +341,6 @@ class DockerEngine implements Engine {
       signal?.throwIfAborted()
       throw error
     }
-  }
-
-  #devices(): Promise<GpuDevice[]> {
-    const { mockGpus = 0 } = this.#options
-    this.#gpus ??= mockGpus > 0 ? Promise.resolve(mockGpuDevices(mockGpus)) : listNvidiaGpus()
-    return this.#gpus
   }
 
   /**

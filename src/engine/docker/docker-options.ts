@@ -1,8 +1,9 @@
 import type { Clock, Logger } from "#kit"
+import type { GpuOptions } from "../gpus/gpu-provider.ts"
 import type { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { GroupInternetSetting } from "./firewall/firewall-rules.ts"
 
-export interface DockerOptions {
+export interface DockerOptions extends GpuOptions {
   /** The Engine API's socket. Default `/var/run/docker.sock`. */
   socketPath?: string
   /**
@@ -41,8 +42,6 @@ export interface DockerOptions {
    * `isolation`.
    */
   firewall?: "on" | "off"
-  /** The number of simulated devices. Default 0. */
-  mockGpus?: number
   /** The registries from which images may come. Default: `wellKnownRegistries`. */
   registries?: RegistryAllowlist
   /** The maximum size of an image in bytes; 0 is no limit. Default 0. */

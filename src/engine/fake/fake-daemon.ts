@@ -17,6 +17,8 @@ export class FakeDaemon implements AsyncDisposable {
   #reachable = true
   /** The result of `freeDisk` of the engines on this daemon. */
   freeDisk: number | null = null
+  /** The faults of simulated devices, by ID. */
+  readonly gpuFaults = new Map<string, string>()
   readonly containers = new Map<string, FakeContainer>()
   readonly images = new Set<string>()
   /**

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
+import { isDeepStrictEqual } from "node:util"
 import { reasonMessages } from "#contract"
 import { splitPath } from "#kit"
 import {
@@ -8,6 +9,7 @@ import {
   checkExpectedDigest,
   type Engine,
   EngineError,
+  type GpuDevice,
   type ImageInfo,
   type ImagePolicy,
   type ListeningPort,
@@ -23,8 +25,10 @@ import {
   type StartStep,
   type WritableLayer,
 } from "../engine.ts"
+import { checkUsableGpus } from "../gpus/gpu-provider.ts"
+import { mockGpuDevices } from "../gpus/mock-gpus.ts"
 import { KeyedLock } from "../keyed-lock.ts"
-import { mockGpuDevices } from "../mock-gpus.ts"
+
 import { type Behaviour, behaviourOf } from "./behaviour.ts"
 import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
@@ -72,8 +76,8 @@ export class FakeEngine implements Engine {
 
   async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
     await this.ping(signal)
-    const { cpus = 64, memoryMiB = 262_144, mockGpus = 0 } = this.#options
-    return [{ name: "fake", cpus, memoryMiB, gpus: mockGpuDevices(mockGpus) }]
+    const { cpus = 64, memoryMiB = 262_144 } = this.#options
+    return [{ name: "fake", cpus, memoryMiB, gpus: this.#gpus() }]
   }
 
   async image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
@@ -94,7 +98,7 @@ export class FakeEngine implements Engine {
     const { spec } = request
     await this.ping(signal)
     const left = this.#ownContainer(spec.key)
-    if (left?.state === "running") return toStartResult(left)
+    if (left?.state === "running" && isDeepStrictEqual(left.spec.gpus, spec.gpus)) return toStartResult(left)
     if (left) await this.#daemon.remove(spec.key)
     try {
       return await this.#create(request, signal)
@@ -128,8 +132,14 @@ export class FakeEngine implements Engine {
 
   #checkSpec(spec: RunSpec): void {
     if (spec.nodes > 1) throw failure("nodes_unsupported")
-    const known = mockGpuDevices(this.#options.mockGpus ?? 0).map((device) => device.id)
-    if (spec.gpus.some((id) => !known.includes(id))) throw failure("insufficient_gpu")
+    checkUsableGpus(spec, this.#gpus())
+    const others = this.#ownContainers().filter(({ state, spec: other }) => state !== "exited" && other.key !== spec.key)
+    const taken = spec.gpus.find((id) => others.some(({ spec: other }) => other.gpus.includes(id)))
+    if (taken !== undefined) throw new EngineError("insufficient_gpu", `The GPU ${taken} is still in use by another container`)
+  }
+
+  #gpus(): GpuDevice[] {
+    return mockGpuDevices(this.#options.mockGpus ?? 0).map((device) => ({ ...device, fault: this.#daemon.gpuFaults.get(device.id) }))
   }
 
   async #checkMounts(spec: RunSpec): Promise<void> {

@@ -75,12 +75,19 @@ export const engineSettings = {
     read: text,
     doc: "A file with the system calls that runs may make, instead of Quayside's own: a seccomp profile in Docker's JSON format that lists what is allowed. Read at the start.",
   }),
+  gpus: setting({
+    env: "GPUS",
+    default: "auto",
+    initial: "auto" as "auto" | "nvidia" | "none",
+    read: oneOf("auto", "nvidia", "none"),
+    doc: "The GPUs of runs: those that `nvidia-smi` lists, if it is installed (`auto`), the same but no start without one that works (`nvidia`), or `none`.",
+  }),
   mockGpus: setting({
     env: "MOCK_GPUS",
     default: "0",
     initial: 0,
     read: whole(0, 1024),
-    doc: "Number of simulated GPUs, to try out scheduling.",
+    doc: "Number of simulated GPUs, to try out scheduling. Replaces real ones.",
   }),
   registries: setting({
     env: "REGISTRIES",

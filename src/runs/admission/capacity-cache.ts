@@ -3,7 +3,8 @@ import { deadline } from "#kit"
 import type { RunsContext } from "../context.ts"
 import { allocatableNodes, availableNodes, type Node } from "./scheduler.ts"
 
-const maxAgeMs = 30_000
+/** A device with a fault may be handed out for so long; its start then fails. */
+const maxAgeMs = 10_000
 const timeoutMs = 5_000
 
 /** The capacity of the engine's nodes, cached. */
@@ -24,7 +25,12 @@ export class CapacityCache {
     return allocatableNodes(this.#cached?.nodes ?? [], this.#ctx.settings)
   }
 
-  /** Refreshes the cache when it is older than 30 s. */
+  /** What the engine reported last. */
+  get latest(): readonly NodeCapacity[] {
+    return this.#cached?.nodes ?? []
+  }
+
+  /** Refreshes the cache when it is older than 10 s. */
   async refreshIfStale(): Promise<void> {
     if (!this.#cached || this.#ctx.clock.now() - this.#cached.at >= maxAgeMs) await this.refresh()
   }

@@ -12,13 +12,14 @@ export interface Placement {
 
 /**
  * A node for admission: `cpus` and `memoryMiB` after reserve and overcommit, `largest` the maximum
- * of a single run.
+ * of a single run, `gpus` without the faulty ones.
  */
 export interface Node {
   name: string
   cpus: number
   memoryMiB: number
   gpus: GpuDevice[]
+  faultyGpus: number
   largest: { cpus: number; memoryMiB: number }
 }
 
@@ -32,7 +33,8 @@ export function allocatableNodes(
     const cpus = Math.max(0, Math.floor((node.cpus - reserve.cpus) * cpuOvercommit))
     const memoryMiB = Math.max(0, Math.floor((node.memoryMiB - reserve.memoryMiB) * memoryOvercommit))
     const largest = { cpus: Math.min(cpus, node.cpus), memoryMiB: Math.min(memoryMiB, node.memoryMiB) }
-    return { name: node.name, cpus, memoryMiB, gpus: [...node.gpus], largest }
+    const gpus = node.gpus.filter(({ fault }) => fault === undefined)
+    return { name: node.name, cpus, memoryMiB, gpus, faultyGpus: node.gpus.length - gpus.length, largest }
   })
 }
 
@@ -52,8 +54,12 @@ export function unschedulableReason(demand: ResourceRequest, nodes: readonly Nod
   const withMemory = demand.gpuMemoryMiB > 0 ? ` with ${demand.gpuMemoryMiB} MiB each` : ""
   const maxGpuMemoryMiB = Math.max(0, ...nodes.flatMap((node) => node.gpus.map(({ memoryMiB }) => memoryMiB)))
   const largestGpu = withMemory === "" ? "" : ` of them; the largest GPU has ${maxGpuMemoryMiB} MiB`
-  if (demand.gpus > gpus)
-    return insufficientReason("insufficient_gpu", `No node has ${demand.gpus} GPUs${withMemory}; the largest has ${gpus}${largestGpu}`)
+  const faulty = nodes.reduce((sum, { faultyGpus }) => sum + faultyGpus, 0)
+  const outOfOrder = faulty === 0 ? "" : `; out of order at the moment: ${faulty}`
+  if (demand.gpus > gpus) {
+    const most = `the largest has ${gpus}${largestGpu}${outOfOrder}`
+    return insufficientReason("insufficient_gpu", `No node has ${demand.gpus} GPUs${withMemory}; ${most}`)
+  }
   return insufficientReason(
     demand.gpus > 0 ? "insufficient_gpu" : "insufficient_memory",
     "No single node has all of what was asked for together",
@@ -78,7 +84,7 @@ export interface ClusterState {
   nodes: readonly Node[]
   /** All live runs, the queued ones in fair order. */
   live: readonly (ResourceRequest & Pick<RunRow, "id" | "userName" | "state" | "nodeNames" | "gpuDevices">)[]
-  /** Devices of containers that are none of these runs. */
+  /** Devices of containers, whatever their runs' rows say. */
   orphanDevices?: ReadonlySet<string>
   /** Quotas of groups; groups without a limit may be missing. */
   quotas?: readonly GroupQuota[]

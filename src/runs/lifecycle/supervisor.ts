@@ -4,6 +4,7 @@ import type { RunRow } from "#store"
 import { CapacityCache } from "../admission/capacity-cache.ts"
 import { startQueuedRuns } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
+import { GpuWatch } from "../limits/gpu-watch.ts"
 import { WakeSignal } from "../wake-signal.ts"
 import { adoptContainer } from "./adoption.ts"
 import { RunController } from "./run-controller.ts"
@@ -20,6 +21,9 @@ export class Supervisor {
   readonly #controllers = new Map<number, RunController>()
   readonly #newRuns = new Set<number>()
   readonly #orphans = new Map<string, { seen: ObservedRun; since: number }>()
+  readonly #gpuWatch: GpuWatch
+  /** The devices of each container, by key; undefined before the first observation. */
+  #containerDevices: Map<string, readonly string[]> | undefined
   readonly #removals = new Map<string, Promise<void>>()
   readonly #signal = new WakeSignal()
   #syncedAt = Number.NEGATIVE_INFINITY
@@ -29,6 +33,7 @@ export class Supervisor {
   constructor(ctx: RunsContext) {
     this.#ctx = ctx
     this.capacity = new CapacityCache(ctx)
+    this.#gpuWatch = new GpuWatch(ctx)
   }
 
   start(): void {
@@ -59,6 +64,7 @@ export class Supervisor {
     const existing = this.#controllers.get(run.id)
     if (!isLive(run.state)) {
       this.#controllers.delete(run.id)
+      this.#containerDevices?.delete(run.key)
       existing?.handleChange(run)
       this.#signal.notify()
     } else if (existing) existing.handleChange(run)
@@ -79,9 +85,13 @@ export class Supervisor {
     return this.#controllers.get(id)?.progress ?? null
   }
 
-  /** Devices of orphaned containers. */
-  orphanDevices(): Set<string> {
-    return new Set([...this.#orphans.values()].flatMap(({ seen }) => seen.gpuDevices))
+  /**
+   * Devices of containers in the last observation, also of those whose runs have ended according to
+   * their rows. Before the first one every device may be in use.
+   */
+  containerDevices(): Set<string> {
+    if (!this.#containerDevices) return new Set(this.capacity.latest.flatMap(({ gpus }) => gpus.map(({ id }) => id)))
+    return new Set([...this.#containerDevices.values()].flat())
   }
 
   async #loop(): Promise<void> {
@@ -89,7 +99,7 @@ export class Supervisor {
     while (!closed.aborted) {
       await this.#attempt("rows", () => this.#sync())
       await this.#attempt("engine", () => this.#compareWithEngine())
-      if (this.#reachable) await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.capacity, this.orphanDevices()))
+      if (this.#reachable) await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.capacity, this.containerDevices()))
       await clock.sleep(minGapMs, closed).catch(() => {})
       await this.#signal.wait(clock, closed, settings.observeEveryMs)
     }
@@ -134,12 +144,22 @@ export class Supervisor {
     const live = new Set(runCache.targets().map(({ key }) => key))
     const observed = new Map((await this.#ctx.engine.observe(this.#ctx.closed)).map((seen) => [seen.key, seen]))
     this.#setReachable(true)
+    const hasEnded = (key: string) => live.has(key) && !runCache.targetByKey(key)
+    this.#containerDevices = new Map([...observed].flatMap(([key, seen]) => (hasEnded(key) ? [] : [[key, seen.gpuDevices]])))
     for (const controller of owners) controller.handleObservation(observed.get(controller.key))
     for (const key of this.#orphans.keys()) if (!observed.has(key) || runCache.targetByKey(key)) this.#orphans.delete(key)
     for (const seen of observed.values()) {
       if (!live.has(seen.key) && !runCache.targetByKey(seen.key)) await this.#handleUnknown(seen)
+      else if (seen.gpuDevices.length > 0 && this.#isQueued(seen.key)) this.#remove(seen.key, "a container of a queued run holds GPUs")
     }
     await this.capacity.refreshIfStale()
+    this.#gpuWatch.check(this.capacity.latest)
+  }
+
+  /** A restored database may queue a run that already has a container. */
+  #isQueued(key: string): boolean {
+    const target = this.#ctx.runCache.targetByKey(key)
+    return target !== undefined && this.#ctx.runCache.row(target.id)?.state === "queued"
   }
 
   /**

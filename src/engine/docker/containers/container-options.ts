@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import type { RunSpec } from "../../engine.ts"
-import { isMockGpu } from "../../mock-gpus.ts"
+import { isMockGpu } from "../../gpus/mock-gpus.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
 import { diskLimitLabel, runLabels } from "./labels.ts"
 

@@ -82,8 +82,28 @@ export function identityOf(found: Record<string, string>): ContainerIdentity | u
     run: Number(found[labels.run] ?? 0),
     project: Number(found[labels.project] ?? 0),
     user: found[labels.user] ?? "",
-    gpuDevices: (found[labels.gpus] ?? "").split(",").filter((id) => id !== ""),
+    gpuDevices: devicesOf(found),
   }
+}
+
+/** Every container of a run has this label, also one without devices. */
+export const gpusLabel = labels.gpus
+
+/** The devices of any instance's container. */
+export function gpuHolderOf(found: Record<string, string>): { instance: string; key: string; gpuDevices: string[] } {
+  return { instance: found[labels.instance] ?? "", key: found[labels.key] ?? "", gpuDevices: devicesOf(found) }
+}
+
+/**
+ * Whether a container has exactly the spec's devices. A restored database may have given the run
+ * other ones.
+ */
+export function hasDevicesOf({ gpus }: Pick<RunSpec, "gpus">, found: Record<string, string>): boolean {
+  return devicesOf(found).sort().join() === [...gpus].sort().join()
+}
+
+function devicesOf(found: Record<string, string>): string[] {
+  return (found[labels.gpus] ?? "").split(",").filter((id) => id !== "")
 }
 
 /** The owner of a network, and the group whose internet setting applies; empty: no group. */

@@ -24,7 +24,7 @@ import { accountFiles } from "./account-files.ts"
 import { type ContainerOptions, containerOptions, homeDirectory, unstartedContainerOptions } from "./container-options.ts"
 import { createContainer } from "./create-container.ts"
 import { DiskLimit } from "./disk-limit.ts"
-import { belongsToInstance, containerName } from "./labels.ts"
+import { belongsToInstance, containerName, hasDevicesOf } from "./labels.ts"
 import { checkListEntrySize } from "./list-entry-size.ts"
 import { checkRoutes, madeDirectories, madePaths } from "./made-paths.ts"
 import { maxOpenFiles } from "./max-open-files.ts"
@@ -124,9 +124,9 @@ export class RunStarter {
     if (existing && !belongsToInstance(this.#options.instance, existing.Config.Labels)) {
       throw new EngineError("engine_error", "Another installation of Quayside has a container with this run's name")
     }
-    if (existing?.State.Running) return existing.Image
+    if (existing?.State.Running && hasDevicesOf(spec, existing.Config.Labels)) return existing.Image
     checkListEntrySize(spec, this.#options.instance)
-    if (existing) await removeContainer(this.#client, existing.Id, { graceMs: 0, running: false })
+    if (existing) await removeContainer(this.#client, existing.Id, { graceMs: 0, running: existing.State.Running })
     const image = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
     checkExpectedDigest(spec, image.digest)
     report({ state: "creating", progress: null })

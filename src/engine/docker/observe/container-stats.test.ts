@@ -7,6 +7,7 @@ import { readContainerStats } from "./container-stats.ts"
 
 const id = "c".repeat(64)
 const container = (pid: number, gpuDevices: string[] = []) => ({ key: "k".repeat(32), id, pid, gpuDevices })
+const noGpus = { usage: async () => new Map() }
 const unknown = { cpuSeconds: null, memory: null, gpuMemory: null, gpuBusy: null, networkIn: null, networkOut: null }
 const interfaces = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
@@ -25,7 +26,6 @@ async function statsSources(files: Readonly<Record<string, string>>) {
     root,
     proc: join(root, "proc"),
     cgroups: join(root, "groups"),
-    gpus: async () => new Map(),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
   }
 }
@@ -48,7 +48,7 @@ test("control groups of version 1 and 2 give the same figures", async () => {
   const figures = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, networkIn: 1000, networkOut: 200 }
   for (const tree of [old, unified]) {
     await using sources = tree
-    assert.deepEqual(await readContainerStats([container(7)], undefined, sources), [figures])
+    assert.deepEqual(await readContainerStats([container(7)], noGpus, undefined, sources), [figures])
   }
 })
 
@@ -59,13 +59,13 @@ test("a process that is gone or not the container's has only null figures", asyn
     "proc/8/cgroup": `0::/docker/${id}\n`,
   })
   for (const pid of [7, 8, 9, 0])
-    assert.deepEqual(await readContainerStats([container(pid)], undefined, tree), [{ key: "k".repeat(32), ...unknown }])
+    assert.deepEqual(await readContainerStats([container(pid)], noGpus, undefined, tree), [{ key: "k".repeat(32), ...unknown }])
 })
 
 test("GPUs are queried once: memory is summed, utilization averaged, and an unknown figure makes both null", async () => {
   await using tree = await statsSources({})
   let queries = 0
-  const gpus = async () => {
+  const usage = async () => {
     queries += 1
     return new Map([
       ["GPU-a", { memory: 1024, busy: 0.5 }],
@@ -76,8 +76,9 @@ test("GPUs are queried once: memory is summed, utilization averaged, and an unkn
   const gpuFigures = async (devices: string[][]) => {
     const stats = await readContainerStats(
       devices.map((each) => container(0, each)),
+      { usage },
       undefined,
-      { ...tree, gpus },
+      tree,
     )
     return stats.map(({ gpuMemory, gpuBusy }) => [gpuMemory, gpuBusy])
   }

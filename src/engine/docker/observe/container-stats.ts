@@ -1,17 +1,16 @@
 import { readFile } from "node:fs/promises"
 import type { RunStats } from "../../engine.ts"
-import { isMockGpu } from "../../mock-gpus.ts"
-import { type GpuUsage, readNvidiaUsage } from "../host/nvidia-gpus.ts"
+import type { GpuProvider, GpuUsage } from "../../gpus/gpu-provider.ts"
+import { isMockGpu } from "../../gpus/mock-gpus.ts"
 import type { RunningContainer } from "./container-observer.ts"
 
-/** Where to read the kernel's statistics and the GPUs' load. */
+/** Where to read the kernel's statistics. */
 export interface StatsSources {
   proc: string
   cgroups: string
-  gpus: typeof readNvidiaUsage
 }
 
-const localSources: StatsSources = { proc: "/proc", cgroups: "/sys/fs/cgroup", gpus: readNvidiaUsage }
+const localSources: StatsSources = { proc: "/proc", cgroups: "/sys/fs/cgroup" }
 
 /**
  * Reads the resource use of containers from the kernel. The daemon's own statistics take a second
@@ -21,11 +20,12 @@ const localSources: StatsSources = { proc: "/proc", cgroups: "/sys/fs/cgroup", g
  */
 export async function readContainerStats(
   containers: readonly RunningContainer[],
+  provider: Pick<GpuProvider, "usage">,
   signal?: AbortSignal,
   sources: StatsSources = localSources,
 ): Promise<RunStats[]> {
   const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
-  const gpus = hasGpus ? await sources.gpus(signal).catch(() => new Map<string, GpuUsage>()) : new Map<string, GpuUsage>()
+  const gpus = hasGpus ? await provider.usage() : new Map<string, GpuUsage>()
   signal?.throwIfAborted()
   const stats = await Promise.all(containers.map((container) => statsOf(container, gpus, sources)))
   signal?.throwIfAborted()

@@ -1,4 +1,4 @@
-import type { GpuDevice } from "./engine.ts"
+import type { GpuDevice } from "../engine.ts"
 
 const prefix = "mock-"
 
