@@ -4,7 +4,7 @@ import { testEngineConformance } from "../testing/conformance.ts"
 
 testEngineConformance("docker", async () => {
   const registry = await startRegistry()
-  const rig = await startDockerEngine()
+  const rig = await startDockerEngine({ mockGpus: 2 })
   const { image } = rig
   const shell = (script: string) => ({ image, command: ["sh", "-c", script] })
   return {

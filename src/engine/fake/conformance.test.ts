@@ -10,7 +10,7 @@ testEngineConformance("fake", async () => {
   const filesRoot = await mkdtemp(join(tmpdir(), "quayside-fake-"))
   await mkdir(join(filesRoot, "data"))
   return {
-    engine: new FakeEngine({ daemon, instance: "one", filesRoot }),
+    engine: new FakeEngine({ daemon, instance: "one", filesRoot, mockGpus: 2 }),
     reopen: async () => new FakeEngine({ daemon, instance: "one", filesRoot }),
     openOtherInstance: async () => new FakeEngine({ daemon, instance: "two", filesRoot }),
     images: {

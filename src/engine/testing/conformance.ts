@@ -138,6 +138,19 @@ function failureTests(subject: () => EngineUnderTest): void {
     fails({ ...subject().images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] }, "mount_missing"))
   test("fails with insufficient_gpu for an unknown device", () =>
     fails({ ...subject().images.serves, gpus: ["no-such-device"] }, "insufficient_gpu"))
+  test("fails with insufficient_gpu for a device of another container, until that one is removed", async () => {
+    const { engine, images } = subject()
+    const holder = specOf({ ...images.serves, gpus: ["mock-0"] })
+    assert.deepEqual((await engine.start(holder, ignore, never)).gpuDevices, ["mock-0"])
+    await fails({ ...images.serves, gpus: ["mock-1", "mock-0"] }, "insufficient_gpu")
+    await engine.stop(holder.key, { graceMs: 0 })
+    const next = specOf({ ...images.serves, gpus: ["mock-1", "mock-0"] })
+    await engine.start(next, ignore, never)
+    await engine.start(next, ignore, never)
+    await engine.start({ ...next, gpus: ["mock-1"] }, ignore, never)
+    assert.deepEqual((await findRun(engine, next.key))?.gpuDevices, ["mock-1"], "the container was created again")
+    await engine.stop(next.key, { graceMs: 0 })
+  })
   test("fails with nodes_unsupported for more than one node", () => fails({ ...subject().images.serves, nodes: 2 }, "nodes_unsupported"))
 }
 

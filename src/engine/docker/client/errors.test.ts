@@ -41,6 +41,23 @@ for (const [code, statusCode, message] of refusals) {
   })
 }
 
+test("failures of NVIDIA's container runtime have a sentence each", () => {
+  const hook = "OCI runtime create failed: error running hook #0: exit status 1, stdout: , stderr: nvidia-container-cli:"
+  for (const [message, sentence] of [
+    [`could not select device driver "nvidia" with capabilities: [[gpu]]`, /The container engine has no working driver/],
+    [`${hook} device error: GPU-d2d12cfb-eb9e-03f0-b007-785d32aed1b2: unknown device: unknown`, /The run's GPU has disappeared/],
+    ["CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=GPU-1", /The run's GPU has disappeared/],
+    [`${hook} initialization error: nvml error: driver not loaded: unknown`, /NVIDIA driver does not work/],
+    [`${hook} initialization error: driver error: failed to process request: unknown`, /NVIDIA driver does not work/],
+    [`${hook} initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file`, /NVIDIA driver does not work/],
+    [`${hook} ldcache error: process /sbin/ldconfig failed with error code: 127`, /The container engine has no working driver/],
+  ] as const) {
+    const error = toEngineError(Object.assign(new Error(message), { statusCode: 500 }))
+    assert.equal(error.code, "insufficient_gpu", message)
+    assert.match(error.message, sentence, message)
+  }
+})
+
 test("a busy or broken registry is distinguished from an unreachable one", () => {
   assert.match(toPullError(new Error("toomanyrequests: You have reached your pull rate limit")).message, /asks to wait/)
   assert.match(toPullError(new Error("received unexpected HTTP status: 502 Bad Gateway")).message, /an error of its own$/)

@@ -28,7 +28,17 @@ const cannotRun = {
  */
 const phrases: readonly Phrase[] = [
   [/no space left on device|disk quota exceeded/i, "disk_full"],
-  [/could not select device driver|nvidia-container|unknown device id|unresolvable CDI/i, "insufficient_gpu"],
+  [
+    /device error: \S+ unknown device|unknown device id|unresolvable CDI/i,
+    "insufficient_gpu",
+    "The run's GPU has disappeared: NVIDIA's container runtime does not know it",
+  ],
+  [/nvml error|driver error|libnvidia-ml|driver rpc error/i, "insufficient_gpu", "This machine's NVIDIA driver does not work"],
+  [
+    /could not select device driver|nvidia-container/i,
+    "insufficient_gpu",
+    "The container engine has no working driver for this machine's GPUs",
+  ],
   [/bind source path does not exist/i, "mount_missing"],
   [/executable file not found|no command specified/i, "command_not_found"],
   [cannotRun, "command_not_found"],
