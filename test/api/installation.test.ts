@@ -112,6 +112,16 @@ test("the description is OpenAPI 3.1 made from the contract", async () => {
   assert.ok("/running_project" in (body.paths as AnyObject))
 })
 
+test("a server that requires NVIDIA GPUs does not start with simulated ones or without Docker", async () => {
+  for (const [more, other] of [
+    [{ "mock-gpus": "1" }, "QUAYSIDE_MOCK_GPUS=1"],
+    [{}, "QUAYSIDE_ENGINE=fake"],
+  ] as const) {
+    const message = `QUAYSIDE_GPUS=nvidia requires real GPUs, and ${other} has none: remove one of the two settings`
+    await assert.rejects(async () => startTestServer({ gpus: "nvidia", ...more }), { name: "SettingError", message })
+  }
+})
+
 test("capacity reports the total and free resources of nodes", async () => {
   const { body } = await call("GET", "/capacity", { as: ann.authorization })
   const [node] = body.nodes as unknown as AnyObject[]

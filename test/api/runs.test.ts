@@ -222,8 +222,12 @@ test("a run larger than every node fails, and one that waits for others is queue
   assert.ok(nodes[0]?.Devices.every(({ RunID }) => RunID !== null))
   const hidden = (await call("GET", "/capacity", { as: bob.authorization })).text
   assert.ok(!/"RunID":\d/.test(hidden), "who holds a device is for administrators and the holder")
-  await stop(`ProjectID=${project.ID}`, bob.authorization)
   await stop(`ProjectID=${project.ID}`)
+  await eventually("the next run has a device that its owner sees as theirs", async () => {
+    const [node] = (await call("GET", "/capacity", { as: bob.authorization })).body.nodes as unknown as typeof nodes
+    return node?.Devices.filter(({ RunID }) => RunID === Number(waiting.body.ID)).length === 1 && node.Gpus.free === 1
+  })
+  await stop(`ProjectID=${project.ID}`, bob.authorization)
 })
 
 test("`respond-async` returns the run as it is at once", async () => {

@@ -83,9 +83,18 @@ export const confinement = [
       "if (false)",
     ],
   ]),
-  ...faults("src/engine/docker/host/nvidia-gpus.ts", secrets, [
-    ["a tool gets the server's environment", at("queryGpus", "env: childEnvironment,"), ""],
+  ...faults("src/engine/gpus/nvidia-smi.ts", secrets, [
+    [
+      "a tool gets the server's environment",
+      at("NvidiaSmi.#run", "env: { ...childEnvironment, PATH: this.#path }"),
+      "env: { ...process.env, ...childEnvironment }",
+    ],
   ]),
+  ...faults(
+    "src/engine/docker/containers/gpu-holders.ts",
+    ["src/engine/docker/gpus.docker.test.ts"],
+    [["two installations on one machine give the same device", at("GpuHolders.assertFree", "|| !isMockGpu(id)"), ""]],
+  ),
   ...faults("src/api/http/access-log.ts", secrets, [
     [
       "the query of a request is logged",

@@ -195,6 +195,27 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/lifecycle/supervisor.ts",
+    ["src/runs/lifecycle/gpu-ledger.test.ts"],
+    [
+      [
+        "a device is free as soon as its run has ended in the database",
+        at("Supervisor.containerDevices", "...this.#containerDevices.values()].flat()"),
+        "]",
+      ],
+      [
+        "a restarted server gives devices before it knows which are in use",
+        at("Supervisor.containerDevices", "if (!this.#containerDevices) return new Set("),
+        "if (!this.#containerDevices) return new Set() || new Set(",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/runs/admission/scheduler.ts",
+    ["src/runs/limits/gpu-watch.test.ts"],
+    [["a device with a fault is given to a run", at("allocatableNodes", "fault === undefined"), "true"]],
+  ),
+  ...faults(
     "src/runs/lifecycle/adoption.ts",
     ["src/runs/lifecycle/orphans.test.ts"],
     [

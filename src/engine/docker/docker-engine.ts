@@ -23,7 +23,8 @@ import {
   type StartStep,
   type WritableLayer,
 } from "../engine.ts"
-import { checkUsableGpus, createGpuProvider, type GpuProvider } from "../gpus/gpu-provider.ts"
+import { createGpuProvider } from "../gpus/create-gpu-provider.ts"
+import { checkUsableGpus, type GpuProvider } from "../gpus/gpu-provider.ts"
 import { KeyedLock } from "../keyed-lock.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { CallKind } from "./client/call-queue.ts"

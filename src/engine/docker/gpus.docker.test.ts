@@ -67,7 +67,13 @@ test("a container gets exactly its devices from the daemon, and its run their lo
 
   await rig.engine.observe()
   const loads = new Map((await rig.engine.stats()).map(({ key, gpuMemory, gpuBusy }) => [key, [gpuMemory, gpuBusy]]))
-  assert.deepEqual([loads.get(one.key), loads.get(none.key)], [[214 * 2 ** 20, 0], [null, null]])
+  assert.deepEqual(
+    [loads.get(one.key), loads.get(none.key)],
+    [
+      [214 * 2 ** 20, 0],
+      [null, null],
+    ],
+  )
 
   await tool.print(captures.h100 + unreadable(ids.rtx2080, "NVIDIA GeForce RTX 2080 SUPER", "[GPU is lost]"))
   await rig.engine.stop(one.key, { graceMs: 0 })

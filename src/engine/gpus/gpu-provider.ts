@@ -1,7 +1,5 @@
 import type { Clock, Logger } from "#kit"
 import { EngineError, type GpuDevice, type RunSpec } from "../engine.ts"
-import { mockGpuDevices } from "./mock-gpus.ts"
-import { NvidiaGpus } from "./nvidia-gpus.ts"
 
 /** The current load of one device; null: unknown to its driver. */
 export interface GpuUsage {
@@ -33,13 +31,6 @@ export interface GpuOptions {
   gpuToolPath?: string
   clock?: Clock
   logger?: Logger
-}
-
-export function createGpuProvider(options: GpuOptions): GpuProvider {
-  const { gpus = "auto", mockGpus = 0 } = options
-  if (mockGpus === 0 && gpus !== "none") return new NvidiaGpus({ ...options, isRequired: gpus === "nvidia" })
-  const devices = mockGpuDevices(mockGpus)
-  return { prepare: async () => {}, devices: async () => devices, usage: async () => new Map() }
 }
 
 /** Rejects devices that this machine does not have, or that have a fault now. */

@@ -18,7 +18,7 @@ async function nvidiaGpus(text: string, options: { isRequired?: boolean; timeout
   const logger = { info: log("info"), warn: log("warn"), error: log("error") } as unknown as Logger
   const gpus = new NvidiaGpus({ isRequired: false, gpuToolPath: tool.path, clock, logger, ...options })
   const faults = async () => {
-    clock.advance(5_000)
+    await clock.advance(5_000)
     return Object.fromEntries((await gpus.devices()).map(({ id, fault }) => [id, fault ?? "none"]))
   }
   return { tool, clock, gpus, logged, faults, [Symbol.asyncDispose]: () => tool[Symbol.asyncDispose]() }

@@ -109,18 +109,18 @@ export function parseReadings(text: string, fields: readonly string[]): Omit<Gpu
 function readingOf(line: string, fields: readonly string[]): GpuReading | undefined {
   const words = line.split(",").map((word) => word.trim())
   const values = new Map(fields.map((field, n) => [field, field === "name" ? words.slice(n).join(", ") : (words[n] ?? "")]))
-  const valueOf = (field: string) => values.get(field) ?? ""
-  const id = valueOf("uuid")
+  const value = (field: string) => values.get(field) ?? ""
+  const id = value("uuid")
   if (!/^GPU-[0-9a-f-]{1,64}$/i.test(id) || words.length < fields.length) return undefined
-  const busy = numberOf(valueOf("utilization.gpu"))
-  const used = numberOf(valueOf("memory.used"))
+  const busy = numberOf(value("utilization.gpu"))
+  const used = numberOf(value("memory.used"))
   return {
     id,
-    model: valueOf("name"),
-    memoryMiB: numberOf(valueOf("memory.total")) ?? 0,
+    model: value("name"),
+    memoryMiB: numberOf(value("memory.total")) ?? 0,
     memory: used === null ? null : used * 2 ** 20,
     busy: busy === null ? null : busy / 100,
-    fault: faultOf(words, valueOf),
+    fault: faultOf(words, value),
   }
 }
 
@@ -129,12 +129,12 @@ function numberOf(text: string): number | null {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : null
 }
 
-function faultOf(words: readonly string[], valueOf: (field: string) => string): string | undefined {
+function faultOf(words: readonly string[], value: (field: string) => string): string | undefined {
   if (words.some((word) => /GPU is lost/i.test(word))) return "it has fallen off the bus"
   if (words.some((word) => /requires reset/i.test(word))) return "it needs a reset"
-  if (/Unknown Error|ERR!/i.test(`${valueOf("memory.total")} ${valueOf("memory.used")}`)) return "its driver reports an unknown error"
-  const action = valueOf("gpu_recovery_action")
+  if (/Unknown Error|ERR!/i.test(`${value("memory.total")} ${value("memory.used")}`)) return "its driver reports an unknown error"
+  const action = value("gpu_recovery_action")
   if (/^[a-z0-9 ]+$/i.test(action) && action !== "None") return `its driver asks for this recovery: ${action}`
-  if (valueOf("mig.mode.current") === "Enabled") return "it is split into MIG devices, which cannot be requested"
+  if (value("mig.mode.current") === "Enabled") return "it is split into MIG devices, which cannot be requested"
   return undefined
 }

@@ -16,7 +16,10 @@ function watchDevices(t: TestContext, { fake }: RunsFixture): void {
   t.after(() => assert.deepEqual(twice, []))
 }
 
-/** A run with the fixture's only device, whose process has ended and whose row says what `edit` makes of it. */
+/**
+ * A run with a device, whose container remains after the process ended, with a row changed by
+ * `edit`.
+ */
 async function leftContainer(fixture: RunsFixture, edit: (run: RunRow) => Partial<RunRow>): Promise<RunRow> {
   await using runs = await fixture.runs()
   const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { gpus: 1 }))).id)

@@ -15,7 +15,9 @@ test("a device that falls off while a run uses it warns the run once, is not giv
   clock.advance(10_000)
   await eventually("the run is warned", () => warnings.length > 0)
   const advice = "Programs that use it fail. Save your work, stop the run and start the project again to get another GPU"
-  assert.deepEqual(warnings, [[run.id, `The GPU mock-0 (Mock GPU) of this run cannot be used any more: it has fallen off the bus. ${advice}`]])
+  assert.deepEqual(warnings, [
+    [run.id, `The GPU mock-0 (Mock GPU) of this run cannot be used any more: it has fallen off the bus. ${advice}`],
+  ])
   assert.equal((await fixture.row(run.id)).state, "ready", "the run continues")
   const [node] = await runs.nodeUsage()
   assert.deepEqual([node?.gpus, node?.devices], [{ total: 0, free: 0 }, []])
