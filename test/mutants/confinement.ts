@@ -35,6 +35,25 @@ export const confinement = [
     ],
   ),
   ...faults(
+    "src/engine/docker/containers/made-paths.ts",
+    ["src/engine/docker/containers/made-paths.test.ts"],
+    [
+      ["an image leads a path into the kernel's files", at("checkKernelTrees", "tree === undefined"), "true"],
+      ["a relative volume is not made before the runtime makes it as root", at("madeDirectories", 'path !== ""'), 'path.startsWith("/")'],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/containers/container-options.ts",
+    ["src/engine/docker/containers/container-options.test.ts"],
+    [
+      [
+        "an image's label sets the limit of its runs' disk",
+        at("containerOptions", ", ...diskLimitLabel(isBound ? (spec.diskMiB ?? 0) : null)"),
+        ", ...(isBound && diskLimitLabel(5))",
+      ],
+    ],
+  ),
+  ...faults(
     "src/runs/readiness/ask-program.ts",
     ["src/runs/project-types.test.ts"],
     [["a program's answer to a probe has any length", at("askProgram", "maxBytes = answerHeadBytes.value"), "maxBytes = 2 ** 30"]],

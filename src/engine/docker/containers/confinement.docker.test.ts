@@ -136,11 +136,12 @@ describe("mounts in a run's container", () => {
   }
 
   test("an image's working directory and volumes inside a mount belong to the runs' user", async () => {
-    const image = await imageWith({ changes: ["WORKDIR /work/in/deep", "VOLUME /work/kept/deep"] })
+    const image = await imageWith({ changes: ["WORKDIR /work/in/deep", "VOLUME /work/kept/deep", "VOLUME work/plain/deep"] })
     const code = await rig.directory("code")
     const mounts = [{ source: code, target: "/work", readOnly: false }]
     assert.equal(await rig.output("pwd", { image, mounts, workDir: undefined }), "/work/in/deep")
-    for (const made of ["in", "in/deep", "kept", "kept/deep"]) assert.equal((await stat(join(rig.filesRoot, code, made))).uid, 1000, made)
+    for (const made of ["in", "in/deep", "kept", "kept/deep", "plain", "plain/deep"])
+      assert.equal((await stat(join(rig.filesRoot, code, made))).uid, 1000, made)
     await rig.docker("rmi", image)
   })
 
@@ -165,6 +166,12 @@ describe("mounts in a run's container", () => {
       await rig.docker("rmi", image)
     })
   }
+
+  test("an image whose working directory leads into the kernel's files does not start", async () => {
+    const image = await imageWith({ script: "ln -s /proc/self/fd /app", changes: ["WORKDIR /app/7"] })
+    await assert.rejects(rig.output("true", { image }), { code: "image_unavailable", message: /\/app\/7, which leads into \/proc/ })
+    await rig.docker("rmi", image)
+  })
 
   test("targets below the image's links and with spaces in their names are mounted", async () => {
     const image = `quayside-test/links:${rig.instance}`

@@ -2,11 +2,16 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { containerOptions } from "./container-options.ts"
+import { diskLimitOf } from "./labels.ts"
+
+const fixed = {
+  ...{ imageId: "sha256:0", instance: "i", network: "n", address: "10.0.0.2", uid: 1000, gid: 1000, mounts: [] },
+  ...{ openFiles: undefined, diskBytes: undefined, seccomp: "{}" },
+}
 
 function nvidiaDevicesOf(fields: Omit<Parameters<typeof specOf>[0], "image">): string[] {
   const spec = specOf({ image: "i", ...fields })
-  const fixed = { imageId: "sha256:0", instance: "i", network: "n", address: "10.0.0.2", uid: 1000, gid: 1000, mounts: [] }
-  const { Env = [] } = containerOptions({ ...fixed, spec, openFiles: undefined, diskBytes: undefined, seccomp: "{}" })
+  const { Env = [] } = containerOptions({ ...fixed, spec })
   return Env.filter((entry) => entry.startsWith("NVIDIA_VISIBLE_DEVICES="))
 }
 
@@ -15,4 +20,17 @@ test("NVIDIA's runtime gets the run's own GPUs only, whatever the environment of
   assert.deepEqual(nvidiaDevicesOf({ env, gpus: [] }), ["NVIDIA_VISIBLE_DEVICES=void"])
   assert.deepEqual(nvidiaDevicesOf({ env, gpus: ["mock-0"] }), ["NVIDIA_VISIBLE_DEVICES=void"])
   assert.deepEqual(nvidiaDevicesOf({ env, gpus: ["GPU-1", "GPU-2"] }), ["NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-2"])
+})
+
+test("every label of Quayside is set, so that an image's label of the same name counts for nothing", () => {
+  const inherited = { "quayside.disk": "1", "quayside.gpus": "GPU-1" }
+  const labelsWith = (diskBytes?: number) => ({
+    ...inherited,
+    ...containerOptions({ ...fixed, spec: specOf({ image: "i", diskMiB: 5 }), diskBytes }).Labels,
+  })
+  assert.deepEqual(
+    [undefined, 9].map((diskBytes) => diskLimitOf(labelsWith(diskBytes))),
+    [null, 5],
+  )
+  assert.equal(labelsWith()["quayside.gpus"], "")
 })

@@ -50,7 +50,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
     ...(spec.command.length > 0 && { Cmd: [...spec.command] }),
     Env: Object.entries(environmentOf(spec)).map(([name, value]) => `${name}=${value}`),
     ...(spec.workDir !== undefined && { WorkingDir: spec.workDir }),
-    Labels: { ...runLabels(spec, instance), ...(isBound && diskLimitLabel(spec.diskMiB ?? 0)) },
+    Labels: { ...runLabels(spec, instance), ...diskLimitLabel(isBound ? (spec.diskMiB ?? 0) : null) },
     Healthcheck: { Test: ["NONE"] },
     HostConfig: hostConfig(options),
     NetworkingConfig: { EndpointsConfig: { [options.network]: { IPAMConfig: { IPv4Address: options.address } } } },

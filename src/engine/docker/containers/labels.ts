@@ -59,15 +59,18 @@ export function belongsToInstance(instance: string, found: Record<string, string
   return found?.[labels.instance] === instance
 }
 
-/** Records the limit on a container's own file system. */
-export function diskLimitLabel(mib: number): Record<string, string> {
-  return { [labels.disk]: String(mib) }
+/**
+ * Records the limit on a container's own file system; null: none. Always set, since a container
+ * inherits the labels of its image.
+ */
+export function diskLimitLabel(mib: number | null): Record<string, string> {
+  return { [labels.disk]: mib === null ? "" : String(mib) }
 }
 
 /** Null if there is no limit. */
 export function diskLimitOf(found: Record<string, string>): number | null {
-  const mib = found[labels.disk]
-  return mib === undefined ? null : Number(mib)
+  const mib = found[labels.disk] ?? ""
+  return mib === "" ? null : Number(mib)
 }
 
 /**

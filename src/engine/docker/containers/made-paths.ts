@@ -12,24 +12,39 @@ const fixedFiles = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", 
  */
 export function madeDirectories(spec: RunSpec, image: ImageInfo): string[] {
   const paths = [spec.workDir || image.workDir, ...image.volumes, ...tmpfsTargets(spec)]
-  return paths.filter((path) => path.startsWith("/")).map(normalized)
+  return paths.filter((path) => path !== "").map(normalized)
 }
 
 /** Every path of the container at which the runtime may make something. */
 export function madePaths(spec: RunSpec, image: ImageInfo): string[] {
-  const own = image.workDir.startsWith("/") ? [normalized(image.workDir)] : []
+  const own = image.workDir === "" ? [] : [normalized(image.workDir)]
   return [...new Set([...targetsOf(spec), ...madeDirectories(spec, image), ...own, ...fixedFiles])]
 }
 
+/** The kernel's files: below `/proc/self/fd` the runtime has directories of the host open. */
+const kernelTrees = ["/proc", "/sys", "/dev"]
+
+/** The runtime acts at the path with its own rights, before the program has lost them. */
+function checkKernelTrees(path: string, route: Route): void {
+  const tree = fixedFiles.includes(path) ? undefined : kernelTrees.find((each) => [path, ...route].some((step) => isWithin(step, each)))
+  if (tree === undefined) return
+  const where = isWithin(path, tree) ? path : `${path}, which leads into ${tree},`
+  throw new EngineError(
+    "image_unavailable",
+    `The image cannot be used: ${where} may be neither its working directory nor a volume or mount point`,
+  )
+}
+
 /**
- * Rejects an image whose links lead one of these paths into a mounted directory: the runtime would
- * make directories of root there, which their owner cannot remove. Paths that are inside a mount by
- * their name are made by `openMountSources`.
+ * Rejects an image that leads one of these paths into the kernel's files, or by its links into a
+ * mounted directory: the runtime would make directories of root there, which their owner cannot
+ * remove. Paths that are inside a mount by their name are made by `openMountSources`.
  */
 export function checkRoutes(spec: RunSpec, image: ImageInfo, routeOf: (path: string) => Route): void {
   const targets = targetsOf(spec)
   const ends = new Map(targets.map((target) => [target, routeOf(target).at(-1) ?? target]))
   for (const path of madePaths(spec, image)) {
+    checkKernelTrees(path, routeOf(path))
     if (targets.some((target) => path.startsWith(`${target}/`))) continue
     const entered = targets.find((target) => target !== path && routeOf(path).some((step) => isWithin(step, ends.get(target) ?? target)))
     if (entered !== undefined)
@@ -48,6 +63,7 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`)
 }
 
+/** The runtime reads a relative path as one from the root. */
 function normalized(path: string): string {
-  return posix.normalize(path).replace(/(?<=.)\/$/, "")
+  return posix.join("/", path).replace(/(?<=.)\/$/, "")
 }
