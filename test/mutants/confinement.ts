@@ -35,6 +35,11 @@ export const confinement = [
     ],
   ),
   ...faults(
+    "src/engine/docker/client/call-queue.ts",
+    ["src/engine/docker/client/call-queue.test.ts"],
+    [["one person's starts occupy all reads of the engine", at("CallQueues.constructor", ", engineCallsOfPerson.value"), ""]],
+  ),
+  ...faults(
     "src/engine/docker/containers/made-paths.ts",
     ["src/engine/docker/containers/made-paths.test.ts"],
     [

@@ -150,6 +150,13 @@ export const containers = {
     per: "process",
     beyond: "further ones wait in order of arrival",
   },
+  engineCallsOfPerson: {
+    what: "The same, of the starts of one person's runs",
+    value: 6,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait, and those of others run first",
+  },
   imageChecks: {
     what: "Requests about images that ask the engine, at a time",
     value: 4,

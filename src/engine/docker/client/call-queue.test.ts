@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
-import { CallQueue } from "./call-queue.ts"
+import { CallQueue, CallQueues } from "./call-queue.ts"
 
 test("a queue limits concurrent calls and runs the others in order", async () => {
   const queue = new CallQueue(2)
@@ -30,6 +30,16 @@ test("one owner uses at most their share of a queue, and others overtake them", 
   ;((await first) as Disposable)[Symbol.dispose]()
   await turn()
   assert.deepEqual(begun, ["ann", "ann", "bob", "ann"])
+})
+
+test("one person's starts leave room for the reads of others", async () => {
+  const queues = new CallQueues()
+  const begun: string[] = []
+  for (let n = 0; n < 100; n += 1) void queues.acquire("read", "ann", undefined).then(() => begun.push("ann"))
+  void queues.acquire("read", "bob", undefined).then(() => begun.push("bob"))
+  void queues.acquire("read", undefined, undefined).then(() => begun.push("nobody"))
+  await turn()
+  assert.deepEqual(begun.filter((owner) => owner !== "ann").sort(), ["bob", "nobody"])
 })
 
 test("an aborted or rejected call leaves the queue, which continues", async () => {

@@ -93,9 +93,10 @@ export class CallQueues {
   readonly #queues: Record<Exclude<CallKind, "unlimited">, CallQueue>
 
   constructor() {
-    const { engineCalls, engineStarts, engineStartsOfPerson, engineGraces, engineGracesOfPerson, engineStops } = bounds.containers
+    const { engineCalls, engineCallsOfPerson, engineStarts, engineStartsOfPerson, engineGraces, engineGracesOfPerson, engineStops } =
+      bounds.containers
     this.#queues = {
-      read: new CallQueue(engineCalls.value),
+      read: new CallQueue(engineCalls.value, engineCallsOfPerson.value),
       create: new CallQueue(engineStarts.value, engineStartsOfPerson.value),
       stop: new CallQueue(engineGraces.value, engineGracesOfPerson.value),
       remove: new CallQueue(engineStops.value),

@@ -2,7 +2,7 @@ import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import { type CompleteSpec, checkExpectedDigest, EngineError, type ImageInfo, type RunSpec, type StartStep } from "../../engine.ts"
-import type { AbortOption, DockerApi, DockerClient } from "../client/docker-client.ts"
+import type { AbortOption, CallOptions, DockerApi, DockerClient } from "../client/docker-client.ts"
 import {
   isAddressTaken,
   isDiskLimitRefused,
@@ -120,7 +120,7 @@ export class RunStarter {
   /** Resolves with the image's digest. */
   async start(request: StartRequest, signal: AbortSignal): Promise<string> {
     const { spec, report } = request
-    const existing = await this.#inspect(containerName(spec.key), signal)
+    const existing = await this.#inspect(containerName(spec.key), { owner: spec.user, signal })
     if (existing && !belongsToInstance(this.#options.instance, existing.Config.Labels)) {
       throw new EngineError("engine_error", "Another installation of Quayside has a container with this run's name")
     }
@@ -212,8 +212,10 @@ export class RunStarter {
     if (this.#accountFiles.hasPassed(imageId) && this.#imagePaths.knows(imageId, paths)) return
     const body = { ...unstartedContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
     const { id } = await this.#complete((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
-    await this.#accountFiles.check(imageId, id, signal)
-    await this.#imagePaths.learn(imageId, id, paths, signal)
+    const container = { imageId, id }
+    const options = { owner: spec.user, signal }
+    await this.#accountFiles.check(container, options)
+    await this.#imagePaths.learn(container, paths, options)
     await removeContainer(this.#client, id, { graceMs: 0, running: false })
   }
 
@@ -268,7 +270,7 @@ export class RunStarter {
    * Best effort: if the daemon is gone, `observe` later finds the remains, and they are stopped.
    */
   async #undo(key: string): Promise<void> {
-    const found = await this.#inspect(containerName(key), AbortSignal.timeout(undoTimeoutMs)).catch(() => undefined)
+    const found = await this.#inspect(containerName(key), { signal: AbortSignal.timeout(undoTimeoutMs) }).catch(() => undefined)
     if (found && belongsToInstance(this.#options.instance, found.Config.Labels)) {
       await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})
     }
@@ -280,11 +282,7 @@ export class RunStarter {
     await this.#pins.release(key).catch((err: unknown) => this.#log.warn({ key, err }, "cannot release pinned directories"))
   }
 
-  #inspect(container: string, signal?: AbortSignal): Promise<Dockerode.ContainerInspectInfo | undefined> {
-    return undefinedIfNotFound(
-      this.#client.call((docker, abort) => docker.getContainer(container).inspect(abort), {
-        signal,
-      }),
-    )
+  #inspect(container: string, options: CallOptions): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    return undefinedIfNotFound(this.#client.call((docker, abort) => docker.getContainer(container).inspect(abort), options))
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { EngineError } from "../../engine.ts"
-import type { DockerClient } from "../client/docker-client.ts"
+import type { CallOptions, DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
 
 const paths = ["/etc/passwd", "/etc/group"] as const
@@ -38,13 +38,13 @@ export class AccountFileCheck {
   }
 
   /**
-   * `container` contains nothing but the image. Rejects with `image_unavailable` if the image must
-   * not be started.
+   * The container `id` contains nothing but the image. Rejects with `image_unavailable` if the image
+   * must not be started.
    */
-  async check(imageId: string, container: string, signal: AbortSignal): Promise<void> {
+  async check({ imageId, id }: { imageId: string; id: string }, options: CallOptions): Promise<void> {
     for (const path of paths) {
-      const found = await this.#stat(container, path, signal)
-      const file = found?.linkTarget ? await this.#stat(container, found.linkTarget, signal) : found
+      const found = await this.#stat(id, path, options)
+      const file = found?.linkTarget ? await this.#stat(id, found.linkTarget, options) : found
       if (file && ((file.mode & irregularModes) !== 0 || file.size > maxBytes))
         throw new EngineError(
           "image_unavailable",
@@ -54,9 +54,9 @@ export class AccountFileCheck {
     this.#passed.add(imageId)
   }
 
-  async #stat(container: string, path: string, signal: AbortSignal): Promise<PathStat | undefined> {
+  async #stat(container: string, path: string, options: CallOptions): Promise<PathStat | undefined> {
     const answer: IncomingMessage | undefined = await undefinedIfNotFound(
-      this.#client.call((docker, abort) => docker.getContainer(container).infoArchive({ path, ...abort }), { signal }),
+      this.#client.call((docker, abort) => docker.getContainer(container).infoArchive({ path, ...abort }), options),
     )
     answer?.resume()
     const encoded = answer?.headers["x-docker-container-path-stat"]

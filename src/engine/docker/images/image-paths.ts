@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { EngineError } from "../../engine.ts"
-import type { AbortOption, DockerApi, DockerClient } from "../client/docker-client.ts"
+import type { AbortOption, CallOptions, DockerApi, DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
 
 const maxLookups = bounds.containers.imagePathLookups.value
@@ -35,8 +35,8 @@ export class ImagePaths {
     return this.#follow(imageId, path).route
   }
 
-  /** `container` contains nothing but the image. */
-  async learn(imageId: string, container: string, paths: readonly string[], signal: AbortSignal): Promise<void> {
+  /** The container `id` contains nothing but the image. */
+  async learn({ imageId, id }: { imageId: string; id: string }, paths: readonly string[], options: CallOptions): Promise<void> {
     const entries = this.#entriesOf(imageId)
     let lookups = 0
     for (const path of paths) {
@@ -44,7 +44,7 @@ export class ImagePaths {
         lookups += 1
         if (lookups > maxLookups) throw rejection("its paths have too many parts or links")
         const unknown = step.route.at(-1) as string
-        entries.set(unknown, await this.#lookUp(container, unknown, signal))
+        entries.set(unknown, await this.#lookUp(id, unknown, options))
       }
     }
   }
@@ -63,18 +63,18 @@ export class ImagePaths {
     return entries
   }
 
-  async #lookUp(container: string, path: string, signal: AbortSignal): Promise<Entry> {
+  async #lookUp(container: string, path: string, options: CallOptions): Promise<Entry> {
     const work = (docker: DockerApi, abort: AbortOption) => docker.getContainer(container).infoArchive({ path, ...abort })
-    const answer: IncomingMessage | undefined = await undefinedIfNotFound(this.#client.call(work, { signal }))
+    const answer: IncomingMessage | undefined = await undefinedIfNotFound(this.#client.call(work, options))
     answer?.resume()
     const encoded = answer?.headers["x-docker-container-path-stat"]
     if (typeof encoded !== "string") return "missing"
     const { mode } = JSON.parse(Buffer.from(encoded, "base64").toString()) as { mode: number }
-    return (mode & linkMode) === 0 ? {} : { link: await this.#readLink(container, path, signal) }
+    return (mode & linkMode) === 0 ? {} : { link: await this.#readLink(container, path, options) }
   }
 
   /** The archive of a link is one header. The description above names only the end of all links. */
-  #readLink(container: string, path: string, signal: AbortSignal): Promise<string> {
+  #readLink(container: string, path: string, options: CallOptions): Promise<string> {
     const work = async (docker: DockerApi, abort: AbortOption) => {
       let header = Buffer.alloc(0)
       const archive = await docker.getContainer(container).getArchive({ path, ...abort })
@@ -84,7 +84,7 @@ export class ImagePaths {
       }
       return linkOf(header)
     }
-    return this.#client.call(work, { signal })
+    return this.#client.call(work, options)
   }
 }
 
