@@ -38,8 +38,8 @@ export class AccountFileCheck {
   }
 
   /**
-   * The container `id` contains nothing but the image. Rejects with `image_unavailable` if the image
-   * must not be started.
+   * The container `id` contains nothing but the image. Rejects with `image_unavailable` if the
+   * image must not be started.
    */
   async check({ imageId, id }: { imageId: string; id: string }, options: CallOptions): Promise<void> {
     for (const path of paths) {
