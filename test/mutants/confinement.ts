@@ -41,7 +41,7 @@ export const confinement = [
   ),
   ...faults(
     "src/engine/docker/containers/made-paths.ts",
-    ["src/engine/docker/containers/made-paths.test.ts"],
+    ["src/engine/docker/containers/container-options.test.ts"],
     [
       ["an image leads a path into the kernel's files", at("checkKernelTrees", "tree === undefined"), "true"],
       ["a relative volume is not made before the runtime makes it as root", at("madeDirectories", 'path !== ""'), 'path.startsWith("/")'],
