@@ -1,10 +1,9 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { bounds, Failure } from "#contract"
-import { type Clock, deadline, type Logger } from "#kit"
+import { type Clock, deadline, type Logger, PacedTurns, Semaphore } from "#kit"
 import type { Store } from "#store"
 import { EventBatch } from "./event-batch.ts"
 import type { FeedPolicy, Subscriber } from "./feed-policy.ts"
-import { ReplayScheduler } from "./replay-scheduler.ts"
 import { type EventSink, StreamWriter } from "./stream-writer.ts"
 import { type Subscription, Subscriptions } from "./subscriptions.ts"
 
@@ -51,7 +50,8 @@ export interface StreamOptions<L extends Subscriber> {
 export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposable {
   readonly #options: EventFeedOptions<L, Resources>
   readonly #subscribers: Subscriptions<L>
-  readonly #replays = new ReplayScheduler()
+  readonly #replays = new PacedTurns()
+  readonly #replaySlots = new Semaphore(bounds.rates.replayPages.value)
   readonly #closed = new AbortController()
   readonly #listeners: Disposable[]
   #loops: Promise<unknown> = Promise.resolve()
@@ -124,7 +124,8 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
    */
   async #catchUp(subscription: Subscription<L>, stream: StreamWriter): Promise<void> {
     while (!stream.isEnded && stream.position < (this.#position ?? 0)) {
-      await this.#replays.run(subscription.userId, () => this.#replay(subscription, stream))
+      const readPage = () => this.#replay(subscription, stream)
+      await this.#replays.run(subscription.userId, () => this.#replaySlots.run(readPage))
       using late = deadline(replayTimeoutMs, "The replay")
       await stream.sink.drained(late)
       if (late.aborted) stream.evict()

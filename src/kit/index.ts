@@ -8,6 +8,7 @@ export { FairScheduler, sharedScheduler, systemUserId, Yielder } from "./fair-sc
 export { IdleTimeout } from "./idle-timeout.ts"
 export { isAddressOrNetwork, isLoopbackAddress, networkOf, plainAddress } from "./ip-address.ts"
 export { createLogger, type Logger, type LogLevel, logLevels, silentLogger } from "./logger.ts"
+export { PacedTurns } from "./paced-turns.ts"
 export { ReplayGuard } from "./replay-guard.ts"
 export { rfc3339 } from "./rfc3339.ts"
 export { Signer } from "./signing.ts"

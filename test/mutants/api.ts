@@ -125,8 +125,13 @@ export const api = [
     [
       [
         "one person's large bodies are parsed one right after another",
-        at("readJson", "if (bytes.length > plainBodyBytes.value) await"),
-        "if (false) await",
+        at("readJson", "parsing.run(userId, () => parse(bytes))"),
+        "parse(bytes)",
+      ],
+      [
+        "one person's connections hold any number of large bodies",
+        at("readJson", "if (!mayBeLarge(request, options.maxBytes))"),
+        "if (true)",
       ],
       ["a body may be of any depth", at("scanSlice", "if (depth > maxDepth) throw"), "if (false) throw"],
       ["a body may hold any number of values", at("scanSlice", "if (values > maxValues) throw"), "if (false) throw"],

@@ -34,11 +34,11 @@ export const events = [
     ],
   ),
   ...faults(
-    "src/events/replay-scheduler.ts",
-    ["src/events/replay-scheduler.test.ts"],
+    "src/kit/paced-turns.ts",
+    ["src/kit/paced-turns.test.ts"],
     [
-      ["one person's replays delay another's", at("ReplayScheduler.run", "    await previous\n"), ""],
-      ["replays delay all requests", at("ReplayScheduler.run", "        await sharedScheduler.waitForNextSlot(userId)\n"), ""],
+      ["one person's heavy work delays another's", at("PacedTurns.run", "    await previous\n"), ""],
+      ["heavy work delays all requests", at("PacedTurns.run", "    await sharedScheduler.waitForNextSlot(userId)\n"), ""],
     ],
   ),
   ...faults(

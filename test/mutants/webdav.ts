@@ -41,6 +41,41 @@ export const webdav = [
   ...faults("src/files/locks/lock-xml.ts", amplification, [
     ["each entry below a lock names its owner", at("activeLock", 'lock.path === path ? lock.owner : ""'), "lock.owner"],
   ]),
+  ...faults(
+    "src/http/connections/turn-budget.ts",
+    ["src/http/connections/turn-budget.test.ts"],
+    [
+      ["one person moves any number of bytes in a turn", at("TurnBudget.spend", "return spent <= turnBytes"), "return true"],
+      ["a connection beyond the budget reads on", at("PacedReader.mayContinue", "&& !this.#isWaiting\n  }"), "\n  }"],
+      ["a connection reads on although its receiver has no room", at("PacedReader.mayContinue", "if (!this.#isPaused) "), ""],
+    ],
+  ),
+  ...faults(
+    "src/files/methods/receive-body.ts",
+    ["src/files/methods/receive-body.integration.test.ts"],
+    [["uploads delay everybody's requests", at("BodyReceiver.#onData", "!this.#reader.mayContinue(this.#userId, chunk.length)"), "false"]],
+  ),
+  ...faults(
+    "src/http/requests/body.ts",
+    ["src/http/requests/body.test.ts"],
+    [["large bodies delay everybody's requests", at("readBody", "!reader.mayContinue(userId, chunk.length)"), "false"]],
+  ),
+  ...faults(
+    "src/gateway/proxy/tunnel.ts",
+    ["src/gateway/proxy/turns.integration.test.ts"],
+    [["WebSockets delay everybody's requests", at("Tunnel.#fromClient", "!this.#reader.mayContinue(this.#userId, chunk.length)"), "false"]],
+  ),
+  ...faults(
+    "src/gateway/upstream/connection.ts",
+    ["src/gateway/proxy/turns.integration.test.ts"],
+    [
+      [
+        "programs' answers delay everybody's requests",
+        at("UpstreamConnection.#read", "this.#reader.mayContinue(this.#userId, length)"),
+        "true",
+      ],
+    ],
+  ),
   ...faults("src/kit/fair-scheduler.ts", amplification, [
     ["one person's long work delays everybody's", at("FairScheduler.#startNext", "this.#waiting.delete(userId)"), ""],
   ]),

@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { bounds } from "#contract"
 import { checkSize, readJson } from "./body.ts"
 
-const { bodyValues, plainBodyBytes } = bounds.texts
+const { bodyValues, plainBodyBytes, largeBodies, waitingLargeBodies } = bounds.texts
 
 const ofLength = (length: number) => Buffer.from(JSON.stringify("x".repeat(length - 2)))
 
@@ -33,6 +33,26 @@ test("large bodies are parsed one in each turn of the event loop, and people alt
   const [first = 0, second = 0, third = 0, other = 0] = await turnsOf([read(large, 1), read(large, 1), read(large, 1), read(large, 2)])
   assert.equal(new Set([first, second, third, other]).size, 4)
   assert.ok(other < third, `another person's body was parsed in turn ${other}, after ${first}, ${second} and ${third}`)
+})
+
+test("few large bodies of a person are read at once, others wait unread, and another person's are read", async () => {
+  const maxBytes = plainBodyBytes.value + 1
+  const begin = (length: number | undefined, userId: number) => {
+    const headers = { "content-type": "application/json", ...(length ? { "content-length": length } : { "transfer-encoding": "chunked" }) }
+    const request = Object.assign(new Readable({ read() {} }), { headers })
+    return { request, done: readJson(request as unknown as IncomingMessage, { maxBytes }, userId) }
+  }
+  const isRead = ({ request }: { request: Readable }) => request.listenerCount("data") > 0
+  const all = Array.from({ length: largeBodies.value + waitingLargeBodies.value }, (_, i) => begin(i % 2 ? maxBytes : undefined, 5))
+  const ended = Promise.allSettled(all.map(({ done }) => done))
+  await assert.rejects(begin(maxBytes, 5).done, { status: 429 })
+  assert.equal(all.filter(isRead).length, largeBodies.value)
+  const others = [begin(10, 5), begin(maxBytes, 6)]
+  assert.ok(others.every(isRead))
+  for (const { request } of [...all, ...others]) request.push("{}")
+  for (const { request } of [...all, ...others]) request.push(null)
+  await Promise.all(others.map(({ done }) => done))
+  assert.ok((await ended).every(({ status }) => status === "fulfilled"))
 })
 
 test("other bodies are parsed at once", async () => {

@@ -1,19 +1,40 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
-import { type BodyOptions, readBody } from "#http"
-import { sharedScheduler, systemUserId } from "#kit"
+import { type BodyOptions, PersonLimiter, readBody } from "#http"
+import { PacedTurns, systemUserId } from "#kit"
 
-const { bodyLevels, bodyValues, plainBodyBytes } = bounds.texts
+const { bodyLevels, bodyValues, plainBodyBytes, largeBodies, waitingLargeBodies } = bounds.texts
+
+const parsing = new PacedTurns()
+/** Without it, one person's connections would hold gigabytes of bodies. */
+const reading = new PersonLimiter({
+  maxRunning: largeBodies.value,
+  maxWaiting: waitingLargeBodies.value,
+  message: (count) => `At most ${count} requests with large bodies may be in progress for one person`,
+})
 
 /**
- * Reads and parses a JSON body; every refusal is a `Failure`. Large bodies are parsed one in each
- * turn of the event loop, and people alternate.
+ * Reads and parses a JSON body; every refusal is a `Failure`. Few large bodies of a person are in
+ * memory at once. They are parsed one in each turn of the event loop; people alternate, and a pause
+ * follows each of a person's.
  */
 export async function readJson(request: IncomingMessage, options: BodyOptions, userId = systemUserId): Promise<unknown> {
   checkType(request.headers["content-type"])
   checkEncoding(request.headers["content-encoding"])
-  const bytes = await readBody(request, options)
-  if (bytes.length > plainBodyBytes.value) await sharedScheduler.waitForNextSlot(userId)
+  const read = () => readBody(request, { ...options, userId })
+  if (!mayBeLarge(request, options.maxBytes)) return parse(await read())
+  return reading.run(userId, async () => {
+    const bytes = await read()
+    return parsing.run(userId, () => parse(bytes))
+  })
+}
+
+/** A body without a length counts as large: its length is known when it is in memory. */
+function mayBeLarge({ headers }: IncomingMessage, maxBytes: number): boolean {
+  return Math.min(maxBytes, Number(headers["content-length"] ?? maxBytes)) > plainBodyBytes.value
+}
+
+function parse(bytes: Buffer): unknown {
   checkSize(bytes)
   const text = decode(bytes)
   try {

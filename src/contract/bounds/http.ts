@@ -16,6 +16,13 @@ export const http = {
     per: "request",
     beyond: "413 `too_large`",
   },
+  turnBytes: {
+    what: "Bytes of bodies, answers of programs and WebSockets that are read in one turn of the event loop; each read counts 8 KiB more",
+    value: 256 * 1024,
+    unit: "bytes",
+    per: "person",
+    beyond: "a few connections read on in each of the next turns",
+  },
   anonymousBodyBytes: {
     what: "Body of a request without a credential, such as a sign-in",
     value: 4_096,

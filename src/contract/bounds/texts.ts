@@ -21,7 +21,21 @@ export const texts = {
     value: 64 * 1024,
     unit: "bytes",
     per: "request",
-    beyond: "larger ones are parsed one after another, and people alternate",
+    beyond: "larger ones are parsed one after another with pauses, and people alternate",
+  },
+  largeBodies: {
+    what: "Larger JSON bodies, and those without a `Content-Length`, that are read at once",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait and are not read",
+  },
+  waitingLargeBodies: {
+    what: "Such bodies that wait",
+    value: 60,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
   },
   projectBodyBytes: {
     what: "Body of POST and PUT `/project`",

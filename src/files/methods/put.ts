@@ -24,7 +24,8 @@ export async function put(request: DavRequest): Promise<void> {
   const { file, room } = upload
   request.sendContinue()
   const target = { path: `/proc/self/fd/${file.fd}` }
-  await receiveBody(request.incoming, file.fd, lengthOf(request) === undefined ? (bytes) => room.extend(bytes, target) : undefined)
+  const onBytes = lengthOf(request) === undefined ? (bytes: number) => room.extend(bytes, target) : undefined
+  await receiveBody(request.incoming, { fd: file.fd, userId: request.userId, onBytes })
   const modified = modifiedOf(request)
   if (modified !== undefined) futimesSync(file.fd, modified, modified)
   await file.flush()

@@ -1,7 +1,7 @@
 import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
-import { hasBody } from "#http"
+import { hasBody, PacedReader, sharedTurnBudget } from "#http"
 import { ClientGoneError } from "../failures.ts"
 
 /** Reading pauses while this much waits for the disk. */
@@ -12,12 +12,15 @@ const smallBodyBytes = 65_536
 /**
  * Writes a request's body into a file as it arrives. `onBytes` is called before each write, and an
  * error that it throws ends the reception. Rejects with `ClientGoneError` when the body ends early.
- * No write is pending when the promise settles.
+ * No write is pending when the promise settles. The bytes count for the person.
  */
-export async function receiveBody(request: IncomingMessage, fd: number, onBytes?: (bytes: number) => void): Promise<void> {
+export async function receiveBody(
+  request: IncomingMessage,
+  { fd, userId, onBytes }: { fd: number; userId: number; onBytes?: ((bytes: number) => void) | undefined },
+): Promise<void> {
   if (!hasBody(request)) return
   await new Promise<void>((resolve, reject) => {
-    new BodyReceiver(request, { fd, onBytes, done: (error) => (error ? reject(error) : resolve()) })
+    new BodyReceiver(request, { fd, userId, onBytes, done: (error) => (error ? reject(error) : resolve()) })
   })
 }
 
@@ -25,6 +28,8 @@ export async function receiveBody(request: IncomingMessage, fd: number, onBytes?
 class BodyReceiver {
   readonly #request: IncomingMessage
   readonly #fd: number
+  readonly #userId: number
+  readonly #reader = new PacedReader(() => this.#resume(), sharedTurnBudget)
   readonly #onBytes: ((bytes: number) => void) | undefined
   readonly #done: (error?: Error) => void
   readonly #isSmall: boolean
@@ -32,14 +37,16 @@ class BodyReceiver {
   #bytes = 0
   #isWriting = false
   #hasEnded = false
+  #isSettled = false
   #failure: Error | undefined
 
   constructor(
     request: IncomingMessage,
-    options: { fd: number; onBytes: ((bytes: number) => void) | undefined; done: (error?: Error) => void },
+    options: { fd: number; userId: number; onBytes: ((bytes: number) => void) | undefined; done: (error?: Error) => void },
   ) {
     this.#request = request
     this.#fd = options.fd
+    this.#userId = options.userId
     this.#onBytes = options.onBytes
     this.#done = options.done
     this.#isSmall = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBodyBytes
@@ -56,7 +63,8 @@ class BodyReceiver {
     }
     this.#waiting.push(chunk)
     this.#bytes += chunk.length
-    if (this.#bytes >= maxBufferedBytes) this.#request.pause()
+    if (this.#bytes >= maxBufferedBytes) this.#reader.pause()
+    if (!this.#reader.mayContinue(this.#userId, chunk.length)) this.#request.pause()
     if (!this.#isSmall) this.#write()
   }
 
@@ -75,7 +83,12 @@ class BodyReceiver {
     if (!this.#isWriting) this.#settle()
   }
 
+  #resume(): void {
+    if (!this.#isSettled && this.#request.isPaused()) this.#request.resume()
+  }
+
   #settle(): void {
+    this.#isSettled = true
     this.#request.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onGone).off("close", this.#onGone)
     this.#done(this.#failure)
   }
@@ -91,7 +104,7 @@ class BodyReceiver {
     this.#waiting = []
     this.#bytes = 0
     this.#isWriting = true
-    if (this.#request.isPaused()) this.#request.resume()
+    this.#reader.resume()
     writeAll(this.#fd, batch, (error) => {
       this.#isWriting = false
       if (error) this.#failure ??= error

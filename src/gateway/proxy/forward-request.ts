@@ -132,7 +132,8 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
       isUpgrade: upgrade !== undefined,
     }
     this.#connection = connection
-    connection.begin({ method: request.method ?? "", head: requestHead(request, options) }, this)
+    const { userId } = this.#proxyRequest.visitor
+    connection.begin({ method: request.method ?? "", head: requestHead(request, options), userId }, this)
   }
 
   #isStillThere(): boolean {

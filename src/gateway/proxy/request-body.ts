@@ -1,3 +1,4 @@
+import { PacedReader, sharedTurnBudget } from "#http"
 import type { Clock } from "#kit"
 import type { GatewayRequest } from "../gateway-request.ts"
 import type { UpstreamConnection } from "../upstream/connection.ts"
@@ -12,11 +13,13 @@ export class RequestBody {
   /** The start of the wait for the client; undefined while the program is the slower side. */
   waitingSince: number | undefined
   #to: UpstreamConnection | undefined
+  readonly #reader: PacedReader
 
   constructor(gatewayRequest: GatewayRequest, proxyRequest: ProxyRequest, clock: Clock) {
     this.#gatewayRequest = gatewayRequest
     this.#proxyRequest = proxyRequest
     this.#clock = clock
+    this.#reader = new PacedReader(() => gatewayRequest.request.resume(), sharedTurnBudget)
   }
 
   start(connection: UpstreamConnection): void {
@@ -27,7 +30,8 @@ export class RequestBody {
     request.on("data", (chunk: Buffer) => {
       const hasRoom = this.#to === undefined || (isChunked ? writeChunk(this.#to, chunk) : this.#to.write(chunk))
       this.waitingSince = hasRoom ? this.#clock.now() : undefined
-      if (!hasRoom) request.pause()
+      if (!hasRoom) this.#reader.pause()
+      if (!this.#reader.mayContinue(this.#proxyRequest.visitor.userId, chunk.length)) request.pause()
     })
     request.on("end", () => {
       this.waitingSince = undefined
@@ -40,13 +44,13 @@ export class RequestBody {
   goOn(): void {
     const { request } = this.#gatewayRequest
     this.waitingSince = request.complete ? undefined : this.#clock.now()
-    request.resume()
+    this.#reader.resume()
   }
 
   /** Discards the rest of the body: the response has ended. */
   stop(): void {
     this.#to = undefined
-    if (!this.#gatewayRequest.request.complete) this.#gatewayRequest.request.resume()
+    if (!this.#gatewayRequest.request.complete) this.#reader.resume()
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net"
+import { PacedReader, sharedTurnBudget } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest, Upgrade } from "../gateway-request.ts"
 import type { OpenConnection } from "../sessions/connection-registry.ts"
@@ -37,6 +38,8 @@ class Tunnel implements ResponseHandler, OpenConnection {
   readonly #connection: UpstreamConnection
   readonly #context: GatewayContext
   readonly #run: number
+  readonly #userId: number
+  readonly #reader: PacedReader
   readonly #close: () => void
   stalledSince: number | undefined
 
@@ -50,6 +53,8 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#socket = socket
     this.#connection = connection
     this.#run = proxyRequest.target.id
+    this.#userId = proxyRequest.visitor.userId
+    this.#reader = new PacedReader(() => socket.resume(), sharedTurnBudget)
     this.#close = context.connections.add(proxyRequest.visitor, proxyRequest.target, this)
   }
 
@@ -82,7 +87,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
   onPause(): void {}
 
   onDrain(): void {
-    this.#socket.resume()
+    this.#reader.resume()
   }
 
   /** The program's last bytes still reach the client. */
@@ -97,7 +102,8 @@ class Tunnel implements ResponseHandler, OpenConnection {
 
   #fromClient(chunk: Buffer): void {
     this.#context.activity.report(this.#run)
-    if (!this.#connection.write(chunk)) this.#socket.pause()
+    if (!this.#connection.write(chunk)) this.#reader.pause()
+    if (!this.#reader.mayContinue(this.#userId, chunk.length)) this.#socket.pause()
   }
 
   /** A program may continue to send to a client that has ended its side, but not for ever. */

@@ -1,5 +1,7 @@
 import { connect, type Socket } from "node:net"
 import { bounds } from "#contract"
+import { PacedReader, sharedTurnBudget } from "#http"
+import { systemUserId } from "#kit"
 import type { ProgramAddress } from "../run-directory.ts"
 import type { ResponseHead } from "./response-head.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
@@ -41,7 +43,9 @@ export class UpstreamConnection implements ResponseSink {
   #bodySent = false
   #uses = 0
   #answering = false
-  #isPaused = false
+  readonly #reader = new PacedReader(() => this.#socket.resume(), sharedTurnBudget)
+  /** The person for whom the connection reads. */
+  #userId = systemUserId
   #isSevered = false
   /** The start of its idle time, by `performance.now()`, and the maximum. */
   idleAt = 0
@@ -92,7 +96,8 @@ export class UpstreamConnection implements ResponseSink {
   }
 
   /** Sends a request's head; then come `write` and `endBody`. */
-  begin(request: { method: string; head: string }, handler: ResponseHandler): void {
+  begin(request: { method: string; head: string; userId: number }, handler: ResponseHandler): void {
+    this.#userId = request.userId
     this.#handler = handler
     this.#head = undefined
     this.#bodySent = false
@@ -128,11 +133,11 @@ export class UpstreamConnection implements ResponseSink {
 
   /** To be called within `onData`: no more is read after this. */
   pause(): void {
-    this.#isPaused = true
+    this.#reader.pause()
   }
 
   resume(): void {
-    this.#socket.resume()
+    this.#reader.resume()
   }
 
   destroy(): void {
@@ -164,10 +169,9 @@ export class UpstreamConnection implements ResponseSink {
 
   /** False stops the reading until `resume`. */
   #read(length: number): boolean {
-    this.#isPaused = false
     if (this.#handler === undefined) this.destroy()
     else this.#take(length === memory.length ? memory : memory.subarray(0, length))
-    return !this.#isPaused
+    return this.#reader.mayContinue(this.#userId, length)
   }
 
   #take(chunk: Buffer): void {
@@ -185,7 +189,7 @@ export class UpstreamConnection implements ResponseSink {
   #settle(isSurplus: boolean): void {
     if (this.#handler !== undefined) return
     if (isSurplus || !this.#bodySent || !this.#head?.keepAlive || !this.isUsable) return void this.destroy()
-    this.#isPaused = false
+    this.#reader.resume()
     this.idleAt = performance.now()
     this.maxIdleMs = Math.min(60_000, this.#head.keepAliveMs === undefined ? 4_000 : Math.max(0, this.#head.keepAliveMs - 1_000))
     this.#events.onIdle(this)

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
+import { request as sendRequest } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { test } from "node:test"
+import { countTurns } from "../../../test/fixtures/turns.ts"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
 import { IncompleteBody, readBody } from "./body.ts"
@@ -19,4 +21,20 @@ test("`readBody` rejects when the client left before it was called", { timeout: 
   await closed
   server.close()
   await assert.rejects(readBody(request, { maxBytes: 100, timeoutMs: 5_000 }), IncompleteBody)
+})
+
+test("a large body moves no more in a turn than the person's budget", async (t) => {
+  const total = 4 * 1024 * 1024
+  const counts = countTurns(t, 7)
+  const server = createServer({ ...serverOptions }, async (request, response) => {
+    const body = await readBody(request, { maxBytes: total, userId: 7 })
+    response.end(String(body.length))
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const outgoing = sendRequest({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", method: "POST", agent: false })
+  outgoing.end(Buffer.alloc(total))
+  const [answer] = (await once(outgoing, "response")) as [IncomingMessage]
+  assert.equal((await answer.toArray()).join(""), String(total))
+  server.close()
+  counts.assertMoved(total)
 })

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { Failure } from "#contract"
+import { systemUserId } from "#kit"
+import { PacedReader, sharedTurnBudget } from "../connections/turn-budget.ts"
 import { hasTinyChunks } from "../node/buffered-request.ts"
 import { hasBody } from "./headers.ts"
 
@@ -7,6 +9,8 @@ export interface BodyOptions {
   maxBytes: number
   /** How long the body may take from now on. Default: the server's limit for a request. */
   timeoutMs?: number
+  /** The person for whom the bytes count. */
+  userId?: number | undefined
 }
 
 /** The client closed the connection, or broke HTTP, within its body. */
@@ -20,7 +24,7 @@ export class IncompleteBody extends Failure {
  * Reads a body that fits into memory. Throws a `Failure`: 413 when it is too long, 400 when it
  * comes in thousands of tiny chunks, 408 when it comes too slowly, and `IncompleteBody`.
  */
-export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyOptions): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs, userId = systemUserId }: BodyOptions): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0)
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   // The events of a client that left before this call never come again.
@@ -29,9 +33,16 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs }
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
   const chunks: Buffer[] = []
   let length = 0
+  let isRejected = false
+  const reader = new PacedReader(() => void (isRejected || request.resume()), sharedTurnBudget)
   const onData = (chunk: Buffer) => {
     length += chunk.length
-    if (length <= maxBytes && !hasTinyChunks(request)) return void chunks.push(chunk)
+    if (length <= maxBytes && !hasTinyChunks(request)) {
+      chunks.push(chunk)
+      if (!reader.mayContinue(userId, chunk.length)) request.pause()
+      return
+    }
+    isRejected = true
     request.off("data", onData).pause()
     reject(hasTinyChunks(request) ? new Failure("invalid", "The body must come in larger pieces") : tooLarge(maxBytes))
   }

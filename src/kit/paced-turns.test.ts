@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { ReplayScheduler } from "./replay-scheduler.ts"
+import { PacedTurns } from "./paced-turns.ts"
 
-test("another person's page is read after at most one of a person with many replays", async () => {
-  const scheduler = new ReplayScheduler()
+test("another person's work is done after at most one piece of a person with much", async () => {
+  const scheduler = new PacedTurns()
   let count = 0
   const page = async () => {
     count += 1
@@ -15,8 +15,8 @@ test("another person's page is read after at most one of a person with many repl
   assert.equal(count, 20)
 })
 
-test("a person's pages are read one at a time, and an error ends only its own", async () => {
-  const scheduler = new ReplayScheduler()
+test("a person's work is done one piece at a time, and an error ends only its own", async () => {
+  const scheduler = new PacedTurns()
   let running = 0
   const page = async (fails: boolean) => {
     running += 1
@@ -32,8 +32,8 @@ test("a person's pages are read one at a time, and an error ends only its own", 
   )
 })
 
-test("requests proceed between any two pages, of whichever people", async () => {
-  const scheduler = new ReplayScheduler()
+test("requests proceed between any two pieces of work, of whichever people", async () => {
+  const scheduler = new PacedTurns()
   let turn = 0
   const next = () => {
     turn += 1

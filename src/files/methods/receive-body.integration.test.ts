@@ -1,0 +1,30 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { mkdtempSync, openSync, rmSync, statSync } from "node:fs"
+import { createServer, request } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { countTurns } from "../../../test/fixtures/turns.ts"
+import { receiveBody } from "./receive-body.ts"
+
+test("an upload moves no more in a turn than the person's budget", async (t) => {
+  const total = 16 * 1024 * 1024
+  const directory = mkdtempSync(join(tmpdir(), "quayside-body-"))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, "upload")
+  const counts = countTurns(t, 7)
+  const server = createServer(async (incoming, response) => {
+    await receiveBody(incoming, { fd: openSync(file, "w"), userId: 7 })
+    response.end()
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const outgoing = request({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", method: "PUT", agent: false })
+  outgoing.end(Buffer.alloc(total))
+  const [answer] = await once(outgoing, "response")
+  answer.resume()
+  server.close()
+  assert.equal(statSync(file).size, total)
+  counts.assertMoved(total)
+})

@@ -1,0 +1,91 @@
+import { bounds } from "#contract"
+
+const turnBytes = bounds.http.turnBytes.value
+/** A read costs as much as moving this many bytes, however short it is. */
+const readBytes = 8 * 1024
+/** Connections of one person that continue in each turn. */
+const resumedPerTurn = 4
+
+/**
+ * Bounds what one person's connections move in one turn of the event loop. A busy connection
+ * otherwise moves megabytes in each turn, and a hundred of them delay every request by seconds.
+ * Nobody is slowed while the turns are short: the next one follows at once.
+ */
+export class TurnBudget<Person = number> {
+  /** Bytes that were moved in this turn. */
+  readonly #spent = new Map<Person, number>()
+  readonly #waiting = new Map<Person, (() => void)[]>()
+  #isScheduled = false
+
+  /** Counts one read. False when the person's budget of this turn is used up. */
+  spend(person: Person, bytes: number): boolean {
+    const spent = (this.#spent.get(person) ?? 0) + readBytes + bytes
+    this.#spent.set(person, spent)
+    this.#schedule()
+    return spent <= turnBytes
+  }
+
+  /** Calls the function in a later turn, after those of the person that wait already. */
+  wait(person: Person, resume: () => void): void {
+    const waiting = this.#waiting.get(person)
+    if (waiting) waiting.push(resume)
+    else this.#waiting.set(person, [resume])
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => this.#startTurn())
+  }
+
+  #startTurn(): void {
+    this.#isScheduled = false
+    this.#spent.clear()
+    for (const [person, waiting] of this.#waiting) {
+      for (const resume of waiting.splice(0, resumedPerTurn)) resume()
+      if (waiting.length === 0) this.#waiting.delete(person)
+    }
+    if (this.#waiting.size > 0) this.#schedule()
+  }
+}
+
+/** The budget of this process. */
+export const sharedTurnBudget = new TurnBudget()
+
+/** The reading of one connection, which its receiver pauses, and its person's budget. */
+export class PacedReader<Person = number> {
+  readonly #budget: TurnBudget<Person>
+  readonly #resume: () => void
+  #isPaused = false
+  #isWaiting = false
+
+  /** `resume` lets the connection read again. */
+  constructor(resume: () => void, budget: TurnBudget<Person>) {
+    this.#resume = resume
+    this.#budget = budget
+  }
+
+  /** Counts one read. False when the connection must read no more until `resume` is called. */
+  mayContinue(person: Person, bytes: number): boolean {
+    if (!this.#budget.spend(person, bytes) && !this.#isWaiting) {
+      this.#isWaiting = true
+      this.#budget.wait(person, () => {
+        this.#isWaiting = false
+        if (!this.#isPaused) this.#resume()
+      })
+    }
+    return !this.#isPaused && !this.#isWaiting
+  }
+
+  /** The receiver has no room. To be followed by `mayContinue`. */
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  /** The receiver has room again. */
+  resume(): void {
+    this.#isPaused = false
+    if (!this.#isWaiting) this.#resume()
+  }
+}
