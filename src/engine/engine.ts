@@ -53,10 +53,10 @@ export interface Engine extends AsyncDisposable {
    * A second call with the same key continues from whatever an earlier call left. A container that
    * was only created, has exited or has other devices than the spec is removed and created again;
    * any other running one stays. A device with a fault, or of another container, is rejected with
-   * `insufficient_gpu`. On failure,
-   * or when the signal is aborted, nothing of the key remains, unless the engine is unreachable;
-   * `observe` then shows the remains. Rejects with an `EngineError`, or with the signal's reason. A
-   * `stop` of the key aborts the start with `engine_error`.
+   * `insufficient_gpu`. On failure, or when the signal is aborted, nothing of the key remains,
+   * unless the engine is unreachable; `observe` then shows the remains. Rejects with an
+   * `EngineError`, or with the signal's reason. A `stop` of the key aborts the start with
+   * `engine_error`.
    *
    * `completeSpec` is called with the image right before directories are mounted, after every other
    * wait. Its result replaces these fields of the spec, and its rejection ends the start. It is not
