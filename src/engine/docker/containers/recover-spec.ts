@@ -14,7 +14,7 @@ export function recoverSpec({ Config, HostConfig }: Dockerode.ContainerInspectIn
     project,
     user,
     ...specFromLabels(Config.Labels),
-    entryPoint: [Config.Entrypoint ?? []].flat(),
+    ...(Config.Entrypoint && { entryPoint: [Config.Entrypoint].flat() }),
     command: Config.Cmd ?? [],
     env: Object.fromEntries(variables),
     cpus: Math.max(1, Math.round((HostConfig.CpuQuota ?? 0) / (HostConfig.CpuPeriod || 100_000))),
