@@ -1,4 +1,4 @@
-# Debian packages: what each part of the work needs, and installing what is missing.
+# Debian packages: the lists for each task, and their installation.
 
 packages_docker=(docker.io iptables)
 packages_base_image=(debootstrap)
@@ -16,17 +16,17 @@ install_packages() {
     dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  have apt-get || die "Missing: ${missing[*]}. This script can install them on Debian only; install them and run it again."
-  say "Installing from Debian: ${missing[*]} (log: .cache/apt.log)"
+  have apt-get || die "These packages are missing: ${missing[*]}. apt-get is not available; install them by other means and run this again."
+  say "Installing Debian packages: ${missing[*]} (log: .cache/apt.log)"
   apt_update_once
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
-    </dev/null >>"$cache/apt.log" 2>&1 || { tail -n 20 "$cache/apt.log" >&2; die "Could not install ${missing[*]}; the whole log is .cache/apt.log."; }
+    </dev/null >>"$cache/apt.log" 2>&1 || { tail -n 20 "$cache/apt.log" >&2; die "apt-get could not install ${missing[*]}. The whole log is .cache/apt.log."; }
 }
 
 apt_updated=
 apt_update_once() {
   [ -z "$apt_updated" ] || return 0
   as_root apt-get update -qq </dev/null >>"$cache/apt.log" 2>&1 ||
-    warn "apt-get update failed; going on with the lists that are there (.cache/apt.log)."
+    warn "apt-get update failed; the package lists may be out of date (log: .cache/apt.log)."
   apt_updated=yes
 }

@@ -26,7 +26,7 @@ class FakeSink implements EventSink {
   write(bytes: Uint8Array | string): void {
     this.text += typeof bytes === "string" ? bytes : Buffer.from(bytes).toString()
     if (!this.takes) this.#untaken += bytes.length
-    this.#tell()
+    this.#notify()
   }
   async drained(latest: AbortSignal): Promise<void> {
     if (this.takes) return
@@ -35,14 +35,14 @@ class FakeSink implements EventSink {
   end(text: string): void {
     this.text += text
     this.isEnded = true
-    this.#tell()
+    this.#notify()
     this.#isGone.resolve()
     this.#gone()
   }
   onClose(listener: () => void): void {
     this.#gone = listener
   }
-  get told(): string[] {
+  get received(): string[] {
     return [...this.text.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(([, event, data]) =>
       `${event} ${JSON.parse(data ?? "").ID ?? ""}`.trim(),
     )
@@ -50,7 +50,7 @@ class FakeSink implements EventSink {
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) await this.#changed.promise
   }
-  #tell(): void {
+  #notify(): void {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
   }
@@ -105,11 +105,11 @@ test("a gap that is too old to replay sends `reset`, whose id is where the strea
   const late = await fixture.read(1, 2)
   const inTime = await fixture.read(2, 3)
   await fixture.happens(6)
-  await late.until(() => late.told.includes("image.updated 6"))
-  await inTime.until(() => inTime.told.includes("image.updated 6"))
-  assert.deepEqual(late.told, ["reset", "image.updated 6"])
+  await late.until(() => late.received.includes("image.updated 6"))
+  await inTime.until(() => inTime.received.includes("image.updated 6"))
+  assert.deepEqual(late.received, ["reset", "image.updated 6"])
   assert.match(late.text, new RegExp(`id: ${last}\nevent: reset`))
-  assert.deepEqual(inTime.told, ["image.updated 4", "image.updated 5", "image.updated 6"])
+  assert.deepEqual(inTime.received, ["image.updated 4", "image.updated 5", "image.updated 6"])
 })
 
 test("a reader that accepts nothing is evicted with `reset` at 64 KiB of pending bytes, and others get every event", async () => {
@@ -121,9 +121,9 @@ test("a reader that accepts nothing is evicted with `reset` at 64 KiB of pending
   await Promise.all(Array.from({ length: many }, (_, i) => fixture.happens(i + 1)))
   await quick.until(() => quick.text.includes(`"ID":${many}}`))
   await slow.until(() => slow.isEnded)
-  assert.equal(slow.told.at(-1), "reset")
+  assert.equal(slow.received.at(-1), "reset")
   assert.ok(slow.pendingBytes < 3 * 64 * 1024, `bounded: ${slow.pendingBytes}`)
-  assert.equal(quick.told.length, many)
+  assert.equal(quick.received.length, many)
   assert.equal(fixture.feed.streamCount, 1)
 })
 
@@ -132,7 +132,7 @@ test("a reader that catches up and accepts nothing delays no other reader", asyn
   for (let id = 1; id <= 5; id += 1) await fixture.happens(id)
   const slow = await Promise.all(Array.from({ length: 40 }, (_, i) => fixture.read(i % 4, 0, false)))
   const quick = await fixture.read(10, 0)
-  await quick.until(() => quick.told.length === 5)
+  await quick.until(() => quick.received.length === 5)
   for (const each of slow) each.end("")
 })
 
@@ -141,12 +141,12 @@ test("a reader that accepts nothing of a replay for 30 s is evicted with `reset`
   await fixture.happens(1)
   t.mock.timers.enable({ apis: ["setTimeout"] })
   const slow = await fixture.read(1, 0, false)
-  await slow.until(() => slow.told.length === 1)
+  await slow.until(() => slow.received.length === 1)
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(!slow.isEnded)
   t.mock.timers.tick(30_000)
   await slow.until(() => slow.isEnded)
-  assert.deepEqual(slow.told, ["image.updated 1", "reset"])
+  assert.deepEqual(slow.received, ["image.updated 1", "reset"])
   t.mock.timers.reset()
 })
 
@@ -154,7 +154,7 @@ test("resources are loaded once for all readers", async () => {
   await using fixture = await openFixture()
   const readers = await Promise.all(Array.from({ length: 100 }, (_, i) => fixture.read(i + 1)))
   await fixture.happens(1)
-  for (const reader of readers) await reader.until(() => reader.told.length === 1)
+  for (const reader of readers) await reader.until(() => reader.received.length === 1)
   assert.equal(fixture.counts.looks, 1)
 })
 
@@ -163,18 +163,18 @@ test("a reader that reconnects between changes gets each change exactly once", a
   const writing = (async () => {
     for (let id = 1; id <= 300; id += 1) await fixture.happens(id)
   })()
-  const told: string[] = []
+  const received: string[] = []
   let after = 0
-  while (told.length < 300) {
+  while (received.length < 300) {
     const reader = await fixture.read(1, after)
-    await reader.until(() => reader.told.length > 0)
-    told.push(...reader.told)
+    await reader.until(() => reader.received.length > 0)
+    received.push(...reader.received)
     after = Number([...reader.text.matchAll(/^id: (\d+)\nevent/gm)].at(-1)?.[1])
     reader.end("")
   }
   await writing
   assert.deepEqual(
-    told,
+    received,
     Array.from({ length: 300 }, (_, i) => `image.updated ${i + 1}`),
   )
 })
@@ -183,13 +183,13 @@ test("a reader that connects during a batch gets only the changes after its conn
   await using fixture = await openFixture()
   const first = await fixture.read(1)
   await fixture.happens(1)
-  await first.until(() => first.told.length === 1)
+  await first.until(() => first.received.length === 1)
   await fixture.happens(2)
   const second = await fixture.read(2)
   await fixture.happens(3)
-  await second.until(() => second.told.includes("image.updated 3"))
-  await first.until(() => first.told.length === 3)
-  assert.deepEqual(second.told, ["image.updated 3"])
+  await second.until(() => second.received.includes("image.updated 3"))
+  await first.until(() => first.received.length === 3)
+  assert.deepEqual(second.received, ["image.updated 3"])
 })
 
 test("streams end at once when the service stops, and new ones are rejected", async () => {

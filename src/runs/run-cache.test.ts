@@ -11,14 +11,14 @@ function row(fields: Partial<RunRow>): RunRow {
 }
 
 test("an older row from a late reader is ignored, also after the run's end", () => {
-  const told: string[] = []
-  const runCache = new RunCache(({ state }) => told.push(state))
+  const changes: string[] = []
+  const runCache = new RunCache(({ state }) => changes.push(state))
   runCache.publish(row({ state: "ready", version: 4 }))
   runCache.publish(row({ state: "starting", version: 3 }))
   runCache.publish(row({ state: "ready", version: 4 }))
   runCache.publish(row({ state: "ended", version: 6 }))
   runCache.publish(row({ state: "stopping", version: 5 }))
-  assert.deepEqual(told, ["ready", "ended"])
+  assert.deepEqual(changes, ["ready", "ended"])
   assert.deepEqual(runCache.rows(), [])
   assert.equal(runCache.target(1), undefined)
   assert.equal(runCache.targetByKey("a".repeat(32)), undefined)

@@ -2,8 +2,8 @@ import {
   as,
   create,
   type EventScenario,
+  groupIdOf,
   idOf,
-  inGroup,
   type Owned,
   remove,
   restore,
@@ -32,25 +32,25 @@ function eventNames(type: Owned) {
 
 function ofOwned(type: Owned): EventScenario[] {
   const a = withArticle[type]
-  const { created, updated, deleted, back } = eventNames(type)
+  const { created, updated, deleted, back: restored } = eventNames(type)
   return [
     {
-      says: `${a} that is private`,
+      title: `${a} that is private`,
       steps: [
         create(type, {}, { [created]: "ann boss" }),
         update(type, { Comment: "c" }, { [updated]: "ann boss" }),
         update(type, { Comment: "d" }, { [updated]: "ann boss" }, "boss"),
         remove(type, { [deleted]: "ann boss" }),
-        restore(type, { [back]: "ann boss" }),
+        restore(type, { [restored]: "ann boss" }),
       ],
     },
     {
-      says: `${a} that is published`,
+      title: `${a} that is published`,
       steps: [
         create(type, open(type), { [created]: everybody }),
         update(type, { Comment: "c" }, { [updated]: everybody }),
         remove(type, { [deleted]: everybody }),
-        restore(type, { [back]: everybody }),
+        restore(type, { [restored]: everybody }),
         update(type, shut(type), { [updated]: "ann boss", [deleted]: strangers }),
         update(type, { Comment: "d" }, { [updated]: "ann boss" }),
         update(type, open(type), { [updated]: everybody }),
@@ -62,10 +62,10 @@ function ofOwned(type: Owned): EventScenario[] {
 
 function ofGranted(type: Owned): EventScenario[] {
   const a = withArticle[type]
-  const { created, updated, deleted, back } = eventNames(type)
+  const { created, updated, deleted, back: restored } = eventNames(type)
   return [
     {
-      says: `${a} that is granted`,
+      title: `${a} that is granted`,
       steps: [
         create(type, {}, { [created]: "ann boss" }),
         shareWith(type, { UserName: "gwen", Access: "write" }, { [updated]: "gwen", "grant.created": "ann gwen boss" }),
@@ -73,14 +73,14 @@ function ofGranted(type: Owned): EventScenario[] {
         shareWith(type, { UserName: "gil" }, { [updated]: "gil", "grant.created": "ann gil boss" }),
         update(type, { Comment: "c" }, { [updated]: "ann gwen guy gil boss" }),
         remove(type, { [deleted]: "ann gwen guy gil boss" }),
-        restore(type, { [back]: "ann gwen guy gil boss" }),
+        restore(type, { [restored]: "ann gwen guy gil boss" }),
         revoke({ [deleted]: "gil", "grant.deleted": "ann gil boss" }),
         shareWith(type, { UserName: "guy", Access: "read" }, { [updated]: "guy", "grant.updated": "ann guy boss" }),
         update(type, { Comment: "d" }, { [updated]: "ann gwen guy boss" }),
       ],
     },
     {
-      says: `${a} that is granted to a group`,
+      title: `${a} that is granted to a group`,
       steps: [
         create(type, {}, { [created]: "ann boss" }),
         shareWith(type, { GroupName: "lab" }, { [updated]: "mia", "grant.created": "ann mia boss" }, "boss"),
@@ -90,7 +90,7 @@ function ofGranted(type: Owned): EventScenario[] {
       ],
     },
     {
-      says: `${a} that is handed over`,
+      title: `${a} that is transferred`,
       steps: [
         create(type, {}, { [created]: "ann boss" }),
         update(type, { UserName: "bob" }, { [updated]: "bob boss", [deleted]: "ann" }, "boss"),
@@ -101,7 +101,7 @@ function ofGranted(type: Owned): EventScenario[] {
 }
 
 const groupsProject: EventScenario = {
-  says: "a group's project",
+  title: "a group's project",
   steps: [
     create("project", { UserName: "ann", GroupName: "lab" }, { "project.created": "ann mia boss" }, "boss"),
     update("project", { Comment: "c" }, { "project.updated": "ann mia boss" }),
@@ -120,14 +120,14 @@ const groupsProject: EventScenario = {
 function membership(): EventScenario {
   const GroupName = uniqueName("crew")
   return {
-    says: "a group's comings and goings",
+    title: "a group that people join and leave",
     steps: [
       {
-        says: "made",
-        async does(server) {
+        title: "made",
+        async perform(server) {
           return { type: "group", id: (await as(server, "boss").createGroup({ body: { GroupName, Members: ["una"] } })).ID }
         },
-        tells: { "group.created": "una boss" },
+        receivers: { "group.created": "una boss" },
       },
       create("image", {}, { "image.created": "ann boss" }),
       shareWith("image", { GroupName }, { "image.updated": "una", "grant.created": "ann una boss" }, "boss"),
@@ -138,12 +138,12 @@ function membership(): EventScenario {
       update("image", { Comment: "d" }, { "image.updated": "ann bob boss" }),
       update("project", { Comment: "d" }, { "project.updated": "ann bob boss" }),
       {
-        says: "the group is deleted",
-        async does(server, things) {
-          await as(server, "boss").deleteGroup({ query: { ID: inGroup(things) } })
+        title: "the group is deleted",
+        async perform(server, objects) {
+          await as(server, "boss").deleteGroup({ query: { ID: groupIdOf(objects) } })
           return undefined
         },
-        tells: { "group.deleted": "bob boss", "project.deleted": "bob", "image.deleted": "bob" },
+        receivers: { "group.deleted": "bob boss", "project.deleted": "bob", "image.deleted": "bob" },
       },
       update("image", { Comment: "e" }, { "image.updated": "ann boss" }),
     ],
@@ -152,11 +152,11 @@ function membership(): EventScenario {
 
 const states = (names: readonly string[], people: string) => Object.fromEntries(names.map((name) => [`run.state ${name}`, people]))
 const starting = ["pulling", "creating", "starting", "ready"]
-const over = (code: string) => [`stopping because ${code}`, `ended because ${code}`]
+const endingStates = (code: string) => [`stopping because ${code}`, `ended because ${code}`]
 
 const runs: EventScenario[] = [
   {
-    says: "a run of somebody else's project",
+    title: "a run of somebody else's project",
     steps: [
       create("project", { IsPublic: true }, { "project.created": everybody }),
       startRun("bob", {}, { "run.created": "bob ann boss", ...states(starting, "bob ann boss") }),
@@ -166,22 +166,22 @@ const runs: EventScenario[] = [
       // The project's owner sees that the run has ended, but not why.
       stopRun("bob", {
         ...states(["stopping", "ended"], "ann"),
-        ...states(over("stopped_by_user"), "bob gil boss"),
+        ...states(endingStates("stopped_by_user"), "bob gil boss"),
       }),
     ],
   },
   {
-    says: "a run of one's own project",
+    title: "a run of one's own project",
     steps: [
       create("project", {}, { "project.created": "ann boss" }),
       // This step transfers datasets, which a run that can write to their home would prevent.
       update("project", { Comment: "c" }, { "project.updated": "ann boss" }),
       startRun("ann", {}, { "run.created": "ann boss", ...states(starting, "ann boss") }),
-      stopRun("ann", states(over("stopped_by_user"), "ann boss")),
+      stopRun("ann", states(endingStates("stopped_by_user"), "ann boss")),
     ],
   },
   {
-    says: "a run of a project that is withdrawn and handed over",
+    title: "a run of a project that is withdrawn and transferred",
     steps: [
       create("project", { IsPublic: true }, { "project.created": everybody }),
       startRun("bob", {}, { "run.created": "bob ann boss", ...states(starting, "bob ann boss") }),
@@ -195,28 +195,28 @@ const runs: EventScenario[] = [
       // Another person ended the run, so its starter gets the event.
       stopRun("boss", {
         ...states(["stopping", "ended"], "mia"),
-        ...states(over("stopped_by_admin"), "bob boss"),
+        ...states(endingStates("stopped_by_admin"), "bob boss"),
       }),
     ],
   },
   {
-    says: "a run whose image is fetched first",
+    title: "a run whose image is fetched first",
     steps: [
       create("image", { Image: "fake/http:fetched", IsPublished: true }, { "image.created": everybody }),
       {
-        says: "a project with it is made",
-        async does(server, things) {
-          const body = { ProjectName: "n", Type: "http", ImageID: idOf(things, "image"), IsPublic: true }
+        title: "a project with it is made",
+        async perform(server, objects) {
+          const body = { ProjectName: "n", Type: "http", ImageID: idOf(objects, "image"), IsPublic: true }
           return { type: "project", id: (await as(server, "ann").createProject({ body })).ID }
         },
-        tells: { "project.created": everybody },
+        receivers: { "project.created": everybody },
       },
       // The project's owner gets no progress of the run.
       startRun("bob", {}, { "run.created": "bob ann boss", ...states(starting, "bob ann boss"), "run.progress Progress": "bob boss" }),
     ],
   },
   {
-    says: "a run that cannot start",
+    title: "a run that cannot start",
     steps: [
       create("project", { IsPublic: true }, { "project.created": everybody }),
       startRun(
@@ -230,64 +230,64 @@ const runs: EventScenario[] = [
 
 const accounts: EventScenario[] = [
   {
-    says: "somebody's account",
+    title: "somebody's account",
     steps: [
       {
-        says: "made",
-        async does(server) {
+        title: "made",
+        async perform(server) {
           return { type: "user", id: (await as(server, "boss").createUser({ body: { UserName: uniqueName("new") } })).ID }
         },
-        tells: { "user.created": "boss" },
+        receivers: { "user.created": "boss" },
       },
       {
-        says: "changed",
-        async does(server, things) {
-          await as(server, "boss").updateUser({ body: { ID: idOf(things, "user"), Comment: "c" } })
+        title: "changed",
+        async perform(server, objects) {
+          await as(server, "boss").updateUser({ body: { ID: idOf(objects, "user"), Comment: "c" } })
           return undefined
         },
-        tells: { "user.updated": "boss" },
+        receivers: { "user.updated": "boss" },
       },
       {
-        says: "deleted",
-        async does(server, things) {
-          await as(server, "boss").deleteUser({ query: { ID: idOf(things, "user") } })
+        title: "deleted",
+        async perform(server, objects) {
+          await as(server, "boss").deleteUser({ query: { ID: idOf(objects, "user") } })
           return undefined
         },
-        tells: { "user.deleted": "boss" },
+        receivers: { "user.deleted": "boss" },
       },
     ],
   },
   {
-    says: "gil's own account",
+    title: "gil's own account",
     steps: [
       {
-        says: "changed",
-        async does(server) {
+        title: "changed",
+        async perform(server) {
           const { ID } = await as(server, "boss").readUser({ query: { UserName: "gil" } })
           await as(server, "boss").updateUser({ body: { ID, Comment: "c" } })
           return { type: "user", id: ID }
         },
-        tells: { "user.updated": "gil boss" },
+        receivers: { "user.updated": "gil boss" },
       },
     ],
   },
   {
-    says: "a token of ann's",
+    title: "a token of ann's",
     steps: [
       {
-        says: "made",
-        async does(server) {
+        title: "made",
+        async perform(server) {
           return { type: "token", id: (await as(server, "ann").createToken({ body: { Name: "t" } })).ID }
         },
-        tells: { "token.created": "ann" },
+        receivers: { "token.created": "ann" },
       },
       {
-        says: "revoked",
-        async does(server, things) {
-          await as(server, "ann").deleteToken({ query: { ID: idOf(things, "token") } })
+        title: "revoked",
+        async perform(server, objects) {
+          await as(server, "ann").deleteToken({ query: { ID: idOf(objects, "token") } })
           return undefined
         },
-        tells: { "token.deleted": "ann" },
+        receivers: { "token.deleted": "ann" },
       },
     ],
   },
@@ -302,8 +302,8 @@ export const eventScenarios: readonly EventScenario[] = [
   ...accounts,
 ]
 
-const grantedAlone: EventScenario = {
-  says: "an image that is granted while nothing else happens",
+const isolatedGrant: EventScenario = {
+  title: "an image that is granted while nothing else happens",
   steps: [
     create("image", {}, { "image.created": "ann boss" }),
     shareWith("image", { UserName: "bob" }, { "image.updated": "bob", "grant.created": "ann bob boss" }),
@@ -311,8 +311,5 @@ const grantedAlone: EventScenario = {
   ],
 }
 
-/**
- * What is told of when nothing else is: people whom nothing else concerns are told together with
- * others of the same groups.
- */
-export const isolatedEventScenarios: readonly EventScenario[] = [grantedAlone, membership()]
+/** Scenarios that run alone, since every other change would send events to the same people. */
+export const isolatedEventScenarios: readonly EventScenario[] = [isolatedGrant, membership()]

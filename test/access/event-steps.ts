@@ -1,33 +1,33 @@
 import type { PersonName, PopulatedServer } from "./populated-server.ts"
 
 /** The object of an event. */
-export interface ExpectedEvent {
+export interface EventObject {
   type: "image" | "data" | "project" | "run" | "user" | "group" | "token" | "grant"
   id: number
 }
 
 /**
- * One change, and who is told what of it, written by hand from the specification: events, each with
- * the people who get it (`""`: nobody). A run's state stands behind its event, and behind that its
- * reason, where one is told. Everybody else is told nothing.
+ * One change and the events that it sends, written by hand from the specification. Each event lists
+ * the people who receive it (`""`: nobody); nobody else receives one. An event of a run ends with
+ * the run's state, and with its reason if the event has one.
  */
 export interface Step {
-  says: string
+  title: string
   /** The returned object belongs to the scenario from then on. */
-  does(server: PopulatedServer, things: ExpectedEvent[]): Promise<ExpectedEvent | undefined>
-  tells: Readonly<Record<string, string>>
+  perform(server: PopulatedServer, objects: EventObject[]): Promise<EventObject | undefined>
+  receivers: Readonly<Record<string, string>>
 }
 
-/** An object of its own, and the steps that change it. */
+/** A new object, and the steps that change it. */
 export interface EventScenario {
-  says: string
+  title: string
   steps: readonly Step[]
 }
 
-export const idOf = (things: readonly ExpectedEvent[], type: ExpectedEvent["type"]): number => {
-  const thing = things.find((each) => each.type === type)
-  if (!thing) throw new Error(`No ${type} was create yet`)
-  return thing.id
+export const idOf = (objects: readonly EventObject[], type: EventObject["type"]): number => {
+  const object = objects.find((each) => each.type === type)
+  if (!object) throw new Error(`No ${type} was created yet`)
+  return object.id
 }
 
 export type Owned = "image" | "data" | "project"
@@ -35,102 +35,104 @@ export const as = (server: PopulatedServer, who: PersonName) => server.people[wh
 const grantField = { image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" } as const
 
 /** Makes an object of ann's. */
-export const create = (type: Owned, fields: object, tells: Step["tells"], by: PersonName = "ann"): Step => ({
-  says: `made with ${JSON.stringify(fields)}`,
-  async does(server) {
+export const create = (type: Owned, fields: object, receivers: Step["receivers"], by: PersonName = "ann"): Step => ({
+  title: `made with ${JSON.stringify(fields)}`,
+  async perform(server) {
     const client = as(server, by)
     if (type === "image") return { type, id: (await client.createImage({ body: { Name: "n", Image: "fake/http", ...fields } })).ID }
     if (type === "data") return { type, id: (await client.createData({ body: { Name: "n", ...fields } })).ID }
     const body = { ProjectName: "n", Type: "http", ImageID: server.imageId, ...fields }
     return { type, id: (await client.createProject({ body })).ID }
   },
-  tells,
+  receivers,
 })
 
-export const update = (type: Owned, fields: object, tells: Step["tells"], by: PersonName = "ann"): Step => ({
-  says: `changed to ${JSON.stringify(fields)} by ${by}`,
-  async does(server, things) {
+export const update = (type: Owned, fields: object, receivers: Step["receivers"], by: PersonName = "ann"): Step => ({
+  title: `changed to ${JSON.stringify(fields)} by ${by}`,
+  async perform(server, objects) {
     const client = as(server, by)
     const change = { image: client.updateImage, data: client.updateData, project: client.updateProject }[type]
-    await change({ body: { ID: idOf(things, type), ...fields } })
+    await change({ body: { ID: idOf(objects, type), ...fields } })
     return undefined
   },
-  tells,
+  receivers,
 })
 
-export const remove = (type: Owned, tells: Step["tells"]): Step => ({
-  says: "deleted",
-  async does(server, things) {
+export const remove = (type: Owned, receivers: Step["receivers"]): Step => ({
+  title: "deleted",
+  async perform(server, objects) {
     const client = as(server, "ann")
-    await { image: client.deleteImage, data: client.deleteData, project: client.deleteProject }[type]({ query: { ID: idOf(things, type) } })
-    return undefined
-  },
-  tells,
-})
-
-export const restore = (type: Owned, tells: Step["tells"]): Step => ({
-  says: "restored",
-  async does(server, things) {
-    const client = as(server, "ann")
-    await { image: client.restoreImage, data: client.restoreData, project: client.restoreProject }[type]({
-      query: { ID: idOf(things, type) },
+    await { image: client.deleteImage, data: client.deleteData, project: client.deleteProject }[type]({
+      query: { ID: idOf(objects, type) },
     })
     return undefined
   },
-  tells,
+  receivers,
 })
 
-export const shareWith = (type: Owned | "run", to: object, tells: Step["tells"], by: PersonName = "ann"): Step => ({
-  says: `granted: ${JSON.stringify(to)}`,
-  async does(server, things) {
-    const { ID } = await as(server, by).createGrant({ body: { [grantField[type]]: idOf(things, type), Access: "read", ...to } })
-    return things.some((each) => each.type === "grant" && each.id === ID) ? undefined : { type: "grant", id: ID }
+export const restore = (type: Owned, receivers: Step["receivers"]): Step => ({
+  title: "restored",
+  async perform(server, objects) {
+    const client = as(server, "ann")
+    await { image: client.restoreImage, data: client.restoreData, project: client.restoreProject }[type]({
+      query: { ID: idOf(objects, type) },
+    })
+    return undefined
   },
-  tells,
+  receivers,
+})
+
+export const shareWith = (type: Owned | "run", to: object, receivers: Step["receivers"], by: PersonName = "ann"): Step => ({
+  title: `granted: ${JSON.stringify(to)}`,
+  async perform(server, objects) {
+    const { ID } = await as(server, by).createGrant({ body: { [grantField[type]]: idOf(objects, type), Access: "read", ...to } })
+    return objects.some((each) => each.type === "grant" && each.id === ID) ? undefined : { type: "grant", id: ID }
+  },
+  receivers,
 })
 
 /** The last grant. */
-export const revoke = (tells: Step["tells"], by: PersonName = "ann"): Step => ({
-  says: "a grant is taken back",
-  async does(server, things) {
-    await as(server, by).deleteGrant({ query: { ID: idOf(things.toReversed(), "grant") } })
+export const revoke = (receivers: Step["receivers"], by: PersonName = "ann"): Step => ({
+  title: "a grant is revoked",
+  async perform(server, objects) {
+    await as(server, by).deleteGrant({ query: { ID: idOf(objects.toReversed(), "grant") } })
     return undefined
   },
-  tells,
+  receivers,
 })
 
 let count = 0
-export const uniqueName = (word: string) => {
+export const uniqueName = (prefix: string) => {
   count += 1
-  return `${word}-${count}`
+  return `${prefix}-${count}`
 }
 
-export const inGroup = (things: ExpectedEvent[]) => idOf(things, "group")
-export const setMembers = (Members: string[], tells: Step["tells"]): Step => ({
-  says: `its members are ${Members.join(", ") || "nobody"}`,
-  async does(server, things) {
-    await as(server, "boss").updateGroup({ body: { ID: inGroup(things), Members } })
+export const groupIdOf = (objects: EventObject[]) => idOf(objects, "group")
+export const setMembers = (Members: string[], receivers: Step["receivers"]): Step => ({
+  title: `its members are ${Members.join(", ") || "nobody"}`,
+  async perform(server, objects) {
+    await as(server, "boss").updateGroup({ body: { ID: groupIdOf(objects), Members } })
     return undefined
   },
-  tells,
+  receivers,
 })
 
-export const startRun = (by: PersonName, fields: object, tells: Step["tells"]): Step => ({
-  says: `${by} starts a run`,
-  async does(server, things) {
+export const startRun = (by: PersonName, fields: object, receivers: Step["receivers"]): Step => ({
+  title: `${by} starts a run`,
+  async perform(server, objects) {
     const client = as(server, by)
-    const ProjectID = idOf(things, "project")
+    const ProjectID = idOf(objects, "project")
     const failed = (error: { extra?: { ID?: number } }) => ({ ID: error.extra?.ID as number })
     const { ID } = await client.startRun({ body: { ProjectID, ...fields } }).catch(failed)
     return { type: "run", id: ID }
   },
-  tells,
+  receivers,
 })
-export const stopRun = (by: PersonName, tells: Step["tells"]): Step => ({
-  says: `${by} stops it`,
-  async does(server, things) {
-    await as(server, by).stopRun({ query: { ID: idOf(things, "run") } })
+export const stopRun = (by: PersonName, receivers: Step["receivers"]): Step => ({
+  title: `${by} stops it`,
+  async perform(server, objects) {
+    await as(server, by).stopRun({ query: { ID: idOf(objects, "run") } })
     return undefined
   },
-  tells,
+  receivers,
 })

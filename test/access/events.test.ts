@@ -3,7 +3,7 @@ import { after, test } from "node:test"
 import { bearerAuth, createClient, type ServerEvent } from "#client"
 import { recordEvents } from "../api/event-recorder.ts"
 import { eventScenarios, isolatedEventScenarios } from "./event-scenarios.ts"
-import type { EventScenario, ExpectedEvent, Step } from "./event-steps.ts"
+import type { EventObject, EventScenario, Step } from "./event-steps.ts"
 import { personNames, startPopulatedServer } from "./populated-server.ts"
 
 const server = await startPopulatedServer()
@@ -24,14 +24,14 @@ for (const name of ["ann", "boss"] as const) {
 after(() => Promise.all([...readers.values()].map((each) => each[Symbol.asyncDispose]())))
 
 /** Only the run of the scenario about that has to pull its image. */
-const { ID: fetching } = await people.ann.client.createProject({ body: { ProjectName: "n", Type: "http", ImageID: server.imageId } })
-await people.ann.client.startRun({ body: { ProjectID: fetching } })
+const { ID: projectToPull } = await people.ann.client.createProject({ body: { ProjectName: "n", Type: "http", ImageID: server.imageId } })
+await people.ann.client.startRun({ body: { ProjectID: projectToPull } })
 // A run that can write to a home keeps the datasets in it from being transferred.
-await people.ann.client.stopRun({ query: { ProjectID: fetching } })
-for (const name of ["ann", "boss"]) await readers.get(name)?.until(`project.created ${fetching}`)
+await people.ann.client.stopRun({ query: { ProjectID: projectToPull } })
+for (const name of ["ann", "boss"]) await readers.get(name)?.until(`project.created ${projectToPull}`)
 
 /** The event's name in the scenarios; its other data are visible to everybody. */
-function spoken({ event, data }: ServerEvent): string {
+function describeEvent({ event, data }: ServerEvent): string {
   const { ID: _own, ProjectID, State, Reason, ...more } = data as ServerEvent["data"] & { Reason?: { code: string; msg: string } | null }
   const [type, verb] = event.split(".")
   const isOfRun = type === "run" && verb !== "updated" && verb !== "deleted"
@@ -43,71 +43,72 @@ function spoken({ event, data }: ServerEvent): string {
 }
 
 /** Waits until everybody has received all events so far; returns them by person and object. */
-async function settled(): Promise<Map<string, Map<string, string[]>>> {
+async function collectEvents(): Promise<Map<string, Map<string, string[]>>> {
   const { ID } = await people.ann.client.createImage({ body: { Name: "mark", Image: "fake/http", IsPublished: true } })
-  const told = [...readers].map(async ([name, reader]) => {
+  const received = [...readers].map(async ([name, reader]) => {
     const events = await reader.through(`image.created ${ID}`)
-    const of = new Map<string, string[]>()
+    const byObject = new Map<string, string[]>()
     for (const event of events) {
-      const about = `${event.event.split(".")[0]} ${event.data.ID}`
-      const before = of.get(about) ?? []
+      const object = `${event.event.split(".")[0]} ${event.data.ID}`
+      const before = byObject.get(object) ?? []
       // The number of progress events depends on the time that a start takes.
-      if (event.event === "run.progress" && before.includes(spoken(event))) continue
-      of.set(about, [...before, spoken(event)])
+      if (event.event === "run.progress" && before.includes(describeEvent(event))) continue
+      byObject.set(object, [...before, describeEvent(event)])
     }
-    return [name, of] as const
+    return [name, byObject] as const
   })
-  return new Map(await Promise.all(told))
+  return new Map(await Promise.all(received))
 }
 
-interface Told {
-  story: EventScenario
-  things: ExpectedEvent[]
-  wrong: string[]
+interface ScenarioResult {
+  scenario: EventScenario
+  objects: EventObject[]
+  mismatches: string[]
 }
 
 /** Received events that no scenario expects. */
-const strays: string[] = []
+const unexpected: string[] = []
 
-function compare({ tells, says }: Step, tale: Told, told: Map<string, Map<string, string[]>>): void {
-  for (const [reader, of] of told) {
+function compare({ receivers, title }: Step, result: ScenarioResult, received: Map<string, Map<string, string[]>>): void {
+  for (const [reader, byObject] of received) {
     const [name = ""] = reader.split(",")
-    const wanted = Object.entries(tells).flatMap(([event, who]) => (who.split(" ").includes(name) ? [event] : []))
-    const got = tale.things.flatMap(({ type, id }) => of.get(`${type} ${id}`) ?? [])
-    for (const { type, id } of tale.things) of.delete(`${type} ${id}`)
-    if (wanted.sort().join() !== got.sort().join())
-      tale.wrong.push(`${says}: ${reader} is told [${got.sort()}], wanted is [${wanted.sort()}]`)
+    const expected = Object.entries(receivers).flatMap(([event, who]) => (who.split(" ").includes(name) ? [event] : []))
+    const actual = result.objects.flatMap(({ type, id }) => byObject.get(`${type} ${id}`) ?? [])
+    for (const { type, id } of result.objects) byObject.delete(`${type} ${id}`)
+    if (expected.sort().join() !== actual.sort().join())
+      result.mismatches.push(`${title}: ${reader} received [${actual.sort()}], expected [${expected.sort()}]`)
   }
 }
 
-await settled()
+await collectEvents()
 /**
  * Runs all scenarios at the same time, step by step. Between two steps everybody receives all
  * events of the first.
  */
-async function runScenarios(scenarios: readonly EventScenario[]): Promise<Told[]> {
-  const tales = scenarios.map((story): Told => ({ story, things: [], wrong: [] }))
-  const most = Math.max(...scenarios.map(({ steps }) => steps.length))
-  for (let i = 0; i < most; i += 1) {
-    const under = tales.filter(({ story }) => story.steps[i])
+async function runScenarios(scenarios: readonly EventScenario[]): Promise<ScenarioResult[]> {
+  const results = scenarios.map((scenario): ScenarioResult => ({ scenario, objects: [], mismatches: [] }))
+  const stepCount = Math.max(...scenarios.map(({ steps }) => steps.length))
+  for (let i = 0; i < stepCount; i += 1) {
+    const active = results.filter(({ scenario }) => scenario.steps[i])
     await Promise.all(
-      under.map(async ({ story, things }) => {
-        const made = await (story.steps[i] as Step).does(server, things)
-        if (made) things.push(made)
+      active.map(async ({ scenario, objects }) => {
+        const created = await (scenario.steps[i] as Step).perform(server, objects)
+        if (created) objects.push(created)
       }),
     )
-    const told = await settled()
-    for (const tale of under) compare(tale.story.steps[i] as Step, tale, told)
-    for (const [name, of] of told) for (const [about, events] of of) strays.push(`${name} is told ${events} of ${about}`)
+    const received = await collectEvents()
+    for (const result of active) compare(result.scenario.steps[i] as Step, result, received)
+    for (const [name, byObject] of received)
+      for (const [object, events] of byObject) unexpected.push(`${name} received ${events} of ${object}`)
   }
-  return tales
+  return results
 }
 
-const told = await runScenarios(eventScenarios)
-for (const story of isolatedEventScenarios) told.push(...(await runScenarios([story])))
+const received = await runScenarios(eventScenarios)
+for (const scenario of isolatedEventScenarios) received.push(...(await runScenarios([scenario])))
 
-for (const { story, wrong } of told) {
-  test(`of ${story.says} everybody is told what they may see, and nothing else`, () => assert.deepEqual(wrong, []))
+for (const { scenario, mismatches } of received) {
+  test(`events of ${scenario.title} reach exactly the people who may see them`, () => assert.deepEqual(mismatches, []))
 }
 
-test("nobody receives an event that no scenario expects", () => assert.deepEqual(strays, []))
+test("nobody receives an event that no scenario expects", () => assert.deepEqual(unexpected, []))

@@ -1,34 +1,31 @@
 import type { OperationId } from "#contract"
 
 /**
- * Who may do what at every endpoint, written by hand from the specification and from nothing in
+ * The rights at every endpoint, written by hand from the specification and from nothing in
  * `src/access`.
  *
  * To add an endpoint, add its line, by the operation's name in the contract's table:
  *
- * - `on(type, cells)`: it acts on one thing. One cell for each standing of that type, in the order
- *   of `standings` below:
- *       `ok`  done, 200
- *       `no`  they see the thing, but may not: 403
- *       `cf`  they may, but a thing in this state cannot: 409
- *       `--`  for them there is no such thing: 404, the same answer as for an ID that never was
- *       `xx`  refused before anything is looked up: 403, the same answer as for an ID that
- *             never was
- *   Nothing acts on a deleted thing (`--` for everybody who would get an answer about a live one)
- *   unless `deleted` has other cells.
- *   The request is `?ID=` (PUT: a body with `ID`), unless `ask` tells another.
- * - `everybody()`: whoever is signed in. `administrators()`: nobody else: 403. `open()`: no proof
- *   is asked for.
- * - `lists(type, cells)`: a list with paging; the cells tell which things are in it (`ok`) and
- *   which are not (`--`).
+ * - `on(type, cells)`: the operation acts on one resource. One cell for each relation of that
+ *   type, in the order of `relationsByType` below:
+ *       `ok`  200
+ *       `no`  they see the resource, but lack the right: 403
+ *       `cf`  they have the right, but the resource's state forbids it: 409
+ *       `--`  the resource is hidden: 404, the same answer as for an ID that never existed
+ *       `xx`  refused before any lookup: 403, the same answer as for an ID that never existed
+ *   A deleted resource is hidden (`--` in place of `ok` and `no`) unless `deleted` has other cells.
+ *   The request is `?ID=` (PUT: a body with `ID`), unless `makeRequest` returns another.
+ * - `everybody()`: all signed-in people. `administrators()`: 403 for everybody else. `open()`:
+ *   needs no credential.
+ * - `lists(type, cells)`: a list with paging, which contains (`ok`) or omits (`--`) resources.
  *
- * An operation that acts on things of several types, or by several ways of naming them, has a line
+ * An operation that acts on resources of several types, or names them in several ways, has a line
  * for each: its name, then ` by ` and how.
  *
- * `needs: "write"` (the default where the method is not GET): a proof that only reads is refused
- * with 403, whatever the thing.
+ * `needs: "write"` (the default if the method is not GET): a read-only credential gets 403 for any
+ * resource.
  */
-export const standings = {
+export const relationsByType = {
   image: ["owner", "write", "use", "read", "other", "admin"],
   data: ["owner", "write", "use", "read", "other", "admin"],
   project: ["owner", "write", "use", "read", "other", "admin"],
@@ -40,8 +37,8 @@ export const standings = {
   grant: ["owner", "given", "other", "admin"],
 } as const
 
-export type ThingType = keyof typeof standings
-export type Standing = (typeof standings)[ThingType][number]
+export type ResourceType = keyof typeof relationsByType
+export type Relation = (typeof relationsByType)[ResourceType][number]
 export type Cell = "ok" | "no" | "cf" | "--" | "xx"
 
 export interface Request {
@@ -51,7 +48,7 @@ export interface Request {
 }
 
 /** The object that a request acts on, as far as requests name it. */
-export interface Named {
+export interface ResourceRef {
   id: number
   /** A run's project. */
   projectId?: number
@@ -61,42 +58,50 @@ export interface Named {
 
 interface Options {
   needs?: "read" | "write"
-  ask?: (thing: Named) => Request
+  makeRequest?: (resource: ResourceRef) => Request
 }
 
 export type Expectation =
-  | ({ is: "on"; type: ThingType; live: readonly Cell[]; deleted: readonly Cell[] } & Options)
-  | ({ is: "lists"; type: ThingType; live: readonly Cell[] } & Options)
+  | ({ is: "on"; type: ResourceType; live: readonly Cell[]; deleted: readonly Cell[] } & Options)
+  | ({ is: "lists"; type: ResourceType; live: readonly Cell[] } & Options)
   | ({ is: "everybody" | "administrators" | "open" } & Options)
 
-function cellsOf(type: ThingType, text: string): readonly Cell[] {
+function cellsOf(type: ResourceType, text: string): readonly Cell[] {
   const cells = text.split(" ") as Cell[]
-  if (cells.length !== standings[type].length) throw new TypeError(`${standings[type].length} cells are wanted for ${type}, got ${text}`)
+  if (cells.length !== relationsByType[type].length)
+    throw new TypeError(`${relationsByType[type].length} cells are needed for ${type}, got ${text}`)
   return cells
 }
 
 /** The operation that a line is about. */
 export const operationOf = (row: string): OperationId => row.split(" ", 1)[0] as OperationId
 
-const on = (type: ThingType, live: string, options: Options & { deleted?: string } = {}): Expectation => {
-  const gone = live.replaceAll(/ok|no/g, "--")
-  return { is: "on", type, ...options, live: cellsOf(type, live), deleted: cellsOf(type, options.deleted ?? gone) }
+const on = (type: ResourceType, live: string, options: Options & { deleted?: string } = {}): Expectation => {
+  const deletedCells = live.replaceAll(/ok|no/g, "--")
+  return { is: "on", type, ...options, live: cellsOf(type, live), deleted: cellsOf(type, options.deleted ?? deletedCells) }
 }
-const lists = (type: ThingType, live: string): Expectation => ({ is: "lists", type, live: cellsOf(type, live) })
-const everybody = (ask?: Options["ask"], options: Options = {}): Expectation => ({ is: "everybody", ...(ask ? { ask } : {}), ...options })
-const administrators = (ask?: Options["ask"]): Expectation => ({ is: "administrators", ...(ask ? { ask } : {}) })
-const open = (ask?: Options["ask"]): Expectation => ({ is: "open", ...(ask ? { ask } : {}) })
+const lists = (type: ResourceType, live: string): Expectation => ({ is: "lists", type, live: cellsOf(type, live) })
+const everybody = (makeRequest?: Options["makeRequest"], options: Options = {}): Expectation => ({
+  is: "everybody",
+  ...(makeRequest ? { makeRequest } : {}),
+  ...options,
+})
+const administrators = (makeRequest?: Options["makeRequest"]): Expectation => ({
+  is: "administrators",
+  ...(makeRequest ? { makeRequest } : {}),
+})
+const open = (makeRequest?: Options["makeRequest"]): Expectation => ({ is: "open", ...(makeRequest ? { makeRequest } : {}) })
 
 let count = 0
 /** A value that is never reused. */
-const fresh = (word: string) => {
+const fresh = (prefix: string) => {
   count += 1
-  return `${word}${count}`
+  return `${prefix}${count}`
 }
-const start = ({ id }: Named): Request => ({ body: { ProjectID: id } })
-const give =
+const start = ({ id }: ResourceRef): Request => ({ body: { ProjectID: id } })
+const grantOn =
   (field: string) =>
-  ({ id }: Named): Request => ({ body: { [field]: id, UserName: "boss", Access: "read" } })
+  ({ id }: ResourceRef): Request => ({ body: { [field]: id, UserName: "boss", Access: "read" } })
 
 //                       owner write use read other admin
 const restored = "ok -- -- -- -- ok"
@@ -129,8 +134,8 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   restoreProject: on("project", "ok no no no -- ok", { deleted: restored }),
   copyProject: on("project", "ok ok ok ok -- ok"),
   releaseProject: on("project", "ok no no no -- ok"),
-  startRun: on("project", "ok ok ok no -- ok", { ask: start }),
-  previewRun: on("project", "ok ok ok no -- ok", { ask: start, needs: "read" }),
+  startRun: on("project", "ok ok ok no -- ok", { makeRequest: start }),
+  previewRun: on("project", "ok ok ok no -- ok", { makeRequest: start, needs: "read" }),
 
   //                     starter write use read projectOwner other admin
   readRun: on("run", "ok ok ok ok ok -- ok", { deleted: "ok ok ok ok ok -- ok" }),
@@ -152,7 +157,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   createUser: administrators(() => ({ body: { UserName: fresh("made") } })),
   readUser: on("user", "ok -- ok"),
   listUsers: administrators(),
-  updateUser: on("user", "no -- ok", { ask: ({ id }) => ({ body: { ID: id, Comment: fresh("changed") } }) }),
+  updateUser: on("user", "no -- ok", { makeRequest: ({ id }) => ({ body: { ID: id, Comment: fresh("changed") } }) }),
   deleteUser: on("user", "xx xx ok"),
 
   //                          member other admin
@@ -168,11 +173,11 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   deleteToken: on("token", "ok -- --"),
 
   //                          owner write use read other admin
-  createGrant: on("image", "ok no no no -- ok", { ask: give("ImageID") }),
-  "createGrant by DataID": on("data", "ok no no no -- ok", { ask: give("DataID") }),
-  "createGrant by ProjectID": on("project", "ok no no no -- ok", { ask: give("ProjectID") }),
+  createGrant: on("image", "ok no no no -- ok", { makeRequest: grantOn("ImageID") }),
+  "createGrant by DataID": on("data", "ok no no no -- ok", { makeRequest: grantOn("DataID") }),
+  "createGrant by ProjectID": on("project", "ok no no no -- ok", { makeRequest: grantOn("ProjectID") }),
   //                     starter write use read projectOwner other admin
-  "createGrant by RunID": on("run", "ok no no no no -- ok", { ask: give("RunID"), deleted: "ok no no no no -- ok" }),
+  "createGrant by RunID": on("run", "ok no no no no -- ok", { makeRequest: grantOn("RunID"), deleted: "ok no no no no -- ok" }),
   //                          owner given other admin
   listGrants: lists("grant", "ok ok -- ok"),
   deleteGrant: on("grant", "ok no -- ok"),

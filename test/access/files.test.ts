@@ -7,9 +7,8 @@ import { type PersonName, startPopulatedServer } from "./populated-server.ts"
 import { forEachConcurrently } from "./requests.ts"
 
 /**
- * What a path is to somebody, by the specification: a home and a dataset of one's own, one that is
- * granted or published, a directory that only leads to such a one, and all else. `none` does not
- * exist for them: 404 for every method.
+ * The access that a person has at a path by the specification. `traverse`: a directory above
+ * visible ones. `none`: hidden, 404 for every method.
  */
 type Level = "none" | "traverse" | "read" | "write"
 
@@ -45,7 +44,7 @@ const granted = { gwen: "write", guy: "read", gil: "read", mia: "none" } as cons
 const none = { gwen: "none", guy: "none", gil: "none" } as const
 
 /** A directory of each kind, with a file and a directory in it. */
-const places: Record<string, { path: string; levels: Partial<Record<Caller, Level>> }> = {
+const directories: Record<string, { path: string; levels: Partial<Record<Caller, Level>> }> = {
   "a granted dataset": {
     path: "/users/ann/granted",
     levels: { ...granted, ann: "write", boss: "write", gwensReading: "read", gwensForRun: "none", gwensForFiles: "write" },
@@ -57,7 +56,7 @@ const places: Record<string, { path: string; levels: Partial<Record<Caller, Leve
     levels: { ...none, ann: "write", gwensForFiles: "none" },
   },
   "a dataset that was granted to groups until a moment ago": { path: "/users/ann/groups-until-now", levels: none },
-  "a dataset of which the grants were taken back": { path: "/users/ann/taken-back", levels: { ...none, gwensReading: "none" } },
+  "a dataset whose grants were revoked": { path: "/users/ann/taken-back", levels: { ...none, gwensReading: "none" } },
   "a granted dataset outside of homes": { path: "/sets/granted", levels: { ...granted, ann: "write", boss: "write" } },
   "a granted dataset that is deleted": { path: "/users/ann/granted-gone", levels: { ...none, ann: "write", boss: "write" } },
   "a published dataset that is granted too": { path: "/users/ann/both", levels: { gwen: "write", guy: "read", mia: "read" } },
@@ -76,8 +75,8 @@ const places: Record<string, { path: string; levels: Partial<Record<Caller, Leve
   "a deleted dataset that was published": { path: "/users/ann/gone", levels: { ann: "write", bob: "none", boss: "write" } },
   "a dataset outside of homes": { path: "/sets/theirs", levels: { ann: "write", bob: "none", boss: "write" } },
   "a published dataset outside of homes": { path: "/sets/all", levels: { ann: "write", bob: "read", readOnly: "read", boss: "write" } },
-  "a directory outside of everything": { path: "/attic", levels: { ann: "none", bob: "none", forFiles: "none", boss: "write" } },
-  "beside a published dataset, with a name that begins alike": {
+  "a directory outside of homes and datasets": { path: "/attic", levels: { ann: "none", bob: "none", forFiles: "none", boss: "write" } },
+  "a directory whose name begins with a published dataset's": {
     path: "/users/ann/published2",
     levels: { ann: "write", bob: "none", boss: "write" },
   },
@@ -85,33 +84,33 @@ const places: Record<string, { path: string; levels: Partial<Record<Caller, Leve
 interface Dataset {
   published?: true
   deleted?: true
-  given?: Omit<Parameters<typeof createGrant>[3], "by">
-  takenBack?: true
+  grant?: Omit<Parameters<typeof createGrant>[3], "by">
+  revoked?: true
 }
 const datasets: Record<string, Dataset> = {
-  "/users/ann/granted": { given: {} },
-  "/users/ann/for-groups": { given: { to: "groups" } },
-  "/users/ann/for-an-hour": { given: { until: "later" } },
-  "/users/ann/until-now": { given: { until: "over" } },
-  "/users/ann/groups-until-now": { given: { to: "groups", until: "over" } },
-  "/users/ann/taken-back": { given: {}, takenBack: true },
-  "/users/ann/granted-gone": { given: {}, deleted: true },
-  "/users/ann/both": { given: {}, published: true },
-  "/sets/granted": { given: {} },
+  "/users/ann/granted": { grant: {} },
+  "/users/ann/for-groups": { grant: { to: "groups" } },
+  "/users/ann/for-an-hour": { grant: { until: "later" } },
+  "/users/ann/until-now": { grant: { until: "over" } },
+  "/users/ann/groups-until-now": { grant: { to: "groups", until: "over" } },
+  "/users/ann/taken-back": { grant: {}, revoked: true },
+  "/users/ann/granted-gone": { grant: {}, deleted: true },
+  "/users/ann/both": { grant: {}, published: true },
+  "/sets/granted": { grant: {} },
   "/users/ann/private": {},
   "/users/ann/published": { published: true },
   "/users/ann/gone": { published: true, deleted: true },
   "/sets/theirs": {},
   "/sets/all": { published: true },
 }
-for (const [AccessInfo, { published, deleted, given, takenBack }] of Object.entries(datasets)) {
+for (const [AccessInfo, { published, deleted, grant, revoked }] of Object.entries(datasets)) {
   const fields = { Name: AccessInfo, AccessInfo, UserName: "ann", IsPublished: published === true }
   const { ID } = await testServer.admin.createData({ body: fields })
-  if (given) await createGrant(server, "data", { id: ID }, { by: "ann", ...given })
-  if (takenBack) await deleteGrant(server, "data", { id: ID }, "ann")
+  if (grant) await createGrant(server, "data", { id: ID }, { by: "ann", ...grant })
+  if (revoked) await deleteGrant(server, "data", { id: ID }, "ann")
   if (deleted) await testServer.admin.deleteData({ query: { ID } })
 }
-for (const { path } of Object.values(places)) await dav(boss, "MKCOL", path)
+for (const { path } of Object.values(directories)) await dav(boss, "MKCOL", path)
 
 const callers: Record<string, string> = {
   ...Object.fromEntries(Object.entries(people).map(([name, { authorization }]) => [name, authorization])),
@@ -127,12 +126,12 @@ const ownerOf = (caller: string): string => {
   if (caller.startsWith("gwens")) return "gwen"
   return callers[caller] === people[caller as PersonName]?.authorization ? caller : "ann"
 }
-const onlyReads = (caller: string) => caller === "readOnly" || caller === "gwensReading"
-const opensRuns = (caller: string) => caller === "forRun" || caller === "gwensForRun"
+const isReadOnly = (caller: string) => caller === "readOnly" || caller === "gwensReading"
+const isRunToken = (caller: string) => caller === "forRun" || caller === "gwensForRun"
 let count = 0
 
 /** A new file and a new directory at that path, made by the administrator. */
-async function things(path: string): Promise<{ file: string; directory: string; absent: string }> {
+async function createEntries(path: string): Promise<{ file: string; directory: string; absent: string }> {
   count += 1
   const [file, directory] = [`${path}/f${count}.txt`, `${path}/d${count}`]
   assert.equal((await dav(boss, "PUT", file, { body: "text" })).status, 201)
@@ -150,10 +149,10 @@ async function ownFile(who: string): Promise<string> {
 
 const files = new Map<string, Promise<unknown>>()
 /** Made at the first use of this name. */
-function kept<T>(name: string, make: () => Promise<T>): Promise<T> {
-  const made = (files.get(name) as Promise<T> | undefined) ?? make()
-  files.set(name, made)
-  return made
+function cached<T>(name: string, make: () => Promise<T>): Promise<T> {
+  const created = (files.get(name) as Promise<T> | undefined) ?? make()
+  files.set(name, created)
+  return created
 }
 
 const lockBody = `<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>`
@@ -164,70 +163,83 @@ const to = (path: string) => ({ headers: { destination: filesUrl + path } })
 /** Each method with its status for a writer, and whether `read` suffices. */
 const methods: Record<
   string,
-  { ask: (at: { file: string; directory: string; absent: string; own: string }) => Request; done: number; reads?: true; ownOnly?: true }
+  {
+    request: (at: { file: string; directory: string; absent: string; own: string }) => Request
+    writerStatus: number
+    readSuffices?: true
+    ownOnly?: true
+  }
 > = {
-  OPTIONS: { ask: ({ file }) => ["OPTIONS", file], done: 200, reads: true },
-  GET: { ask: ({ file }) => ["GET", file], done: 200, reads: true },
-  HEAD: { ask: ({ file }) => ["HEAD", file], done: 200, reads: true },
-  "GET of a directory": { ask: ({ directory }) => ["GET", directory], done: 405, reads: true },
-  "PROPFIND of a file": { ask: ({ file }) => ["PROPFIND", file, { headers: { depth: "0" } }], done: 207, reads: true },
-  "PROPFIND of a directory": { ask: ({ directory }) => ["PROPFIND", directory, { headers: { depth: "1" } }], done: 207, reads: true },
-  "PUT over a file": { ask: ({ file }) => ["PUT", file, { body: "new" }], done: 204 },
-  "PUT of a new file": { ask: ({ absent }) => ["PUT", absent, { body: "new" }], done: 201 },
-  "PUT with a stale tag": { ask: ({ file }) => ["PUT", file, { body: "new", headers: { "if-match": '"stale"' } }], done: 412 },
-  "PUT below what is absent": { ask: ({ absent }) => ["PUT", `${absent}/x`, { body: "new" }], done: 409 },
-  MKCOL: { ask: ({ absent }) => ["MKCOL", absent], done: 201 },
-  "MKCOL over a directory": { ask: ({ directory }) => ["MKCOL", directory], done: 405 },
-  "DELETE of a file": { ask: ({ file }) => ["DELETE", file], done: 204 },
-  "DELETE of a directory": { ask: ({ directory }) => ["DELETE", directory], done: 204 },
-  PROPPATCH: { ask: ({ file }) => ["PROPPATCH", file, { body: patch, headers: { "content-type": "application/xml" } }], done: 207 },
-  "COPY in": { ask: ({ own, absent }) => ["COPY", own, to(absent)], done: 201 },
-  "MOVE in": { ask: ({ own, absent }) => ["MOVE", own, to(absent)], done: 201 },
-  "COPY out": { ask: ({ file, own }) => ["COPY", file, to(`${own}.copy`)], done: 201, reads: true, ownOnly: true },
-  "MOVE out": { ask: ({ file, own }) => ["MOVE", file, to(`${own}.moved`)], done: 201, ownOnly: true },
-  LOCK: { ask: ({ file }) => ["LOCK", file, { body: lockBody, headers: { "content-type": "application/xml" } }], done: 200 },
+  OPTIONS: { request: ({ file }) => ["OPTIONS", file], writerStatus: 200, readSuffices: true },
+  GET: { request: ({ file }) => ["GET", file], writerStatus: 200, readSuffices: true },
+  HEAD: { request: ({ file }) => ["HEAD", file], writerStatus: 200, readSuffices: true },
+  "GET of a directory": { request: ({ directory }) => ["GET", directory], writerStatus: 405, readSuffices: true },
+  "PROPFIND of a file": { request: ({ file }) => ["PROPFIND", file, { headers: { depth: "0" } }], writerStatus: 207, readSuffices: true },
+  "PROPFIND of a directory": {
+    request: ({ directory }) => ["PROPFIND", directory, { headers: { depth: "1" } }],
+    writerStatus: 207,
+    readSuffices: true,
+  },
+  "PUT over a file": { request: ({ file }) => ["PUT", file, { body: "new" }], writerStatus: 204 },
+  "PUT of a new file": { request: ({ absent }) => ["PUT", absent, { body: "new" }], writerStatus: 201 },
+  "PUT with a stale tag": { request: ({ file }) => ["PUT", file, { body: "new", headers: { "if-match": '"stale"' } }], writerStatus: 412 },
+  "PUT below what is absent": { request: ({ absent }) => ["PUT", `${absent}/x`, { body: "new" }], writerStatus: 409 },
+  MKCOL: { request: ({ absent }) => ["MKCOL", absent], writerStatus: 201 },
+  "MKCOL over a directory": { request: ({ directory }) => ["MKCOL", directory], writerStatus: 405 },
+  "DELETE of a file": { request: ({ file }) => ["DELETE", file], writerStatus: 204 },
+  "DELETE of a directory": { request: ({ directory }) => ["DELETE", directory], writerStatus: 204 },
+  PROPPATCH: {
+    request: ({ file }) => ["PROPPATCH", file, { body: patch, headers: { "content-type": "application/xml" } }],
+    writerStatus: 207,
+  },
+  "COPY in": { request: ({ own, absent }) => ["COPY", own, to(absent)], writerStatus: 201 },
+  "MOVE in": { request: ({ own, absent }) => ["MOVE", own, to(absent)], writerStatus: 201 },
+  "COPY out": { request: ({ file, own }) => ["COPY", file, to(`${own}.copy`)], writerStatus: 201, readSuffices: true, ownOnly: true },
+  "MOVE out": { request: ({ file, own }) => ["MOVE", file, to(`${own}.moved`)], writerStatus: 201, ownOnly: true },
+  LOCK: { request: ({ file }) => ["LOCK", file, { body: lockBody, headers: { "content-type": "application/xml" } }], writerStatus: 200 },
   "LOCK of a new file": {
-    ask: ({ absent }) => ["LOCK", absent, { body: lockBody, headers: { "content-type": "application/xml" } }],
-    done: 201,
+    request: ({ absent }) => ["LOCK", absent, { body: lockBody, headers: { "content-type": "application/xml" } }],
+    writerStatus: 201,
   },
   UNLOCK: {
-    ask: ({ file }) => ["UNLOCK", file, { headers: { "lock-token": "<urn:uuid:00000000-0000-0000-0000-000000000000>" } }],
-    done: 409,
+    request: ({ file }) => ["UNLOCK", file, { headers: { "lock-token": "<urn:uuid:00000000-0000-0000-0000-000000000000>" } }],
+    writerStatus: 409,
   },
 }
 
-function expected(level: Level, caller: string, { done, reads, ownOnly }: (typeof methods)[string]): number {
-  if (opensRuns(caller)) return 403
+function expected(level: Level, caller: string, { writerStatus, readSuffices, ownOnly }: (typeof methods)[string]): number {
+  if (isRunToken(caller)) return 403
   // A read-only credential writes nowhere, its own home included. The refusal precedes every
   // lookup.
-  if (onlyReads(caller) && (!reads || ownOnly)) return 403
+  if (isReadOnly(caller) && (!readSuffices || ownOnly)) return 403
   if (level === "none") return 404
-  return reads || level === "write" ? done : 403
+  return readSuffices || level === "write" ? writerStatus : 403
 }
 
-for (const [method, how] of Object.entries(methods)) {
-  test(`${method} is answered by what the place is to somebody, and what they may not see is 404`, async () => {
-    const cases = Object.entries(places).flatMap(([says, { path, levels }]) =>
-      Object.entries(levels).map(([caller, level]) => ({ says, path, caller, level })),
+for (const [method, spec] of Object.entries(methods)) {
+  test(`${method} follows the caller's access to the path, and is 404 for hidden entries`, async () => {
+    const cases = Object.entries(directories).flatMap(([title, { path, levels }]) =>
+      Object.entries(levels).map(([caller, level]) => ({ says: title, path, caller, level })),
     )
-    const wrong: string[] = []
-    await forEachConcurrently(cases, async ({ says, path, caller, level }) => {
-      const status = expected(level, caller, how)
+    const mismatches: string[] = []
+    await forEachConcurrently(cases, async ({ says: title, path, caller, level }) => {
+      const status = expected(level, caller, spec)
       // Rejected requests and reads change nothing, so they share files.
-      const isShared = status >= 300 || (how.reads === true && !how.ownOnly)
-      const make = isShared ? kept : <T>(_name: string, made: () => Promise<T>) => made()
-      const at = { ...(await make(path, () => things(path))), own: await make(caller, () => ownFile(caller)) }
-      const answer = await dav(callers[caller], ...how.ask(at))
+      const isShared = status >= 300 || (spec.readSuffices === true && !spec.ownOnly)
+      const make = isShared ? cached : <T>(_name: string, created: () => Promise<T>) => created()
+      const at = { ...(await make(path, () => createEntries(path))), own: await make(caller, () => ownFile(caller)) }
+      const answer = await dav(callers[caller], ...spec.request(at))
       if (answer.status !== status)
-        wrong.push(`${caller} at ${says} (${level}): ${status} is expected, got ${answer.status} ${answer.text.slice(0, 200)}`)
+        mismatches.push(`${caller} at ${title} (${level}): ${status} is expected, got ${answer.status} ${answer.text.slice(0, 200)}`)
       if (level === "none") {
-        const never = { file: "/users/never/f.txt", directory: "/users/never/d", absent: "/users/never/a.txt", own: at.own }
-        const missing = await dav(callers[caller], ...how.ask(never))
-        const words = ({ status: told, body }: HttpAnswer) => `${told} ${body.msg} ${body.code}`
-        if (words(answer) !== words(missing)) wrong.push(`${caller} at ${says}: ${words(answer)}, and of what never was ${words(missing)}`)
+        const missingPaths = { file: "/users/never/f.txt", directory: "/users/never/d", absent: "/users/never/a.txt", own: at.own }
+        const missing = await dav(callers[caller], ...spec.request(missingPaths))
+        const summary = ({ status: code, body }: HttpAnswer) => `${code} ${body.msg} ${body.code}`
+        if (summary(answer) !== summary(missing))
+          mismatches.push(`${caller} at ${title}: ${summary(answer)}, for a missing path ${summary(missing)}`)
       }
     })
-    assert.deepEqual(wrong, [])
+    assert.deepEqual(mismatches, [])
   })
 }
 
@@ -243,9 +255,9 @@ test("parent directories list only the entries that lead to visible files, and a
   assert.deepEqual(await names(bob.authorization, "/users/ann/"), ["/users/ann/", ...all])
   assert.deepEqual(await names(bob.authorization, "/sets/"), ["/sets/", "/sets/all/"])
   assert.deepEqual(await names(people.mia.authorization, "/users/ann/"), ["/users/ann/", ...all])
-  const given = ["/users/ann/for-an-hour/", "/users/ann/for-groups/", "/users/ann/granted/"]
+  const grant = ["/users/ann/for-an-hour/", "/users/ann/for-groups/", "/users/ann/granted/"]
   for (const { authorization } of [people.gwen, people.guy, people.gil]) {
-    assert.deepEqual(await names(authorization, "/users/ann/"), ["/users/ann/", ...[...all, ...given].sort()])
+    assert.deepEqual(await names(authorization, "/users/ann/"), ["/users/ann/", ...[...all, ...grant].sort()])
     assert.deepEqual(await names(authorization, "/sets/"), ["/sets/", "/sets/all/", "/sets/granted/"])
   }
   for (const path of ["/", "/users/", "/users/ann/", "/sets/"]) {
@@ -281,8 +293,8 @@ test("nobody, administrators included, can move or delete a home or a dataset's 
 })
 
 test("nobody, administrators included, can reach the hidden directory", async () => {
-  for (const [method] of Object.values(methods).map((how) =>
-    how.ask({ file: "/.quayside/work", directory: "/.quayside", absent: "/.quayside/x", own: "/users/boss/o" }),
+  for (const [method] of Object.values(methods).map((spec) =>
+    spec.request({ file: "/.quayside/work", directory: "/.quayside", absent: "/.quayside/x", own: "/users/boss/o" }),
   )) {
     if (method === "COPY" || method === "MOVE") continue
     assert.equal((await dav(boss, method, "/.quayside/work")).status, 404, method)
@@ -295,7 +307,7 @@ test("every method returns 401 with Basic in WWW-Authenticate without valid cred
   await testServer.admin.createUser({ body: { UserName: "zoe", Password: "zoe-password" } })
   const zoe = await testServer.admin.readUser({ query: { UserName: "zoe" } })
   await testServer.admin.updateUser({ body: { ID: zoe.ID, IsDisabled: true } })
-  const proofs = [
+  const credentials = [
     undefined,
     basicAuth("ann", "wrong"),
     basicAuth("nobody-at-all", "x"),
@@ -303,12 +315,12 @@ test("every method returns 401 with Basic in WWW-Authenticate without valid cred
     bearerAuth(revoked.Token),
     bearerAuth(`${forFiles.slice(7)}x`),
   ]
-  for (const [i, proof] of proofs.entries()) {
+  for (const [i, credential] of credentials.entries()) {
     for (const method of i === 0 || i > 3
-      ? Object.values(methods).map((how) => how.ask({ file: "/users/ann/f", directory: "/users/ann", absent: "/x", own: "/y" })[0])
+      ? Object.values(methods).map((spec) => spec.request({ file: "/users/ann/f", directory: "/users/ann", absent: "/x", own: "/y" })[0])
       : ["GET", "PUT"]) {
-      const answer = await dav(proof, method, "/users/ann/plain")
-      assert.equal(answer.status, 401, `${method} ${proof}: ${answer.text}`)
+      const answer = await dav(credential, method, "/users/ann/plain")
+      assert.equal(answer.status, 401, `${method} ${credential}: ${answer.text}`)
       assert.match(String(answer.headers["www-authenticate"]), /^Basic /)
     }
   }
@@ -322,16 +334,16 @@ test("a token for files opens neither the API nor a run, and a session's cookie 
 })
 
 test("a cross-site page changes no file, with any credentials", async () => {
-  const elsewhere: Record<string, string>[] = [
+  const crossSiteHeaders: Record<string, string>[] = [
     { origin: "http://evil.example" },
     { origin: "null" },
     { "sec-fetch-site": "cross-site" },
     { "sec-fetch-site": "same-site" },
   ]
-  for (const how of Object.values(methods)) {
-    if (how.reads) continue
-    for (const headers of elsewhere) {
-      const [method, path, more] = how.ask({ ...(await things("/users/ann/plain")), own: await ownFile("ann") })
+  for (const spec of Object.values(methods)) {
+    if (spec.readSuffices) continue
+    for (const headers of crossSiteHeaders) {
+      const [method, path, more] = spec.request({ ...(await createEntries("/users/ann/plain")), own: await ownFile("ann") })
       const answer = await dav(people.ann.authorization, method, path, { ...more, headers: { ...more?.headers, ...headers } })
       assert.equal(answer.status, 403, `${method} ${JSON.stringify(headers)}: ${answer.text}`)
     }

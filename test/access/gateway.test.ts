@@ -6,23 +6,22 @@ import { WebSocket } from "ws"
 import { basicAuth, bearerAuth } from "#client"
 import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
 import { untilExpired, withSoonExpiring } from "../fixtures/expiry.ts"
-import { type Cell, standings } from "./expectations.ts"
+import { type Cell, relationsByType } from "./expectations.ts"
 import { type PersonName, scenarios, startPopulatedServer } from "./populated-server.ts"
 import { forEachConcurrently } from "./requests.ts"
 
 /**
- * Who opens a run, by hand from the specification: its starter, and whom the run itself is granted
- * to by `use` or `write`. For everybody else, the administrator included, there is none: the
- * gateway tells no more than `/open` does.
+ * The right to open a run, by hand from the specification: its starter has it, and grantees of the
+ * run with `use` or `write`. For everybody else, administrators included, the run is hidden.
  */
 //              starter write use read projectOwner other admin
-const opens = "ok ok ok -- -- -- --".split(" ") as Cell[]
+const openCells = "ok ok ok -- -- -- --".split(" ") as Cell[]
 
 const server = await startPopulatedServer()
 after(() => server[Symbol.asyncDispose]())
 const { server: testServer, people } = server
 const { baseUrl, appsUrl } = testServer.quayside
-const never = "999999999"
+const missingId = "999999999"
 
 const tokenOf = async (who: PersonName, scopes: string[]) =>
   bearerAuth((await people[who].client.createToken({ body: { Name: "t", Scopes: scopes } })).Token)
@@ -49,59 +48,61 @@ async function socketStatus(path: string, as: string | undefined): Promise<numbe
 const runs = await Promise.all(
   scenarios
     .filter(({ type }) => type === "run")
-    .map(async ({ says, make, standing, isDeleted, askers = Object.keys(standing) as PersonName[] }) => {
-      return { says, thing: await make(server), isOver: isDeleted === true, standing, askers }
+    .map(async ({ title, createResource, relations, isDeleted, callers = Object.keys(relations) as PersonName[] }) => {
+      return { title, resource: await createResource(server), hasEnded: isDeleted === true, relations, callers }
     }),
 )
 /** Whether this person may open a run in this state, by the table above. */
-const mayOpen = ({ isOver, standing }: (typeof runs)[number], who: PersonName): boolean =>
-  !isOver && opens[(standings.run as readonly string[]).indexOf(standing[who] ?? "")] === "ok"
+const mayOpen = ({ hasEnded, relations }: (typeof runs)[number], who: PersonName): boolean =>
+  !hasEnded && openCells[(relationsByType.run as readonly string[]).indexOf(relations[who] ?? "")] === "ok"
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 for (const run of runs) {
-  const { says, thing, standing, askers } = run
-  test(`a run ${says} is opened by whoever may, with every method and by WebSocket, and is nowhere for all others`, async () => {
-    await forEachConcurrently(askers, async (caller) => {
-      const may = mayOpen(run, caller)
-      const what = standing[caller]
+  const { title, resource, relations, callers } = run
+  test(`a run ${title} is opened with every method and by WebSocket by people with the right, and is 404 for all others`, async () => {
+    await forEachConcurrently(callers, async (caller) => {
+      const isAllowed = mayOpen(run, caller)
+      const what = relations[caller]
       const as = people[caller].authorization
       for (const method of methods) {
-        const [answer, missing] = await Promise.all([thing.id, never].map((id) => sendRequest(appsUrl, method, `/run/${id}/echo`, { as })))
-        if (may) assert.equal(answer?.status, 200, `${caller} (${what}) ${method}: ${answer?.text}`)
+        const [answer, missing] = await Promise.all(
+          [resource.id, missingId].map((id) => sendRequest(appsUrl, method, `/run/${id}/echo`, { as })),
+        )
+        if (isAllowed) assert.equal(answer?.status, 200, `${caller} (${what}) ${method}: ${answer?.text}`)
         else
           assert.deepEqual([answer?.status, answer?.body.msg], [404, missing?.body.msg], `${caller} (${what}) ${method}: ${answer?.text}`)
       }
-      assert.equal(await socketStatus(`/run/${thing.id}/any`, as), may ? 101 : 404, `${caller} (${what})`)
+      assert.equal(await socketStatus(`/run/${resource.id}/any`, as), isAllowed ? 101 : 404, `${caller} (${what})`)
     })
   })
 
-  test(`a run ${says} is opened by the proofs that may open it, by HTTP and by WebSocket alike`, async () => {
-    await forEachConcurrently(askers, async (caller) => {
+  test(`a run ${title} is opened by every credential with the right, by HTTP and by WebSocket`, async () => {
+    await forEachConcurrently(callers, async (caller) => {
       const { authorization, password } = people[caller]
       const opened = mayOpen(run, caller) ? 200 : 404
-      const proofs: Record<string, [as: string, status: number]> = {
+      const credentials: Record<string, [as: string, status: number]> = {
         "a password": [basicAuth(caller, password), opened],
         "a token as a password": [basicAuth(caller, authorization.slice("Bearer ".length)), opened],
-        "a token for this run": [await tokenOf(caller, [`run:${thing.id}`]), opened],
-        "a token for another run": [await tokenOf(caller, [`run:${never}`]), 404],
+        "a token for this run": [await tokenOf(caller, [`run:${resource.id}`]), opened],
+        "a token for another run": [await tokenOf(caller, [`run:${missingId}`]), 404],
         "a token that reads": [await tokenOf(caller, ["read"]), 404],
       }
-      for (const [kind, [as, status]] of Object.entries(proofs)) {
-        const where = `${caller} (${standing[caller]}) with ${kind}`
-        assert.equal((await sendRequest(appsUrl, "GET", `/run/${thing.id}/echo`, { as })).status, status, where)
-        assert.equal(await socketStatus(`/run/${thing.id}/any`, as), status === 200 ? 101 : status, `${where}, by WebSocket`)
+      for (const [kind, [as, status]] of Object.entries(credentials)) {
+        const where = `${caller} (${relations[caller]}) with ${kind}`
+        assert.equal((await sendRequest(appsUrl, "GET", `/run/${resource.id}/echo`, { as })).status, status, where)
+        assert.equal(await socketStatus(`/run/${resource.id}/any`, as), status === 200 ? 101 : status, `${where}, by WebSocket`)
       }
     })
   })
 }
 
-const live = runs.find(({ standing, isOver }) => standing.ann === "starter" && !isOver)
+const live = runs.find(({ relations, hasEnded }) => relations.ann === "starter" && !hasEnded)
 assert.ok(live)
-const { id } = live.thing
+const { id } = live.resource
 
 test("a token opens only its own run, and only if its creator may open that run", async () => {
-  const other = runs.find(({ standing, isOver }) => standing.bob === "starter" && !isOver)?.thing.id ?? 0
+  const other = runs.find(({ relations, hasEnded }) => relations.bob === "starter" && !hasEnded)?.resource.id ?? 0
   const cases: [as: string, run: number, status: number][] = [
     [await tokenOf("ann", [`run:${id}`]), id, 200],
     [await tokenOf("ann", [`run:${id}`]), other, 404],
@@ -120,31 +121,31 @@ test("a token opens only its own run, and only if its creator may open that run"
 test("a run's path returns 401 without valid credentials, by HTTP and by WebSocket, with or without a run", async () => {
   const revoked = await people.ann.client.createToken({ body: { Name: "r" } })
   await people.ann.client.deleteToken({ query: { ID: revoked.ID } })
-  const gone = await testServer.person("gone")
+  const deletedPerson = await testServer.person("gone")
   await testServer.admin.deleteUser({ query: { ID: (await testServer.admin.readUser({ query: { UserName: "gone" } })).ID } })
-  const out = await testServer.person("out")
+  const disabledPerson = await testServer.person("out")
   const { ID } = await testServer.admin.readUser({ query: { UserName: "out" } })
   await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
   const expiring = await withSoonExpiring((ExpiresAt) => people.ann.client.createToken({ body: { Name: "e", ExpiresAt } }))
   await untilExpired(String(expiring.ExpiresAt))
   const forFiles = (await people.ann.client.createFilesToken()).Token
-  const proofs = [
-    out.authorization,
-    basicAuth("out", out.password),
+  const credentials = [
+    disabledPerson.authorization,
+    basicAuth("out", disabledPerson.password),
     bearerAuth(expiring.Token),
     undefined,
     basicAuth("ann", "wrong"),
     basicAuth("nobody", "x"),
     bearerAuth(revoked.Token),
-    gone.authorization,
+    deletedPerson.authorization,
     bearerAuth(forFiles),
     "Digest x",
     bearerAuth(""),
   ]
-  for (const as of proofs) {
+  for (const as of credentials) {
     // Each password costs a hash, and wrong ones are throttled.
-    const kinds = as?.startsWith("Basic") ? [id] : runs.map(({ thing }) => thing.id)
-    for (const run of [...kinds, never]) {
+    const kinds = as?.startsWith("Basic") ? [id] : runs.map(({ resource }) => resource.id)
+    for (const run of [...kinds, missingId]) {
       const answer = await sendRequest(appsUrl, "GET", `/run/${run}/`, { as })
       assert.equal(answer.status, 401, `${as}: ${answer.text}`)
       assert.match(String(answer.headers["www-authenticate"]), /^Bearer/)
@@ -239,17 +240,17 @@ async function follow(browser: Browser, address: string): Promise<{ addresses: s
 }
 
 test("/open redirects a browser to a run, and reveals its URL, only if the person may open it", async () => {
-  for (const { says, thing, standing, isOver, askers } of runs) {
-    for (const caller of askers) {
-      const what = standing[caller]
-      const may = mayOpen({ standing, isOver: false } as (typeof runs)[number], caller)
+  for (const { title, resource, relations, hasEnded, callers } of runs) {
+    for (const caller of callers) {
+      const what = relations[caller]
+      const isAllowed = mayOpen({ relations, hasEnded: false } as (typeof runs)[number], caller)
       const browser = await signedIn(caller)
-      const { addresses, last } = await follow(browser, `${baseUrl}/open?ID=${thing.id}`)
-      const missing = await follow(browser, `${baseUrl}/open?ID=${never}`)
-      assert.equal(last.status, may && !isOver ? 200 : 404, `${caller} (${what}) ${says}: ${addresses.join(" → ")}`)
+      const { addresses, last } = await follow(browser, `${baseUrl}/open?ID=${resource.id}`)
+      const missing = await follow(browser, `${baseUrl}/open?ID=${missingId}`)
+      assert.equal(last.status, isAllowed && !hasEnded ? 200 : 404, `${caller} (${what}) ${title}: ${addresses.join(" → ")}`)
       // People who may open the run see that it has ended; others get 404.
-      if (may && isOver) assert.match(last.text, /This run (is over|failed)/, `${caller} (${what}) ${says}`)
-      if (!may) assert.deepEqual([last.text, addresses.length], [missing.last.text, 1])
+      if (isAllowed && hasEnded) assert.match(last.text, /This run (is over|failed)/, `${caller} (${what}) ${title}`)
+      if (!isAllowed) assert.deepEqual([last.text, addresses.length], [missing.last.text, 1])
     }
   }
 })
@@ -258,9 +259,9 @@ test("a run's own origin rejects sessions of other runs and every other kind of 
   const ann = await signedIn("ann")
   const { addresses } = await follow(ann, `${baseUrl}/open?ID=${id}`)
   const origin = new URL(addresses.at(-1) as string).origin
-  const bobs = runs.find(({ standing, isOver }) => standing.bob === "starter" && !isOver)?.thing.id
+  const bobsRunId = runs.find(({ relations, hasEnded }) => relations.bob === "starter" && !hasEnded)?.resource.id
   const bob = await signedIn("bob")
-  const bobsOrigin = new URL((await follow(bob, `${baseUrl}/open?ID=${bobs}`)).addresses.at(-1) as string).origin
+  const bobsOrigin = new URL((await follow(bob, `${baseUrl}/open?ID=${bobsRunId}`)).addresses.at(-1) as string).origin
   assert.notEqual(origin, bobsOrigin)
   const attempts: Record<string, string>[] = [
     {},
@@ -393,7 +394,10 @@ test("many simultaneous requests for another person's run are all rejected", asy
   await forEachConcurrently(
     Array.from({ length: 100 }, (_, i) => i),
     async (i) => {
-      assert.equal((await sendRequest(appsUrl, "GET", `/run/${i % 2 === 0 ? id : never}/`, { as: people.bob.authorization })).status, 404)
+      assert.equal(
+        (await sendRequest(appsUrl, "GET", `/run/${i % 2 === 0 ? id : missingId}/`, { as: people.bob.authorization })).status,
+        404,
+      )
     },
   )
 })

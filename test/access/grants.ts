@@ -1,10 +1,10 @@
 import { untilExpired, withSoonExpiring } from "../fixtures/expiry.ts"
-import type { Named } from "./expectations.ts"
+import type { ResourceRef } from "./expectations.ts"
 import type { PersonName, PopulatedServer, Scenario } from "./populated-server.ts"
 
 export type Grantable = "image" | "data" | "project" | "run"
 
-/** The grantees of `give`. */
+/** The grantees of `createGrant`, and their access. */
 export const grantees = { gwen: "write", guy: "use", gil: "read" } as const
 /** Groups with one member each, so that the same people get the same grants by their groups. */
 export const teams = { writers: "gwen", users: "guy", readers: "gil" } as const
@@ -14,8 +14,8 @@ const field = { image: "ImageID", data: "DataID", project: "ProjectID", run: "Ru
 const access: Readonly<Record<string, string>> = { ...grantees, writers: grantees.gwen, users: grantees.guy, readers: grantees.gil }
 
 /**
- * How something is given: by name or by group, and for how long. `by`: whose it is; an
- * administrator where that one is in no group.
+ * A way to grant a resource: to people or to groups, and for how long. `by`: its owner, who grants
+ * it to people; an administrator grants it to groups.
  */
 interface GrantMethod {
   by: PersonName
@@ -23,12 +23,14 @@ interface GrantMethod {
   until?: "ever" | "later" | "over"
 }
 
-/**
- * Grants gwen, guy and gil the access in `given`. Resolves when grants that must expire have
- * expired.
- */
-export async function createGrant(server: PopulatedServer, type: Grantable, thing: Named, giving: GrantMethod): Promise<Named> {
-  const { by, to = "people", until = "ever" } = giving
+/** Grants gwen, guy and gil their access. Resolves when grants that must expire have expired. */
+export async function createGrant(
+  server: PopulatedServer,
+  type: Grantable,
+  resource: ResourceRef,
+  method: GrantMethod,
+): Promise<ResourceRef> {
+  const { by, to = "people", until = "ever" } = method
   const client = to === "people" ? server.people[by].client : server.server.admin
   const names =
     to === "people" ? Object.keys(grantees).map((UserName) => ({ UserName })) : Object.keys(teams).map((GroupName) => ({ GroupName }))
@@ -36,12 +38,12 @@ export async function createGrant(server: PopulatedServer, type: Grantable, thin
     Promise.all(
       names.map((name) => {
         const Access = access[Object.values(name)[0] as string] as "read"
-        return client.createGrant({ body: { [field[type]]: thing.id, ...name, Access, Until } })
+        return client.createGrant({ body: { [field[type]]: resource.id, ...name, Access, Until } })
       }),
     )
   if (until === "over") await beforeNow(write)
   else await write(until === "ever" ? null : new Date(Date.now() + 3_600_000).toISOString())
-  return thing
+  return resource
 }
 
 /** Resolves when the time has passed that a grant was written with. */
@@ -50,55 +52,60 @@ async function beforeNow(write: (until: string) => Promise<unknown>): Promise<vo
 }
 
 /** Removes all grants of the resource. */
-export async function deleteGrant({ people }: PopulatedServer, type: Grantable, thing: Named, by: PersonName): Promise<Named> {
-  const { data } = await people[by].client.listGrants({ query: { [field[type]]: thing.id } })
+export async function deleteGrant(
+  { people }: PopulatedServer,
+  type: Grantable,
+  resource: ResourceRef,
+  by: PersonName,
+): Promise<ResourceRef> {
+  const { data } = await people[by].client.listGrants({ query: { [field[type]]: resource.id } })
   await Promise.all(data.map(({ ID }) => people[by].client.deleteGrant({ query: { ID } })))
-  return thing
+  return resource
 }
 
 /**
  * Of several grants the highest access counts: gwen may read by name and write by her group; guy's
  * `use` has expired, and his group reads.
  */
-async function giveTwice(server: PopulatedServer, type: Grantable, thing: Named): Promise<Named> {
+async function grantTwice(server: PopulatedServer, type: Grantable, resource: ResourceRef): Promise<ResourceRef> {
   const { admin } = server.server
-  const on = { [field[type]]: thing.id }
+  const on = { [field[type]]: resource.id }
   await admin.createGrant({ body: { ...on, UserName: "gwen", Access: "read" } })
   await admin.createGrant({ body: { ...on, GroupName: "writers", Access: "write" } })
   await admin.createGrant({ body: { ...on, GroupName: "users", Access: "read" } })
   await beforeNow((Until) => admin.createGrant({ body: { ...on, UserName: "guy", Access: "use", Until } }))
-  return thing
+  return resource
 }
 
 /** All ways to grant one resource, except the plain one: to people, without expiry. */
 export function grantMethods(
   type: Grantable,
-  make: (server: PopulatedServer) => Promise<Named>,
-  whose: { by: PersonName; standing: Scenario["standing"] },
+  createResource: (server: PopulatedServer) => Promise<ResourceRef>,
+  base: { by: PersonName; relations: Scenario["relations"] },
 ): Scenario[] {
-  const { by } = whose
-  const way = (
-    says: string,
-    standing: Scenario["standing"],
-    done: (server: PopulatedServer, thing: Named) => Promise<Named>,
+  const { by } = base
+  const variant = (
+    title: string,
+    relations: Scenario["relations"],
+    apply: (server: PopulatedServer, resource: ResourceRef) => Promise<ResourceRef>,
   ): Scenario => ({
-    says,
+    title,
     type,
-    standing: { ...whose.standing, ...standing },
-    askers: Object.keys(grantees) as PersonName[],
-    make: async (server) => done(server, await make(server)),
+    relations: { ...base.relations, ...relations },
+    callers: Object.keys(grantees) as PersonName[],
+    createResource: async (server) => apply(server, await createResource(server)),
   })
-  const how = (giving: Omit<GrantMethod, "by">) => (server: PopulatedServer, thing: Named) =>
-    createGrant(server, type, thing, { ...giving, by })
+  const grantBy = (method: Omit<GrantMethod, "by">) => (server: PopulatedServer, resource: ResourceRef) =>
+    createGrant(server, type, resource, { ...method, by })
   return [
-    way("granted for an hour", grantees, how({ until: "later" })),
-    way("granted to groups", grantees, how({ to: "groups" })),
-    way("granted to groups for an hour", grantees, how({ to: "groups", until: "later" })),
-    way("granted until a moment ago", nobody, how({ until: "over" })),
-    way("granted to groups until a moment ago", nobody, how({ to: "groups", until: "over" })),
-    way("granted, which was taken back", nobody, async (server, thing) =>
-      deleteGrant(server, type, await createGrant(server, type, thing, { by }), by),
+    variant("granted for an hour", grantees, grantBy({ until: "later" })),
+    variant("granted to groups", grantees, grantBy({ to: "groups" })),
+    variant("granted to groups for an hour", grantees, grantBy({ to: "groups", until: "later" })),
+    variant("granted until a moment ago", nobody, grantBy({ until: "over" })),
+    variant("granted to groups until a moment ago", nobody, grantBy({ to: "groups", until: "over" })),
+    variant("granted, then revoked", nobody, async (server, resource) =>
+      deleteGrant(server, type, await createGrant(server, type, resource, { by }), by),
     ),
-    way("granted twice", { gwen: "write", guy: "read", gil: "other" }, (server, thing) => giveTwice(server, type, thing)),
+    variant("granted twice", { gwen: "write", guy: "read", gil: "other" }, (server, resource) => grantTwice(server, type, resource)),
   ]
 }

@@ -3,38 +3,38 @@ import { after, test } from "node:test"
 import { type OperationId, operationIds } from "#contract"
 import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
 import { recordQueries } from "../fixtures/recorded-queries.ts"
-import { expectations, type Named, standings, type ThingType } from "./expectations.ts"
+import { expectations, type ResourceRef, type ResourceType, relationsByType } from "./expectations.ts"
 import { scenarios, startPopulatedServer } from "./populated-server.ts"
 import { missingResource, requestFor, summarize } from "./requests.ts"
 
-/**
- * For bob these are hidden: one live thing of each type, that nobody but its owner and
- * administrators see.
- */
+/** One live resource of each type is hidden from bob: its owner and administrators see it. */
 const server = await startPopulatedServer()
 after(() => server[Symbol.asyncDispose]())
 const { baseUrl } = server.server.quayside
 const bob = server.people.bob.authorization
 
-const hidden = new Map<ThingType, Named>()
+const hidden = new Map<ResourceType, ResourceRef>()
 for (const scenario of scenarios) {
-  if (scenario.standing.bob === "other" && !scenario.isDeleted && !hidden.has(scenario.type))
-    hidden.set(scenario.type, await scenario.make(server))
+  if (scenario.relations.bob === "other" && !scenario.isDeleted && !hidden.has(scenario.type))
+    hidden.set(scenario.type, await scenario.createResource(server))
 }
 hidden.set("user", { id: (await server.server.admin.readUser({ query: { UserName: "ann" } })).ID })
 
-const cases = operationIds.flatMap((operation): { operation: OperationId; thing: Named }[] => {
+const cases = operationIds.flatMap((operation): { operation: OperationId; resource: ResourceRef }[] => {
   const expectation = expectations[operation]
   if (expectation?.is !== "on") return []
-  const cell = expectation.live[(standings[expectation.type] as readonly string[]).indexOf("other")]
-  const thing = hidden.get(expectation.type)
-  assert.ok(thing, `a hidden ${expectation.type} is needed`)
+  const cell = expectation.live[(relationsByType[expectation.type] as readonly string[]).indexOf("other")]
+  const resource = hidden.get(expectation.type)
+  assert.ok(resource, `a hidden ${expectation.type} is needed`)
   assert.ok(cell === "--" || cell === "xx", operation)
-  return [{ operation, thing }]
+  return [{ operation, resource }]
 })
 
 /** Parameters that might make the response differ between a hidden and a missing object. */
-const attempts: Record<string, { headers?: (thing: Named) => Record<string, string>; body?: object; query?: string; method?: string }> = {
+const attempts: Record<
+  string,
+  { headers?: (resource: ResourceRef) => Record<string, string>; body?: object; query?: string; method?: string }
+> = {
   "nothing more": {},
   "the tag of its first version": { headers: ({ id }) => ({ "if-match": `"${id}-1"` }) },
   "any tag": { headers: () => ({ "if-match": "*" }) },
@@ -52,81 +52,83 @@ const attempts: Record<string, { headers?: (thing: Named) => Record<string, stri
   OPTIONS: { method: "OPTIONS" },
 }
 
-function attempt(operation: OperationId, thing: Named, what: string): Promise<HttpAnswer> {
-  const { headers, body: more, query, method: other } = attempts[what] as (typeof attempts)[string]
-  const { method, path, body } = requestFor(operation, thing)
+function attempt(operation: OperationId, resource: ResourceRef, what: string): Promise<HttpAnswer> {
+  const { headers, body: extraBody, query, method: other } = attempts[what] as (typeof attempts)[string]
+  const { method, path, body } = requestFor(operation, resource)
   const target = query === undefined ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`
-  const whole = body && more ? { ...body, ...more } : body
-  return sendRequest(baseUrl, other ?? method, target, { as: bob, body: whole, headers: headers?.(thing) ?? {} })
+  const fullBody = body && extraBody ? { ...body, ...extraBody } : body
+  return sendRequest(baseUrl, other ?? method, target, { as: bob, body: fullBody, headers: headers?.(resource) ?? {} })
 }
 
 for (const what of Object.keys(attempts)) {
-  test(`a hidden thing and none are answered alike by every operation, with ${what}`, async () => {
-    for (const { operation, thing } of cases) {
-      const [there, never] = [await attempt(operation, thing, what), await attempt(operation, missingResource, what)]
-      assert.equal(summarize(there, thing), summarize(never, missingResource), operation)
-      if (what === "nothing more") assert.notEqual(there.status, 200, operation)
+  test(`every operation answers a hidden and a missing object alike, with ${what}`, async () => {
+    for (const { operation, resource } of cases) {
+      const [hiddenAnswer, missingAnswer] = [await attempt(operation, resource, what), await attempt(operation, missingResource, what)]
+      assert.equal(summarize(hiddenAnswer, resource), summarize(missingAnswer, missingResource), operation)
+      if (what === "nothing more") assert.notEqual(hiddenAnswer.status, 200, operation)
     }
   })
 }
 
 test("every operation runs the same queries for a hidden and for a missing object", async () => {
-  const wrong: string[] = []
-  for (const { operation, thing } of cases) {
-    const there = await recordQueries(() => attempt(operation, thing, "nothing more"))
-    const never = await recordQueries(() => attempt(operation, missingResource, "nothing more"))
-    if (there.join("\n") !== never.join("\n"))
-      wrong.push(`${operation}: ${there.length} and ${never.length}\n${there.join("\n")}\n--\n${never.join("\n")}`)
+  const mismatches: string[] = []
+  for (const { operation, resource } of cases) {
+    const hiddenAnswer = await recordQueries(() => attempt(operation, resource, "nothing more"))
+    const missingAnswer = await recordQueries(() => attempt(operation, missingResource, "nothing more"))
+    if (hiddenAnswer.join("\n") !== missingAnswer.join("\n"))
+      mismatches.push(
+        `${operation}: ${hiddenAnswer.length} and ${missingAnswer.length}\n${hiddenAnswer.join("\n")}\n--\n${missingAnswer.join("\n")}`,
+      )
   }
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(mismatches, [])
 })
 
 test("a body that names a hidden, missing or deleted object is refused in the same words and at the same cost", async () => {
   const { ann } = server.people
   const image = await ann.client.createImage({ body: { Name: "x", Image: "fake/http" } })
   const data = await ann.client.createData({ body: { Name: "x" } })
-  const [goneImage, goneData] = [
+  const [deletedImage, deletedData] = [
     await ann.client.createImage({ body: { Name: "x", Image: "fake/http", IsPublished: true } }),
     await ann.client.createData({ body: { Name: "y", IsPublished: true } }),
   ]
-  await ann.client.deleteImage({ query: { ID: goneImage.ID } })
-  await ann.client.deleteData({ query: { ID: goneData.ID } })
+  await ann.client.deleteImage({ query: { ID: deletedImage.ID } })
+  await ann.client.deleteData({ query: { ID: deletedData.ID } })
   const own = await server.people.bob.client.createProject({ body: { ProjectName: "own", Type: "http", ImageID: server.imageId } })
   const project = { ProjectName: "p", Type: "http" }
   const bodies: Record<string, [ids: number[], (id: number) => [method: string, path: string, body: object]]> = {
-    "a new project's image": [[image.ID, goneImage.ID], (id) => ["POST", "/project", { ...project, ImageID: id }]],
+    "a new project's image": [[image.ID, deletedImage.ID], (id) => ["POST", "/project", { ...project, ImageID: id }]],
     "a new project's dataset": [
-      [data.ID, goneData.ID],
+      [data.ID, deletedData.ID],
       (id) => ["POST", "/project", { ...project, ImageID: server.imageId, TrainData: [{ ID: id }] }],
     ],
-    "a project's new image": [[image.ID, goneImage.ID], (id) => ["PUT", "/project", { ID: own.ID, Image: { ID: id } }]],
-    "a project's new dataset": [[data.ID, goneData.ID], (id) => ["PUT", "/project", { ID: own.ID, TrainData: [{ Data: { ID: id } }] }]],
+    "a project's new image": [[image.ID, deletedImage.ID], (id) => ["PUT", "/project", { ID: own.ID, Image: { ID: id } }]],
+    "a project's new dataset": [[data.ID, deletedData.ID], (id) => ["PUT", "/project", { ID: own.ID, TrainData: [{ Data: { ID: id } }] }]],
   }
   for (const [what, [ids, request]] of Object.entries(bodies)) {
-    const asking = (id: number) => {
+    const send = (id: number) => {
       const [method, path, body] = request(id)
       return sendRequest(baseUrl, method, path, { as: bob, body })
     }
-    const never = await asking(missingResource.id)
-    assert.equal(never.status, 400, `${what}: ${never.text}`)
-    const cost = await recordQueries(() => asking(missingResource.id))
+    const missingAnswer = await send(missingResource.id)
+    assert.equal(missingAnswer.status, 400, `${what}: ${missingAnswer.text}`)
+    const queries = await recordQueries(() => send(missingResource.id))
     for (const id of ids) {
-      assert.equal(summarize(await asking(id), { id }), summarize(never, missingResource), what)
-      assert.deepEqual(await recordQueries(() => asking(id)), cost, what)
+      assert.equal(summarize(await send(id), { id }), summarize(missingAnswer, missingResource), what)
+      assert.deepEqual(await recordQueries(() => send(id)), queries, what)
     }
   }
 })
 
 test("publishing a hidden project costs the same as publishing a missing one", async () => {
-  const { id } = hidden.get("project") as Named
-  for (const more of [{ IsPublic: true }, { GroupName: "nobodys" }]) {
-    const asking = (ID: number) => () => sendRequest(baseUrl, "PUT", "/project", { as: bob, body: { ID, ...more } })
-    assert.deepEqual(await recordQueries(asking(id)), await recordQueries(asking(missingResource.id)))
+  const { id } = hidden.get("project") as ResourceRef
+  for (const extraBody of [{ IsPublic: true }, { GroupName: "nobodys" }]) {
+    const send = (ID: number) => () => sendRequest(baseUrl, "PUT", "/project", { as: bob, body: { ID, ...extraBody } })
+    assert.deepEqual(await recordQueries(send(id)), await recordQueries(send(missingResource.id)))
   }
 })
 
 test("hidden and missing objects get equal responses at equal cost in queries, filters and projects", async () => {
-  const named: [method: string, path: string, type: ThingType][] = [
+  const named: [method: string, path: string, type: ResourceType][] = [
     ["DELETE", "/running_project?ProjectID=", "project"],
     ["GET", "/running_projects?ProjectID=", "project"],
     ["GET", "/running_project?ProjectID=", "project"],
@@ -138,44 +140,44 @@ test("hidden and missing objects get equal responses at equal cost in queries, f
     ["GET", "/grants?ID=", "grant"],
     ["DELETE", "/grant?ImageID=", "image"],
     ["DELETE", "/grant?RunID=", "run"],
-    ...(["image", "data", "project", "run"] as const).map((type): [string, string, ThingType] => [
+    ...(["image", "data", "project", "run"] as const).map((type): [string, string, ResourceType] => [
       "GET",
       `/grants?${{ image: "ImageID", data: "DataID", project: "ProjectID", run: "RunID" }[type]}=`,
       type,
     ]),
   ]
   for (const [method, path, type] of named) {
-    const { id } = hidden.get(type) as Named
-    const asking = (ID: number) => sendRequest(baseUrl, method, `${path}${ID}`, { as: bob })
-    assert.equal(summarize(await asking(id), { id }), summarize(await asking(missingResource.id), missingResource), `${method} ${path}`)
-    assert.deepEqual(await recordQueries(() => asking(id)), await recordQueries(() => asking(missingResource.id)), `${method} ${path}`)
+    const { id } = hidden.get(type) as ResourceRef
+    const send = (ID: number) => sendRequest(baseUrl, method, `${path}${ID}`, { as: bob })
+    assert.equal(summarize(await send(id), { id }), summarize(await send(missingResource.id), missingResource), `${method} ${path}`)
+    assert.deepEqual(await recordQueries(() => send(id)), await recordQueries(() => send(missingResource.id)), `${method} ${path}`)
   }
 })
 
 test("the path of a hidden run is answered like that of a missing one, at the same cost", async () => {
-  const { id } = hidden.get("run") as Named
+  const { id } = hidden.get("run") as ResourceRef
   const { appsUrl } = server.server.quayside
-  const asking = (ID: number) => sendRequest(appsUrl, "GET", `/run/${ID}/echo`, { as: bob })
-  const [there, never] = [await asking(id), await asking(missingResource.id)]
-  assert.deepEqual([there.status, there.text], [404, never.text])
-  const cost = await recordQueries(() => asking(id))
-  assert.ok(cost.length > 0, "grants are asked for")
-  assert.deepEqual(cost, await recordQueries(() => asking(missingResource.id)))
-  const lead = async (ID: number) => {
+  const send = (ID: number) => sendRequest(appsUrl, "GET", `/run/${ID}/echo`, { as: bob })
+  const [hiddenAnswer, missingAnswer] = [await send(id), await send(missingResource.id)]
+  assert.deepEqual([hiddenAnswer.status, hiddenAnswer.text], [404, missingAnswer.text])
+  const queries = await recordQueries(() => send(id))
+  assert.ok(queries.length > 0, "the grants are queried")
+  assert.deepEqual(queries, await recordQueries(() => send(missingResource.id)))
+  const redirectOf = async (ID: number) => {
     const { status, headers } = await sendRequest(appsUrl, "GET", `/run/${ID}/echo`, {
       headers: { accept: "text/html", "sec-fetch-dest": "document", "sec-fetch-mode": "navigate" },
     })
     return [status, String(headers.location).replace(`ID=${ID}&`, "ID=N&")]
   }
-  assert.deepEqual(await lead(id), await lead(missingResource.id), "a browser is led on alike")
+  assert.deepEqual(await redirectOf(id), await redirectOf(missingResource.id), "a browser gets the same redirect")
 })
 
 test("opening a hidden run is answered like opening a missing one, at the same cost", async () => {
-  const { id } = hidden.get("run") as Named
+  const { id } = hidden.get("run") as ResourceRef
   const signedIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "bob", Password: "bob-password" } })
   const cookie = String(signedIn.headers["set-cookie"]).split(";", 1)[0] as string
-  const opening = (ID: number) => sendRequest(baseUrl, "GET", `/open?ID=${ID}`, { headers: { cookie, accept: "text/html" } })
-  const [there, never] = [await opening(id), await opening(missingResource.id)]
-  assert.deepEqual([there.status, there.text], [404, never.text])
-  assert.deepEqual(await recordQueries(() => opening(id)), await recordQueries(() => opening(missingResource.id)))
+  const open = (ID: number) => sendRequest(baseUrl, "GET", `/open?ID=${ID}`, { headers: { cookie, accept: "text/html" } })
+  const [hiddenAnswer, missingAnswer] = [await open(id), await open(missingResource.id)]
+  assert.deepEqual([hiddenAnswer.status, hiddenAnswer.text], [404, missingAnswer.text])
+  assert.deepEqual(await recordQueries(() => open(id)), await recordQueries(() => open(missingResource.id)))
 })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { type Endpoint, endpoints, type OperationId, operationIds } from "#contract"
 import { type HttpAnswer, ids, sendRequest } from "../api/http-client.ts"
-import { expectations, type Named, standings, type ThingType } from "./expectations.ts"
+import { expectations, type ResourceRef, type ResourceType, relationsByType } from "./expectations.ts"
 import { type PersonName, personNames, type Scenario, scenarios, startPopulatedServer } from "./populated-server.ts"
 
 const server = await startPopulatedServer()
@@ -10,60 +10,59 @@ after(() => server[Symbol.asyncDispose]())
 const { server: testServer, people } = server
 const { baseUrl } = testServer.quayside
 
-/**
- * One thing for every way of being: all that these lists could hold, beside what the stage itself
- * is made of.
- */
-const made: { scenario: Scenario; thing: Named }[] = []
-for (const scenario of scenarios) made.push({ scenario, thing: await scenario.make(server) })
+/** The resources of all scenarios. The lists also contain those of the populated server itself. */
+const resources: { scenario: Scenario; resource: ResourceRef }[] = []
+for (const scenario of scenarios) resources.push({ scenario, resource: await scenario.createResource(server) })
 
 function get(caller: PersonName, path: string, query: string): Promise<HttpAnswer> {
-  const mark = query === "" ? "" : path.includes("?") ? "&" : "?"
-  return sendRequest(baseUrl, "GET", path + mark + query, { as: people[caller].authorization })
+  const separator = query === "" ? "" : path.includes("?") ? "&" : "?"
+  return sendRequest(baseUrl, "GET", path + separator + query, { as: people[caller].authorization })
 }
 
 /** One of each kind: grants that are equal here are made only once. */
-const chosen = made.filter(({ scenario }) => scenario.askers === undefined)
-/** Things of this type that are granted to somebody: grants are listed by them. */
-const granted = (type: ThingType): string[] =>
-  chosen.filter(({ scenario }) => scenario.type === type && scenario.says.includes("granted")).map(({ thing }) => String(thing.id))
+const chosen = resources.filter(({ scenario }) => scenario.callers === undefined)
+/** The granted resources of this type, by which grants are listed. */
+const granted = (type: ResourceType): string[] =>
+  chosen.filter(({ scenario }) => scenario.type === type && scenario.title.includes("granted")).map(({ resource }) => String(resource.id))
 
 /** Dataset lists stand at the path of the single read. */
-const listings = operationIds.flatMap((operation): { operation: OperationId; type: ThingType; sees: readonly string[] }[] => {
+const listings = operationIds.flatMap((operation): { operation: OperationId; type: ResourceType; visibleCells: readonly string[] }[] => {
   const expectation = expectations[operation]
-  if (expectation?.is === "lists") return [{ operation, type: expectation.type, sees: expectation.live }]
-  return operation === "listData" && expectation?.is === "on" ? [{ operation, type: "data", sees: expectation.live }] : []
+  if (expectation?.is === "lists") return [{ operation, type: expectation.type, visibleCells: expectation.live }]
+  return operation === "listData" && expectation?.is === "on" ? [{ operation, type: "data", visibleCells: expectation.live }] : []
 })
 
 /** The live objects of a type, of those made above, that this person may see by the table. */
-function expected(caller: PersonName, type: ThingType, sees: readonly string[]): number[] {
-  const columns: readonly string[] = standings[type]
-  return made
+function expected(caller: PersonName, type: ResourceType, visibleCells: readonly string[]): number[] {
+  const columns: readonly string[] = relationsByType[type]
+  return resources
     .filter(
       ({ scenario }) =>
         scenario.type === type &&
         !scenario.isDeleted &&
-        sees[columns.indexOf(scenario.standing[caller] ?? scenario.others ?? "other")] === "ok",
+        visibleCells[columns.indexOf(scenario.relations[caller] ?? scenario.others ?? "other")] === "ok",
     )
-    .map(({ thing }) => thing.id)
+    .map(({ resource }) => resource.id)
     .sort((a, b) => a - b)
 }
 
-const known = new Set(made.map(({ scenario, thing }) => `${scenario.type} ${thing.id}`))
+const known = new Set(resources.map(({ scenario, resource }) => `${scenario.type} ${resource.id}`))
 /** The objects of a response that were made above; people outside of the scenarios are left out. */
-const found = (type: ThingType, answer: HttpAnswer) =>
+const found = (type: ResourceType, answer: HttpAnswer) =>
   ids(answer)
     .filter((id) => known.has(`${type} ${id}`))
     .sort((a, b) => a - b)
 
-for (const { operation, type, sees } of listings) {
+for (const { operation, type, visibleCells } of listings) {
   const { path, query }: Endpoint = endpoints[operation]
-  const people = personNames.filter((name) => made.some(({ scenario }) => scenario.type === type && scenario.standing[name] !== undefined))
+  const people = personNames.filter((name) =>
+    resources.some(({ scenario }) => scenario.type === type && scenario.relations[name] !== undefined),
+  )
 
   test(`${operation} holds what each person may see of every kind, and nothing else`, async () => {
     for (const name of people) {
       const answer = await get(name, path, "pageSize=200")
-      assert.deepEqual(found(type, answer), expected(name, type, sees), name)
+      assert.deepEqual(found(type, answer), expected(name, type, visibleCells), name)
     }
   })
 
@@ -78,8 +77,8 @@ for (const { operation, type, sees } of listings) {
       Type: type === "project" ? ["http"] : ["dir"],
       State: ["ready", "ended", "queued"],
       Deleted: ["1"],
-      ProjectID: chosen.flatMap(({ thing }) => (thing.projectId === undefined ? [] : [String(thing.projectId)])),
-      ID: chosen.filter(({ scenario }) => scenario.type === type).map(({ thing }) => `${thing.id}&ID=999999`),
+      ProjectID: chosen.flatMap(({ resource }) => (resource.projectId === undefined ? [] : [String(resource.projectId)])),
+      ID: chosen.filter(({ scenario }) => scenario.type === type).map(({ resource }) => `${resource.id}&ID=999999`),
       ImageID: granted("image"),
       DataID: granted("data"),
       RunID: granted("run"),
@@ -87,18 +86,18 @@ for (const { operation, type, sees } of listings) {
       sort: ["ID", "-ID", "CreatedAt", "-UpdatedAt", "Name", "-Name", "ProjectName"],
     }
     for (const name of people) {
-      const asked = [
+      const queries = [
         "",
         ...Object.entries(filters).flatMap(([filter, values]) => (query[filter] ? values.map((value) => `${filter}=${value}`) : [])),
       ]
-      for (const filter of asked) {
-        const whole = await get(name, path, `${filter}&pageSize=200`)
-        if (whole.status === 400 && filter.startsWith("sort=")) continue
-        assert.equal(whole.status, 200, `${filter} ${whole.text}`)
+      for (const filter of queries) {
+        const all = await get(name, path, `${filter}&pageSize=200`)
+        if (all.status === 400 && filter.startsWith("sort=")) continue
+        assert.equal(all.status, 200, `${filter} ${all.text}`)
         const one = await get(name, path, `${filter}&pageSize=1`)
-        assert.equal(Number(one.body.pageCount), ids(whole).length, `${name} ${filter}: pageCount is the number of what is shown`)
-        const past = await get(name, path, `${filter}&pageSize=1&page=${ids(whole).length + 1}`)
-        assert.deepEqual([past.body.data, past.body.pageCount], [[], one.body.pageCount], `${name} ${filter}`)
+        assert.equal(Number(one.body.pageCount), ids(all).length, `${name} ${filter}: pageCount is the number of listed resources`)
+        const beyond = await get(name, path, `${filter}&pageSize=1&page=${ids(all).length + 1}`)
+        assert.deepEqual([beyond.body.data, beyond.body.pageCount], [[], one.body.pageCount], `${name} ${filter}`)
       }
     }
   })
@@ -106,11 +105,13 @@ for (const { operation, type, sees } of listings) {
   if (query.Deleted) {
     test(`${operation} shows one's own bin, and everybody's to administrators`, async () => {
       for (const name of people) {
-        const bin = made.filter(({ scenario }) => scenario.type === type && scenario.isDeleted)
-        const mine = bin.filter(({ scenario }) => scenario.standing[name] === "owner" || name === "boss").map(({ thing }) => thing.id)
+        const deleted = resources.filter(({ scenario }) => scenario.type === type && scenario.isDeleted)
+        const own = deleted
+          .filter(({ scenario }) => scenario.relations[name] === "owner" || name === "boss")
+          .map(({ resource }) => resource.id)
         assert.deepEqual(
           found(type, await get(name, path, "Deleted=1&pageSize=200")),
-          mine.sort((a, b) => a - b),
+          own.sort((a, b) => a - b),
           name,
         )
       }
@@ -133,10 +134,10 @@ test("a single read by fields matches only visible objects and does not count th
   for (const name of personNames) {
     for (const { single, lists, fields } of singles) {
       const answers = await Promise.all(lists.map((list) => get(name, list, "pageSize=200")))
-      const seen = answers.flatMap(({ body }) => body.data as unknown as Record<string, unknown>[])
+      const visible = answers.flatMap(({ body }) => body.data as unknown as Record<string, unknown>[])
       for (const field of fields) {
-        const [word = "", value] = field.split("=")
-        const count = seen.filter((each) => each[word] === value).length
+        const [fieldName = "", value] = field.split("=")
+        const count = visible.filter((each) => each[fieldName] === value).length
         const answer = await get(name, single, field)
         assert.equal(
           answer.status,

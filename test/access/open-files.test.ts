@@ -59,7 +59,7 @@ class Slow {
     this.#socket.pause()
   }
 
-  goOn(): void {
+  resume(): void {
     this.#socket.resume()
   }
 
@@ -112,10 +112,10 @@ test("losing the right to a file ends that person's download, and nobody else's"
   const { data } = await server.admin.listUsers({ query: { UserName: "dan" } })
   await server.admin.updateUser({ body: { ID: data[0]?.ID ?? 0, IsDisabled: true } })
   await eventually("the uploads are cut off", () => open.every(([what, { closed }]) => closed || what.endsWith("reads")))
-  for (const [, slow] of open) slow.goOn()
+  for (const [, slow] of open) slow.resume()
   await eventually("all are cut off", () => open.every(([, { closed }]) => closed))
   for (const [what, { received }] of open) if (what.endsWith("reads")) assert.ok(received < size, what)
-  stays.goOn()
+  stays.resume()
   await eventually("who may read gets all of it", () => stays.received > size)
   stayed.write(Buffer.alloc(size - 1_000_000))
   await eventually(

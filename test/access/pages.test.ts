@@ -7,9 +7,9 @@ import { startProvider } from "../fixtures/openid/openid-provider.ts"
 import { startTestServer, type TestServer } from "../test-server.ts"
 
 /**
- * What everybody gets at the pages for browsers, by hand from the specification. A page knows
- * nobody but by the session's cookie. `in`: who is signed in by one; `out`: whoever else, whatever
- * they carry. A text is where a redirect leads; `provider` is the OpenID provider's.
+ * The responses of the pages for browsers, by hand from the specification. Pages accept a session's
+ * cookie and no other credential. `in`: signed in by one; `out`: everybody else. A text is the
+ * target of a redirect; `provider` is the OpenID provider's.
  */
 interface Row {
   in: number | string
@@ -32,7 +32,7 @@ const rows: Readonly<Record<"with a provider" | "without one", Readonly<Record<s
 }
 
 const provider = await startProvider("http://localhost:1")
-const worlds = {
+const servers = {
   "with a provider": await startTestServer({
     "oidc-issuer": provider.issuer,
     "oidc-client-id": provider.clientId,
@@ -41,16 +41,13 @@ const worlds = {
   "without one": await startTestServer(),
 }
 after(async () => {
-  for (const server of Object.values(worlds)) await server[Symbol.asyncDispose]()
+  for (const server of Object.values(servers)) await server[Symbol.asyncDispose]()
   await provider[Symbol.asyncDispose]()
 })
 
 type Headers = Record<string, string>
 
-/**
- * Everything that a browser, or whoever passes for one, can carry; `in` holds those whom a session
- * proves.
- */
+/** Every credential that a browser or another client can send; `in`: a live session's cookie. */
 async function callersOf({ quayside, person, admin }: TestServer): Promise<{ in: Record<string, Headers>; out: Record<string, Headers> }> {
   const cookieOf = async (name: string) => {
     const signedIn = await sendRequest(quayside.baseUrl, "POST", "/session", { body: { UserName: name, Password: `${name}-password` } })
@@ -100,7 +97,7 @@ test("every page for browsers has a row", () => {
   assert.deepEqual([...new Set(paths)].sort(), Object.keys(rows["without one"]).sort())
 })
 
-for (const [how, server] of Object.entries(worlds) as [keyof typeof rows, TestServer][]) {
+for (const [how, server] of Object.entries(servers) as [keyof typeof rows, TestServer][]) {
   test(`everybody gets at every page what their session gives them, ${how}, and no other proof counts there`, async () => {
     const { baseUrl } = server.quayside
     const callers = await callersOf(server)
@@ -119,7 +116,7 @@ for (const [how, server] of Object.entries(worlds) as [keyof typeof rows, TestSe
           assert.deepEqual([resultOf(alias, baseUrl), alias.text], [row[side], ""], `HEAD of ${where}`)
           assert.equal((await sendRequest(baseUrl, "POST", target, { headers: { ...headers, origin: baseUrl } })).status, 405, where)
         }
-        assert.equal(texts.size, 1, `${path} tells ${side} apart`)
+        assert.equal(texts.size, 1, `${path} answers callers who are ${side} differently`)
       }
     }
   })

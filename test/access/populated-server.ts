@@ -1,28 +1,25 @@
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
-import type { Named, Standing, ThingType } from "./expectations.ts"
+import type { Relation, ResourceRef, ResourceType } from "./expectations.ts"
 import { createGrant, grantees, grantMethods, teams } from "./grants.ts"
 
 /**
- * The people of every case. `ann` owns; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are
- * those to whom something is granted, by name or by their groups; `bob` is nobody to anything.
+ * `ann` owns the resources; `mia` is in the group `lab`; `gwen`, `guy` and `gil` are grantees, by
+ * name or by their groups; `bob` has no relation to any resource; `boss` is an administrator.
  */
 export const personNames = ["ann", "bob", "mia", "gwen", "guy", "gil", "boss"] as const
 export type PersonName = (typeof personNames)[number]
 
 /** One state of an object, and each person's relation to it. */
 export interface Scenario {
-  says: string
-  type: ThingType
+  title: string
+  type: ResourceType
   isDeleted?: true
-  standing: Partial<Record<PersonName, Standing>>
-  /** The relation of people who are not in `standing`. Default: `other`. */
+  relations: Partial<Record<PersonName, Relation>>
+  /** The relation of people who are not in `relations`. Default: `other`. */
   others?: "use"
-  /**
-   * Whom every operation is asked by; the others of `standing` are asked where the thing is given
-   * in another way. Default: all of them.
-   */
-  askers?: readonly PersonName[]
-  make(populated: PopulatedServer): Promise<Named>
+  /** The people who call every operation on it. Default: all in `relations`. */
+  callers?: readonly PersonName[]
+  createResource(populated: PopulatedServer): Promise<ResourceRef>
 }
 
 /** One installation with its people, in which every scenario makes its own objects. */
@@ -36,8 +33,10 @@ export interface PopulatedServer extends AsyncDisposable {
 export async function startPopulatedServer(options: Readonly<Record<string, string>> = {}): Promise<PopulatedServer> {
   // Scenarios do not end their runs: the capacity suffices for all of them.
   const server = await startTestServer({ "cpu-overcommit": "1000", "memory-overcommit": "1000", ...options })
-  const made = await Promise.all(personNames.map(async (name) => [name, await server.person(name, { IsAdmin: name === "boss" })] as const))
-  const people = Object.fromEntries(made) as Record<PersonName, Person>
+  const created = await Promise.all(
+    personNames.map(async (name) => [name, await server.person(name, { IsAdmin: name === "boss" })] as const),
+  )
+  const people = Object.fromEntries(created) as Record<PersonName, Person>
   for (const [GroupName, member] of Object.entries({ lab: "mia", ...teams }))
     await server.admin.createGroup({ body: { GroupName, Members: [member] } })
   // All of them share a group without grants, so they may name each other.
@@ -46,177 +45,185 @@ export async function startPopulatedServer(options: Readonly<Record<string, stri
   return { server, people, imageId, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
-const named = ({ ID }: { ID: number }): Named => ({ id: ID })
-const nobodys = { ann: "owner", bob: "other", mia: "other", boss: "admin" } as const
-const everybodys = { ann: "owner", bob: "use", mia: "use", boss: "admin" } as const
+const toRef = ({ ID }: { ID: number }): ResourceRef => ({ id: ID })
+const privateRelations = { ann: "owner", bob: "other", mia: "other", boss: "admin" } as const
+const publishedRelations = { ann: "owner", bob: "use", mia: "use", boss: "admin" } as const
 
 type Owned = "image" | "data" | "project"
 
-async function make({ people, imageId }: PopulatedServer, type: Owned, fields: object = {}): Promise<Named> {
+async function createResource({ people, imageId }: PopulatedServer, type: Owned, fields: object = {}): Promise<ResourceRef> {
   const { client } = people.ann
-  if (type === "image") return named(await client.createImage({ body: { Name: "i", Image: "fake/http", ...fields } }))
-  if (type === "data") return named(await client.createData({ body: { Name: "d", ...fields } }))
-  return named(await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, ...fields } }))
+  if (type === "image") return toRef(await client.createImage({ body: { Name: "i", Image: "fake/http", ...fields } }))
+  if (type === "data") return toRef(await client.createData({ body: { Name: "d", ...fields } }))
+  return toRef(await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, ...fields } }))
 }
 
-async function deleted(populated: PopulatedServer, type: Owned, thing: Named): Promise<Named> {
+async function deleteResource(populated: PopulatedServer, type: Owned, resource: ResourceRef): Promise<ResourceRef> {
   const { client } = populated.people.ann
   const remove = { image: client.deleteImage, data: client.deleteData, project: client.deleteProject }[type]
-  await remove({ query: { ID: thing.id } })
-  return thing
+  await remove({ query: { ID: resource.id } })
+  return resource
 }
 
-const granted = { ...grantees, ann: "owner", bob: "other", boss: "admin" } as const
+const grantedRelations = { ...grantees, ann: "owner", bob: "other", boss: "admin" } as const
 
 /** An object of a person who has been deleted. */
-async function orphaned(populated: PopulatedServer, type: Owned): Promise<Named> {
+async function createOrphaned(populated: PopulatedServer, type: Owned): Promise<ResourceRef> {
   const { admin } = populated.server
   const UserName = freshName("leaver")
   const leaver = await admin.createUser({ body: { UserName } })
-  const named = { Name: "o", Image: "fake/http", UserName }
-  const thing =
+  const toRef = { Name: "o", Image: "fake/http", UserName }
+  const resource =
     type === "image"
-      ? await admin.createImage({ body: named })
+      ? await admin.createImage({ body: toRef })
       : type === "data"
         ? await admin.createData({ body: { Name: "o", UserName } })
         : await admin.createProject({ body: { ProjectName: "o", Type: "http", ImageID: populated.imageId, UserName } })
-  await createGrant(populated, type, { id: thing.ID }, { by: "boss" })
+  await createGrant(populated, type, { id: resource.ID }, { by: "boss" })
   await admin.deleteUser({ query: { ID: leaver.ID } })
-  return { id: thing.ID }
+  return { id: resource.ID }
 }
 
 function owned(type: Owned): Scenario[] {
   const published = type === "project" ? { IsPublic: true } : { IsPublished: true }
   return [
-    { says: "private", type, standing: nobodys, make: (populated) => make(populated, type) },
-    { says: "published", type, standing: everybodys, others: "use", make: (populated) => make(populated, type, published) },
+    { title: "private", type, relations: privateRelations, createResource: (populated) => createResource(populated, type) },
+    {
+      title: "published",
+      type,
+      relations: publishedRelations,
+      others: "use",
+      createResource: (populated) => createResource(populated, type, published),
+    },
     ...(type === "project" ? groups : []),
     {
-      says: "granted",
+      title: "granted",
       type,
-      standing: granted,
-      make: async (populated) => createGrant(populated, type, await make(populated, type), { by: "ann" }),
+      relations: grantedRelations,
+      createResource: async (populated) => createGrant(populated, type, await createResource(populated, type), { by: "ann" }),
     },
-    ...grantMethods(type, (populated) => make(populated, type), { by: "ann", standing: { ann: "owner", boss: "admin" } }),
+    ...grantMethods(type, (populated) => createResource(populated, type), { by: "ann", relations: { ann: "owner", boss: "admin" } }),
     {
-      says: "granted, of somebody who is deleted",
+      title: "granted, of a deleted person",
       type,
-      standing: { ...grantees, bob: "other", boss: "admin" },
-      make: (populated) => orphaned(populated, type),
+      relations: { ...grantees, bob: "other", boss: "admin" },
+      createResource: (populated) => createOrphaned(populated, type),
     },
     {
-      says: "granted and deleted",
+      title: "granted and deleted",
       type,
       isDeleted: true,
-      standing: granted,
-      make: async (populated) => deleted(populated, type, await createGrant(populated, type, await make(populated, type), { by: "ann" })),
+      relations: grantedRelations,
+      createResource: async (populated) =>
+        deleteResource(populated, type, await createGrant(populated, type, await createResource(populated, type), { by: "ann" })),
     },
     {
-      says: "deleted",
+      title: "deleted",
       type,
       isDeleted: true,
-      standing: nobodys,
-      make: async (populated) => deleted(populated, type, await make(populated, type)),
+      relations: privateRelations,
+      createResource: async (populated) => deleteResource(populated, type, await createResource(populated, type)),
     },
     {
-      says: "published and deleted",
+      title: "published and deleted",
       type,
       isDeleted: true,
-      standing: everybodys,
+      relations: publishedRelations,
       others: "use",
-      make: async (populated) => deleted(populated, type, await make(populated, type, published)),
+      createResource: async (populated) => deleteResource(populated, type, await createResource(populated, type, published)),
     },
   ]
 }
 
-async function groupProject(populated: PopulatedServer): Promise<Named> {
+async function groupProject(populated: PopulatedServer): Promise<ResourceRef> {
   const body = { ProjectName: "p", Type: "http", ImageID: populated.imageId, UserName: "ann", GroupName: "lab" } as const
-  return named(await populated.server.admin.createProject({ body }))
+  return toRef(await populated.server.admin.createProject({ body }))
 }
 
 const groups: Scenario[] = [
-  { says: "the group's", type: "project", standing: { ...nobodys, mia: "use" }, make: groupProject },
+  { title: "the group's", type: "project", relations: { ...privateRelations, mia: "use" }, createResource: groupProject },
   {
-    says: "the group's and deleted",
+    title: "the group's and deleted",
     type: "project",
     isDeleted: true,
-    standing: { ...nobodys, mia: "use" },
-    make: async (populated) => deleted(populated, "project", await groupProject(populated)),
+    relations: { ...privateRelations, mia: "use" },
+    createResource: async (populated) => deleteResource(populated, "project", await groupProject(populated)),
   },
 ]
 
-async function run(populated: PopulatedServer, starter: PersonName, project: Named): Promise<Named> {
-  const made = await populated.people[starter].client.startRun({ body: { ProjectID: project.id } })
-  return { id: made.ID, projectId: project.id }
+async function run(populated: PopulatedServer, starter: PersonName, project: ResourceRef): Promise<ResourceRef> {
+  const created = await populated.people[starter].client.startRun({ body: { ProjectID: project.id } })
+  return { id: created.ID, projectId: project.id }
 }
 
-async function ended(populated: PopulatedServer, starter: PersonName, thing: Named): Promise<Named> {
-  await populated.people[starter].client.stopRun({ query: { ID: thing.id } })
-  return thing
+async function ended(populated: PopulatedServer, starter: PersonName, resource: ResourceRef): Promise<ResourceRef> {
+  await populated.people[starter].client.stopRun({ query: { ID: resource.id } })
+  return resource
 }
 
 /** Bob's run of a published project of ann's. */
-async function strangersRun(populated: PopulatedServer): Promise<Named> {
-  return run(populated, "bob", await make(populated, "project", { IsPublic: true }))
+async function strangersRun(populated: PopulatedServer): Promise<ResourceRef> {
+  return run(populated, "bob", await createResource(populated, "project", { IsPublic: true }))
 }
 
 const runs: Scenario[] = [
   {
-    says: "that is granted",
+    title: "that is granted",
     type: "run",
-    standing: { bob: "starter", ann: "projectOwner", gwen: "write", guy: "use", gil: "read", mia: "other", boss: "admin" },
-    make: async (populated) => createGrant(populated, "run", await strangersRun(populated), { by: "bob" }),
+    relations: { bob: "starter", ann: "projectOwner", gwen: "write", guy: "use", gil: "read", mia: "other", boss: "admin" },
+    createResource: async (populated) => createGrant(populated, "run", await strangersRun(populated), { by: "bob" }),
   },
-  ...grantMethods("run", strangersRun, { by: "bob", standing: { bob: "starter", ann: "projectOwner", boss: "admin" } }),
+  ...grantMethods("run", strangersRun, { by: "bob", relations: { bob: "starter", ann: "projectOwner", boss: "admin" } }),
   {
-    says: "that is granted and has ended",
+    title: "that is granted and has ended",
     type: "run",
     isDeleted: true,
-    standing: { bob: "starter", ann: "projectOwner", ...grantees, mia: "other", boss: "admin" },
-    make: async (populated) => ended(populated, "bob", await createGrant(populated, "run", await strangersRun(populated), { by: "bob" })),
+    relations: { bob: "starter", ann: "projectOwner", ...grantees, mia: "other", boss: "admin" },
+    createResource: async (populated) =>
+      ended(populated, "bob", await createGrant(populated, "run", await strangersRun(populated), { by: "bob" })),
   },
   {
-    says: "of which the project is granted",
+    title: "of which the project is granted",
     type: "run",
-    standing: { ann: "starter", gwen: "other", guy: "other", gil: "other", boss: "admin" },
-    make: async (populated) =>
-      run(populated, "ann", await createGrant(populated, "project", await make(populated, "project"), { by: "ann" })),
+    relations: { ann: "starter", gwen: "other", guy: "other", gil: "other", boss: "admin" },
+    createResource: async (populated) =>
+      run(populated, "ann", await createGrant(populated, "project", await createResource(populated, "project"), { by: "ann" })),
   },
   {
-    says: "of one's own project",
+    title: "of one's own project",
     type: "run",
-    standing: { ann: "starter", bob: "other", mia: "other", boss: "admin" },
-    make: async (populated) => run(populated, "ann", await make(populated, "project")),
+    relations: { ann: "starter", bob: "other", mia: "other", boss: "admin" },
+    createResource: async (populated) => run(populated, "ann", await createResource(populated, "project")),
   },
   {
-    says: "of a published project of somebody else's",
+    title: "of another person's published project",
     type: "run",
-    standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
-    make: strangersRun,
+    relations: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
+    createResource: strangersRun,
   },
   {
-    says: "of the group's project",
+    title: "of the group's project",
     type: "run",
-    standing: { mia: "starter", ann: "projectOwner", bob: "other", boss: "admin" },
-    make: async (populated) => run(populated, "mia", await groupProject(populated)),
+    relations: { mia: "starter", ann: "projectOwner", bob: "other", boss: "admin" },
+    createResource: async (populated) => run(populated, "mia", await groupProject(populated)),
   },
   {
-    says: "of a project that is deleted by now",
+    title: "of a project that is deleted by now",
     type: "run",
-    standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
-    make: async (populated) => {
-      const project = await make(populated, "project", { IsPublic: true })
-      const thing = await run(populated, "bob", project)
-      await deleted(populated, "project", project)
-      return thing
+    relations: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
+    createResource: async (populated) => {
+      const project = await createResource(populated, "project", { IsPublic: true })
+      const resource = await run(populated, "bob", project)
+      await deleteResource(populated, "project", project)
+      return resource
     },
   },
   {
-    says: "that has ended",
+    title: "that has ended",
     type: "run",
     isDeleted: true,
-    standing: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
-    make: async (populated) => ended(populated, "bob", await strangersRun(populated)),
+    relations: { bob: "starter", ann: "projectOwner", mia: "other", boss: "admin" },
+    createResource: async (populated) => ended(populated, "bob", await strangersRun(populated)),
   },
 ]
 
@@ -229,23 +236,23 @@ const freshName = (word: string) => {
 /** An account: `self` is the person's own. */
 const accounts: Scenario[] = [
   {
-    says: "bob's own",
+    title: "bob's own",
     type: "user",
-    standing: { bob: "self", ann: "other", mia: "other" },
-    make: async ({ people }) => named(await people.bob.client.readUser({ query: { UserName: "bob" } })),
+    relations: { bob: "self", ann: "other", mia: "other" },
+    createResource: async ({ people }) => toRef(await people.bob.client.readUser({ query: { UserName: "bob" } })),
   },
   {
-    says: "a new one",
+    title: "a new one",
     type: "user",
-    standing: { ann: "other", boss: "admin" },
-    make: async ({ server }) => named(await server.admin.createUser({ body: { UserName: freshName("new") } })),
+    relations: { ann: "other", boss: "admin" },
+    createResource: async ({ server }) => toRef(await server.admin.createUser({ body: { UserName: freshName("new") } })),
   },
   {
-    says: "deleted",
+    title: "deleted",
     type: "user",
     isDeleted: true,
-    standing: { ann: "other", boss: "admin" },
-    make: async ({ server }) => {
+    relations: { ann: "other", boss: "admin" },
+    createResource: async ({ server }) => {
       const { ID } = await server.admin.createUser({ body: { UserName: freshName("new") } })
       await server.admin.deleteUser({ query: { ID } })
       return { id: ID }
@@ -254,16 +261,16 @@ const accounts: Scenario[] = [
 ]
 
 const makeGroup = async ({ server }: PopulatedServer) =>
-  named(await server.admin.createGroup({ body: { GroupName: freshName("group"), Members: ["mia"] } }))
+  toRef(await server.admin.createGroup({ body: { GroupName: freshName("group"), Members: ["mia"] } }))
 
 const groupScenarios: Scenario[] = [
-  { says: "with a member", type: "group", standing: { mia: "member", bob: "other", boss: "admin" }, make: makeGroup },
+  { title: "with a member", type: "group", relations: { mia: "member", bob: "other", boss: "admin" }, createResource: makeGroup },
   {
-    says: "deleted",
+    title: "deleted",
     type: "group",
     isDeleted: true,
-    standing: { mia: "member", bob: "other", boss: "admin" },
-    make: async (populated) => {
+    relations: { mia: "member", bob: "other", boss: "admin" },
+    createResource: async (populated) => {
       const group = await makeGroup(populated)
       await populated.server.admin.deleteGroup({ query: { ID: group.id } })
       return group
@@ -271,16 +278,16 @@ const groupScenarios: Scenario[] = [
   },
 ]
 
-const makeToken = async ({ people }: PopulatedServer) => named(await people.ann.client.createToken({ body: { Name: "t" } }))
+const makeToken = async ({ people }: PopulatedServer) => toRef(await people.ann.client.createToken({ body: { Name: "t" } }))
 
 const tokens: Scenario[] = [
-  { says: "ann's", type: "token", standing: { ann: "owner", bob: "other", boss: "admin" }, make: makeToken },
+  { title: "ann's", type: "token", relations: { ann: "owner", bob: "other", boss: "admin" }, createResource: makeToken },
   {
-    says: "revoked",
+    title: "revoked",
     type: "token",
     isDeleted: true,
-    standing: { ann: "owner", bob: "other", boss: "admin" },
-    make: async (populated) => {
+    relations: { ann: "owner", bob: "other", boss: "admin" },
+    createResource: async (populated) => {
       const token = await makeToken(populated)
       await populated.people.ann.client.deleteToken({ query: { ID: token.id } })
       return token
@@ -289,47 +296,47 @@ const tokens: Scenario[] = [
 ]
 
 const makeGrant = async (populated: PopulatedServer, body: object) => {
-  const image = await make(populated, "image")
-  return named(await populated.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", ...body } }))
+  const image = await createResource(populated, "image")
+  return toRef(await populated.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", ...body } }))
 }
 
 const grants: Scenario[] = [
   {
-    says: "to a person",
+    title: "to a person",
     type: "grant",
-    standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
-    make: (populated) => makeGrant(populated, { UserName: "gwen" }),
+    relations: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
+    createResource: (populated) => makeGrant(populated, { UserName: "gwen" }),
   },
   {
-    says: "to a group",
+    title: "to a group",
     type: "grant",
-    standing: { ann: "owner", gwen: "given", guy: "other", mia: "other", boss: "admin" },
-    make: async (populated) => {
-      const image = await make(populated, "image")
-      return named(await populated.server.admin.createGrant({ body: { ImageID: image.id, Access: "write", GroupName: "writers" } }))
+    relations: { ann: "owner", gwen: "given", guy: "other", mia: "other", boss: "admin" },
+    createResource: async (populated) => {
+      const image = await createResource(populated, "image")
+      return toRef(await populated.server.admin.createGrant({ body: { ImageID: image.id, Access: "write", GroupName: "writers" } }))
     },
   },
   {
-    says: "that was taken back",
+    title: "that was revoked",
     type: "grant",
     isDeleted: true,
-    standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
-    make: async (populated) => {
+    relations: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
+    createResource: async (populated) => {
       const grant = await makeGrant(populated, { UserName: "gwen" })
       await populated.people.ann.client.deleteGrant({ query: { ID: grant.id } })
       return grant
     },
   },
   {
-    says: "on what is deleted",
+    title: "on what is deleted",
     type: "grant",
     isDeleted: true,
-    standing: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
-    make: async (populated) => {
-      const image = await make(populated, "image")
+    relations: { ann: "owner", gwen: "given", bob: "other", boss: "admin" },
+    createResource: async (populated) => {
+      const image = await createResource(populated, "image")
       const grant = await populated.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", UserName: "gwen" } })
-      await deleted(populated, "image", image)
-      return named(grant)
+      await deleteResource(populated, "image", image)
+      return toRef(grant)
     },
   },
 ]
@@ -346,11 +353,11 @@ export const scenarios: readonly Scenario[] = [
 ]
 
 /** One object per scenario, made at its first use, for requests that change nothing. */
-export function resourceCache(populated: PopulatedServer): (scenario: Scenario) => Promise<Named> {
-  const kept = new Map<Scenario, Promise<Named>>()
+export function resourceCache(populated: PopulatedServer): (scenario: Scenario) => Promise<ResourceRef> {
+  const kept = new Map<Scenario, Promise<ResourceRef>>()
   return (scenario) => {
-    const thing = kept.get(scenario) ?? scenario.make(populated)
-    kept.set(scenario, thing)
-    return thing
+    const resource = kept.get(scenario) ?? scenario.createResource(populated)
+    kept.set(scenario, resource)
+    return resource
   }
 }

@@ -24,14 +24,14 @@ test("a request leaves one line with method, path, status, duration, request ID,
     await sendRequest(baseUrl, "GET", `/${secret}`)
   await sendRequest(baseUrl, "GET", "/open?ID=secret-id", { headers: { cookie: "quayside_session=secret-cookie" } })
   assert.equal(lines.length, 9)
-  const told = lines.map((line) => JSON.parse(line))
-  for (const line of told) {
+  const entries = lines.map((line) => JSON.parse(line))
+  for (const line of entries) {
     assert.deepEqual(Object.keys(line), ["time", "level", "method", "path", "status", "ms", "requestId", "user", "address", "msg"])
     assert.ok(!Number.isNaN(Date.parse(line.time)) && line.ms >= 0 && line.requestId !== "")
     assert.deepEqual([line.level, line.msg, line.address], ["info", "request", "127.0.0.1"])
   }
   assert.deepEqual(
-    told.map(({ method, path, status, user }) => [method, path, status, user]),
+    entries.map(({ method, path, status, user }) => [method, path, status, user]),
     [
       ["GET", "/images", 200, "admin"],
       ["POST", "/admin/image", 200, "admin"],
@@ -44,7 +44,7 @@ test("a request leaves one line with method, path, status, duration, request ID,
       ["GET", "/open", 302, "-"],
     ],
   )
-  assert.equal(told[0].requestId, "mine")
+  assert.equal(entries[0].requestId, "mine")
   assert.ok(lines.every((line) => line.endsWith("}\n") && !line.includes("secret")))
 })
 
@@ -97,12 +97,12 @@ test("the access log is written at level info and above, and not when it is swit
     [{ QUAYSIDE_LOG_LEVEL: "info", QUAYSIDE_ACCESS_LOG: "off" }, false],
     [{ QUAYSIDE_LOG_LEVEL: "warn" }, false],
   ] as const) {
-    const told: Buffer[] = []
-    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", ...env }, (chunk) => told.push(chunk))
+    const entries: Buffer[] = []
+    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", ...env }, (chunk) => entries.push(chunk))
     await sendRequest(server.baseUrl, "GET", "/healthz")
     const closed = once(server.child, "close")
     await server.kill("SIGTERM")
     await closed
-    assert.equal(Buffer.concat(told).toString().includes('"path":"/healthz"'), isTold, JSON.stringify(env))
+    assert.equal(Buffer.concat(entries).toString().includes('"path":"/healthz"'), isTold, JSON.stringify(env))
   }
 })

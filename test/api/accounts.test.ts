@@ -9,7 +9,7 @@ const testServer = await startTestServer()
 after(() => testServer[Symbol.asyncDispose]())
 const { baseUrl, appsUrl, filesUrl } = testServer.quayside
 const admin = basicAuth("admin", adminPassword)
-const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...options })
 
 async function signIn(UserName: string, Password: string, headers: Record<string, string> = {}) {
   const answer = await sendRequest(baseUrl, "POST", "/session", { body: { UserName, Password }, headers })
@@ -179,7 +179,11 @@ test("All=1 signs a person out everywhere and ends nobody else's session, nor a 
   assert.match(String(out.headers["set-cookie"]), /Max-Age=0/)
   assert.deepEqual([(await whoami(here)).status, (await whoami(there)).status, (await whoami(other)).status], [401, 401, 200])
   assert.equal((await sara.client.whoami({})).UserName, "sara")
-  assert.equal((await sendRequest(baseUrl, "DELETE", "/session?All=1", { headers: here })).status, 401, "nobody is left to say whose")
+  assert.equal(
+    (await sendRequest(baseUrl, "DELETE", "/session?All=1", { headers: here })).status,
+    401,
+    "the session has ended, so it identifies nobody",
+  )
   assert.equal((await sendRequest(baseUrl, "DELETE", "/session?All=2", { headers: other })).status, 400)
   const { data } = await testServer.admin.listAudit({ query: { UserName: "sara", Action: "session.deleted" } })
   assert.equal(data.length, 1, "the audit names who it was")
@@ -188,27 +192,27 @@ test("All=1 signs a person out everywhere and ends nobody else's session, nor a 
 test("`All=1` works with any credentials that may write, and rejects unknown ones", async () => {
   const sami = await testServer.person("sami")
   const read = await sami.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
-  const kept = await signIn("sami", sami.password)
+  const otherSession = await signIn("sami", sami.password)
   for (const [as, status] of [
     [undefined, 401],
     [basicAuth("sami", "wrong"), 401],
     [bearerAuth(read.Token), 403],
     [[sami.authorization, sami.authorization], 401],
   ] as const) {
-    const proofs = [as ?? []].flat().map((each) => `Authorization: ${each}\r\n`)
+    const credentials = [as ?? []].flat().map((each) => `Authorization: ${each}\r\n`)
     const refused = await sendRaw(
       baseUrl,
-      `DELETE /session?All=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${proofs.join("")}\r\n`,
+      `DELETE /session?All=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${credentials.join("")}\r\n`,
     )
     assert.match(refused, new RegExp(`^HTTP/1.1 ${status} `), String(as))
-    assert.equal((await whoami(kept)).status, 200, String(as))
+    assert.equal((await whoami(otherSession)).status, 200, String(as))
   }
   for (const as of [sami.authorization, basicAuth("sami", sami.password)]) {
     const session = await signIn("sami", sami.password)
     assert.equal((await sendRequest(baseUrl, "DELETE", "/session?All=1", { as })).status, 200)
     assert.equal((await whoami(session)).status, 401)
   }
-  assert.equal((await whoami(kept)).status, 401)
+  assert.equal((await whoami(otherSession)).status, 401)
 })
 
 test("a password of white space works, also on the sign-in page", async () => {
@@ -224,8 +228,8 @@ test("with a TLS base URL the session cookie is bound to the host, and a cookie 
   const local = server.baseUrl
   const headers = { host: "quayside.example.com" }
   const body = { UserName: "admin", Password: server.password }
-  const made = await sendRequest(local, "POST", "/session", { body, headers })
-  const header = String(made.headers["set-cookie"])
+  const created = await sendRequest(local, "POST", "/session", { body, headers })
+  const header = String(created.headers["set-cookie"])
   assert.match(header, /^__Host-quayside_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/)
   const secret = header.slice(header.indexOf("=") + 1, header.indexOf(";"))
   const as = async (cookie: string) => (await sendRequest(local, "GET", "/whoami", { headers: { ...headers, cookie } })).status
@@ -252,8 +256,8 @@ test("disabling a person ends their credentials and runs at once, and lets nothi
   for (const as of [uma.authorization, basicAuth("uma", uma.password)]) assert.equal((await call("GET", "/whoami", { as })).status, 401)
   assert.equal((await sendRequest(filesUrl, "GET", "/users/uma/", { as: bearerAuth(files.Token) })).status, 401)
   assert.equal((await sendRequest(run.URL, "GET", new URL(run.URL).pathname, { as: uma.authorization })).status, 401)
-  const over = await testServer.admin.readRun({ query: { ID: run.ID } })
-  assert.deepEqual([over.State, over.Reason?.code], ["ended", "access_withdrawn"])
+  const ended = await testServer.admin.readRun({ query: { ID: run.ID } })
+  assert.deepEqual([ended.State, ended.Reason?.code], ["ended", "access_withdrawn"])
   const start = await call("POST", "/running_project", { body: { ProjectID: project.ID, UserName: "uma" } })
   assert.deepEqual([start.status, start.body.field], [400, "UserName"])
   await testServer.admin.updateUser({ body: { ID, IsDisabled: false } })
@@ -284,25 +288,25 @@ test("a deleted person's objects remain visible as before, and an administrator 
   assert.equal((await call("GET", "/whoami", { as: will.authorization })).status, 401)
   assert.equal((await call("GET", "/user?UserName=will")).body.DeletedAt === null, false)
   assert.equal((await xena.client.readImage({ query: { ID: image.ID } })).UserName, "will")
-  const handed = await testServer.admin.updateImage({ body: { ID: image.ID, UserName: "xena" } })
-  assert.equal(handed.UserName, "xena")
+  const transferred = await testServer.admin.updateImage({ body: { ID: image.ID, UserName: "xena" } })
+  assert.equal(transferred.UserName, "xena")
   assert.equal((await xena.client.updateImage({ body: { ID: image.ID, Comment: "mine" } })).Comment, "mine")
 })
 
 test("transferring a dataset moves its directory, unless the administrator names another path", async () => {
   const [zack, abby] = [await testServer.person("zack"), await testServer.person("abby")]
-  const made = await zack.client.createData({ body: { Name: "Spectra" } })
-  const put = await sendRequest(filesUrl, "PUT", `${made.AccessInfo}/one.txt`, { as: zack.authorization, body: "one" })
+  const created = await zack.client.createData({ body: { Name: "Spectra" } })
+  const put = await sendRequest(filesUrl, "PUT", `${created.AccessInfo}/one.txt`, { as: zack.authorization, body: "one" })
   assert.equal(put.status, 201)
   const { ID } = await testServer.admin.readUser({ query: { UserName: "zack" } })
   await testServer.admin.deleteUser({ query: { ID } })
-  const handed = await testServer.admin.updateData({ body: { ID: made.ID, UserName: "abby" } })
-  assert.deepEqual([handed.UserName, handed.AccessInfo], ["abby", "/users/abby/datasets/spectra"])
-  const read = await sendRequest(filesUrl, "GET", `${handed.AccessInfo}/one.txt`, { as: abby.authorization })
+  const transferred = await testServer.admin.updateData({ body: { ID: created.ID, UserName: "abby" } })
+  assert.deepEqual([transferred.UserName, transferred.AccessInfo], ["abby", "/users/abby/datasets/spectra"])
+  const read = await sendRequest(filesUrl, "GET", `${transferred.AccessInfo}/one.txt`, { as: abby.authorization })
   assert.deepEqual([read.status, read.text], [200, "one"])
-  assert.equal((await sendRequest(filesUrl, "PROPFIND", made.AccessInfo, { as: admin, headers: { depth: "0" } })).status, 404)
-  const back = await testServer.admin.updateData({ body: { ID: made.ID, UserName: "admin", AccessInfo: handed.AccessInfo } })
-  assert.deepEqual([back.UserName, back.AccessInfo], ["admin", handed.AccessInfo])
+  assert.equal((await sendRequest(filesUrl, "PROPFIND", created.AccessInfo, { as: admin, headers: { depth: "0" } })).status, 404)
+  const back = await testServer.admin.updateData({ body: { ID: created.ID, UserName: "admin", AccessInfo: transferred.AccessInfo } })
+  assert.deepEqual([back.UserName, back.AccessInfo], ["admin", transferred.AccessInfo])
 })
 
 test("transferring a dataset whose directory contains another dataset fails and changes nothing", async () => {
@@ -337,5 +341,5 @@ test("followed logs end within seconds when the credentials are revoked", async 
   await yuri.client.deleteToken({ query: { ID } })
   assert.equal(await revoked.end, "cut off")
   await yuri.client.stopRun({ query: { ID: run.ID } })
-  assert.equal(await other.end, "whole", "another proof of the same person goes on to the run's end")
+  assert.equal(await other.end, "whole", "a stream with another credential of the same person continues to the run's end")
 })

@@ -14,12 +14,12 @@ after(() => server[Symbol.asyncDispose]())
 const { admin } = server
 const [ann, bob, eve] = [await server.person("ann"), await server.person("bob"), await server.person("eve")]
 await server.acquaint(ann, bob, eve)
-const house = (await admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })).ID
+const imageId = (await admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })).ID
 
-const call = (who: Person, method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(server.quayside.baseUrl, method, path, { as: who.authorization, ...asked })
+const call = (who: Person, method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(server.quayside.baseUrl, method, path, { as: who.authorization, ...options })
 const newProject = async (who: Person, fields: object = {}) =>
-  (await who.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house, IsPublic: true, ...fields } })).ID
+  (await who.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, IsPublic: true, ...fields } })).ID
 const grant = (DataID: number, UserName: string, Access: "read" | "use" | "write") =>
   ann.client.createGrant({ body: { DataID, UserName, Access } })
 
@@ -58,7 +58,7 @@ test("a mount has the lesser of the rights of its starter and of the project's o
   const project = await newProject(bob)
   await grant(data.ID, "bob", "read")
   await bob.client.updateProject({ body: { ID: project, TrainData: [{ ID: data.ID, MountPath: "/in" }] } })
-  for (const [owner, starter, wanted] of [
+  for (const [owner, starter, expected] of [
     ["read", "read", "ro"],
     ["read", "write", "ro"],
     ["write", "read", "ro"],
@@ -67,7 +67,7 @@ test("a mount has the lesser of the rights of its starter and of the project's o
   ] as const) {
     await grant(data.ID, "bob", owner)
     await grant(data.ID, "eve", starter)
-    assert.equal(await mountIn(eve, project), wanted, `owner ${owner}, starter ${starter}`)
+    assert.equal(await mountIn(eve, project), expected, `owner ${owner}, starter ${starter}`)
     assert.equal(await mountIn(bob, project), owner === "write" ? "rw" : "ro", `the owner's own: ${owner}`)
   }
   assert.equal(await mountIn(ann, project), "rw", "the dataset's owner, where the project's may write as well")
@@ -95,7 +95,13 @@ test("repeated runs, group projects and transferred projects lend no rights", as
 
 test("an administrator's rights apply only to projects that administrators alone have changed", async () => {
   const data = await ann.client.createData({ body: { Name: "rows" } })
-  const fields = { ProjectName: "p", Type: "http", ImageID: house, IsPublic: true, TrainData: [{ ID: data.ID, MountPath: "/in" }] } as const
+  const fields = {
+    ProjectName: "p",
+    Type: "http",
+    ImageID: imageId,
+    IsPublic: true,
+    TrainData: [{ ID: data.ID, MountPath: "/in" }],
+  } as const
   const { ID } = await admin.createProject({ body: fields })
   assert.equal(await mountIn(ann, ID), "rw")
   await admin.createGrant({ body: { ProjectID: ID, UserName: "bob", Access: "write" } })

@@ -15,8 +15,8 @@ after(() => server[Symbol.asyncDispose]())
 const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
 const [ann, bob] = [await server.person("ann"), await server.person("bob")]
-const call = (method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...options })
 const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
 const onDisk = (path: string) => join(server.dataDir, "files", path)
 const codeOf = (name: string, project: number) => `/users/${name}/projects/${project}/code`
@@ -53,10 +53,10 @@ async function released(mebibytes: number): Promise<number> {
 
 test("the run and its events show the progress of the code copy at a stranger's first start", async () => {
   const ProjectID = await released(48)
-  await using told = await recordEvents(bob.client)
+  await using recorder = await recordEvents(bob.client)
   const { ID } = await bob.client.startRun({ body: { ProjectID } })
-  await told.until(`run.progress ${ID}`)
-  const seen = told.events.filter(({ event }) => event === "run.progress").map(({ data }) => data.Progress as Progress)
+  await recorder.until(`run.progress ${ID}`)
+  const seen = recorder.events.filter(({ event }) => event === "run.progress").map(({ data }) => data.Progress as Progress)
   const total = 48 * 2 ** 20
   assert.deepEqual(seen[0], { step: "copying the code", current: 0, total, unit: "bytes" })
   assert.equal(readFileSync(onDisk(`${codeOf("bob", ProjectID)}/47`)).length, 2 ** 20)
@@ -68,12 +68,14 @@ test("once a stranger's project is trusted, a run with the home begins with the 
   const ProjectID = await released(1)
   const own = `/users/bob/projects/${ProjectID}`
   const run = async () => {
-    await using told = await recordEvents(bob.client)
+    await using recorder = await recordEvents(bob.client)
     const { ID } = await bob.client.startRun({ body: { ProjectID } })
     await bob.client.stopRun({ query: { ID } })
-    await eventually("the end is told", async () => told.events.some(({ data }) => data.ID === ID && data.State === "ended"))
+    await eventually("the end of the run is received", async () =>
+      recorder.events.some(({ data }) => data.ID === ID && data.State === "ended"),
+    )
     const hasHome = (await mountsOf(server, ID)).some(({ source }) => source === "/users/bob")
-    return { hasHome, warnings: told.events.flatMap(({ data }) => (data.ID === ID && data.Warning ? [String(data.Warning)] : [])) }
+    return { hasHome, warnings: recorder.events.flatMap(({ data }) => (data.ID === ID && data.Warning ? [String(data.Warning)] : [])) }
   }
   const trust = async (IsTrusted: boolean) => {
     await server.admin.updateImage({ body: { ID: web.ID, IsTrusted } })
@@ -145,15 +147,15 @@ test("a start fails with the reason when its directories cannot be created", asy
 
 test("a project's copy appears only after its code is copied, and not if that fails", async () => {
   const ID = await released(1)
-  await using told = await recordEvents(bob.client)
+  await using recorder = await recordEvents(bob.client)
   const copy = await bob.client.copyProject({ query: { ID } })
-  await told.until(`project.created ${copy.ID}`)
+  await recorder.until(`project.created ${copy.ID}`)
   assert.deepEqual(readdirSync(onDisk(codeOf("bob", copy.ID))), ["0"])
   makeDirectory(`/projects/${ID}/release/${Array.from({ length: 120 }, () => "d").join("/")}`)
   const refused = await call("POST", `/project/copy?ID=${ID}`, { as: bob.authorization })
   assert.deepEqual([refused.status, refused.body.code], [409, "conflict"])
   assert.deepEqual(ids(await call("GET", "/projects?UserName=bob", { as: bob.authorization })), [copy.ID])
-  assert.equal(told.told.filter((what) => what.startsWith("project.")).length, 1, "nobody was told of it")
+  assert.equal(recorder.received.filter((what) => what.startsWith("project.")).length, 1, "nobody else receives an event")
 })
 
 test("everything that Quayside creates in the files root belongs to the runs' user", {

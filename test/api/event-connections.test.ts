@@ -15,10 +15,11 @@ after(() => server[Symbol.asyncDispose]())
 const { baseUrl } = server.quayside
 const ann = await server.person("ann")
 
-const headOf = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n${more}\r\n`
+const requestHead = (path: string, more = "") =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n${more}\r\n`
 
 /** A connection that follows events; `text` is all that it has received. */
-async function follow(head = headOf("/events")): Promise<Socket & { text: string }> {
+async function follow(head = requestHead("/events")): Promise<Socket & { text: string }> {
   const socket = Object.assign(connect({ host: "127.0.0.1", port: Number(new URL(baseUrl).port) }), { text: "" })
   socket.on("error", () => {})
   socket.on("data", (chunk) => {
@@ -29,7 +30,7 @@ async function follow(head = headOf("/events")): Promise<Socket & { text: string
   return socket
 }
 
-async function underWay(): Promise<number> {
+async function activeRequests(): Promise<number> {
   const { text } = await sendRequest(baseUrl, "GET", "/metrics")
   return Number(/^quayside_http_requests_under_way (\d+)$/m.exec(text)?.[1])
 }
@@ -45,7 +46,7 @@ test("an event stream retains its socket and releases its request", async () => 
 })
 
 test("an event stream's headers close the connection and forbid caching", async () => {
-  const socket = await follow(headOf("/events", "X-Request-ID: mine\r\n"))
+  const socket = await follow(requestHead("/events", "X-Request-ID: mine\r\n"))
   const [status, ...fields] = socket.text.slice(0, socket.text.indexOf("\r\n\r\n")).split("\r\n")
   socket.destroy()
   assert.equal(status, "HTTP/1.1 200 OK")
@@ -65,40 +66,40 @@ test("an event stream's headers close the connection and forbid caching", async 
 })
 
 test("an event stream counts as active until either side ends its connection", async () => {
-  await eventually("no stream is counted", async () => (await underWay()) === 1)
+  await eventually("no stream is counted", async () => (await activeRequests()) === 1)
   const [one, two] = [await follow(), await follow()]
-  assert.equal(await underWay(), 3)
+  assert.equal(await activeRequests(), 3)
   one.destroy()
-  await eventually("one stream is counted", async () => (await underWay()) === 2)
+  await eventually("one stream is counted", async () => (await activeRequests()) === 2)
   // A reader that closes its sending side counts as disconnected.
   two.end()
   await once(two, "close")
-  await eventually("no stream is counted", async () => (await underWay()) === 1)
+  await eventually("no stream is counted", async () => (await activeRequests()) === 1)
 })
 
 test("extra bytes on an event stream close the connection and are not parsed", async () => {
-  const asked = headOf("/image?ID=77")
+  const request = requestHead("/image?ID=77")
   const together = connect({ host: "127.0.0.1", port: Number(new URL(baseUrl).port) })
   together.on("error", () => {})
   together.resume()
-  together.write(headOf("/events") + asked)
-  await eventually("the connection is let go", () => together.closed)
+  together.write(requestHead("/events") + request)
+  await eventually("the connection is closed", () => together.closed)
   const later = await follow()
-  later.write(asked)
-  await eventually("the connection is let go", () => later.closed)
+  later.write(request)
+  await eventually("the connection is closed", () => later.closed)
   const broken = await follow()
   broken.write("\r\n\r\nno HTTP\r\n\r\n")
-  await eventually("the connection is let go", () => broken.closed)
+  await eventually("the connection is closed", () => broken.closed)
   assert.doesNotMatch(later.text + broken.text, /HTTP\/1.1 (?!200)/)
   assert.ok(!lines.some((line) => line.includes('"/image"')), "it was not answered")
-  await eventually("no stream is counted", async () => (await underWay()) === 1)
+  await eventually("no stream is counted", async () => (await activeRequests()) === 1)
 })
 
 test("an event stream can follow other requests on its connection", async () => {
-  const socket = await follow(headOf("/whoami") + headOf("/whoami") + headOf("/events"))
+  const socket = await follow(requestHead("/whoami") + requestHead("/whoami") + requestHead("/events"))
   assert.deepEqual(socket.text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 200"])
   const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "b" } })
-  await eventually("the image is told", () => socket.text.endsWith(`event: image.created\ndata: {"ID":${ID}}\n\n`))
+  await eventually("the event of the image arrives", () => socket.text.endsWith(`event: image.created\ndata: {"ID":${ID}}\n\n`))
   socket.destroy()
 })
 
@@ -106,6 +107,6 @@ test("stopping the server flushes and ends event streams", async () => {
   const socket = await follow()
   const closed = once(socket, "close")
   const { ID } = await ann.client.createImage({ body: { Name: "a", Image: "b" } })
-  await eventually("the image is told", () => socket.text.endsWith(`data: {"ID":${ID}}\n\n`))
+  await eventually("the event of the image arrives", () => socket.text.endsWith(`data: {"ID":${ID}}\n\n`))
   await Promise.all([server.restart(), closed])
 })

@@ -3,14 +3,14 @@ import type { Client, ServerEvent } from "#client"
 /** Records the events of one stream, from now on or after an earlier event. */
 export interface EventRecorder extends AsyncDisposable {
   /** The events so far, as `<event> <ID>`. */
-  readonly told: string[]
+  readonly received: string[]
   readonly events: ServerEvent[]
   /** The ID of the newest event. */
-  readonly place: string
+  readonly lastEventId: string
   /** Resolves with this event (`<event> <ID>`); rejects if the stream ends first. */
-  until(what: string): Promise<ServerEvent>
+  until(wanted: string): Promise<ServerEvent>
   /** Waits as `until` does, returns the events before it, and forgets all of them. */
-  through(what: string): Promise<ServerEvent[]>
+  through(wanted: string): Promise<ServerEvent[]>
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
 }
@@ -25,12 +25,12 @@ export async function recordEvents(client: Client, after?: string): Promise<Even
 }
 
 class StreamRecorder implements EventRecorder {
-  readonly told: string[] = []
+  readonly received: string[] = []
   readonly events: ServerEvent[] = []
-  place = ""
+  lastEventId = ""
   readonly ended: Promise<void>
   readonly #stop: AbortController
-  #isOver = false
+  #hasEnded = false
   #changed = Promise.withResolvers<void>()
 
   constructor(stream: AsyncIterable<ServerEvent>, stop: AbortController) {
@@ -49,39 +49,39 @@ class StreamRecorder implements EventRecorder {
     } catch (error) {
       if (!this.#stop.signal.aborted && !(error instanceof TypeError)) throw error
     } finally {
-      this.#isOver = true
+      this.#hasEnded = true
       this.#changed.resolve()
     }
   }
 
   #record(event: ServerEvent): void {
-    this.place = event.id
+    this.lastEventId = event.id
     if (event.event !== "position") {
       this.events.push(event)
-      this.told.push(event.event === "reset" ? "reset" : `${event.event} ${event.data.ID}`)
+      this.received.push(event.event === "reset" ? "reset" : `${event.event} ${event.data.ID}`)
     }
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
   }
 
-  async until(what: string): Promise<ServerEvent> {
-    const { told } = this
+  async until(wanted: string): Promise<ServerEvent> {
+    const { received } = this
     const signal = AbortSignal.timeout(20_000)
-    const late = new Promise<never>((_, reject) =>
-      signal.addEventListener("abort", () => reject(new Error(`${what} did not come; these came: ${told.join(", ")}`))),
+    const timedOut = new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(new Error(`Expected ${wanted}; received ${received.join(", ")}`))),
     )
-    late.catch(() => {})
-    while (!told.includes(what)) {
-      if (this.#isOver) throw new Error(`The stream ended before ${what}; these came: ${told.join(", ")}`)
-      await Promise.race([this.next(), late])
+    timedOut.catch(() => {})
+    while (!received.includes(wanted)) {
+      if (this.#hasEnded) throw new Error(`The stream ended before ${wanted}; received ${received.join(", ")}`)
+      await Promise.race([this.next(), timedOut])
     }
-    return this.events[told.indexOf(what)] as ServerEvent
+    return this.events[received.indexOf(wanted)] as ServerEvent
   }
 
-  async through(what: string): Promise<ServerEvent[]> {
-    await this.until(what)
-    const count = this.told.indexOf(what) + 1
-    this.told.splice(0, count)
+  async through(wanted: string): Promise<ServerEvent[]> {
+    await this.until(wanted)
+    const count = this.received.indexOf(wanted) + 1
+    this.received.splice(0, count)
     return this.events.splice(0, count).slice(0, -1)
   }
 

@@ -16,9 +16,9 @@ const writers = 4
  * Makes images in succession until it is stopped; returns the acknowledged ones, in order. A
  * request that the process did not survive may have succeeded or not.
  */
-function write(client: Client, stop: AbortSignal): { acknowledged: number[]; over: Promise<void> } {
+function write(client: Client, stop: AbortSignal): { acknowledged: number[]; ended: Promise<void> } {
   const acknowledged: number[] = []
-  const over = (async () => {
+  const ended = (async () => {
     while (!stop.aborted) {
       try {
         acknowledged.push((await client.createImage({ body: { Name: "n", Image: "a" } })).ID)
@@ -28,7 +28,7 @@ function write(client: Client, stop: AbortSignal): { acknowledged: number[]; ove
       }
     }
   })()
-  return { acknowledged, over }
+  return { acknowledged, ended }
 }
 
 async function allImages(client: Client): Promise<number[]> {
@@ -41,27 +41,27 @@ async function allImages(client: Client): Promise<number[]> {
 }
 
 /** Every reader received each image once, in the same order, and each writer's in theirs. */
-function assertReplays(existing: number[], received: ServerEvent[][], written: number[][]): void {
-  for (const told of received) {
-    const ids = told.map(({ id }) => Number(id))
+function assertReplays(existing: number[], streams: ServerEvent[][], written: number[][]): void {
+  for (const received of streams) {
+    const ids = received.map(({ id }) => Number(id))
     assert.ok(
       ids.every((id, i) => i === 0 || id > (ids[i - 1] as number)),
       "ids grow",
     )
-    assert.deepEqual(new Set(told.map(({ event }) => event)), new Set(["image.created"]))
-    const made = told.map(({ data }) => data.ID ?? 0)
+    assert.deepEqual(new Set(received.map(({ event }) => event)), new Set(["image.created"]))
+    const created = received.map(({ data }) => data.ID ?? 0)
     assert.deepEqual(
-      made.toSorted((a, b) => a - b),
+      created.toSorted((a, b) => a - b),
       existing,
     )
     for (const acknowledged of written) {
       const own = new Set(acknowledged)
       assert.deepEqual(
-        made.filter((id) => own.has(id)),
+        created.filter((id) => own.has(id)),
         acknowledged,
       )
     }
-    assert.deepEqual(told, received[0])
+    assert.deepEqual(received, streams[0])
   }
 }
 
@@ -77,37 +77,38 @@ test("a reader that resumes after its last event gets every event once in commit
   const { baseUrl } = server
   const { Token } = await createClient({ baseUrl, authorization: basicAuth("admin", server.password) }).createToken({ body: { Name: "t" } })
   const client = createClient({ baseUrl, authorization: bearerAuth(Token) })
-  const begin = await recordEvents(client)
-  await eventually("the place is told", () => begin.place !== "")
-  const { place } = begin
-  await begin[Symbol.asyncDispose]()
+  const first = await recordEvents(client)
+  await eventually("the stream's position arrives", () => first.lastEventId !== "")
+  const { lastEventId } = first
+  await first[Symbol.asyncDispose]()
 
   const stop = new AbortController()
   const readers = Array.from({ length: 3 }, (_, i) => {
-    const told: ServerEvent[] = []
-    const over = (async () => {
-      for await (const event of followEvents(client, { signal: stop.signal, after: place, waitMs: 10 + 100 * i })) told.push(event)
+    const received: ServerEvent[] = []
+    const ended = (async () => {
+      for await (const event of followEvents(client, { signal: stop.signal, after: lastEventId, waitMs: 10 + 100 * i }))
+        received.push(event)
     })()
-    return { told, over }
+    return { received, ended }
   })
-  const rest = new AbortController()
-  const writing = Array.from({ length: writers }, () => write(client, rest.signal))
+  const stopWriting = new AbortController()
+  const writes = Array.from({ length: writers }, () => write(client, stopWriting.signal))
   for (let i = 1; i <= kills; i += 1) {
-    const enough = () => writing.every(({ acknowledged }) => acknowledged.length >= between * i)
-    await eventually("enough is written", enough, 60_000)
+    const areEnough = () => writes.every(({ acknowledged }) => acknowledged.length >= between * i)
+    await eventually("enough is written", areEnough, 60_000)
     await server.kill("SIGKILL")
     await server.start()
   }
-  rest.abort()
-  await Promise.all(writing.map(({ over }) => over))
+  stopWriting.abort()
+  await Promise.all(writes.map(({ ended }) => ended))
   const { ID: last } = await client.createImage({ body: { Name: "last", Image: "a" } })
-  for (const { told } of readers) await eventually("the last is told", () => told.at(-1)?.data.ID === last, 30_000)
+  for (const { received } of readers) await eventually("the last event arrives", () => received.at(-1)?.data.ID === last, 30_000)
 
   assertReplays(
     await allImages(client),
-    readers.map(({ told }) => told),
-    writing.map(({ acknowledged }) => acknowledged),
+    readers.map(({ received }) => received),
+    writes.map(({ acknowledged }) => acknowledged),
   )
   stop.abort()
-  await Promise.all(readers.map(({ over }) => over))
+  await Promise.all(readers.map(({ ended }) => ended))
 })

@@ -14,81 +14,81 @@ const ann = await testServer.person("ann")
 const bob = await testServer.person("bob")
 const image = (as: Person, fields: object = {}) => as.client.createImage({ body: { Name: "a", Image: "b", ...fields } })
 /** An object whose event everybody receives last. */
-const marked = async () => `image.created ${(await image(ann, { IsPublished: true })).ID}`
+const createMarker = async () => `image.created ${(await image(ann, { IsPublished: true })).ID}`
 
 test("events report creation, change, deletion and restoration in commit order with growing IDs", async () => {
-  await using told = await recordEvents(ann.client)
+  await using recorder = await recordEvents(ann.client)
   const { ID } = await image(ann)
   await ann.client.updateImage({ body: { ID, Comment: "c" } })
   // An object deleted before delivery causes only its `deleted` event.
-  await told.until(`image.updated ${ID}`)
+  await recorder.until(`image.updated ${ID}`)
   await ann.client.deleteImage({ query: { ID } })
   await ann.client.restoreImage({ query: { ID } })
-  await told.until(`image.restored ${ID}`)
+  await recorder.until(`image.restored ${ID}`)
   assert.deepEqual(
-    told.told,
+    recorder.received,
     ["created", "updated", "deleted", "restored"].map((verb) => `image.${verb} ${ID}`),
   )
-  const ids = told.events.map(({ id }) => Number(id))
+  const ids = recorder.events.map(({ id }) => Number(id))
   assert.deepEqual(
     ids,
     [...ids].sort((a, b) => a - b),
   )
   assert.equal(new Set(ids).size, 4)
-  assert.deepEqual(told.events[0]?.data, { ID })
+  assert.deepEqual(recorder.events[0]?.data, { ID })
 })
 
 test("only people who may see an object receive its events", async () => {
-  await using toBob = await recordEvents(bob.client)
-  await using toAdmin = await recordEvents(admin)
+  await using bobsEvents = await recordEvents(bob.client)
+  await using adminsEvents = await recordEvents(admin)
   const hidden = await image(ann)
   const token = await ann.client.createToken({ body: { Name: "t" } })
-  const mark = await marked()
-  await toBob.until(mark)
-  await toAdmin.until(mark)
-  assert.deepEqual(toBob.told, [mark])
-  assert.deepEqual(toAdmin.told, [`image.created ${hidden.ID}`, mark], "a token is nobody's business but its person's")
+  const marker = await createMarker()
+  await bobsEvents.until(marker)
+  await adminsEvents.until(marker)
+  assert.deepEqual(bobsEvents.received, [marker])
+  assert.deepEqual(adminsEvents.received, [`image.created ${hidden.ID}`, marker], "only its owner receives events of a token")
   await ann.client.deleteToken({ query: { ID: token.ID } })
 })
 
 test("people who lose access to an object get `deleted`, and people who gain it get `updated`", async () => {
-  await using toBob = await recordEvents(bob.client)
+  await using bobsEvents = await recordEvents(bob.client)
   const { ID } = await image(ann)
-  const told = async (event: string, change: () => Promise<unknown>) => {
+  const expectEvent = async (event: string, change: () => Promise<unknown>) => {
     await change()
-    const { data } = await toBob.until(`${event} ${ID}`)
-    assert.deepEqual(data, { ID }, "the ID alone")
-    toBob.told.length = toBob.events.length = 0
+    const { data } = await bobsEvents.until(`${event} ${ID}`)
+    assert.deepEqual(data, { ID }, "only the ID")
+    bobsEvents.received.length = bobsEvents.events.length = 0
   }
   const update = (fields: object) => () => admin.updateImage({ body: { ID, ...fields } })
-  await told("image.updated", update({ IsPublished: true }))
-  await told("image.deleted", update({ IsPublished: false }))
-  await told("image.updated", update({ UserName: "bob" }))
-  await told("image.deleted", update({ UserName: "ann" }))
-  await told("image.updated", update({ IsPublished: true }))
-  await told("image.deleted", () => ann.client.deleteImage({ query: { ID } }))
-  await told("image.restored", () => ann.client.restoreImage({ query: { ID } }))
-  await told("image.deleted", update({ IsPublished: false }))
+  await expectEvent("image.updated", update({ IsPublished: true }))
+  await expectEvent("image.deleted", update({ IsPublished: false }))
+  await expectEvent("image.updated", update({ UserName: "bob" }))
+  await expectEvent("image.deleted", update({ UserName: "ann" }))
+  await expectEvent("image.updated", update({ IsPublished: true }))
+  await expectEvent("image.deleted", () => ann.client.deleteImage({ query: { ID } }))
+  await expectEvent("image.restored", () => ann.client.restoreImage({ query: { ID } }))
+  await expectEvent("image.deleted", update({ IsPublished: false }))
 })
 
 test("joining and leaving a group sends events for its projects and for the group itself", async () => {
   const { ID: ImageID } = await image(ann)
   const group = await admin.createGroup({ body: { GroupName: "crew", Members: ["ann"] } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, GroupName: "crew" } })
-  await using toBob = await recordEvents(bob.client)
+  await using bobsEvents = await recordEvents(bob.client)
   await admin.updateGroup({ body: { ID: group.ID, Members: ["ann", "bob"] } })
-  await toBob.until(`project.updated ${project.ID}`)
+  await bobsEvents.until(`project.updated ${project.ID}`)
   await admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } })
-  await toBob.until(`project.deleted ${project.ID}`)
+  await bobsEvents.until(`project.deleted ${project.ID}`)
   await admin.updateGroup({ body: { ID: group.ID, Members: ["bob"] } })
   // An object that appears and disappears within one delivery counts as deleted.
-  await toBob.until(await marked())
+  await bobsEvents.until(await createMarker())
   await ann.client.updateProject({ body: { ID: project.ID, Comment: "still hers" } })
-  await toBob.until(await marked())
+  await bobsEvents.until(await createMarker())
   await admin.deleteGroup({ query: { ID: group.ID } })
-  const mark = await marked()
-  await toBob.until(mark)
-  const [groups, projects] = ["group", "project"].map((type) => toBob.told.filter((each) => each.startsWith(type)))
+  const marker = await createMarker()
+  await bobsEvents.until(marker)
+  const [groups, projects] = ["group", "project"].map((type) => bobsEvents.received.filter((each) => each.startsWith(type)))
   assert.deepEqual(
     groups,
     ["updated", "deleted", "updated", "deleted"].map((verb) => `group.${verb} ${group.ID}`),
@@ -103,33 +103,33 @@ test("becoming an administrator, or ceasing to be one, resets that person's stre
   const carl = await testServer.person("carl")
   const { ID } = await admin.readUser({ query: { UserName: "carl" } })
   const hidden = await image(ann)
-  await using told = await recordEvents(carl.client)
+  await using recorder = await recordEvents(carl.client)
   await admin.updateUser({ body: { ID, IsAdmin: true } })
-  await told.until("reset")
+  await recorder.until("reset")
   await ann.client.updateImage({ body: { ID: hidden.ID, Comment: "c" } })
-  await told.until(`image.updated ${hidden.ID}`)
+  await recorder.until(`image.updated ${hidden.ID}`)
   await admin.updateUser({ body: { ID, IsAdmin: false } })
   await ann.client.updateImage({ body: { ID: hidden.ID, Comment: "d" } })
-  const mark = await marked()
-  await told.until(mark)
-  assert.deepEqual(told.told.slice(-2), ["reset", mark])
+  const marker = await createMarker()
+  await recorder.until(marker)
+  assert.deepEqual(recorder.received.slice(-2), ["reset", marker])
 })
 
 test("run events carry state and reason, and omit the reason for the project's owner", async () => {
   const { ID: ImageID } = await image(ann, { IsPublished: true, Image: "no/such" })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, IsPublic: true } })
-  await using toAnn = await recordEvents(ann.client)
-  await using toBob = await recordEvents(bob.client)
+  await using annsEvents = await recordEvents(ann.client)
+  await using bobsEvents = await recordEvents(bob.client)
   const failure = await bob.client.startRun({ body: { ProjectID: project.ID, Cpus: 10_000 } }).catch((error) => error)
   const ID = failure.extra.ID
   const expected = { ID, ProjectID: project.ID, State: "failed" }
-  assert.deepEqual((await toBob.until(`run.state ${ID}`)).data, { ...expected, Reason: { code: failure.code, msg: failure.message } })
-  assert.deepEqual((await toAnn.until(`run.state ${ID}`)).data, { ...expected, Reason: null })
-  assert.ok(toBob.told.includes(`run.created ${ID}`))
+  assert.deepEqual((await bobsEvents.until(`run.state ${ID}`)).data, { ...expected, Reason: { code: failure.code, msg: failure.message } })
+  assert.deepEqual((await annsEvents.until(`run.state ${ID}`)).data, { ...expected, Reason: null })
+  assert.ok(bobsEvents.received.includes(`run.created ${ID}`))
   await admin.updateProject({ body: { ID: project.ID, UserName: "admin" } })
-  await toAnn.until(`run.deleted ${ID}`)
-  await toBob.until(await marked())
-  assert.ok(!toBob.told.includes(`run.deleted ${ID}`), "it is still the starter's")
+  await annsEvents.until(`run.deleted ${ID}`)
+  await bobsEvents.until(await createMarker())
+  assert.ok(!bobsEvents.received.includes(`run.deleted ${ID}`), "the starter still owns it")
 })
 
 test("`Last-Event-ID` replays missed events by current rights, also after a restart", async () => {
@@ -137,31 +137,31 @@ test("`Last-Event-ID` replays missed events by current rights, also after a rest
   const open = await image(ann, { IsPublished: true })
   await first.until(`image.created ${open.ID}`)
   await first[Symbol.asyncDispose]()
-  const { place } = first
+  const { lastEventId } = first
   const missed = await image(ann, { IsPublished: true })
   const withdrawn = await image(ann, { IsPublished: true })
   await ann.client.updateImage({ body: { ID: open.ID, IsPublished: false } })
   await ann.client.updateImage({ body: { ID: withdrawn.ID, IsPublished: false } })
-  const mark = await marked()
-  const expected = [`image.created ${missed.ID}`, `image.deleted ${open.ID}`, `image.deleted ${withdrawn.ID}`, mark]
+  const marker = await createMarker()
+  const expected = [`image.created ${missed.ID}`, `image.deleted ${open.ID}`, `image.deleted ${withdrawn.ID}`, marker]
   for (const restarts of [false, true]) {
     if (restarts) await testServer.restart()
-    await using again = await recordEvents(bob.client, place)
-    await again.until(expected.at(-1) ?? mark)
-    assert.deepEqual(again.told, expected)
-    const next = await marked()
+    await using again = await recordEvents(bob.client, lastEventId)
+    await again.until(expected.at(-1) ?? marker)
+    assert.deepEqual(again.received, expected)
+    const next = await createMarker()
     await again.until(next)
-    assert.deepEqual(again.told, [...expected, next])
+    assert.deepEqual(again.received, [...expected, next])
     expected.push(next)
   }
 })
 
 test("an unknown `Last-Event-ID` returns a reset, and a malformed one 400", async () => {
-  await using told = await recordEvents(bob.client, "999999999")
-  await told.until("reset")
-  const mark = await marked()
-  await told.until(mark)
-  assert.deepEqual(told.told, ["reset", mark])
+  await using recorder = await recordEvents(bob.client, "999999999")
+  await recorder.until("reset")
+  const marker = await createMarker()
+  await recorder.until(marker)
+  assert.deepEqual(recorder.received, ["reset", marker])
   const answer = await sendRequest(baseUrl, "GET", "/events", { as: bob.authorization, headers: { "last-event-id": "yesterday" } })
   assert.deepEqual([answer.status, answer.body.field], [400, "Last-Event-ID"])
 })
@@ -204,8 +204,8 @@ test("event streams require credentials that may read, and HEAD returns headers 
   assert.deepEqual([head.status, head.headers["content-type"], head.text], [200, "text/event-stream; charset=utf-8", ""])
   assert.equal((await sendRequest(baseUrl, "POST", "/events", { as: ann.authorization })).status, 405)
   const read = await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
-  await using told = await recordEvents(createClient({ baseUrl, authorization: bearerAuth(read.Token) }))
-  await told.until(await marked())
+  await using recorder = await recordEvents(createClient({ baseUrl, authorization: bearerAuth(read.Token) }))
+  await recorder.until(await createMarker())
 })
 
 test("one person has as many streams as the setting allows, and administrators have more", async () => {
@@ -225,32 +225,32 @@ test("one person has as many streams as the setting allows, and administrators h
 
 test("a client that follows events continues after the last one when the server restarts", async () => {
   const stop = new AbortController()
-  const told: string[] = []
+  const received: string[] = []
   const seen = Promise.withResolvers<void>()
-  const before = await marked()
+  const before = await createMarker()
   const start = await recordEvents(bob.client)
-  const { place } = start
+  const { lastEventId } = start
   await start[Symbol.asyncDispose]()
   let last = ""
   const following = (async () => {
-    for await (const { event, data } of followEvents(bob.client, { signal: stop.signal, after: place, waitMs: 50 })) {
-      told.push(`${event} ${data.ID}`)
-      if (told.at(-1) === last) seen.resolve()
+    for await (const { event, data } of followEvents(bob.client, { signal: stop.signal, after: lastEventId, waitMs: 50 })) {
+      received.push(`${event} ${data.ID}`)
+      if (received.at(-1) === last) seen.resolve()
     }
   })()
-  const one = await marked()
+  const one = await createMarker()
   await testServer.restart()
   const two = await image(ann, { IsPublished: true })
   last = `image.created ${two.ID}`
-  if (told.includes(last)) seen.resolve()
+  if (received.includes(last)) seen.resolve()
   await seen.promise
   stop.abort()
   await following
   assert.deepEqual(
-    told.filter((each) => each.startsWith("image.")),
+    received.filter((each) => each.startsWith("image.")),
     [one, last],
   )
-  assert.ok(!told.includes(before))
+  assert.ok(!received.includes(before))
 })
 
 test("deleting a member sends an event to everybody who sees the group, and makes earlier reads stale", async () => {
@@ -258,9 +258,9 @@ test("deleting a member sends an event to everybody who sees the group, and make
   const dodo = await admin.createUser({ body: { UserName: "dodo" } })
   const { ID } = await admin.createGroup({ body: { GroupName: "staff", Members: ["cleo", "dodo"] } })
   const read = await sendRequest(baseUrl, "GET", `/group?ID=${ID}`, { as: cleo.authorization })
-  await using toCleo = await recordEvents(cleo.client)
+  await using cleosEvents = await recordEvents(cleo.client)
   await admin.deleteUser({ query: { ID: dodo.ID } })
-  await toCleo.until(`group.updated ${ID}`)
+  await cleosEvents.until(`group.updated ${ID}`)
   const group = await cleo.client.readGroup({ query: { ID } })
   assert.deepEqual(group.Members, ["cleo"])
   const stale = admin.updateGroup({ body: { ID, Comment: "c" }, headers: { "if-match": String(read.headers.etag) } })

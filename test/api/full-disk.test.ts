@@ -16,7 +16,7 @@ const firstLine = (answer: HttpAnswer) => [answer.status, answer.body.code]
 
 /** Makes images until the disk is full; returns the names of the acknowledged ones. */
 async function createUntilFull(testServer: { quayside: { baseUrl: string } }): Promise<string[]> {
-  const made: string[] = []
+  const created: string[] = []
   for (;;) {
     const names = Array.from({ length: 16 }, () => `image ${randomUUID()}`)
     const answers = await Promise.all(
@@ -25,10 +25,10 @@ async function createUntilFull(testServer: { quayside: { baseUrl: string } }): P
       ),
     )
     for (const [i, answer] of answers.entries()) {
-      if (answer.status === 200) made.push(names[i] as string)
+      if (answer.status === 200) created.push(names[i] as string)
       else assert.ok(answer.status === 507 && answer.body.code === ("storage_full" as never) && isFailure(answer), answer.text)
     }
-    if (answers.every(({ status }) => status === 507)) return made
+    if (answers.every(({ status }) => status === 507)) return created
   }
 }
 
@@ -83,7 +83,7 @@ test("runs stop on a full disk, and their reported state survives kill -9", {
   for (const id of runs.slice(2)) assert.deepEqual(await stateOf(baseUrl, id), ["ready", undefined])
   for (const id of runs.slice(2, 4)) assert.deepEqual((await stop(id)).body, { ok: true })
   await disk.makeRoom()
-  await eventually("work goes on", async () => (await stop(runs[4])).status === 200)
+  await eventually("runs can be stopped", async () => (await stop(runs[4])).status === 200)
   await eventually(
     "others may write",
     async () => (await sendRequest(baseUrl, "POST", "/image", { as, body: { Name: "after", Image: "a/b" } })).status === 200,
@@ -103,10 +103,10 @@ test("a full disk fails writes with 507 storage_full, loses nothing acknowledged
   const image = await testServer.admin.createImage({ body: { Name: "kept", Image: "a/b" } })
 
   disk.fillUp(2048)
-  const made = await createUntilFull(testServer)
-  assert.ok(made.length > 10)
+  const created = await createUntilFull(testServer)
+  assert.ok(created.length > 10)
   disk.fillUp()
-  made.push(...(await createUntilFull(testServer)))
+  created.push(...(await createUntilFull(testServer)))
   for (const [method, path, body] of [
     ["PUT", "/image", { ID: image.ID, Doc: "y".repeat(200_000) }],
     ["POST", "/data", { Name: "flowers" }],
@@ -130,7 +130,7 @@ test("a full disk fails writes with 507 storage_full, loses nothing acknowledged
     names.push(...data.map(({ Name }) => Name))
     if (data.length < 200) break
   }
-  assert.deepEqual(new Set(names), new Set(["kept", ...made, "after"]))
+  assert.deepEqual(new Set(names), new Set(["kept", ...created, "after"]))
 })
 
 test("on a full disk people sign in, and an administrator disables a person, changes limits and deletes", {

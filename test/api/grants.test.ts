@@ -21,12 +21,12 @@ await server.admin.createGroup({ body: { GroupName: "foreign", Members: ["eve"] 
 await server.acquaint(ann, bob, eve)
 await server.person("dora")
 
-const call = (who: Person | string, method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const call = (who: Person | string, method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...options })
 const grant = (who: Person | string, body: object) => call(who, "POST", "/grant", { body })
 const status = async (who: Person | string, method: string, path: string, body?: object) =>
   (await call(who, method, path, body ? { body } : {})).status
-const take = (who: Person | string, query: string) => call(who, "DELETE", `/grant?${query}`)
+const deleteGrant = (who: Person | string, query: string) => call(who, "DELETE", `/grant?${query}`)
 const newImage = (fields: object = {}) => ann.client.createImage({ body: { Name: "web", Image: "fake/http", ...fields } })
 const newProject = (imageId: number, fields: object = {}) =>
   ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: imageId, ...fields } })
@@ -50,7 +50,7 @@ test("a grant makes a resource visible to one person, in reads and lists, until 
   assert.deepEqual([await status(eve, "GET", `/image?ID=${image.ID}`), await isListed(eve, "/images", image.ID)], [404, false])
   const { body: page } = await call(bob, "GET", "/images?pageSize=1")
   assert.equal(page.pageCount, 1)
-  assert.deepEqual((await take(ann, `ID=${ID}`)).body, { ok: true })
+  assert.deepEqual((await deleteGrant(ann, `ID=${ID}`)).body, { ok: true })
   assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)], [404, false])
   assert.equal((await call(bob, "GET", "/images")).body.pageCount, 0)
 })
@@ -117,7 +117,7 @@ test("a group's grant applies to its members, and ends with the membership or th
   assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 200)
   await server.admin.deleteGroup({ query: { ID: short.ID } })
   assert.equal(await status(bob, "PUT", "/image", { ID: image.ID, Comment: "x" }), 403)
-  assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [Number(body.ID)], "a deleted group's grants are gone")
+  assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [Number(body.ID)], "a deleted group's grants are deleted")
 })
 
 test("a second grant of the same object to the same grantee replaces the first", async () => {
@@ -156,14 +156,14 @@ test("an invalid grant returns 400 with its field, and a hidden or missing objec
     await grant(ann, { ...good, UserName: "", GroupName: "none" }),
   ]
   assert.equal(String(foreign.body.msg).replace("foreign", "none"), String(none.body.msg))
-  const told = []
+  const outcomes = []
   for (const ID of [image.ID, 999_999]) {
     for (const UserName of ["ann", "nobody"]) {
       const { status: code, body } = await grant(eve, { ImageID: ID, UserName, Access: "read" })
-      told.push([code, body.code, body.msg])
+      outcomes.push([code, body.code, body.msg])
     }
   }
-  assert.deepEqual([told[0]?.[0], new Set(told.map(String)).size], [404, 1])
+  assert.deepEqual([outcomes[0]?.[0], new Set(outcomes.map(String)).size], [404, 1])
   await server.admin.deleteImage({ query: { ID: image.ID } })
   assert.equal((await grant(ann, good)).status, 404, "a deleted thing is granted to nobody")
 })
@@ -177,17 +177,17 @@ test("owner, grantee and administrators list a grant; owner and administrators r
   assert.deepEqual([await shown(ann, "&Access=write"), await shown(ann, "&UserName=bob&Access=read")], [[], [made.ID]])
   assert.deepEqual([await shown(ann, "&UserName="), await shown(ann, "&GroupName=")], [[], [made.ID]])
   assert.deepEqual([await shown(ann, "&DataID=1"), await shown(ann, `&ID=${made.ID}`)], [[], [made.ID]])
-  const refusals = [await take(bob, `ID=${made.ID}`), await take(eve, `ID=${made.ID}`), await take(eve, "ID=999999")]
+  const refusals = [await deleteGrant(bob, `ID=${made.ID}`), await deleteGrant(eve, `ID=${made.ID}`), await deleteGrant(eve, "ID=999999")]
   assert.deepEqual(
     refusals.map((each) => each.status),
     [403, 404, 404],
   )
   assert.equal(refusals[1]?.body.msg?.toString(), refusals[2]?.body.msg?.toString())
   await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read" })
-  assert.deepEqual([(await take(ann, `ImageID=${image.ID}`)).status, (await take(ann, "")).status], [409, 400])
+  assert.deepEqual([(await deleteGrant(ann, `ImageID=${image.ID}`)).status, (await deleteGrant(ann, "")).status], [409, 400])
   assert.equal((await call(ann, "DELETE", `/grant?ID=${made.ID}`, { headers: { "if-match": '"1-99"' } })).status, 412)
-  assert.equal((await take(ann, `ImageID=${image.ID}&UserName=bob`)).status, 200)
-  assert.equal((await take(admin, `ImageID=${image.ID}`)).status, 200)
+  assert.equal((await deleteGrant(ann, `ImageID=${image.ID}&UserName=bob`)).status, 200)
+  assert.equal((await deleteGrant(admin, `ImageID=${image.ID}`)).status, 200)
   assert.deepEqual(await shown(admin), [])
 })
 
@@ -205,7 +205,7 @@ test("a grant can be found and withdrawn by all the fields of its answer", async
     const { status: code, body: refusal } = await call(ann, verb, `${path}?RunID=0&UserName=bob`)
     assert.deepEqual([code, refusal.code, refusal.field], [400, "invalid", "RunID"])
   }
-  assert.equal((await take(ann, query)).status, 200)
+  assert.equal((await deleteGrant(ann, query)).status, 200)
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
 })
 
@@ -215,7 +215,10 @@ test("grants on a deleted object are suspended, and apply again once it is resto
   await ann.client.deleteImage({ query: { ID: image.ID } })
   for (const who of [ann, bob, admin]) assert.deepEqual(ids(await call(who, "GET", `/grants?ImageID=${image.ID}`)), [])
   assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/images", image.ID)], [404, false])
-  assert.deepEqual([(await take(ann, `ID=${body.ID}`)).status, await status(bob, "POST", `/image/restore?ID=${image.ID}`)], [404, 404])
+  assert.deepEqual(
+    [(await deleteGrant(ann, `ID=${body.ID}`)).status, await status(bob, "POST", `/image/restore?ID=${image.ID}`)],
+    [404, 404],
+  )
   await ann.client.restoreImage({ query: { ID: image.ID } })
   assert.deepEqual([await status(bob, "GET", `/image?ID=${image.ID}`), await isListed(bob, "/grants", Number(body.ID))], [200, true])
 })
@@ -230,7 +233,7 @@ test("an expired grant has no effect on reads, lists and the list of grants", as
   await eventually("it is hidden", async () => (await status(bob, "GET", `/image?ID=${image.ID}`)) === 404)
   assert.ok(Date.now() >= Date.parse(String(body.Until)))
   assert.deepEqual([await isListed(bob, "/images", image.ID), await isListed(ann, "/grants", Number(body.ID))], [false, false])
-  assert.equal((await take(ann, `ID=${body.ID}`)).status, 404)
+  assert.equal((await deleteGrant(ann, `ID=${body.ID}`)).status, 404)
 })
 
 test("a dataset's grants apply to files and mounts: `read` and `use` read, `write` writes; revocation ends them at once", async () => {
@@ -255,7 +258,7 @@ test("a dataset's grants apply to files and mounts: `read` and `use` read, `writ
   assert.deepEqual([await get(bob), await put(bob)], [200, 201])
   assert.equal(await status(bob, "PUT", "/data", { ID: data.ID, Comment: "x" }), 403, "write is about files")
   assert.equal((await call(bob, "GET", `/project?ID=${project.ID}`)).body.TrainData?.["0"]?.Data?.Name, "table")
-  await take(ann, `DataID=${data.ID}`)
+  await deleteGrant(ann, `DataID=${data.ID}`)
   assert.deepEqual([await get(bob), await put(bob), (await start()).body.code], [404, 404, "data_unavailable"])
   assert.deepEqual((await call(bob, "GET", `/project?ID=${project.ID}`)).body.TrainData?.["0"]?.Data, { ID: data.ID })
 })
@@ -335,11 +338,11 @@ test("read-only tokens change no grants, and tokens for a run's address open onl
   const made = (await grant(ann, { RunID: run.ID, UserName: "bob", Access: "use" })).body
   assert.equal(await open(), 200)
   assert.deepEqual(
-    [(await grant(reader, { RunID: run.ID, UserName: "eve", Access: "use" })).status, (await take(reader, `ID=${made.ID}`)).status],
+    [(await grant(reader, { RunID: run.ID, UserName: "eve", Access: "use" })).status, (await deleteGrant(reader, `ID=${made.ID}`)).status],
     [403, 403],
   )
   assert.deepEqual([await status(narrow, "GET", "/grants"), await status(reader, "GET", "/grants")], [403, 200])
-  await take(ann, `ID=${made.ID}`)
+  await deleteGrant(ann, `ID=${made.ID}`)
   await eventually("it is closed", async () => (await open()) !== 200)
   await status(ann, "DELETE", `/running_project?ID=${run.ID}`)
 })
@@ -366,7 +369,7 @@ test("withdrawal or expiry of a run's grant closes sockets and followed logs", a
     return { id: body.ID, cut: () => closed.socket && closed.logs }
   }
   const taken = await open(null)
-  await take(ann, `ID=${taken.id}`)
+  await deleteGrant(ann, `ID=${taken.id}`)
   await eventually("all is cut", taken.cut)
   const ending = await withSoonExpiring(open, 1_000)
   await eventually("all is cut", ending.cut, 20_000)
@@ -376,30 +379,30 @@ test("withdrawal or expiry of a run's grant closes sockets and followed logs", a
 
 test("a grantee receives events when access begins and ends; owner and administrators receive the grant's", async () => {
   const image = await newImage()
-  await using toBob = await recordEvents(bob.client)
-  await using toEve = await recordEvents(eve.client)
-  await using toAnn = await recordEvents(ann.client)
+  await using bobsEvents = await recordEvents(bob.client)
+  await using evesEvents = await recordEvents(eve.client)
+  await using annsEvents = await recordEvents(ann.client)
   const { body } = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })
-  await toBob.until(`image.updated ${image.ID}`)
-  await toBob.until(`grant.created ${body.ID}`)
-  await toAnn.until(`grant.created ${body.ID}`)
+  await bobsEvents.until(`image.updated ${image.ID}`)
+  await bobsEvents.until(`grant.created ${body.ID}`)
+  await annsEvents.until(`grant.created ${body.ID}`)
   await ann.client.updateImage({ body: { ID: image.ID, Comment: "new" } })
   await ann.client.deleteImage({ query: { ID: image.ID } })
-  await toBob.until(`image.deleted ${image.ID}`)
+  await bobsEvents.until(`image.deleted ${image.ID}`)
   await ann.client.restoreImage({ query: { ID: image.ID } })
-  await toBob.through(`image.restored ${image.ID}`)
-  await take(ann, `ID=${body.ID}`)
-  await toBob.until(`grant.deleted ${body.ID}`)
-  const gone = await toBob.until(`image.deleted ${image.ID}`)
-  assert.deepEqual(gone.data, { ID: image.ID })
+  await bobsEvents.through(`image.restored ${image.ID}`)
+  await deleteGrant(ann, `ID=${body.ID}`)
+  await bobsEvents.until(`grant.deleted ${body.ID}`)
+  const deletedPerson = await bobsEvents.until(`image.deleted ${image.ID}`)
+  assert.deepEqual(deletedPerson.data, { ID: image.ID })
   await withSoonExpiring(async (Until) => {
     await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read", Until })
-    await toBob.through(`image.updated ${image.ID}`)
+    await bobsEvents.through(`image.updated ${image.ID}`)
   }, 1_000)
-  await toBob.until(`image.deleted ${image.ID}`)
+  await bobsEvents.until(`image.deleted ${image.ID}`)
   const mark = await newImage({ IsPublished: true })
-  await toEve.until(`image.created ${mark.ID}`)
-  assert.deepEqual(toEve.told, [`image.created ${mark.ID}`])
+  await evesEvents.until(`image.created ${mark.ID}`)
+  assert.deepEqual(evesEvents.received, [`image.created ${mark.ID}`])
 })
 
 test("people without rights cannot learn that an object, a grant or a share exists", async () => {
@@ -418,7 +421,7 @@ test("people without rights cannot learn that an object, a grant or a share exis
     const { body } = await call(eve, "GET", `/grants?${query}`)
     assert.deepEqual([body.data, body.pageCount], [[], 0], query)
   }
-  const [hidden, missing] = await Promise.all([image.ID, 999_999].map((ID) => take(eve, `ImageID=${ID}`)))
+  const [hidden, missing] = await Promise.all([image.ID, 999_999].map((ID) => deleteGrant(eve, `ImageID=${ID}`)))
   assert.deepEqual([hidden?.status, hidden?.body.msg], [404, missing?.body.msg])
   for (const path of [
     "/images?q=needle",
@@ -443,9 +446,9 @@ test("a name outside the caller's groups is answered as an unknown one, except t
     const { status: code, body } = await grant(who, { ImageID: image.ID, UserName, Access: "read" })
     return JSON.stringify([code, body.code, body.field, String(body.msg).replace(`"${UserName}"`, "X")])
   }
-  const gone = await server.person("gone")
+  const deletedPerson = await server.person("gone")
   const { ID } = await server.admin.readUser({ query: { UserName: "gone" } })
-  await server.acquaint(ann, gone)
+  await server.acquaint(ann, deletedPerson)
   await server.admin.deleteUser({ query: { ID } })
   const nobodys = await answerTo(ann, "nobody")
   assert.match(nobodys, /^\[400,"invalid","UserName"/)
@@ -482,12 +485,12 @@ test("no answer reveals to an ordinary person whether a user name exists", async
   const [known, unknown] = [probes(dyra.userName), probes("dira")]
   for (const [i, [method, url, body]] of known.entries()) {
     const answer = async (to: string, given: object | string | undefined) => {
-      const told = await sendRequest(url.startsWith(filesUrl) ? filesUrl : baseUrl, method, to, {
+      const outcomes = await sendRequest(url.startsWith(filesUrl) ? filesUrl : baseUrl, method, to, {
         as: ann.authorization,
         ...(given ? { body: given } : {}),
       })
-      const { requestId: _, ...rest } = told.body
-      return JSON.stringify([told.status, rest]).replaceAll(/d[yi]ra/g, "X")
+      const { requestId: _, ...rest } = outcomes.body
+      return JSON.stringify([outcomes.status, rest]).replaceAll(/d[yi]ra/g, "X")
     }
     const [, otherUrl = "", otherBody] = unknown[i] ?? []
     const path = (whole: string) => whole.slice((whole.startsWith(filesUrl) ? filesUrl : baseUrl).length)

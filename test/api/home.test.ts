@@ -13,8 +13,8 @@ const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
 const [ann, bob] = [await server.person("ann"), await server.person("bob")]
 await server.acquaint(ann, bob)
-const call = (who: Person | string, method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const call = (who: Person | string, method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...options })
 
 interface Pair {
   image: number
@@ -22,15 +22,15 @@ interface Pair {
 }
 
 /** A project with an image of its own, made by this person. */
-async function pair(who: Person = ann): Promise<Pair> {
+async function createPair(who: Person = ann): Promise<Pair> {
   const image = await who.client.createImage({ body: { Name: "web", Image: "fake/http" } })
   const project = await who.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   return { image: image.ID, project: project.ID }
 }
 
 async function share(who: Person, { image, project }: Pair, UserName: string): Promise<void> {
-  for (const thing of [{ ImageID: image }, { ProjectID: project }]) {
-    assert.equal((await call(who, "POST", "/grant", { body: { ...thing, UserName, Access: "write" } })).status, 200)
+  for (const target of [{ ImageID: image }, { ProjectID: project }]) {
+    assert.equal((await call(who, "POST", "/grant", { body: { ...target, UserName, Access: "write" } })).status, 200)
   }
 }
 
@@ -55,31 +55,31 @@ async function homeIn(who: Person, project: number): Promise<"home" | "own direc
 }
 
 test("a person's own project with their own image mounts their home, and nobody else's", async () => {
-  const { image, project } = await pair()
+  const { image, project } = await createPair()
   assert.equal(await homeIn(ann, project), "home")
   await share(ann, { image, project }, "bob")
   assert.equal(await homeIn(bob, project), "own directory")
-  const theirs = await pair(bob)
+  const theirs = await createPair(bob)
   await share(bob, theirs, "ann")
   const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
   assert.equal(await homeIn(ann, mixed.ID), "own directory")
 })
 
 test("an administrator's project or image is trusted until somebody else changes it, also after a later change by an administrator", async () => {
-  const house = await server.admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })
-  const onIt = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID } })
+  const sharedImage = await server.admin.createImage({ body: { Name: "house", Image: "fake/http", IsPublished: true } })
+  const onIt = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: sharedImage.ID } })
   assert.equal(await homeIn(ann, onIt.ID), "home")
-  const open = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: house.ID, IsPublic: true } })
+  const open = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: sharedImage.ID, IsPublic: true } })
   assert.equal(await homeIn(bob, open.ID), "home")
-  for (const thing of [{ ImageID: house.ID }, { ProjectID: open.ID }])
-    await call(admin, "POST", "/grant", { body: { ...thing, UserName: "bob", Access: "write" } })
+  for (const target of [{ ImageID: sharedImage.ID }, { ProjectID: open.ID }])
+    await call(admin, "POST", "/grant", { body: { ...target, UserName: "bob", Access: "write" } })
   await change(bob, "project", { ID: open.ID, CodePath: "/opt/tool" })
   assert.equal(await homeIn(ann, open.ID), "own directory")
   await change(admin, "project", { ID: open.ID, CodePath: "" })
-  assert.equal(await homeIn(ann, open.ID), "own directory", "a change by an administrator vouches for no earlier one")
+  assert.equal(await homeIn(ann, open.ID), "own directory", "an administrator's change does not approve earlier changes")
   await change(admin, "project", { ID: open.ID, IsTrusted: true })
   assert.equal(await homeIn(ann, open.ID), "home")
-  await change(bob, "image", { ID: house.ID, Env: "A=1" })
+  await change(bob, "image", { ID: sharedImage.ID, Env: "A=1" })
   assert.equal(await homeIn(ann, onIt.ID), "own directory")
 })
 
@@ -97,50 +97,50 @@ test("a project or image changed by somebody else does not run in the owner's ho
     ["project", { TrainData: [{ ID: data.ID, MountPath: "/opt/tool" }] }, { TrainData: [] }],
     ["project", { Type: "vscode" }, { Type: "http" }],
   ] as const) {
-    const made = await pair()
+    const made = await createPair()
     await change(ann, kind, { ID: made[kind], ...own })
     await share(ann, made, "bob")
-    const told = JSON.stringify(theirs)
+    const description = JSON.stringify(theirs)
     await change(bob, kind, { ID: made[kind], Comment: "read it", ...own })
-    assert.equal(await homeIn(ann, made.project), "home", `a comment, and what stands there already: ${told}`)
+    assert.equal(await homeIn(ann, made.project), "home", `a comment, and the present values: ${description}`)
     await change(bob, kind, { ID: made[kind], ...theirs })
     await change(ann, kind, { ID: made[kind], Comment: "not read" })
-    assert.equal(await homeIn(ann, made.project), "own directory", told)
+    assert.equal(await homeIn(ann, made.project), "own directory", description)
     await change(ann, kind, { ID: made[kind], ...own })
-    assert.equal(await homeIn(ann, made.project), "home", told)
+    assert.equal(await homeIn(ann, made.project), "home", description)
     await change(admin, kind, { ID: made[kind], ...theirs })
-    assert.equal(await homeIn(ann, made.project), "home", told)
+    assert.equal(await homeIn(ann, made.project), "home", description)
   }
-  const made = await pair()
+  const made = await createPair()
   await share(ann, made, "bob")
   await change(bob, "project", { ID: made.project, ImageID: other })
   await change(bob, "project", { ID: made.project, ImageID: made.image })
-  assert.equal(await homeIn(ann, made.project), "own directory", "who set it back may have changed more")
+  assert.equal(await homeIn(ann, made.project), "own directory", "the same person may have changed more")
 })
 
 test("only the owner gets a warning, and only when a run of their project does not mount their home", async () => {
-  await using listening = await recordEvents(ann.client)
-  const warned = async (id: number) => {
+  await using annsEvents = await recordEvents(ann.client)
+  const warningsOf = async (id: number) => {
     const { body, text, status } = await call(ann, "POST", "/running_project", { body: { ProjectID: id } })
     assert.equal(status, 200, text)
     await call(ann, "DELETE", `/running_project?ID=${body.ID}`)
-    const own = () => listening.events.filter(({ data }) => data.ID === Number(body.ID))
-    await eventually("the end is told", () => own().some(({ data }) => data.State === "ended"))
+    const own = () => annsEvents.events.filter(({ data }) => data.ID === Number(body.ID))
+    await eventually("the end of the run is received", () => own().some(({ data }) => data.State === "ended"))
     return own().flatMap(({ event, data }) => (event === "run.warning" ? [data.Warning] : []))
   }
-  const made = await pair()
-  assert.deepEqual(await warned(made.project), [])
+  const made = await createPair()
+  assert.deepEqual(await warningsOf(made.project), [])
   await share(ann, made, "bob")
   await change(bob, "project", { ID: made.project, CodePath: "/opt/tool" })
-  const words = "Your home is not in this run, but a directory of the project's own: "
-  assert.deepEqual(await warned(made.project), [`${words}bob changed what the project runs`])
+  const text = "Your home is not in this run, but a directory of the project's own: "
+  assert.deepEqual(await warningsOf(made.project), [`${text}bob changed what the project runs`])
   await change(ann, "project", { ID: made.project, CodePath: "" })
-  assert.deepEqual(await warned(made.project), [])
-  const theirs = await pair(bob)
+  assert.deepEqual(await warningsOf(made.project), [])
+  const theirs = await createPair(bob)
   await share(bob, theirs, "ann")
-  assert.deepEqual(await warned(theirs.project), [])
+  assert.deepEqual(await warningsOf(theirs.project), [])
   const mixed = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: theirs.image } })
-  assert.deepEqual(await warned(mixed.ID), [`${words}the image is bob's, and no administrator trusts it`])
+  assert.deepEqual(await warningsOf(mixed.ID), [`${text}the image is bob's, and no administrator trusts it`])
 })
 
 test("a run's answer tells which directory is the home, and why it is not its person's, to that person only", async () => {
@@ -162,7 +162,7 @@ test("a run's answer tells which directory is the home, and why it is not its pe
 })
 
 test("a repeated run does not mount the home after somebody else changed what runs", async () => {
-  const made = await pair()
+  const made = await createPair()
   await share(ann, made, "bob")
   const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: made.project } })
   await call(ann, "DELETE", `/running_project?ID=${run.ID}`)
@@ -177,11 +177,11 @@ test("a project that an administrator made for somebody mounts their home; a tra
   const image = await server.admin.createImage({ body: { Name: "web", Image: "fake/http", UserName: "ann" } })
   const project = await server.admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID, UserName: "ann" } })
   assert.equal(await homeIn(ann, project.ID), "home")
-  const theirs = await pair(bob)
+  const theirs = await createPair(bob)
   await change(admin, "image", { ID: theirs.image, UserName: "ann" })
   await change(admin, "project", { ID: theirs.project, UserName: "ann" })
   assert.equal(await homeIn(ann, theirs.project), "own directory")
-  const [one, two] = [await pair(ann), await pair(bob)]
+  const [one, two] = [await createPair(ann), await createPair(bob)]
   await share(ann, one, "bob")
   await share(bob, two, "ann")
   await change(bob, "project", { ID: two.project, ImageID: one.image })
@@ -190,7 +190,7 @@ test("a project that an administrator made for somebody mounts their home; a tra
 })
 
 test("a trusted project mounts everybody's home until somebody else changes what runs, including its mounts", async () => {
-  const made = await pair()
+  const made = await createPair()
   const data = await ann.client.createData({ body: { Name: "tools", IsPublished: true } })
   await share(ann, made, "bob")
   const trust = async () => {

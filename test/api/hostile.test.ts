@@ -12,7 +12,7 @@ const testServer = await startTestServer()
 after(() => testServer[Symbol.asyncDispose]())
 const { baseUrl } = testServer.quayside
 const admin = basicAuth("admin", adminPassword)
-const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...options })
 const table = Object.values(endpoints) as Endpoint[]
 /** These are slow on purpose, or revoke the test's own credentials. */
 const left = ["/session", "/user", "/token"]
@@ -136,8 +136,8 @@ test("the server survives wrong lengths and interrupted bodies", async () => {
 })
 
 test("a body in thousands of chunks of one byte is rejected for every caller", async () => {
-  const bytes = (path: string, proof: string) =>
-    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${proof}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\n \r\n".repeat(30_000)}`
+  const bytes = (path: string, authorizationLine: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${authorizationLine}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\n \r\n".repeat(30_000)}`
   for (const answer of [
     await sendRaw(baseUrl, bytes("/session", "")),
     await sendRaw(baseUrl, bytes("/project", `Authorization: ${admin}\r\n`)),
@@ -172,18 +172,18 @@ test("slow senders and clients that never read block nobody else", async () => {
 
 test("pipelined requests are answered one at a time, and dropped when their connection closes", async () => {
   const { port } = new URL(baseUrl)
-  const figure = async (name: string) =>
+  const metric = async (name: string) =>
     Number(new RegExp(`^${name} (\\d+)`, "m").exec((await sendRequest(baseUrl, "GET", "/metrics")).text)?.[1] ?? 0)
-  const answered = () => figure('quayside_http_requests_total\\{operation="openapi",status="200"\\}')
+  const answered = () => metric('quayside_http_requests_total\\{operation="openapi",status="200"\\}')
   const before = await answered()
   const socket = connect({ host: "127.0.0.1", port: Number(port) })
   socket.on("error", () => {})
   socket.pause()
   socket.write("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(90))
-  while ((await figure("quayside_http_requests_under_way")) < 50);
+  while ((await metric("quayside_http_requests_under_way")) < 50);
   assert.ok((await answered()) - before < 40, "answers that nobody reads are not made")
   socket.destroy()
-  while ((await figure("quayside_http_requests_under_way")) > 1);
+  while ((await metric("quayside_http_requests_under_way")) > 1);
   const patient = await sendRaw(
     baseUrl,
     `${"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(99)}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,

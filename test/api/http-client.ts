@@ -28,13 +28,13 @@ export interface SendOptions {
  * Sends one request over its own connection, unchanged: it adds only `Host`, the length, and the
  * type of a JSON body.
  */
-export async function sendRequest(baseUrl: string, method: string, path: string, asked: SendOptions = {}): Promise<HttpAnswer> {
+export async function sendRequest(baseUrl: string, method: string, path: string, options: SendOptions = {}): Promise<HttpAnswer> {
   const { hostname, port } = new URL(baseUrl)
-  const payload = payloadOf(asked.body)
+  const payload = payloadOf(options.body)
   const headers: Record<string, string | string[]> = {
-    ...(asked.as === undefined ? {} : { authorization: asked.as }),
+    ...(options.as === undefined ? {} : { authorization: options.as }),
     ...(payload === undefined ? {} : { "content-type": "application/json", "content-length": String(payload.length) }),
-    ...asked.headers,
+    ...options.headers,
   }
   const outgoing = request({ hostname: hostname === "localhost" ? "127.0.0.1" : hostname, port, method, path, headers, agent: false })
   outgoing.end(payload)

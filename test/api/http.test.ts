@@ -9,7 +9,7 @@ const testServer = await startTestServer()
 after(() => testServer[Symbol.asyncDispose]())
 const { baseUrl, appsUrl, filesUrl } = testServer.quayside
 const admin = basicAuth("admin", adminPassword)
-const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...options })
 const image = { Name: "a", Image: "b" }
 
 test("every endpoint responds at its path and below /admin alike", async () => {
@@ -22,8 +22,8 @@ test("every endpoint responds at its path and below /admin alike", async () => {
       assert.deepEqual({ ...prefixed.body, requestId: "" }, { ...plain.body, requestId: "" })
     }
   }
-  const made = (await call("POST", "/admin/image", { body: image })).body
-  assert.deepEqual((await call("DELETE", `/admin/image?ID=${made.ID}`)).body, { ok: true })
+  const created = (await call("POST", "/admin/image", { body: image })).body
+  assert.deepEqual((await call("DELETE", `/admin/image?ID=${created.ID}`)).body, { ok: true })
   assert.equal((await call("POST", "/admin/user", { as: ann.authorization, body: { UserName: "x" } })).status, 403)
 })
 
@@ -262,7 +262,7 @@ test("missing and wrong credentials return 401, with Bearer in WWW-Authenticate 
   await testServer.person("gone")
   const { ID } = await testServer.admin.readUser({ query: { UserName: "gone" } })
   await testServer.admin.updateUser({ body: { ID, IsDisabled: true } })
-  const proofs = [
+  const credentials = [
     undefined,
     basicAuth("nobody", "wrong password"),
     basicAuth("admin", "wrong password"),
@@ -273,7 +273,7 @@ test("missing and wrong credentials return 401, with Bearer in WWW-Authenticate 
     "Digest x",
   ]
   const messages = new Set<string>()
-  for (const as of proofs) {
+  for (const as of credentials) {
     const answer = await sendRequest(baseUrl, "GET", "/images", { as })
     assert.deepEqual([as, answer.status, answer.body.code], [as, 401, "unauthorized"])
     assert.match(String(answer.headers["www-authenticate"]), /^Bearer/)

@@ -14,7 +14,7 @@ const run = promisify(execFile)
 /**
  * A server with its own daemon, and a run whose program cannot be reached, so it stays `starting`.
  */
-async function scene() {
+async function startHungEngineFixture() {
   await using stack = new AsyncDisposableStack()
   const daemon = stack.use(await privateDaemon({ dataMiB: 128 }))
   await daemon.start()
@@ -45,8 +45,8 @@ async function scene() {
       Reason: { code: string } | null
     }
   const containers = async () => (await run("docker", ["-H", `unix://${daemon.socketPath}`, "ps", "--all", "--quiet"])).stdout.trim()
-  await eventually("its program was started", async () => (await state()).State === "starting" && (await containers()) !== "", 60_000)
-  const owned = stack.move()
+  await eventually("the program has started", async () => (await state()).State === "starting" && (await containers()) !== "", 60_000)
+  const resources = stack.move()
   return {
     daemon,
     server,
@@ -54,37 +54,37 @@ async function scene() {
     containers,
     stop: () => sendRequest(baseUrl, "DELETE", `/running_project?ID=${ID}`, { as }),
     ready: () => sendRequest(baseUrl, "GET", "/readyz"),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
 test("while the engine hangs, a stop returns engine_unreachable in time, and the run stops once the engine responds", async () => {
-  await using it = await scene()
-  await it.daemon.kill("SIGSTOP")
-  const answer = await it.stop()
+  await using fixture = await startHungEngineFixture()
+  await fixture.daemon.kill("SIGSTOP")
+  const answer = await fixture.stop()
   assert.deepEqual([answer.status, answer.body.code], [503, "engine_unreachable"])
-  assert.equal((await it.state()).State, "stopping")
-  assert.equal((await it.ready()).status, 503)
-  await it.server.kill("SIGTERM")
-  assert.deepEqual([it.server.child.exitCode, it.server.child.signalCode], [0, null])
-  await it.server.start()
-  assert.equal((await it.state()).State, "stopping")
-  await it.daemon.kill("SIGCONT")
-  await eventually("it is over", async () => (await it.state()).State === "ended", 60_000)
-  assert.equal((await it.state()).Reason?.code, "stopped_by_user")
-  assert.equal(await it.containers(), "")
+  assert.equal((await fixture.state()).State, "stopping")
+  assert.equal((await fixture.ready()).status, 503)
+  await fixture.server.kill("SIGTERM")
+  assert.deepEqual([fixture.server.child.exitCode, fixture.server.child.signalCode], [0, null])
+  await fixture.server.start()
+  assert.equal((await fixture.state()).State, "stopping")
+  await fixture.daemon.kill("SIGCONT")
+  await eventually("the run has ended", async () => (await fixture.state()).State === "ended", 60_000)
+  assert.equal((await fixture.state()).Reason?.code, "stopped_by_user")
+  assert.equal(await fixture.containers(), "")
 })
 
 test("a service whose engine hangs ends in time while a stop waits, and the stop's caller gets a failure", async () => {
-  await using it = await scene()
-  await it.daemon.kill("SIGSTOP")
-  const stopping = it.stop()
-  await eventually("the wish is written", async () => (await it.state()).State === "stopping")
-  const [answer] = await Promise.all([stopping, it.server.kill("SIGTERM")])
-  assert.deepEqual([it.server.child.exitCode, it.server.child.signalCode], [0, null])
+  await using fixture = await startHungEngineFixture()
+  await fixture.daemon.kill("SIGSTOP")
+  const stopping = fixture.stop()
+  await eventually("the stop request is stored", async () => (await fixture.state()).State === "stopping")
+  const [answer] = await Promise.all([stopping, fixture.server.kill("SIGTERM")])
+  assert.deepEqual([fixture.server.child.exitCode, fixture.server.child.signalCode], [0, null])
   assert.deepEqual([answer.status, answer.body.code], [503, "unavailable"])
-  await it.daemon.kill("SIGCONT")
-  await it.server.start()
-  await eventually("it is over", async () => (await it.state()).State === "ended", 60_000)
-  assert.equal(await it.containers(), "")
+  await fixture.daemon.kill("SIGCONT")
+  await fixture.server.start()
+  await eventually("the run has ended", async () => (await fixture.state()).State === "ended", 60_000)
+  assert.equal(await fixture.containers(), "")
 })

@@ -86,9 +86,9 @@ test("a pull continues after its caller disconnects, and the next one joins it",
 })
 
 test("simultaneous pulls are limited per person", async () => {
-  const made = await Promise.all([1, 2, 3, 4].map((n) => register(bob, `fake/stuck-pull:${n}`)))
+  const images = await Promise.all([1, 2, 3, 4].map((n) => register(bob, `fake/stuck-pull:${n}`)))
   const answers = []
-  for (const { ID } of made)
+  for (const { ID } of images)
     answers.push(await call("POST", `/image/pull?ID=${ID}`, { as: bob.authorization, headers: { prefer: "respond-async" } }))
   assert.deepEqual(
     answers.map(({ status }) => status),
@@ -100,8 +100,8 @@ test("only administrators see messages of the engine or a registry", async () =>
   const { ID } = await register(ann, "fake/denied")
   const own = await call("POST", `/image/pull?ID=${ID}`)
   assert.deepEqual([own.status, own.body.code, "detail" in own.body], [409, "image_pull_denied", false])
-  const told = await call("POST", `/image/pull?ID=${ID}`, { as: admin })
-  assert.equal(told.body.detail, "reported by the fake registry")
+  const failure = await call("POST", `/image/pull?ID=${ID}`, { as: admin })
+  assert.equal(failure.body.detail, "reported by the fake registry")
 })
 
 test("an image whose registry is not allowed is refused when it is written, and when it is started", async () => {
@@ -110,9 +110,9 @@ test("an image whose registry is not allowed is refused when it is written, and 
     assert.deepEqual([refused.status, refused.body.code, refused.body.field], [400, "invalid", "Image"], reference)
     assert.match(String(refused.body.msg), /Images may not come from/)
   }
-  const made = await register(ann, "registry.lan:5000/fake/http")
-  assert.equal((await call("PUT", "/image", { body: { ID: made.ID, Image: "169.254.169.254/x" } })).body.field, "Image")
-  assert.equal((await tried(ann, made.ID)).status, 200)
+  const images = await register(ann, "registry.lan:5000/fake/http")
+  assert.equal((await call("PUT", "/image", { body: { ID: images.ID, Image: "169.254.169.254/x" } })).body.field, "Image")
+  assert.equal((await tried(ann, images.ID)).status, 200)
   const { ID } = await register({ client: server.admin }, "127.0.0.1:5000/fake/http")
   assert.equal((await call("PUT", "/image", { as: admin, body: { ID, UserName: "ann" } })).status, 200)
   const failed = await tried(ann, ID)

@@ -14,7 +14,7 @@ after(() => server[Symbol.asyncDispose]())
 const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
 const ann = await server.person("ann")
-const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...options })
 
 test("healthz reports liveness, and readyz each part", async () => {
   assert.deepEqual((await call("GET", "/healthz")).body, { ok: true })
@@ -40,7 +40,7 @@ test("metrics are OpenMetrics text for loopback callers and administrators, with
     "what was forwarded from elsewhere is not from this machine",
   )
   assert.equal((await call("GET", "/metrics", { as: ann.authorization, ...forwarded })).status, 403)
-  assert.equal((await call("GET", "/metrics", { as: ann.authorization })).status, 200, "from loopback whoever asks")
+  assert.equal((await call("GET", "/metrics", { as: ann.authorization })).status, 200, "every loopback caller reads metrics")
   assert.equal((await call("GET", "/metrics", forwarded)).status, 200)
 })
 
@@ -73,7 +73,7 @@ test("metrics count a request whose caller leaves before the whole answer as 499
 })
 
 test("administrators list audited changes with actor, resource, address and request, by filters", async () => {
-  const made = await call("POST", "/image", {
+  const created = await call("POST", "/image", {
     as: ann.authorization,
     body: { Name: "a", Image: "b" },
     headers: { "x-request-id": "audited" },
@@ -84,7 +84,7 @@ test("administrators list audited changes with actor, resource, address and requ
   assert.deepEqual(rest, {
     Actor: "ann",
     Action: "image.created",
-    Thing: { Type: "image", ID: made.body.ID },
+    Thing: { Type: "image", ID: created.body.ID },
     Outcome: "done",
     Address: "127.0.0.1",
     RequestID: "audited",
@@ -197,18 +197,18 @@ test("the audit counts refusals by actor, action and minute, and unknown names a
   for (const name of ["nobody-1", "nobody-2", "ann"]) await call("GET", "/whoami", { as: basicAuth(name, "a wrong password") })
   await call("POST", "/session", { body: { UserName: "nobody-3", Password: "a wrong password" } })
   await server.restart()
-  const counted = async (query: string) => {
+  const auditedCounts = async (query: string) => {
     const { body } = await call("GET", `/audit?from=${since}&pageSize=200&${query}`)
     const rows = (body.data as unknown as AnyObject[]).filter((row) => (row.Outcome as unknown) === "refused")
     return rows.map(({ Actor, Action, Thing, Count, Address }) => [Actor, Action, Thing, Count, Address])
   }
   const sum = (rows: unknown[][]) => rows.reduce((total, [, , , count]) => total + (count as number), 0)
-  const anns = await counted("UserName=ann&Action=listAudit")
+  const anns = await auditedCounts("UserName=ann&Action=listAudit")
   assert.equal(sum(anns), 3)
   assert.ok(anns.length <= 2, "one row, or two where a minute ended in between")
   assert.deepEqual(anns[0]?.slice(0, 3), ["ann", "listAudit", null])
-  assert.equal(sum(await counted("UserName=-&Action=whoami")), 3, "a wrong password proves nobody")
-  assert.equal(sum(await counted("UserName=-&Action=createSession")), 1)
+  assert.equal(sum(await auditedCounts("UserName=-&Action=whoami")), 3, "a wrong password proves nobody")
+  assert.equal(sum(await auditedCounts("UserName=-&Action=createSession")), 1)
   const { text } = await call("GET", "/audit?pageSize=200")
   assert.ok(!text.includes("nobody-") && !text.includes("a wrong password"))
 })

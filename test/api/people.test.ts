@@ -9,8 +9,8 @@ after(() => server[Symbol.asyncDispose]())
 const { baseUrl, filesUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
 const ann = await server.person("ann")
-const call = (method: string, path: string, asked: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...asked })
-const asAnn = (method: string, path: string, asked: SendOptions = {}) => call(method, path, { as: ann.authorization, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) => sendRequest(baseUrl, method, path, { as: admin, ...options })
+const asAnn = (method: string, path: string, options: SendOptions = {}) => call(method, path, { as: ann.authorization, ...options })
 
 test("whoami returns name, rights, groups and the limits that apply, including those of groups", async () => {
   await server.person("eva", { Limits: { MaxRuns: 5, MaxMemory: 8 * 2 ** 30 } })
@@ -28,18 +28,18 @@ test("whoami returns name, rights, groups and the limits that apply, including t
 })
 
 test("administrators manage accounts, and a person reads their own", async () => {
-  const made = await call("POST", "/user", { body: { UserName: "new", Password: "long enough", Email: "n@example.org" } })
-  assert.deepEqual([made.status, made.body.UserName, made.body.Email, made.body.IsAdmin], [200, "new", "n@example.org", false])
-  assert.ok(!/assword|argon/i.test(made.text))
+  const created = await call("POST", "/user", { body: { UserName: "new", Password: "long enough", Email: "n@example.org" } })
+  assert.deepEqual([created.status, created.body.UserName, created.body.Email, created.body.IsAdmin], [200, "new", "n@example.org", false])
+  assert.ok(!/assword|argon/i.test(created.text))
   for (const [method, path, body] of [
     ["POST", "/user", { UserName: "x" }],
     ["GET", "/users", undefined],
-    ["DELETE", `/user?ID=${made.body.ID}`, undefined],
+    ["DELETE", `/user?ID=${created.body.ID}`, undefined],
   ] as const)
     assert.equal((await asAnn(method, path, body ? { body } : {})).status, 403, path)
   assert.equal((await asAnn("GET", "/user?UserName=new")).status, 404)
   assert.equal((await asAnn("GET", "/user?UserName=ann")).body.UserName, "ann")
-  assert.ok(ids(await call("GET", "/users?q=NEW")).includes(Number(made.body.ID)))
+  assert.ok(ids(await call("GET", "/users?q=NEW")).includes(Number(created.body.ID)))
 })
 
 test("a person changes their own password with the current one, and nothing else of the account", async () => {
@@ -71,48 +71,48 @@ test("names of people and groups never change and are never reused", async () =>
 })
 
 test("members read and list only their own groups", async () => {
-  const made = await call("POST", "/group", { body: { GroupName: "team", Members: ["ann", "ann"], TotalLimits: { MaxCpus: 8 } } })
-  assert.deepEqual([made.body.Members, made.body.TotalLimits?.MaxCpus], [["ann"], 8])
+  const created = await call("POST", "/group", { body: { GroupName: "team", Members: ["ann", "ann"], TotalLimits: { MaxCpus: 8 } } })
+  assert.deepEqual([created.body.Members, created.body.TotalLimits?.MaxCpus], [["ann"], 8])
   for (const TotalLimits of [{ MaxRunHours: 1 }, { MaxCpus: 1, IdleMinutes: 1 }]) {
-    const { status, body } = await call("PUT", "/group", { body: { ID: made.body.ID, TotalLimits } })
+    const { status, body } = await call("PUT", "/group", { body: { ID: created.body.ID, TotalLimits } })
     assert.deepEqual([status, body.field], [400, "TotalLimits"])
     assert.match(String(body.msg), /amounts; (MaxRunHours|IdleMinutes) is for each member, in Limits$/)
   }
-  const sentBack = (await call("GET", `/group?ID=${made.body.ID}`)).body
-  assert.deepEqual((await call("PUT", "/group", { body: sentBack })).body.TotalLimits, made.body.TotalLimits)
+  const sentBack = (await call("GET", `/group?ID=${created.body.ID}`)).body
+  assert.deepEqual((await call("PUT", "/group", { body: sentBack })).body.TotalLimits, created.body.TotalLimits)
   await call("POST", "/group", { body: { GroupName: "foreign" } })
-  assert.equal((await asAnn("GET", "/group?GroupName=team")).body.ID, made.body.ID)
+  assert.equal((await asAnn("GET", "/group?GroupName=team")).body.ID, created.body.ID)
   assert.equal((await asAnn("GET", "/group?GroupName=foreign")).status, 404)
-  assert.deepEqual(ids(await asAnn("GET", "/groups")), [Number(made.body.ID)])
-  assert.equal((await asAnn("PUT", "/group", { body: { ID: made.body.ID, Members: [] } })).status, 403)
-  const unknown = await call("PUT", "/group", { body: { ID: made.body.ID, Members: ["nobody"] } })
+  assert.deepEqual(ids(await asAnn("GET", "/groups")), [Number(created.body.ID)])
+  assert.equal((await asAnn("PUT", "/group", { body: { ID: created.body.ID, Members: [] } })).status, 403)
+  const unknown = await call("PUT", "/group", { body: { ID: created.body.ID, Members: ["nobody"] } })
   assert.deepEqual([unknown.status, unknown.body.field], [400, "Members"])
   for (const wrong of [{ MaxCpus: -1 }, { MaxCpus: 1.5 }, { MaxCpus: "2" }, []])
-    assert.equal((await call("PUT", "/group", { body: { ID: made.body.ID, Limits: wrong } })).body.field, "Limits")
+    assert.equal((await call("PUT", "/group", { body: { ID: created.body.ID, Limits: wrong } })).body.field, "Limits")
 })
 
 test("a token is shown once, works as Bearer and as Basic's password, and ends when it is deleted", async () => {
-  const made = await asAnn("POST", "/token", { body: { Name: "ci", ExpiresAt: "2999-01-01T00:00:00Z" } })
-  assert.match(String(made.body.Token), /^qs_/)
-  assert.deepEqual([made.body.ExpiresAt, made.body.Scopes], ["2999-01-01T00:00:00.000Z", ["read", "write"]])
-  const token = String(made.body.Token)
+  const created = await asAnn("POST", "/token", { body: { Name: "ci", ExpiresAt: "2999-01-01T00:00:00Z" } })
+  assert.match(String(created.body.Token), /^qs_/)
+  assert.deepEqual([created.body.ExpiresAt, created.body.Scopes], ["2999-01-01T00:00:00.000Z", ["read", "write"]])
+  const token = String(created.body.Token)
   for (const as of [bearerAuth(token), basicAuth("ann", token)]) assert.equal((await call("GET", "/whoami", { as })).body.UserName, "ann")
   const listed = await asAnn("GET", "/tokens")
-  assert.ok(ids(listed).includes(Number(made.body.ID)) && !listed.text.includes(token))
-  assert.ok(!ids(await call("GET", "/tokens")).includes(Number(made.body.ID)), "tokens are one's own")
+  assert.ok(ids(listed).includes(Number(created.body.ID)) && !listed.text.includes(token))
+  assert.ok(!ids(await call("GET", "/tokens")).includes(Number(created.body.ID)), "tokens are one's own")
   const headers = { "if-match": '"another"' }
-  for (const asked of [{}, { headers }]) assert.equal((await call("DELETE", `/token?ID=${made.body.ID}`, asked)).status, 404)
-  assert.equal((await asAnn("DELETE", `/token?ID=${made.body.ID}`, { headers })).status, 412)
+  for (const options of [{}, { headers }]) assert.equal((await call("DELETE", `/token?ID=${created.body.ID}`, options)).status, 404)
+  assert.equal((await asAnn("DELETE", `/token?ID=${created.body.ID}`, { headers })).status, 412)
   assert.equal((await call("GET", "/whoami", { as: bearerAuth(token) })).status, 200)
-  assert.deepEqual((await asAnn("DELETE", `/token?ID=${made.body.ID}`)).body, { ok: true })
+  assert.deepEqual((await asAnn("DELETE", `/token?ID=${created.body.ID}`)).body, { ok: true })
   assert.equal((await call("GET", "/whoami", { as: bearerAuth(token) })).status, 401)
 })
 
 test("a read-only token changes nothing, and a run's token cannot use the API", async () => {
   const readOnly = bearerAuth(String((await asAnn("POST", "/token", { body: { Name: "r", Scopes: ["read"] } })).body.Token))
   assert.equal((await call("GET", "/images", { as: readOnly })).status, 200)
-  const refused = async (asked: SendOptions) => {
-    const { status, body } = await call("POST", "/image", { body: { Name: "a", Image: "b" }, ...asked })
+  const refused = async (options: SendOptions) => {
+    const { status, body } = await call("POST", "/image", { body: { Name: "a", Image: "b" }, ...options })
     assert.equal(status, 403)
     return body.msg
   }
@@ -147,10 +147,10 @@ test("wrong passwords are slowed down with 429 and Retry-After", async () => {
 
 test("a person has a home from the moment they exist, and files-token opens the files address only", async () => {
   const nina = await server.person("nina")
-  const made = await call("POST", "/files-token", { as: nina.authorization })
-  const left = Date.parse(String(made.body.ExpiresAt)) - Date.now()
-  assert.ok(made.status === 200 && left > 200_000 && left <= 300_000)
-  const as = bearerAuth(String(made.body.Token))
+  const created = await call("POST", "/files-token", { as: nina.authorization })
+  const left = Date.parse(String(created.body.ExpiresAt)) - Date.now()
+  assert.ok(created.status === 200 && left > 200_000 && left <= 300_000)
+  const as = bearerAuth(String(created.body.Token))
   assert.equal((await sendRequest(filesUrl, "PROPFIND", "/users/nina/", { as, headers: { depth: "0" } })).status, 207)
   assert.equal((await call("GET", "/whoami", { as })).status, 401)
 })

@@ -40,8 +40,8 @@ async function soon(what: string, settled: Promise<unknown>): Promise<void> {
 }
 
 /** Resolves when this process rejects the credential. */
-async function refused(url: string, proof: { as?: string; headers?: Record<string, string> }, path = "/whoami"): Promise<void> {
-  while ((await sendRequest(url, "GET", path, proof)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
+async function refused(url: string, authorization: { as?: string; headers?: Record<string, string> }, path = "/whoami"): Promise<void> {
+  while ((await sendRequest(url, "GET", path, authorization)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
 test("a revocation in one process reaches every other within 5 s, open sockets and logs included", { skip }, async () => {
@@ -72,7 +72,8 @@ test("a revocation in one process reaches every other within 5 s, open sockets a
   const signedIn = await sendRequest(there.baseUrl, "POST", "/session", { body: { UserName: "zoe", Password: "zoe-password" } })
   const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
   const password = { as: basicAuth("zoe", "zoe-password") }
-  for (const proof of [{ headers }, password]) assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", proof)).status, 200)
+  for (const authorization of [{ headers }, password])
+    assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", authorization)).status, 200)
   const { ID: userId } = await admin.readUser({ query: { UserName: "zoe" } })
   await admin.updateUser({ body: { ID: userId, IsDisabled: true } })
   await Promise.all([
@@ -102,7 +103,8 @@ test("a new password, a disabling and a deletion end credentials in every proces
     const streamOver = stream.text().catch(() => "cut off")
     const home = `/users/${name}/`
     assert.equal((await fetch(`${here.filesUrl}${home}`, { method: "PROPFIND", headers: { authorization: as, depth: "0" } })).status, 207)
-    for (const proof of [{ headers }, { as }]) assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", proof)).status, 200)
+    for (const authorization of [{ headers }, { as }])
+      assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", authorization)).status, 200)
     if (change === "deletion") await admin.deleteUser({ query: { ID } })
     else await admin.updateUser({ body: { ID, ...change } })
     await Promise.all([
@@ -136,14 +138,14 @@ test("a grant that is revoked or expires in one process ends at once in every ot
   const file = `${data.AccessInfo}/a.txt`
   assert.equal((await sendRequest(here.filesUrl, "PUT", file, { as: zeds, body: "x" })).status, 201)
   const reads = async () => (await sendRequest(here.filesUrl, "GET", file, { as })).status
-  const sees = async () => (await sendRequest(here.baseUrl, "GET", `/data?ID=${data.ID}`, { as })).status
-  const foreseen = async () => (await sendRequest(here.baseUrl, "POST", "/preview", { as, body: { ProjectID: project.ID } })).body
+  const readStatus = async () => (await sendRequest(here.baseUrl, "GET", `/data?ID=${data.ID}`, { as })).status
+  const preview = async () => (await sendRequest(here.baseUrl, "POST", "/preview", { as, body: { ProjectID: project.ID } })).body
   const hidden = async () => {
     while ((await reads()) !== 404) await new Promise((resolve) => setTimeout(resolve, 50))
   }
   const shown = async (Until: string | null) => {
     const { ID } = await admin.createGrant({ body: { DataID: data.ID, UserName: "gus", Access: "read", Until } })
-    assert.deepEqual([await sees(), String((await foreseen()).Admitted)], [200, "true"])
+    assert.deepEqual([await readStatus(), String((await preview()).Admitted)], [200, "true"])
     await soon(
       "The file was shown",
       (async () => {
@@ -152,11 +154,11 @@ test("a grant that is revoked or expires in one process ends at once in every ot
     )
     return { ID, Until }
   }
-  for (const way of ["taken back", "over"]) {
+  for (const way of ["revoked", "expired"]) {
     const { ID, Until } = await (way === "over" ? withSoonExpiring(shown, 8_000) : shown(null))
     if (Until === null) await admin.deleteGrant({ query: { ID } })
     else await untilExpired(Until)
-    assert.deepEqual([await sees(), String((await foreseen()).Reason?.code)], [404, "data_unavailable"], way)
+    assert.deepEqual([await readStatus(), String((await preview()).Reason?.code)], [404, "data_unavailable"], way)
     await soon("The file was hidden", hidden())
   }
 })

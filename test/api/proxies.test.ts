@@ -7,16 +7,16 @@ import { type AnyObject, sendRequest } from "./http-client.ts"
 
 const admin = basicAuth("admin", adminPassword)
 /** The three addresses that accept a password. */
-const doors = (server: TestServer): [string, string, string][] => [
+const passwordEndpoints = (server: TestServer): [string, string, string][] => [
   ["base", server.quayside.baseUrl, "/whoami"],
   ["apps", server.quayside.appsUrl, "/run/1/"],
   ["files", server.quayside.filesUrl, "/users/admin/"],
 ]
-const triesMax = 10
+const maxAttempts = 10
 
 /** The statuses of wrong passwords for one name, each forwarded for the next of these addresses. */
-async function wrong(door: readonly [string, string, string], from: readonly string[]): Promise<number[]> {
-  const [name, url, path] = door
+async function trySignIns(endpoint: readonly [string, string, string], from: readonly string[]): Promise<number[]> {
+  const [name, url, path] = endpoint
   const statuses: number[] = []
   for (const address of from) {
     const answer = await sendRequest(url, "GET", path, {
@@ -28,21 +28,21 @@ async function wrong(door: readonly [string, string, string], from: readonly str
   return statuses
 }
 
-const many = (address: (i: number) => string) => Array.from({ length: triesMax + 1 }, (_, i) => address(i))
+const addresses = (address: (i: number) => string) => Array.from({ length: maxAttempts + 1 }, (_, i) => address(i))
 
 test("all three addresses use the client address from a trusted proxy", async () => {
   await using server = await startTestServer({ "trusted-proxies": "127.0.0.1,10.0.0.0/8" })
-  for (const door of doors(server)) {
-    const crowd = await wrong(
-      door,
-      many((i) => `203.0.113.${i}`),
+  for (const endpoint of passwordEndpoints(server)) {
+    const statusesOfCrowd = await trySignIns(
+      endpoint,
+      addresses((i) => `203.0.113.${i}`),
     )
-    assert.deepEqual(new Set(crowd), new Set([401]), `${door[0]}: people behind one proxy do not slow each other`)
-    const one = await wrong(
-      door,
-      many((i) => `6.6.6.${i}, 198.51.100.7, 10.1.1.${i}`),
+    assert.deepEqual(new Set(statusesOfCrowd), new Set([401]), `${endpoint[0]}: people behind one proxy are throttled separately`)
+    const one = await trySignIns(
+      endpoint,
+      addresses((i) => `6.6.6.${i}, 198.51.100.7, 10.1.1.${i}`),
     )
-    assert.equal(one.at(-1), 429, `${door[0]}: what somebody writes before their own address gains them nothing`)
+    assert.equal(one.at(-1), 429, `${endpoint[0]}: forged addresses in the header do not evade the throttle`)
   }
   const headers = { "x-forwarded-for": "6.6.6.6, 198.51.100.9, 10.1.1.1" }
   await sendRequest(server.quayside.baseUrl, "POST", "/image", { as: admin, body: { Name: "audited", Image: "b" }, headers })
@@ -52,12 +52,12 @@ test("all three addresses use the client address from a trusted proxy", async ()
 
 test("X-Forwarded-For is ignored without a trusted proxy, at all three addresses", async () => {
   await using server = await startTestServer()
-  for (const door of doors(server)) {
-    const crowd = await wrong(
-      door,
-      many((i) => `203.0.113.${i}`),
+  for (const endpoint of passwordEndpoints(server)) {
+    const statusesOfCrowd = await trySignIns(
+      endpoint,
+      addresses((i) => `203.0.113.${i}`),
     )
-    assert.equal(crowd.at(-1), 429, door[0])
+    assert.equal(statusesOfCrowd.at(-1), 429, endpoint[0])
   }
 })
 
@@ -66,18 +66,18 @@ test("a loopback caller with X-Forwarded-For from elsewhere is not trusted as lo
     const lines: string[] = []
     const logger = createLogger("warn", (line) => lines.push(line))
     await using server = await startTestServer(trusted === "" ? {} : { "trusted-proxies": trusted }, logger)
-    const ofMetrics = async (headers: Record<string, string>) =>
+    const metricsStatus = async (headers: Record<string, string>) =>
       (await sendRequest(server.quayside.baseUrl, "GET", "/metrics", { headers })).status
-    assert.equal(await ofMetrics({}), 200)
+    assert.equal(await metricsStatus({}), 200)
     assert.deepEqual(lines, [])
-    assert.equal(await ofMetrics({ "x-forwarded-for": "203.0.113.9", "x-request-id": "spoofed" }), 401)
-    assert.equal(await ofMetrics({ forwarded: "for=203.0.113.9" }), 401)
-    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes("forwarded"))
+    assert.equal(await metricsStatus({ "x-forwarded-for": "203.0.113.9", "x-request-id": "spoofed" }), 401)
+    assert.equal(await metricsStatus({ forwarded: "for=203.0.113.9" }), 401)
+    const warnings = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes("forwarded"))
     assert.deepEqual(
-      told.map(({ level }) => level),
+      warnings.map(({ level }) => level),
       ["warn", "warn"],
     )
-    assert.equal(told[0].requestId, "spoofed")
-    assert.equal(told[0].address, trusted === "" ? "127.0.0.1" : "203.0.113.9")
+    assert.equal(warnings[0].requestId, "spoofed")
+    assert.equal(warnings[0].address, trusted === "" ? "127.0.0.1" : "203.0.113.9")
   }
 })

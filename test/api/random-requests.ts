@@ -5,7 +5,7 @@ import { sendRaw } from "./http-client.ts"
 
 const table = Object.values(endpoints) as Endpoint[]
 
-const pieces = (authorization: string) => [
+const fragments = (authorization: string) => [
   "GET",
   "POST",
   "PUT",
@@ -49,24 +49,24 @@ const pieces = (authorization: string) => [
 ]
 
 /** Other tests create and end accounts, sessions and tokens. */
-const endsProof = /^(POST|PUT|DELETE) (\/admin)?\/(session|user|token|group)/
+const revokesCredential = /^(POST|PUT|DELETE) (\/admin)?\/(session|user|token|group)/
 
 /**
  * A random, possibly malformed request; undefined if it would revoke the credential of the others.
  */
 function randomRequest(random: Random, authorization: string): Buffer | undefined {
-  const all = pieces(authorization)
-  const piece = () => random.pick(all)
-  const noise = () => Array.from({ length: random.below(12) }, piece).join("")
+  const all = fragments(authorization)
+  const fragment = () => random.pick(all)
+  const noise = () => Array.from({ length: random.below(12) }, fragment).join("")
   if (random.once(3)) return Buffer.from(noise() + noise(), "latin1")
   const { method, path } = random.pick(table)
   const body = random.once(2) ? noise() : `{"ID":${random.below(5)},"Name":"a"${random.once(3) ? noise() : "}"}`
   const length = random.once(5) ? random.below(200) : Buffer.byteLength(body, "latin1")
-  const proof = random.once(3) ? "" : `Authorization: ${authorization}\r\n`
+  const authorizationLine = random.once(3) ? "" : `Authorization: ${authorization}\r\n`
   const extra = random.once(4) ? `${noise()}\r\n` : ""
   const query = random.once(2) ? "" : `?${noise().replace(/[\s]/g, "")}`
-  const text = `${method} ${path}${query} HTTP/1.1\r\nHost: localhost\r\n${proof}Content-Type: application/json\r\n${extra}Content-Length: ${length}\r\nConnection: close\r\n\r\n${body}`
-  return endsProof.test(text) ? undefined : Buffer.from(text, "latin1")
+  const text = `${method} ${path}${query} HTTP/1.1\r\nHost: localhost\r\n${authorizationLine}Content-Type: application/json\r\n${extra}Content-Length: ${length}\r\nConnection: close\r\n\r\n${body}`
+  return revokesCredential.test(text) ? undefined : Buffer.from(text, "latin1")
 }
 
 /** Sends this many requests, 25 at a time, and asserts that no response is a server error. */

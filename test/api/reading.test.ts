@@ -143,7 +143,7 @@ test("lists filter by UserName, and filters combine with AND", async () => {
 
 test("lists accept several IDs, names, Type, q and sort", async () => {
   assert.deepEqual(ids(await get(`/images?ID=${torch.ID}&ID=${bobs.ID}&ID=99999`, admin)), [bobs.ID, torch.ID])
-  assert.deepEqual(ids(await get(`/images?q=${encodeURIComponent("gröSSe nothing")}`, admin)), [], "every word must stand there")
+  assert.deepEqual(ids(await get(`/images?q=${encodeURIComponent("gröSSe nothing")}`, admin)), [], "every word must match")
   assert.deepEqual(ids(await get(`/images?q=${encodeURIComponent("gRÖße")}+TORCH`, admin)), [torch.ID])
   assert.deepEqual(ids(await get("/images?sort=Name", admin)), [tensor.ID, torch.ID, bobs.ID])
   assert.deepEqual(ids(await get("/images?sort=-Name", admin)).at(-1), tensor.ID)

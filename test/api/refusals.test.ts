@@ -30,8 +30,13 @@ test("the audit has refusals of every address, but neither secrets nor unknown n
   const secret = ann.authorization.slice("Bearer ".length)
   const status = async (url: string, path: string, as?: string, method = "GET") =>
     (await sendRequest(url, method, path, as ? { as } : {})).status
-  const wrong = [basicAuth("ann", "a wrong password"), basicAuth(`${secret}x`, ""), basicAuth(`${secret}x`, "a"), bearerAuth(`${secret}x`)]
-  for (const as of wrong) {
+  const wrongPassword = [
+    basicAuth("ann", "a wrong password"),
+    basicAuth(`${secret}x`, ""),
+    basicAuth(`${secret}x`, "a"),
+    bearerAuth(`${secret}x`),
+  ]
+  for (const as of wrongPassword) {
     assert.equal(await status(appsUrl, `/run/${run.ID}/`, as), 401)
     assert.equal(await status(filesUrl, "/users/ann/", as), 401)
     assert.equal(await status(baseUrl, "/whoami", as), 401)

@@ -11,12 +11,12 @@ const { baseUrl, filesUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
 const ann = await server.person("ann")
 const bob = await server.person("bob")
-const call = (method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...options })
 const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", IsPublished: true } })
 const newProject = (fields: object = {}) =>
   ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: web.ID, IsPublic: true, ...fields } })
-const start = (body: object, asked: SendOptions = {}) => call("POST", "/running_project", { body, ...asked })
+const start = (body: object, options: SendOptions = {}) => call("POST", "/running_project", { body, ...options })
 const stop = (query: string, as = ann.authorization) => call("DELETE", `/running_project?${query}`, { as })
 const history = async (project: number) => ids(await call("GET", `/running_projects?State=ended&ProjectID=${project}`))
 
@@ -144,8 +144,8 @@ test("a run over the lowest of its person's and their groups' limits fails with 
   await server.person("carl", { Limits: { MaxCpus: 4 } })
   const carl = basicAuth("carl", "carl-password")
   const project = await newProject()
-  const over = await start({ ProjectID: project.ID, Cpus: 5 }, { as: carl })
-  assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
+  const rejected = await start({ ProjectID: project.ID, Cpus: 5 }, { as: carl })
+  assert.deepEqual([rejected.status, rejected.body.code, rejected.body.State], [409, "quota_exceeded", "failed"])
   await server.admin.createGroup({ body: { GroupName: "small", Members: ["carl"], Limits: { MaxCpus: 2, MaxRuns: 1 } } })
   assert.equal((await start({ ProjectID: project.ID, Cpus: 3 }, { as: carl })).body.code, "quota_exceeded")
   assert.deepEqual((await call("GET", "/whoami", { as: carl })).body.Limits?.MaxCpus, 2)
@@ -160,19 +160,19 @@ test("a group's total limit queues a run behind other members' runs, and rejects
   const [fay, gus] = [await server.person("fay"), await server.person("gus")]
   await server.admin.createGroup({ body: { GroupName: "pair", Members: ["fay", "gus"], TotalLimits: { MaxCpus: 3 } } })
   const project = await newProject()
-  const over = await start({ ProjectID: project.ID, Cpus: 4 }, { as: fay.authorization })
-  assert.deepEqual([over.status, over.body.code, over.body.State], [409, "quota_exceeded", "failed"])
-  assert.match(String(over.body.msg), /all members of pair together is 3 CPUs/)
+  const rejected = await start({ ProjectID: project.ID, Cpus: 4 }, { as: fay.authorization })
+  assert.deepEqual([rejected.status, rejected.body.code, rejected.body.State], [409, "quota_exceeded", "failed"])
+  assert.match(String(rejected.body.msg), /all members of pair together is 3 CPUs/)
   assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { as: fay.authorization })).status, 200)
-  const leftTo = async (as: string) => (await call("GET", "/capacity", { as })).body.you?.Cpus
+  const cpusLeftFor = async (as: string) => (await call("GET", "/capacity", { as })).body.you?.Cpus
   assert.deepEqual(
-    [await leftTo(fay.authorization), await leftTo(gus.authorization)],
+    [await cpusLeftFor(fay.authorization), await cpusLeftFor(gus.authorization)],
     [1, 3],
-    "others make one wait, they take nothing away",
+    "other members' runs delay a start but do not reduce a limit",
   )
   const body = { ProjectID: project.ID, Cpus: 2 }
-  const foreseen = (await call("POST", "/preview", { body, as: gus.authorization })).body
-  assert.deepEqual(foreseen, { Admitted: false, Queued: true, QueuePosition: 1, Reason: null })
+  const previewed = (await call("POST", "/preview", { body, as: gus.authorization })).body
+  assert.deepEqual(previewed, { Admitted: false, Queued: true, QueuePosition: 1, Reason: null })
   const waiting = await start(body, { as: gus.authorization, headers: { prefer: "respond-async" } })
   assert.deepEqual([waiting.status, waiting.body.State, waiting.body.QueuePosition], [200, "queued", 1])
   assert.equal((await start({ ProjectID: project.ID, Cpus: 9 })).status, 200, "others are not kept waiting by it")
@@ -463,14 +463,14 @@ test("a run's output is returned as JSON lines to people who may read it, also a
       .map((line) => JSON.parse(line))
   const live = await logs()
   assert.equal(live.headers.get("content-type"), "application/x-ndjson")
-  const told = await lines(live)
-  assert.ok(told.length > 0)
-  for (const line of told) assert.deepEqual([Object.keys(line), typeof line.text], [["time", "stream", "text"], "string"])
-  assert.deepEqual(await lines(await logs("&tail=1")), told.slice(-1))
+  const logLines = await lines(live)
+  assert.ok(logLines.length > 0)
+  for (const line of logLines) assert.deepEqual([Object.keys(line), typeof line.text], [["time", "stream", "text"], "string"])
+  assert.deepEqual(await lines(await logs("&tail=1")), logLines.slice(-1))
   assert.deepEqual(await lines(await logs(`&since=${new Date(Date.now() + 60_000).toISOString()}`)), [])
   const following = await logs("&follow=1")
   await stop(`ID=${run.ID}`)
-  assert.deepEqual((await lines(following)).slice(0, told.length), told, "following ends with the run")
-  assert.deepEqual((await lines(await logs())).slice(0, told.length), told, "kept after the end")
+  assert.deepEqual((await lines(following)).slice(0, logLines.length), logLines, "following ends with the run")
+  assert.deepEqual((await lines(await logs())).slice(0, logLines.length), logLines, "kept after the end")
   assert.deepEqual([(await logs("", bob.authorization)).status, (await logs("", admin)).status], [404, 403])
 })

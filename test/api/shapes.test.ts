@@ -10,8 +10,8 @@ const { baseUrl } = server.quayside
 const admin = basicAuth("admin", adminPassword)
 const ann = await server.person("ann")
 const bob = await server.person("bob")
-const call = (method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...options })
 
 const image = (fields: object = {}, who = ann) =>
   who.client.createImage({ body: { Name: "i", Image: "fake/http", Doc: "long", ...fields } })
@@ -57,10 +57,10 @@ test("Image and ImageID that are both new and different are 400", async () => {
 
 test("a reference to a hidden, a missing or a deleted image is 400 in the same words", async () => {
   const hidden = await image({}, bob)
-  const gone = await image()
-  await call("DELETE", `/image?ID=${gone.ID}`)
+  const deleted = await image()
+  await call("DELETE", `/image?ID=${deleted.ID}`)
   const messages = await Promise.all(
-    [hidden.ID, 99_999, gone.ID].map(async (ID) => {
+    [hidden.ID, 99_999, deleted.ID].map(async (ID) => {
       const answer = await post({ ImageID: ID })
       assert.deepEqual([answer.status, answer.body.field], [400, "ImageID"])
       return String(answer.body.msg).replace(String(ID), "N")
@@ -87,16 +87,16 @@ test("TrainData items are accepted as datasets, with a mount path, or as links, 
     { ProjectID: body.ID, Data: { ...withoutDoc(c) }, MountPath: "/mnt/c" },
   ])
   const kept = await put({ ID: body.ID, TrainData: [{ ID: c.ID }, { ID: b.ID }] })
-  assert.deepEqual(places(kept.body), ["/mnt/c", "/mnt/b"], "a place that is not said stays")
-  assert.deepEqual(places((await put({ ID: body.ID, TrainData: [{ ID: b.ID, MountPath: "" }] })).body), ["/work/data/b"])
-  assert.deepEqual(places((await put({ ID: body.ID, TrainData: [] })).body), [])
+  assert.deepEqual(mountPaths(kept.body), ["/mnt/c", "/mnt/b"], "an absent mount path stays")
+  assert.deepEqual(mountPaths((await put({ ID: body.ID, TrainData: [{ ID: b.ID, MountPath: "" }] })).body), ["/work/data/b"])
+  assert.deepEqual(mountPaths((await put({ ID: body.ID, TrainData: [] })).body), [])
 })
 
 function withoutDoc({ Doc: _doc, ...rest }: { Doc: string }) {
   return rest
 }
 
-function places(project: AnyObject): string[] {
+function mountPaths(project: AnyObject): string[] {
   return (project.TrainData as unknown as { MountPath: string }[]).map(({ MountPath }) => MountPath)
 }
 
@@ -144,7 +144,7 @@ test("mount paths are absolute, distinct and not over system directories; one in
 test("datasets of the same name get places of their own", async () => {
   const [a, b, c] = [await dataset("Same Name"), await dataset("same name"), await dataset("…")]
   const { body } = await post({ ImageID: first.ID, TrainData: [a, b, c].map(({ ID }) => ({ ID })) })
-  assert.deepEqual(places(body), ["/work/data/same-name", "/work/data/same-name-2", `/work/data/data-${c.ID}`])
+  assert.deepEqual(mountPaths(body), ["/work/data/same-name", "/work/data/same-name-2", `/work/data/data-${c.ID}`])
 })
 
 test("a project has at most 64 datasets", async () => {
@@ -152,7 +152,7 @@ test("a project has at most 64 datasets", async () => {
   const all = many.map(({ ID }) => ({ ID }))
   const refused = await post({ ImageID: first.ID, TrainData: all })
   assert.deepEqual([refused.status, refused.body.field], [400, "TrainData"])
-  assert.equal(places((await post({ ImageID: first.ID, TrainData: all.slice(1) })).body).length, 64)
+  assert.equal(mountPaths((await post({ ImageID: first.ID, TrainData: all.slice(1) })).body).length, 64)
 })
 
 test("a dataset's Password is accepted, never stored and never answered", async () => {

@@ -9,36 +9,40 @@ test("two processes on one PostgreSQL send each other's changes to their readers
   skip: process.env.TEST_POSTGRES ? false : "PostgreSQL is needed",
   timeout: 120_000,
 }, async () => {
-  await using one = await startTestServer()
-  await using two = await startTestServer({ "database-url": one.databaseUrl as string, "data-dir": one.dataDir })
-  const ann = await one.person("ann")
-  const elsewhere = createClient({ baseUrl: two.quayside.baseUrl, authorization: ann.authorization })
-  await using here = await recordEvents(ann.client)
-  await using there = await recordEvents(elsewhere)
-  const made = await Promise.all(
-    Array.from({ length: 60 }, (_, i) => (i % 2 ? ann.client : elsewhere).createImage({ body: { Name: `${i}`, Image: "a" } })),
+  await using firstServer = await startTestServer()
+  await using secondServer = await startTestServer({ "database-url": firstServer.databaseUrl as string, "data-dir": firstServer.dataDir })
+  const ann = await firstServer.person("ann")
+  const secondClient = createClient({ baseUrl: secondServer.quayside.baseUrl, authorization: ann.authorization })
+  await using firstEvents = await recordEvents(ann.client)
+  await using secondEvents = await recordEvents(secondClient)
+  const images = await Promise.all(
+    Array.from({ length: 60 }, (_, i) => (i % 2 ? ann.client : secondClient).createImage({ body: { Name: `${i}`, Image: "a" } })),
   )
-  for (const { ID } of made) await Promise.all([here.until(`image.created ${ID}`), there.until(`image.created ${ID}`)])
-  assert.deepEqual(here.events, there.events)
-  assert.equal(new Set(here.told).size, 60)
+  for (const { ID } of images) await Promise.all([firstEvents.until(`image.created ${ID}`), secondEvents.until(`image.created ${ID}`)])
+  assert.deepEqual(firstEvents.events, secondEvents.events)
+  assert.equal(new Set(firstEvents.received).size, 60)
 
-  const bob = await one.person("bob")
-  const { ID: ImageID } = made[0] as { ID: number }
-  const group = await one.admin.createGroup({ body: { GroupName: "crew", Members: ["ann", "bob"] } })
+  const bob = await firstServer.person("bob")
+  const { ID: ImageID } = images[0] as { ID: number }
+  const group = await firstServer.admin.createGroup({ body: { GroupName: "crew", Members: ["ann", "bob"] } })
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, GroupName: "crew" } })
-  await using toBob = await recordEvents(createClient({ baseUrl: two.quayside.baseUrl, authorization: bob.authorization }))
-  await one.admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } })
-  await toBob.until(`project.deleted ${project.ID}`)
-  await one.admin.updateUser({ body: { ID: (await one.admin.readUser({ query: { UserName: "bob" } })).ID, IsDisabled: true } })
-  await toBob.ended
+  await using bobsEvents = await recordEvents(createClient({ baseUrl: secondServer.quayside.baseUrl, authorization: bob.authorization }))
+  await firstServer.admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } })
+  await bobsEvents.until(`project.deleted ${project.ID}`)
+  await firstServer.admin.updateUser({
+    body: { ID: (await firstServer.admin.readUser({ query: { UserName: "bob" } })).ID, IsDisabled: true },
+  })
+  await bobsEvents.ended
   const token = await ann.client.createToken({ body: { Name: "t" } })
-  await using byToken = await recordEvents(createClient({ baseUrl: two.quayside.baseUrl, authorization: bearerAuth(token.Token) }))
+  await using tokenEvents = await recordEvents(
+    createClient({ baseUrl: secondServer.quayside.baseUrl, authorization: bearerAuth(token.Token) }),
+  )
   await ann.client.deleteToken({ query: { ID: token.ID } })
-  await byToken.ended
+  await tokenEvents.ended
 
-  const { place } = there
+  const { lastEventId } = secondEvents
   const missed = await ann.client.createImage({ body: { Name: "missed", Image: "a" } })
-  await two.restart()
-  await using again = await recordEvents(elsewhere, place)
-  await again.until(`image.created ${missed.ID}`)
+  await secondServer.restart()
+  await using resumed = await recordEvents(secondClient, lastEventId)
+  await resumed.until(`image.created ${missed.ID}`)
 })

@@ -15,8 +15,8 @@ const ann = await server.person("ann")
 const bob = await server.person("bob")
 await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
 await server.admin.createGroup({ body: { GroupName: "others", Members: ["bob"] } })
-const call = (method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...options })
 const image = (fields: object = {}) => ann.client.createImage({ body: { Name: "i", Image: "lab/i", ...fields } })
 
 test("an image has every field of the document", async () => {
@@ -167,8 +167,8 @@ test("UserName defaults to the caller, and naming somebody else is for administr
   assert.deepEqual([answer.status, answer.body.field], [403, "UserName"])
   const made = await server.admin.createImage({ body: { Name: "a", Image: "b", UserName: "bob" } })
   assert.equal(made.UserName, "bob")
-  const handed = await server.admin.updateImage({ body: { ID: made.ID, UserName: "ann" } })
-  assert.equal(handed.UserName, "ann")
+  const transferred = await server.admin.updateImage({ body: { ID: made.ID, UserName: "ann" } })
+  assert.equal(transferred.UserName, "ann")
   const mine = await image()
   assert.equal((await call("PUT", "/image", { body: { ID: mine.ID, UserName: "bob" } })).status, 403)
   assert.equal((await call("POST", "/image", { as: admin, body: { Name: "a", Image: "b", UserName: "nobody" } })).status, 400)
@@ -242,13 +242,13 @@ test("a wrong JSON type is refused with its field and nothing is converted", asy
 })
 
 test("lengths: names 200 characters, Comment 2,000, Doc 256 KiB", async () => {
-  for (const [name, most] of [
+  for (const [name, maxLength] of [
     ["Name", 200],
     ["Comment", 2_000],
     ["Doc", 256 * 1024],
   ] as const) {
-    assert.equal((await call("POST", "/image", { body: { Name: "a", Image: "b", [name]: "x".repeat(most) } })).status, 200)
-    const answer = await call("POST", "/image", { body: { Name: "a", Image: "b", [name]: "x".repeat(most + 1) } })
+    assert.equal((await call("POST", "/image", { body: { Name: "a", Image: "b", [name]: "x".repeat(maxLength) } })).status, 200)
+    const answer = await call("POST", "/image", { body: { Name: "a", Image: "b", [name]: "x".repeat(maxLength + 1) } })
     assert.deepEqual([answer.status, answer.body.field], [400, name])
   }
   assert.equal((await image({ Name: "\u{1F600}".repeat(200) })).Name.length, 400, "characters are counted, not halves of them")

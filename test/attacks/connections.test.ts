@@ -43,25 +43,25 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
   })
   after(() => server[Symbol.asyncDispose]())
 
-  const doors: [name: string, url: () => string, path: string, proved: number, unproved: number][] = [
+  const endpoints: [name: string, url: () => string, path: string, authenticated: number, unauthenticated: number][] = [
     ["API", () => server.baseUrl, "/whoami", 200, 401],
     ["gateway", () => server.appsUrl, "/run/1/", 404, 401],
     ["files", () => server.filesUrl, "/users/admin/missing", 404, 401],
   ]
-  for (const [name, url, path, proved, unproved] of doors) {
-    test(`the ${name} answers other addresses, and keeps the connections of whoever is signed in`, async () => {
+  for (const [name, url, path, authenticated, unauthenticated] of endpoints) {
+    test(`the ${name} answers other addresses, and keeps the connections of signed-in people`, async () => {
       const as = basicAuth("admin", server.password)
       using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), { [Symbol.dispose]: () => agent.destroy() })
-      assert.equal(await ask(url(), path, { as, agent }), proved)
+      assert.equal(await ask(url(), path, { as, agent }), authenticated)
       const kept = [...Object.values(agent.freeSockets)].flat()[0]
       using crowd = new IdleConnections({ port: portOf(url()), from: attacker, say: slow })
       await crowd.add(crowdSize)
       for (let round = 0; round < 5; round += 1) {
         await crowd.add(100)
         const statuses = [await ask(url(), path), await ask(url(), path, { as }), await ask(url(), path, { as, agent })]
-        assert.deepEqual(statuses, [unproved, proved, proved])
+        assert.deepEqual(statuses, [unauthenticated, authenticated, authenticated])
       }
-      assert.equal([...Object.values(agent.freeSockets)].flat()[0], kept, "the connection of the person is still the same")
+      assert.equal([...Object.values(agent.freeSockets)].flat()[0], kept, "the person still has the same connection")
       const used = readdirSync(`/proc/${server.child.pid}/fd`).length
       assert.ok(used <= (descriptors * 3) / 4, `${used} descriptors are used`)
     })
@@ -69,11 +69,11 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
 
   test("a crowd of complete requests at all three addresses at once blocks nobody", async () => {
     const say = () => "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    const crowds = doors.map(([, url]) => new IdleConnections({ port: portOf(url()), from: attacker, say }))
+    const crowds = endpoints.map(([, url]) => new IdleConnections({ port: portOf(url()), from: attacker, say }))
     await Promise.all(crowds.map((crowd) => crowd.add(crowdSize / 3)))
     const as = basicAuth("admin", server.password)
-    for (const [, url, path, proved, unproved] of doors) {
-      assert.deepEqual([await ask(url(), path), await ask(url(), path, { as })], [unproved, proved])
+    for (const [, url, path, authenticated, unauthenticated] of endpoints) {
+      assert.deepEqual([await ask(url(), path), await ask(url(), path, { as })], [unauthenticated, authenticated])
     }
     for (const crowd of crowds) crowd[Symbol.dispose]()
   })
@@ -106,9 +106,9 @@ describe("a request body before authentication", () => {
   test("returns 413 and closes the connection beyond 4 KiB, with or without Content-Length", async () => {
     await using testServer = await startTestServer()
     const port = portOf(testServer.quayside.baseUrl)
-    const told = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4097\r\n\r\n`, 0)
-    const untold = await push(port, `POST /session HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n10000\r\n`, 65_536)
-    for (const { answer } of [told, untold]) assert.match(answer, /^HTTP\/1.1 413 .*connection: close.*"too_large"/is)
+    const withLength = await push(port, `POST /session HTTP/1.1\r\n${json}Content-Length: 4097\r\n\r\n`, 0)
+    const chunked = await push(port, `POST /session HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n10000\r\n`, 65_536)
+    for (const { answer } of [withLength, chunked]) assert.match(answer, /^HTTP\/1.1 413 .*connection: close.*"too_large"/is)
     const body = JSON.stringify({ UserName: "admin", Password: "\u00e9".repeat(512) })
     const { answer } = await push(
       port,

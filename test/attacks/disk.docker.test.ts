@@ -56,7 +56,7 @@ test("a run that fills its home ends at `MaxStorage`, while others sign in, save
   const bob = await server.person("bob")
   const filler = await start(ann, fill)
   await eventually(
-    "it is over",
+    "the run has ended",
     async () => {
       await assertServed(server, bob)
       return (await stateOf(server, filler)).state === "ended"
@@ -84,7 +84,7 @@ test("without a limit only the run that fills the disk ends, before the disk is 
   const [ann, bob] = [await server.person("ann"), await server.person("bob")]
   const quiet = await start(bob, `${serve} sleep 1000`)
   const filler = await start(ann, fill)
-  await eventually("it is over", async () => (await stateOf(server, filler)).state === "ended", 90_000)
+  await eventually("the run has ended", async () => (await stateOf(server, filler)).state === "ended", 90_000)
   const { code, msg } = await stateOf(server, filler)
   assert.equal(code, "disk_full")
   assert.match(msg, /of the disk are free, and 160 MiB are kept free; this run's directories grew most, by \d+ MiB/)

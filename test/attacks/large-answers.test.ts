@@ -113,13 +113,16 @@ test("large answers beyond one person's queue limit are refused until readers en
 test("a row deleted while its list is sent is omitted, and no row appears twice", async () => {
   const { incoming } = await begin(list, ann)
   const response = await incoming
-  const [gone] = projects
-  assert.equal((await sendRequest(server.quayside.baseUrl, "DELETE", `/project?ID=${gone}`, { as: ann.authorization })).status, 200)
+  const [deletedProject] = projects
+  assert.equal(
+    (await sendRequest(server.quayside.baseUrl, "DELETE", `/project?ID=${deletedProject}`, { as: ann.authorization })).status,
+    200,
+  )
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
   const { data, pageCount } = JSON.parse(Buffer.concat(chunks).toString())
   assert.deepEqual([ids({ data }), pageCount], [projects.slice(1).toReversed(), 1])
-  await ann.client.restoreProject({ query: { ID: gone as number } })
+  await ann.client.restoreProject({ query: { ID: deletedProject as number } })
 })
 
 test("an error in the middle of a list aborts the answer", async () => {

@@ -53,12 +53,12 @@ describe("a run that exhausts its limits", () => {
     await rig.engine.start(spec, ignore, never)
     const path = await rig.docker("inspect", "--format", "{{.LogPath}}", `quayside-${spec.key}`)
     const size = async (name: string) => (await stat(name).catch(() => undefined))?.size ?? 0
-    let [sum, most] = [0, 0]
+    let [sum, maxBytes] = [0, 0]
     while ((await size(`${path}.1`)) === 0 || sum < 11_000_000) {
       sum = (await size(path)) + (await size(`${path}.1`))
-      most = Math.max(most, sum)
+      maxBytes = Math.max(maxBytes, sum)
     }
-    assert.ok(most < 21_000_000, `${most} bytes`)
+    assert.ok(maxBytes < 21_000_000, `${maxBytes} bytes`)
     await rig.engine.stop(spec.key, { graceMs: 0 })
   })
 

@@ -114,9 +114,9 @@ describe("a run", () => {
       "busybox ip addr add 10.213.0.9/8 dev eth0",
       "busybox ip link set eth0 promisc on",
     ]
-    const said = await rig.output(tries.map((each) => `${each} 2>&1 || echo refused`).join("\n"), {})
-    assert.equal(said.match(/^refused$/gm)?.length, tries.length, said)
-    assert.match(said, /not permitted|denied/i)
+    const printed = await rig.output(tries.map((each) => `${each} 2>&1 || echo refused`).join("\n"), {})
+    assert.equal(printed.match(/^refused$/gm)?.length, tries.length, printed)
+    assert.match(printed, /not permitted|denied/i)
   })
 
   test("has no IPv6 beyond its loopback interface", async () => {
@@ -129,7 +129,7 @@ describe("a run", () => {
   test("cannot reach anybody over link-local IPv6, even with such an address", {
     skip: !existsSync("/proc/net/if_inet6") && "there is no IPv6 here",
   }, async () => {
-    const inside = (...words: string[]) => run("nsenter", ["--target", String(own.pid), "--net", ...words])
+    const inside = (...args: string[]) => run("nsenter", ["--target", String(own.pid), "--net", ...args])
     const { chains } = kernelNames(rig.instance)
     const server = createServer((socket) => socket.destroy()).listen(0, "::")
     await once(server, "listening")
@@ -140,7 +140,7 @@ describe("a run", () => {
         await rig.docker("network", "inspect", own.network, "--format", '{{index .Options "com.docker.network.bridge.name"}}')
       ).trim()
       await run("sysctl", ["-qw", `net.ipv6.conf.${bridge}.disable_ipv6=0`])
-      const linkLocal = async (words: Promise<{ stdout: string }>) => /inet6 (fe80:[^/]+)(?!.*tentative)/.exec((await words).stdout)?.[1]
+      const linkLocal = async (args: Promise<{ stdout: string }>) => /inet6 (fe80:[^/]+)(?!.*tentative)/.exec((await args).stdout)?.[1]
       await eventually("both have one", async () => {
         const all = [await linkLocal(inside("ip", "-6", "addr")), await linkLocal(run("ip", ["-6", "addr", "show", "dev", bridge]))]
         return all.every((address) => address !== undefined)
@@ -162,12 +162,12 @@ describe("a run", () => {
   })
 
   test("sees only its own processes, and no other run's arguments or token", async () => {
-    const said = await rig.output("ps; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline", {})
-    assert.ok(!said.includes(token) && !said.includes("httpd"), said)
+    const printed = await rig.output("ps; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline", {})
+    assert.ok(!printed.includes(token) && !printed.includes("httpd"), printed)
     const onHost = readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .map(argumentsOf)
-    assert.ok(onHost.some((words) => words.includes("httpd")))
-    assert.ok(!onHost.some((words) => words.includes(token)), "not even on the host are tokens among the arguments")
+    assert.ok(onHost.some((args) => args.includes("httpd")))
+    assert.ok(!onHost.some((args) => args.includes(token)), "the host shows no token among the arguments either")
   })
 })

@@ -23,9 +23,9 @@ function probe(targets: readonly (readonly [host: string, port: number])[]): str
 }
 
 /** Whether a host process of that user can connect, with this process's groups or with none. */
-async function reachesAs(uid: number, host: string, port: number, groups = "--clear-groups"): Promise<boolean> {
-  const words = ["--reuid", String(uid), groups, "busybox", "nc", "-w", "3", host, String(port)]
-  const trying = run("setpriv", words, { timeout: 10_000 })
+async function canReachAs(uid: number, host: string, port: number, groups = "--clear-groups"): Promise<boolean> {
+  const args = ["--reuid", String(uid), groups, "busybox", "nc", "-w", "3", host, String(port)]
+  const trying = run("setpriv", args, { timeout: 10_000 })
   trying.child.stdin?.end()
   return trying.then(
     () => true,
@@ -160,8 +160,8 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
         { group: "lab", internet: [privateAddress, "169.254.0.0/16"] },
       ],
     })
-    const said = async (internetOf?: string) => open.output(probe(targets), { internetOf })
-    assert.deepEqual(await Promise.all([undefined, "exam", "lab", "without-a-setting"].map(said)), [
+    const printed = async (internetOf?: string) => open.output(probe(targets), { internetOf })
+    assert.deepEqual(await Promise.all([undefined, "exam", "lab", "without-a-setting"].map(printed)), [
       `${publicAddress} 80`,
       "",
       `${privateAddress} 80`,
@@ -176,19 +176,19 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
   test("does not learn the name or address of another person's run", async () => {
     const names = [`quayside-${bob.key}`, `run-${bob.key.slice(0, 12)}`]
     const ask = (asked: readonly string[]) => asked.map((name) => `busybox nslookup ${name} 127.0.0.11 2>&1`).join("; ")
-    const said = await rig.output(ask(names), {})
-    assert.match(said, /can't resolve|can't find|NXDOMAIN|no answer|timed out/i)
-    assert.doesNotMatch(said, new RegExp(bobAt.replaceAll(".", "\\.")))
+    const printed = await rig.output(ask(names), {})
+    assert.match(printed, /can't resolve|can't find|NXDOMAIN|no answer|timed out/i)
+    assert.doesNotMatch(printed, new RegExp(bobAt.replaceAll(".", "\\.")))
     const own = specOf({ image: rig.image })
     assert.match(await rig.output(ask([`quayside-${own.key}`]), { key: own.key }), /^Address.*10\.213\./m, "its own name is found this way")
   })
 
   test("accepts connections from Quayside only, not from other users or programs of the host", async () => {
-    assert.equal(await reachesAs(0, bobAt, 8080, "--keep-groups"), true)
-    assert.equal(await reachesAs(0, bobAt, 8080), false)
-    assert.equal(await reachesAs(65_534, bobAt, 8080), false)
-    await without(async () => assert.equal(await reachesAs(65_534, bobAt, 8080), true))
-    assert.equal(await reachesAs(65_534, bobAt, 8080), false)
+    assert.equal(await canReachAs(0, bobAt, 8080, "--keep-groups"), true)
+    assert.equal(await canReachAs(0, bobAt, 8080), false)
+    assert.equal(await canReachAs(65_534, bobAt, 8080), false)
+    await without(async () => assert.equal(await canReachAs(65_534, bobAt, 8080), true))
+    assert.equal(await canReachAs(65_534, bobAt, 8080), false)
   })
 
   test("cannot be reached by a neighbour of the host who routes to it", async () => {
@@ -198,7 +198,7 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
 
   test("is confined again by the next observation after somebody removes the rules, and `check` reports it until then", async () => {
     const { chains, bridgePrefix } = kernelNames(rig.instance)
-    const iptables = (...words: string[]) => run("iptables", ["--wait", "5", "-t", "mangle", ...words])
+    const iptables = (...args: string[]) => run("iptables", ["--wait", "5", "-t", "mangle", ...args])
     const spoil = [
       () => iptables("-F", chains.forward),
       () => iptables("-D", "INPUT", "-j", chains.input),
@@ -218,14 +218,14 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
   test("does not get the address of another person's ended run", async () => {
     // Only as many networks as people, so that a network that is leased twice is noticed.
     await using small = await startDockerEngine({ networkPool: "10.214.7.0/24", networkIdleMs: 0 })
-    const gone = new Set<number>()
+    const usedHosts = new Set<number>()
     for (let n = 0; n < 8; n += 1) {
       const spec = specOf({ image: small.image, command: serving, user: `person${n}` })
       await small.engine.start(spec, ignore, never)
       const host = (await small.engine.address(spec.key, 8080))?.host ?? ""
       const range = Math.floor(Number(host.split(".")[3]) / 32)
-      assert.ok(!gone.has(range), host)
-      gone.add(range)
+      assert.ok(!usedHosts.has(range), host)
+      usedHosts.add(range)
       await small.engine.stop(spec.key, { graceMs: 0 })
       await small.engine.observe()
       assert.deepEqual(await small.networks(), [])
@@ -233,17 +233,17 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
   })
 
   test("does not get the address of its owner's run that has just ended", async () => {
-    const [gone, taken] = [new Set<string>(), specOf({ image: rig.image, command: serving, user: "dave" })]
+    const [usedHosts, taken] = [new Set<string>(), specOf({ image: rig.image, command: serving, user: "dave" })]
     await rig.engine.start(taken, ignore, never)
     for (let n = 0; n < 6; n += 1) {
       const spec = specOf({ image: rig.image, command: serving, user: "dave" })
       await rig.engine.start(spec, ignore, never)
       const host = (await rig.engine.address(spec.key, 8080))?.host ?? ""
-      assert.ok(host !== "" && !gone.has(host), host)
-      gone.add(host)
+      assert.ok(host !== "" && !usedHosts.has(host), host)
+      usedHosts.add(host)
       await rig.docker("kill", `quayside-${spec.key}`)
     }
-    const asked = [...gone].map((host) => fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
+    const asked = [...usedHosts].map((host) => fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
     for (const answer of await Promise.allSettled(asked)) assert.equal(answer.status, "rejected")
     for (const { key, user } of await rig.engine.observe()) if (user === "dave") await rig.engine.stop(key, { graceMs: 0 })
   })
@@ -260,10 +260,10 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
       [outside.publicAddress, 80],
     ])
     assert.equal(await other.docker("exec", `quayside-${spec.key}`, "sh", "-c", tries), `${outside.publicAddress} 80`)
-    assert.equal(await reachesAs(65_534, (await other.engine.address(spec.key, 8080))?.host ?? "", 8080), false)
+    assert.equal(await canReachAs(65_534, (await other.engine.address(spec.key, 8080))?.host ?? "", 8080), false)
   })
 
-  test("leaves no network and no rule when the last run is gone", async () => {
+  test("leaves no network and no rule after the last run", async () => {
     await using other = await startDockerEngine()
     await other.output("true", { user: "carol" })
     assert.equal((await other.networks()).length, 1)

@@ -41,9 +41,9 @@ async function tried(script: string, DataID: number): Promise<string> {
   const project = await client.createProject({ body: { ProjectName: "p", Type: "http", ImageID, TrainData } })
   const run = await client.startRun({ body: { ProjectID: project.ID } }).catch((error: unknown) => String((error as Error).message))
   if (typeof run === "string") return run
-  const said = JSON.stringify(await Array.fromAsync(await client.runLogs({ query: { ID: run.ID } })))
+  const output = JSON.stringify(await Array.fromAsync(await client.runLogs({ query: { ID: run.ID } })))
   await client.stopRun({ query: { ID: run.ID } })
-  return said
+  return output
 }
 
 const swaps: [what: string, inner: string, script: string][] = [
@@ -63,9 +63,9 @@ for (const [n, [what, inner, script]] of swaps.entries()) {
     )
     assert.match(await tried(`cd /data && ${script} && ls -l`, outer.ID), / -> \.\.\/\.\.\/ann/)
     assert.ok(existsSync(join(server.dataDir, "files", `${tree}/${inner}`, "secret.txt")), "on the host the path leads there")
-    const said = await tried("cat /data/* /data/*/*", data.ID)
-    assert.doesNotMatch(said, new RegExp(canary))
-    assert.match(said, /is missing|does not exist|not a directory|mount/i)
+    const output = await tried("cat /data/* /data/*/*", data.ID)
+    assert.doesNotMatch(output, new RegExp(canary))
+    assert.match(output, /is missing|does not exist|not a directory|mount/i)
     const read = await sendRequest(server.quayside.filesUrl, "GET", `${tree}/${inner}/secret.txt`, { as: authorization })
     assert.equal(read.status, 404)
   })

@@ -23,12 +23,12 @@ test("a server reports missing firewall rules and restores them by itself", asyn
   assert.deepEqual(await engine(), { ok: true, msg: "" })
   const flush = () => run("iptables", ["--wait", "5", "-t", "mangle", "-F", chains.forward])
   // An observation may have set it again in between.
-  let told = ""
-  for (let n = 0; n < 20 && told === ""; n += 1) {
+  let message = ""
+  for (let n = 0; n < 20 && message === ""; n += 1) {
     await flush()
-    told = (await engine()).msg
+    message = (await engine()).msg
   }
-  assert.match(told, /firewall rules .* missing/)
+  assert.match(message, /firewall rules .* missing/)
   while (!(await engine()).ok) await sleep(100)
   assert.match((await run("iptables", ["--wait", "5", "-t", "mangle", "-S", chains.forward])).stdout, /-j DROP/)
 })

@@ -18,7 +18,7 @@ import { type ServerProcess, startServerProcess } from "../server-process.ts"
  * in the queue, or that a stranger's project would borrow, mounts nothing.
  */
 
-const docker = async (...words: string[]) => (await promisify(execFile)("docker", words)).stdout.trim()
+const docker = async (...args: string[]) => (await promisify(execFile)("docker", args)).stdout.trim()
 // Selects containers by name: other tests may use Docker at the same time.
 const names = { ann: `ann-${process.pid}`, bob: `bob-${process.pid}` }
 const password = "choose a better one"

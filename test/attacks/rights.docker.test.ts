@@ -20,7 +20,7 @@ before(async () => {
 after(() => rm(directory, { recursive: true, force: true }))
 
 /** Starts a server in an altered environment, with its own data, and waits until it exits. */
-async function refused(...within: string[]): Promise<{ code: number | null; text: string }> {
+async function refused(...prefix: string[]): Promise<{ code: number | null; text: string }> {
   const ports = (await freePorts(3)).map(String) as [string, string, string]
   const settings = {
     QUAYSIDE_PORT: ports[0],
@@ -29,15 +29,18 @@ async function refused(...within: string[]): Promise<{ code: number | null; text
     QUAYSIDE_DATA_DIR: await mkdtemp(join(directory, "data-")),
     QUAYSIDE_LOG_LEVEL: "error",
   }
-  const words = [...within, process.execPath, program, "serve"]
-  const child = spawn(words[0] ?? "", words.slice(1), { env: { ...process.env, ...settings }, stdio: ["ignore", "pipe", "pipe"] })
+  const commandLine = [...prefix, process.execPath, program, "serve"]
+  const child = spawn(commandLine[0] ?? "", commandLine.slice(1), {
+    env: { ...process.env, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
   let text = ""
-  const hear = (chunk: unknown) => {
+  const collect = (chunk: unknown) => {
     text += chunk
     // A server that starts despite the fault must not stay.
     if (text.includes("Quayside is ready")) child.kill("SIGTERM")
   }
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", hear)
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", collect)
   const [code] = (await once(child, "close")) as [number | null]
   return { code, text }
 }
@@ -53,22 +56,24 @@ const toolsHidden = () => [
   "sh",
 ]
 
-const lacks: [what: string, within: () => string[], sentence: RegExp][] = [
+const missing: [what: string, prefix: () => string[], sentence: RegExp][] = [
   ["the right to set firewall rules", () => without("net_admin"), /^quayside: Isolation needs the right to set firewall rules/],
   ["the right to mount", () => without("sys_admin"), /^quayside: Isolation needs the right to mount/],
   ["the firewall's tools", toolsHidden, /^quayside: Isolation needs ip6?tables, which is not installed/],
 ]
-for (const [what, within, sentence] of lacks) {
-  test(`a server without ${what} does not start, and says so in one sentence`, { skip: !existsSync("/usr/bin/setpriv") }, async () => {
-    const { code, text } = await refused(...within())
+for (const [what, prefix, sentence] of missing) {
+  test(`a server without ${what} does not start, and reports the reason in one sentence`, {
+    skip: !existsSync("/usr/bin/setpriv"),
+  }, async () => {
+    const { code, text } = await refused(...prefix())
     assert.match(text, sentence)
     assert.match(text, /QUAYSIDE_ISOLATION=off/)
-    assert.equal(lines(text).length, 1, "no password is shown, nothing else is said")
+    assert.equal(lines(text).length, 1, "it prints no password and nothing else")
     assert.equal(code, 1)
   })
 }
 
-test("a server of a user other than root does not start, and says so in one sentence", async () => {
+test("a server of a user other than root does not start, and reports the reason in one sentence", async () => {
   const { code, text } = await refused("setpriv", "--reuid", "65534", "--clear-groups")
   assert.equal(code, 1)
   assert.equal(lines(text).length, 1, text)

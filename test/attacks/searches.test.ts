@@ -79,10 +79,10 @@ test("concurrent reads by computed fields are limited per person", async () => {
   const { ID: ImageID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
   const { ID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
   multiply(ID)
-  const most = scans.value + waitingScans.value
-  const reads = await Promise.all(Array.from({ length: 2 * most }, () => get("/project?Running=true", ann)))
+  const maxRunning = scans.value + waitingScans.value
+  const reads = await Promise.all(Array.from({ length: 2 * maxRunning }, () => get("/project?Running=true", ann)))
   const missing = reads.filter(({ status }) => status === 404).length
   const refused = reads.filter(({ status, headers }) => status === 429 && headers["retry-after"] === "1").length
-  assert.ok(missing >= most && refused > 0 && missing + refused === reads.length, `${missing} answered, ${refused} refused`)
+  assert.ok(missing >= maxRunning && refused > 0 && missing + refused === reads.length, `${missing} answered, ${refused} refused`)
   assert.equal((await get(`/project?Running=false&ID=${ID}`, ann)).status, 200)
 })

@@ -27,7 +27,7 @@ const [adminPassword, annPassword] = [`${canary}-admin`, `${canary}-ann`]
 const annName = `ann-${process.pid}`
 let directory: string
 let server: ChildProcess
-let said = ""
+let output = ""
 const [port, appsPort, filesPort] = (await freePorts(3)) as [number, number, number]
 const [baseUrl, filesUrl] = [`http://localhost:${port}`, `http://localhost:${filesPort}`]
 /**
@@ -64,11 +64,11 @@ before(async () => {
   await new Promise<void>((resolve, reject) => {
     for (const stream of [server.stdout, server.stderr]) {
       stream?.on("data", (chunk) => {
-        said += chunk
-        if (said.includes("Quayside is ready")) resolve()
+        output += chunk
+        if (output.includes("Quayside is ready")) resolve()
       })
     }
-    server.once("exit", (code) => reject(new Error(`The server ended with ${code}: ${said}`)))
+    server.once("exit", (code) => reject(new Error(`The server ended with ${code}: ${output}`)))
   })
 })
 after(async () => {
@@ -136,7 +136,7 @@ function filesBelow(path: string): string[] {
 function assertClean(what: string, text: string, unwanted: readonly string[] = [...secrets, ...kept]): void {
   for (const secret of unwanted) {
     const at = text.indexOf(secret)
-    assert.equal(at, -1, `${what} tells a secret: ${text.slice(Math.max(0, at - 80), at + 40)}`)
+    assert.equal(at, -1, `${what} contains a secret: ${text.slice(Math.max(0, at - 80), at + 40)}`)
   }
 }
 
@@ -275,7 +275,7 @@ test("passwords, tokens, cookies, tickets and keys never appear outside the answ
   assertClean("A process's arguments", [...watch.arguments].join("\n"))
   assertClean("A process's environment", [...watch.environments].join("\n"))
   assertClean("The environment of a tool", textOf(join(directory, "tool-was-given")))
-  assertClean("The log", said)
+  assertClean("The log", output)
   for (const file of filesBelow(join(directory, "data"))) assertClean(file, readFileSync(file, "latin1"), secrets)
 })
 

@@ -37,9 +37,9 @@ const crowdSize = 1_100
 
 /** The statuses of a crowd's responses, and how many had arrived at the time of the call. */
 function watched(answers: readonly Promise<number>[]) {
-  const seen = { done: 0 }
-  for (const answer of answers) void answer.then((status) => (seen.done += status === 429 ? 0 : 1))
-  return seen
+  const progress = { done: 0 }
+  for (const answer of answers) void answer.then((status) => (progress.done += status === 429 ? 0 : 1))
+  return progress
 }
 
 test("1,100 simultaneous right passwords of one name delay no other sign-in or request", async () => {
@@ -49,15 +49,15 @@ test("1,100 simultaneous right passwords of one name delay no other sign-in or r
   const signIn = (from: string, { userName, password }: { userName: string; password: string }) =>
     ask(baseUrl, { from, method: "POST", path: "/session", body: { UserName: userName, Password: password } })
   const crowd = Array.from({ length: crowdSize }, (_, i) => signIn(manyAddresses(i), ann))
-  const seen = watched(crowd)
+  const progress = watched(crowd)
   assert.equal(await signIn("127.0.0.1", bob), 200)
-  const before = seen.done
+  const before = progress.done
   assert.equal(await ask(baseUrl, { from: "127.0.0.1", path: "/whoami", as: bob.authorization }), 200)
   const statuses = await Promise.all(crowd)
   assert.deepEqual(new Set(statuses), new Set([200, 429]))
   const right = statuses.filter((status) => status === 200).length
   assert.ok(right >= 16 && right < crowdSize / 2, `${right} were let in`)
-  assert.ok(before <= 40, `${before} of the crowd were before`)
+  assert.ok(before <= 40, `${before} of the crowd were answered before`)
   assert.equal(await signIn("127.0.0.1", ann), 200, "the name is not locked")
 })
 
@@ -75,18 +75,18 @@ test("wrong Basic passwords of one name from many addresses delay nobody else at
   await using testServer = await startWithRealHashes()
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl, appsUrl, filesUrl } = testServer.quayside
-  const doors: [string, string, number][] = [
+  const endpoints: [string, string, number][] = [
     [baseUrl, "/whoami", 200],
     [appsUrl, "/run/1/", 404],
     [filesUrl, "/users/bob/missing", 404],
   ]
-  for (const [url, path, proved] of doors) {
+  for (const [url, path, authenticated] of endpoints) {
     const crowd = Array.from({ length: 300 }, (_, i) =>
       ask(url, { from: manyAddresses(i), path, as: basicAuth("ann", `${ann.password}${i}`) }),
     )
-    const seen = watched(crowd)
-    assert.equal(await ask(url, { from: "127.0.0.1", path, as: basicAuth("bob", bob.password) }), proved, url)
-    assert.ok(seen.done <= 40, `${seen.done} of the crowd were before`)
+    const progress = watched(crowd)
+    assert.equal(await ask(url, { from: "127.0.0.1", path, as: basicAuth("bob", bob.password) }), authenticated, url)
+    assert.ok(progress.done <= 40, `${progress.done} of the crowd were answered before`)
     const statuses = new Set(await Promise.all(crowd))
     // On a busy machine the files server may not answer in time: 503.
     assert.ok(statuses.has(429) && statuses.isSubsetOf(new Set([401, 429, 503])), [...statuses].join())

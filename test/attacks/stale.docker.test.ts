@@ -26,7 +26,7 @@ const canary = "what-bob-says"
  * A server that prints what it is told and says its name, over HTTP and, after an upgrade, as
  * bytes.
  */
-const saying = (name: string) => [
+const printing = (name: string) => [
   "python3",
   "-c",
   `
@@ -76,7 +76,7 @@ before(async () => {
   await admin.createGroup({ body: { GroupName: `both-${process.pid}`, Members: Object.values(names) } })
   ann = createClient({ baseUrl, authorization: basicAuth(names.ann, password) })
   const image = await admin.createImage({
-    body: { Name: "says", Image: "quayside/http-sample", Command: JSON.stringify(saying("shared")), Port: "8000", IsPublished: true },
+    body: { Name: "says", Image: "quayside/http-sample", Command: JSON.stringify(printing("shared")), Port: "8000", IsPublished: true },
   })
   project = (await ann.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })).ID
 })
@@ -87,12 +87,12 @@ after(async () => {
 })
 
 /** Bob's clients: one reuses its connection, the other does not. */
-class Visits implements Disposable {
+class BrowserSession implements Disposable {
   readonly #url: URL
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #tunnels: Socket[] = []
   /** All data that Bob received. */
-  heard = ""
+  received = ""
 
   constructor(url: string) {
     this.#url = new URL(url)
@@ -101,7 +101,7 @@ class Visits implements Disposable {
   ask(method: string, kept: boolean): Promise<string> {
     return new Promise((resolve) => {
       const end = (text: string) => {
-        this.heard += text
+        this.received += text
         resolve(text)
       }
       const options = { method, headers: { authorization: basicAuth(names.bob, password) }, agent: kept ? this.#agent : (false as const) }
@@ -118,7 +118,7 @@ class Visits implements Disposable {
   async upgrade(): Promise<Socket> {
     const tunnel = connect(Number(this.#url.port), this.#url.hostname)
     this.#tunnels.push(tunnel)
-    tunnel.on("data", (chunk) => (this.heard += chunk)).on("error", () => {})
+    tunnel.on("data", (chunk) => (this.received += chunk)).on("error", () => {})
     const authorization = `Authorization: ${basicAuth(names.bob, password)}\r\n`
     const handshake = `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`
     const head = `GET ${this.#url.pathname}?${canary} HTTP/1.1\r\nHost: ${this.#url.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
@@ -142,13 +142,13 @@ const intruders: [what: string, labels: () => string[]][] = [
   ["what looks like another run", labelsOfARun],
 ]
 for (const [what, labels] of intruders) {
-  test(`whoever may open a run neither hears nor is heard by ${what} that has its address before the server learns that it is gone`, async () => {
+  test(`no data passes between a run's visitors and ${what} that takes its address before the server learns of its end`, async () => {
     const run = await ann.startRun({ body: { ProjectID: project } })
     await ann.createGrant({ body: { RunID: run.ID, UserName: names.bob, Access: "use" } })
-    using visits = new Visits(String(run.URL))
-    for (const kept of [true, false]) assert.equal(await visits.ask("GET", kept), "200 program shared")
-    const tunnel = await visits.upgrade()
-    await eventually("the tunnel is open", () => visits.heard.endsWith("\r\n\r\nprogram shared"))
+    using session = new BrowserSession(String(run.URL))
+    for (const kept of [true, false]) assert.equal(await session.ask("GET", kept), "200 program shared")
+    const tunnel = await session.upgrade()
+    await eventually("the tunnel is open", () => session.received.endsWith("\r\n\r\nprogram shared"))
 
     const container = await docker("ps", "--quiet", "--filter", `label=quayside.user=${names.ann}`)
     const [{ Config, NetworkSettings }] = JSON.parse(await docker("inspect", container))
@@ -156,8 +156,8 @@ for (const [what, labels] of intruders) {
     socket.hold()
     await docker("rm", "--force", container)
     const all = labels().length === 0 ? [] : [...labels(), `quayside.instance=${Config.Labels["quayside.instance"]}`]
-    const place = ["--network", network, "--ip", IPAddress, ...all.flatMap((label) => ["--label", label])]
-    const intruder = await docker("run", "--detach", "--user", "1000", ...place, "quayside/http-sample", ...saying("intruder"))
+    const networkOptions = ["--network", network, "--ip", IPAddress, ...all.flatMap((label) => ["--label", label])]
+    const intruder = await docker("run", "--detach", "--user", "1000", ...networkOptions, "quayside/http-sample", ...printing("intruder"))
     try {
       // Like Quayside's own process.
       process.setgroups?.([...(process.getgroups?.() ?? []), kernelNames(Config.Labels["quayside.instance"]).gid])
@@ -165,23 +165,23 @@ for (const [what, labels] of intruders) {
       await eventually("the intruder answers there", async () => (await textAt(direct)) === "program intruder")
       tunnel.write(canary)
       const answers: string[] = []
-      for (const method of ["GET", "POST"]) for (const kept of [true, false]) answers.push(await visits.ask(method, kept))
-      await visits.upgrade()
+      for (const method of ["GET", "POST"]) for (const kept of [true, false]) answers.push(await session.ask(method, kept))
+      await session.upgrade()
       assert.deepEqual(
         answers.map((text) => text.slice(0, 4)),
         ["503 ", "503 ", "503 ", "503 "],
       )
-      assert.doesNotMatch(visits.heard, /intruder/)
-      const told = await docker("logs", intruder)
-      assert.match(told, /GET \/direct/)
-      assert.equal(told.match(/heard/g)?.length, told.match(/GET \/direct/g)?.length, told)
+      assert.doesNotMatch(session.received, /intruder/)
+      const log = await docker("logs", intruder)
+      assert.match(log, /GET \/direct/)
+      assert.equal(log.match(/heard/g)?.length, log.match(/GET \/direct/g)?.length, log)
       assert.equal((await ann.readRun({ query: { ID: run.ID } })).State, "ready", "the server has not learnt of it")
     } finally {
       socket.release()
       await docker("rm", "--force", intruder)
     }
-    await eventually("the run is over", async () => (await ann.readRun({ query: { ID: run.ID } })).State === "ended", 60_000)
-    assert.match(await visits.ask("GET", true), /^404 /)
+    await eventually("the run has ended", async () => (await ann.readRun({ query: { ID: run.ID } })).State === "ended", 60_000)
+    assert.match(await session.ask("GET", true), /^404 /)
   })
 }
 

@@ -20,17 +20,17 @@ export function permissionsPage(made: string): string {
     )
     return `## ${type}\n\n| action | scope | ${heads.join(" | ")} |\n|---|---|${heads.map(() => "---").join("|")}|\n${rows.join("\n")}\n`
   })
-  return `# Who may do what
+  return `# Permissions
 
 ${made}
 
-One pure function decides for the HTTP API, the gateway, the file server and the mounts alike, over the one table below. What somebody is to a thing decides; being several things at once gives the sum.
+One pure function decides for the HTTP API, the gateway, the file server and the mounts, by the table below. A person's relations to a resource determine their rights; several relations add up.
 
-- What a caller may not see does not exist for them: 404, and no list or count shows it. What they see but may not do is 403.
-- Publishing a thing, or giving a project a group, is a grant of \`use\` to everyone who is signed in, or to the group's members.
-- A token's scope bounds it: one with \`read\` alone may only do what says \`read\` below; one with \`run:<ID>\` opens that run's address and nothing else.
-- A dataset's \`readFiles\` and \`writeFiles\` are what WebDAV and mounts ask: who may only read gets a read-only mount.
-- A run belongs to whoever started it; only grants on the run itself count. The owner of its project sees that it runs, no more. An administrator sees and stops it, but neither opens it nor reads its output, unless they grant themselves that, which the audit shows.
+- A resource that a caller may not see is 404, and no list or count includes it. An action on a visible resource without the right to it is 403.
+- Publishing a resource, or giving a project a group, is a grant of \`use\` to everyone who is signed in, or to the group's members.
+- A token is limited by its scope: with \`read\` alone it permits the actions with the scope \`read\` below; with \`run:<ID>\` it opens that run's address and nothing else.
+- A dataset's \`readFiles\` and \`writeFiles\` apply to WebDAV and to mounts: people with \`readFiles\` alone get a read-only mount.
+- A run belongs to the person who started it; only grants on the run itself count. The owner of its project sees only that it runs. An administrator sees and stops it, but can neither open it nor read its output without granting themselves that right, which the audit log shows.
 
 ${sections.join("\n")}`
 }

@@ -57,7 +57,7 @@ function api(): string {
   })
   return `# HTTP API
 
-${made} The same is served by every installation at \`/docs\`, and for programs at \`/openapi.json\`. What holds for all requests stands in [the interface](interface/README.md); failures carry one of [these codes](codes.md).
+${made} Every installation serves the same at \`/docs\`, and for programs at \`/openapi.json\`. [The interface](interface/README.md) describes what all requests have in common; failures have one of [these codes](codes.md).
 
 ${sections.join("\n")}
 ## Structures
@@ -142,7 +142,7 @@ ${table(["State", "May be followed by", "Counts as live"], rows)}
 A run that stays longer in a state fails with \`timeout_<state>\`:
 
 ${table(["State", "At most", "Counted"], deadlines)}
-A start that waits for its answer is answered after 30 s when the run is still \`queued\`. What a run printed is kept for ${maxLogDays} days after its end: the last 10,000 lines, 4 MiB at most.
+A request to start a run returns after 30 s if the run is still \`queued\`. A run's output is stored for ${maxLogDays} days after its end: the last 10,000 lines, at most 4 MiB.
 `
 }
 
@@ -183,7 +183,7 @@ function types(): string {
   })
   return `# Types of projects
 
-${made} What a project's \`Type\` decides where image and project do not say otherwise. The program starts in the image's working directory, or in the code directory if the image sets none but \`/\`. Its \`HOME\` is the user directory. If the image exposes exactly one TCP port, it replaces the default port of \`http\`. In arguments, \`{codePath}\` is the code directory and \`{workspace}\` the directory of all mounts.
+${made} A project's \`Type\` sets these defaults; image and project override them. The program starts in the image's working directory, or in the code directory if the image sets none but \`/\`. Its \`HOME\` is the user directory. If the image exposes exactly one TCP port, it replaces the default port of \`http\`. In arguments, \`{codePath}\` is the code directory and \`{workspace}\` the directory of all mounts.
 
 If an image's \`Command\` is empty, Quayside looks for the type's program in the image's \`PATH\`, in \`$VIRTUAL_ENV/bin\` and in these directories:
 

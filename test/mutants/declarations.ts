@@ -45,7 +45,7 @@ export function withDeclarations<T>(root: string, work: (declarationsIn: (file: 
 
 function listDeclarations(source: SourceFile | undefined): Declaration[] {
   const found: Declaration[] = []
-  const visit = (node: Node, around: Surroundings): void => {
+  const visit = (node: Node, around: EnclosingNames): void => {
     const value = namedValueOf(node)
     const isFunction = isFunctionLikeDeclaration(value ?? node)
     const names = value === undefined ? around.names : [...around.names, nameOf(node)]
@@ -62,7 +62,7 @@ function listDeclarations(source: SourceFile | undefined): Declaration[] {
   return found
 }
 
-interface Surroundings {
+interface EnclosingNames {
   names: readonly string[]
   /** Whether a function is among them. */
   isFunction: boolean

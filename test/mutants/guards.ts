@@ -2,7 +2,7 @@
 
 import { at, faults } from "./mutant.ts"
 
-const proofs = ["test/access/proofs.test.ts"]
+const proofs = ["test/access/credentials.test.ts"]
 const files = ["src/files/access/admission.test.ts", "src/files/access/rights-cache.test.ts"]
 const gateway = [
   "src/gateway/addressing/run-path.test.ts",
@@ -48,7 +48,7 @@ export const guards = [
   ]),
   ...faults(
     "src/api/operation.ts",
-    ["test/access/elsewhere.test.ts"],
+    ["test/access/cross-site.test.ts"],
     [
       [
         "a page from elsewhere is listened to",

@@ -198,7 +198,7 @@ export const isolation = [
   ),
   ...faults(
     "src/projects/transfer-dataset.ts",
-    ["test/api/hand-over.test.ts"],
+    ["test/api/transfer-ownership.test.ts"],
     [
       ["a file that is handed over has another name in somebody's home", at("finishMove", "await tree.breakHardLinks(to)"), "undefined"],
       [

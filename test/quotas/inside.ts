@@ -49,7 +49,7 @@ const soon = (what: string, check: () => boolean | Promise<boolean>) => eventual
 
 for (const kind of Object.keys(kinds)) {
   describe(`the file server on ${kind} with project quotas`, () => {
-    let world: TestFilesServer
+    let server: TestFilesServer
     let people = 0
     /** Two people without any files. */
     let ann = ""
@@ -57,7 +57,7 @@ for (const kind of Object.keys(kinds)) {
 
     before(async () => {
       const mounted = await mountImage(kind, join(tmpdir(), kind))
-      world = await TestFilesServer.start({
+      server = await TestFilesServer.start({
         runIn: "worker",
         storage: { firstProject },
         prepare(root) {
@@ -70,14 +70,14 @@ for (const kind of Object.keys(kinds)) {
         },
       })
       // As in a container, programs reach homes whatever the directories above allow.
-      chmodSync(world.folder, 0o711)
+      chmodSync(server.folder, 0o711)
     })
-    after(() => world[Symbol.asyncDispose]())
+    after(() => server[Symbol.asyncDispose]())
     beforeEach(() => {
       people += 1
       for (const name of [`ann${people}`, `bob${people}`]) {
-        world.authority.add(name)
-        world.makeDirectory(`users/${name}`)
+        server.authority.add(name)
+        server.makeDirectory(`users/${name}`)
       }
       ann = `ann${people}`
       bob = `bob${people}`
@@ -85,20 +85,20 @@ for (const kind of Object.keys(kinds)) {
 
     const account = (name: string): StorageAccount => ({
       name,
-      userId: world.authority.people.get(name)?.id ?? 0,
+      userId: server.authority.people.get(name)?.id ?? 0,
       roots: [`/users/${name}`],
       excluded: [],
       subAreas: [],
     })
-    const at = (name: string, path = "") => join(world.root, "users", name, path)
-    const limit = (name: string, maxBytes: number | null) => world.files.countStorage(account(name), maxBytes)
+    const at = (name: string, path = "") => join(server.root, "users", name, path)
+    const limit = (name: string, maxBytes: number | null) => server.files.countStorage(account(name), maxBytes)
     const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: Buffer) =>
-      world.ask(method, `/users/${ann}/${path}`, { user: ann, headers, ...(body ? { body } : {}) })
+      server.ask(method, `/users/${ann}/${path}`, { user: ann, headers, ...(body ? { body } : {}) })
     const put = (path: string, bytes: number) => ask("PUT", path, {}, Buffer.alloc(bytes, 1))
     const to = (path: string) => ({ destination: `/users/${ann}/${path}` })
 
     test("a program gets an error at `MaxStorage`, and nobody else does", async () => {
-      assert.equal(world.files.hasQuotas, true)
+      assert.equal(server.files.hasQuotas, true)
       await limit(ann, 10 * mib)
       assert.match(write(at(ann, "big"), 20 * mib), full)
       assert.ok(statSync(at(ann, "big")).size <= 10 * mib)
@@ -108,7 +108,7 @@ for (const kind of Object.keys(kinds)) {
 
     test("an upload that does not fit gets 507 with the kernel's numbers, without a new count", async () => {
       await limit(ann, 10 * mib)
-      world.authority.quotas.set(ann, { account: account(ann), maxBytes: 10 * mib, counted: { [ann]: 0 } })
+      server.authority.quotas.set(ann, { account: account(ann), maxBytes: 10 * mib, counted: { [ann]: 0 } })
       assert.equal((await put("first", mib)).status, 201)
       write(at(ann, "by-a-program"), 8 * mib)
       const { status, text } = await put("big", 3 * mib)
@@ -129,7 +129,7 @@ for (const kind of Object.keys(kinds)) {
       assert.equal((await ask("COPY", "folder", to("copy"))).status, 201)
       assert.equal((await ask("MOVE", "copy", to("folder/moved"))).status, 201)
       assert.equal((await ask("COPY", "file", to("file2"))).status, 507)
-      const chunks = world.ask("PUT", `/users/${ann}/chunks`, {
+      const chunks = server.ask("PUT", `/users/${ann}/chunks`, {
         user: ann,
         headers: { "transfer-encoding": "chunked" },
         body: Buffer.alloc(5 * mib),
@@ -157,7 +157,7 @@ for (const kind of Object.keys(kinds)) {
 
     test("older files count, at any depth and beyond the limit, and labels that a program removed are restored", async () => {
       const deep = Array<string>(20).fill("d")
-      for (const depth of deep.keys()) world.makeDirectory(`users/${ann}/${deep.slice(0, depth + 1).join("/")}`)
+      for (const depth of deep.keys()) server.makeDirectory(`users/${ann}/${deep.slice(0, depth + 1).join("/")}`)
       const inside = (name: string) => at(ann, [...deep, name].join("/"))
       write(inside("old"), 6 * mib)
       write(at(ann, "other"), 6 * mib)
@@ -172,7 +172,7 @@ for (const kind of Object.keys(kinds)) {
     })
 
     test("an administrator's own projects stay as they are", async () => {
-      world.makeDirectory(`users/${ann}/theirs`)
+      server.makeDirectory(`users/${ann}/theirs`)
       execFileSync("chattr", ["-p", "77", "+P", at(ann, "theirs")])
       await limit(ann, 4 * mib)
       assert.equal(write(at(ann, "theirs/big"), 8 * mib), "")
@@ -180,14 +180,14 @@ for (const kind of Object.keys(kinds)) {
     })
 
     test("a directory that changes hands counts for its new owner, or stays if it does not fit", async () => {
-      world.makeDirectory(`users/${ann}/set`)
+      server.makeDirectory(`users/${ann}/set`)
       write(at(ann, "set/data"), 6 * mib)
       program("ln", at(ann, "set/data"), at(ann, "second-name"))
       await limit(ann, 16 * mib)
       await limit(bob, 4 * mib)
       const transfer = async () => {
-        await world.files.tree.breakHardLinks(`/users/${ann}/set`)
-        return world.files.tree.move(`/users/${ann}/set`, `/users/${bob}/set`)
+        await server.files.tree.breakHardLinks(`/users/${ann}/set`)
+        return server.files.tree.move(`/users/${ann}/set`, `/users/${bob}/set`)
       }
       await assert.rejects(transfer(), { code: "storage_full" })
       assert.match(write(at(ann, "big"), 6 * mib), full, "it still counts for the old owner")
@@ -199,10 +199,10 @@ for (const kind of Object.keys(kinds)) {
 
     test("a dataset of somebody else in a home counts for its owner", async () => {
       const lent = `/users/${ann}/lent`
-      world.makeDirectory(lent)
+      server.makeDirectory(lent)
       write(at(ann, "lent/data"), 6 * mib)
-      await world.files.countStorage({ ...account(ann), excluded: [lent] }, 4 * mib)
-      await world.files.countStorage({ ...account(bob), roots: [`/users/${bob}`, lent] }, 8 * mib)
+      await server.files.countStorage({ ...account(ann), excluded: [lent] }, 4 * mib)
+      await server.files.countStorage({ ...account(bob), roots: [`/users/${bob}`, lent] }, 8 * mib)
       assert.match(write(at(ann, "lent/more"), 4 * mib), full)
       assert.equal(write(at(ann, "own"), 3 * mib), "")
       await limit(ann, 20 * mib)
@@ -210,7 +210,7 @@ for (const kind of Object.keys(kinds)) {
     })
 
     test("limits stay in force when the worker ends, and the next one completes partial work", async () => {
-      world.makeDirectory(`users/${ann}/half`)
+      server.makeDirectory(`users/${ann}/half`)
       write(at(ann, "half/file"), 2 * mib)
       await limit(ann, 8 * mib)
       execFileSync("chattr", ["-p", "0", at(ann, "half/file")])

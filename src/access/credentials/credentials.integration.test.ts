@@ -5,48 +5,48 @@ import { clientAddress, expectCaller, expectFailure, minuteMs, signIn, tokenOf }
 
 describe("authentication", () => {
   it("accepts a name with its password, a token, a name with its token, or a session", async () => {
-    await using world = await createIdentityFixture()
-    const { identity } = world
-    const ann = await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity } = fixture
+    const ann = await fixture.person("ann", "sesam")
     const byPassword = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     assert.equal(byPassword.userId, ann.id)
     assert.deepEqual(
       { ...byPassword, credential: byPassword.credential.kind },
       { ...byPassword, userName: "ann", isAdmin: false, groupIds: [], groupNames: [], scopes: ["read", "write"], credential: "password" },
     )
-    const { token } = await tokenOf(world, byPassword)
+    const { token } = await tokenOf(fixture, byPassword)
     assert.match(token, /^qs_[A-Za-z0-9_-]{43}$/)
     for (const header of [`Bearer ${token}`, `bearer ${token}`, basic("ann", token)]) {
       const byToken = expectCaller(await identity.authenticate(header, undefined, clientAddress))
       assert.deepEqual([byToken.userName, byToken.credential.kind], ["ann", "token"])
     }
-    const { secret } = await signIn(world, "ann", "sesam")
+    const { secret } = await signIn(fixture, "ann", "sesam")
     assert.equal(expectCaller(await identity.authenticate(undefined, secret, clientAddress)).credential.kind, "session")
   })
 
   it("returns the person's groups", async () => {
-    await using world = await createIdentityFixture()
-    const ann = await world.person("ann", "sesam")
-    expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    await world.store.change(async (tx) => {
+    await using fixture = await createIdentityFixture()
+    const ann = await fixture.person("ann", "sesam")
+    expectCaller(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    await fixture.store.change(async (tx) => {
       const { limits } = ann
       const group = await tx.groups.insert({ groupName: "lab", comment: "", limits, totalLimits: limits })
       await tx.groups.setMembers(group.id, [ann.id])
-      tx.afterCommit(() => world.identity.invalidateAll())
+      tx.afterCommit(() => fixture.identity.invalidateAll())
     })
-    assert.deepEqual(expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)).groupNames, ["lab"])
+    assert.deepEqual(expectCaller(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)).groupNames, ["lab"])
   })
 
   it("rejects all wrong credentials with the same message", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    await world.person("boss", "x", { isAdmin: true })
-    await world.person("ann", "sesam")
-    await world.person("elsewhere", null)
-    await world.person("disabled", "sesam", { isDisabled: true })
-    const gone = await world.person("gone", "sesam")
-    const bob = await world.person("bob", "sesam")
-    const { token } = await tokenOf(world, expectCaller(await identity.authenticate(basic("bob", "sesam"), undefined, clientAddress)))
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    await fixture.person("boss", "x", { isAdmin: true })
+    await fixture.person("ann", "sesam")
+    await fixture.person("elsewhere", null)
+    await fixture.person("disabled", "sesam", { isDisabled: true })
+    const gone = await fixture.person("gone", "sesam")
+    const bob = await fixture.person("bob", "sesam")
+    const { token } = await tokenOf(fixture, expectCaller(await identity.authenticate(basic("bob", "sesam"), undefined, clientAddress)))
     await store.change((tx) => identity.accounts.delete(tx, gone.id))
     const wrong = {
       "wrong password": basic("ann", "Sesam"),
@@ -74,9 +74,9 @@ describe("authentication", () => {
   })
 
   it("rejects missing, malformed and too long credentials with a message that says what is expected", async () => {
-    await using world = await createIdentityFixture()
+    await using fixture = await createIdentityFixture()
     for (const header of [undefined, "Basic bm9jb2xvbg==", "Digest x", basic("ann", "x".repeat(64 * 1024))]) {
-      const answer = expectFailure(await world.identity.authenticate(header, undefined, clientAddress))
+      const answer = expectFailure(await fixture.identity.authenticate(header, undefined, clientAddress))
       assert.equal(answer.status, 401)
       assert.match(answer.message, /user name/)
       if (header && header.length > 1000) assert.match(answer.message, /at most 1024 bytes/)
@@ -84,39 +84,39 @@ describe("authentication", () => {
   })
 
   it("uses the header, right or wrong, instead of the session", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
-    await world.person("bob", "sesam")
-    const { secret } = await signIn(world, "ann", "sesam")
-    assert.equal(expectCaller(await world.identity.authenticate(basic("bob", "sesam"), secret, clientAddress)).userName, "bob")
-    expectFailure(await world.identity.authenticate(basic("bob", "wrong"), secret, clientAddress))
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
+    await fixture.person("bob", "sesam")
+    const { secret } = await signIn(fixture, "ann", "sesam")
+    assert.equal(expectCaller(await fixture.identity.authenticate(basic("bob", "sesam"), secret, clientAddress)).userName, "bob")
+    expectFailure(await fixture.identity.authenticate(basic("bob", "wrong"), secret, clientAddress))
   })
 
   it("never accepts one kind of credential as another", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
-    const { secret } = await signIn(world, "ann", "sesam")
-    const { token } = await tokenOf(world, expectCaller(await world.identity.authenticate(undefined, secret, clientAddress)))
-    expectCaller(await world.identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
+    const { secret } = await signIn(fixture, "ann", "sesam")
+    const { token } = await tokenOf(fixture, expectCaller(await fixture.identity.authenticate(undefined, secret, clientAddress)))
+    expectCaller(await fixture.identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     for (const [header, session] of [
       [`Bearer ${secret}`, undefined],
       [basic("ann", secret), undefined],
       [undefined, token],
       [undefined, ""],
     ] as const) {
-      expectFailure(await world.identity.authenticate(header, session, clientAddress))
+      expectFailure(await fixture.identity.authenticate(header, session, clientAddress))
     }
-    expectFailure(await world.identity.checkPassword("ann", token, clientAddress))
+    expectFailure(await fixture.identity.checkPassword("ann", token, clientAddress))
   })
 
   it("refreshes a caller only for the credential's owner", async () => {
-    await using world = await createIdentityFixture()
-    const { identity } = world
-    const ann = await world.person("ann", "sesam")
-    const bob = await world.person("bob", "sesam")
-    const { secret } = await signIn(world, "ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity } = fixture
+    const ann = await fixture.person("ann", "sesam")
+    const bob = await fixture.person("bob", "sesam")
+    const { secret } = await signIn(fixture, "ann", "sesam")
     const bySession = expectCaller(await identity.authenticate(undefined, secret, clientAddress))
-    const { token } = await tokenOf(world, bySession)
+    const { token } = await tokenOf(fixture, bySession)
     const byToken = expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     const byPassword = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     for (const { credential } of [bySession, byToken, byPassword]) {
@@ -129,24 +129,24 @@ describe("authentication", () => {
   })
 
   it("returns cached callers synchronously", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
     const header = basic("ann", "sesam")
-    const identity = world.another({ maxCacheAgeMs: 10 * minuteMs })
+    const identity = fixture.another({ maxCacheAgeMs: 10 * minuteMs })
     assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined)
     const who = expectCaller(await identity.authenticate(header, undefined, clientAddress))
     assert.equal(identity.authenticateCached(header, undefined, clientAddress), who)
     assert.equal(identity.authenticateCached(basic("ann", "wrong"), undefined, clientAddress), undefined)
     assert.equal(identity.authenticateCached(undefined, undefined, clientAddress), undefined)
-    await world.clock.advance(minuteMs)
+    await fixture.clock.advance(minuteMs)
     assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined, "believed for 60 s")
   })
 
   it("costs one hash for a Basic header in many simultaneous requests", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
     // One hash at a time and nobody may wait: a second one would be refused.
-    const identity = world.another({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
+    const identity = fixture.another({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)),
     )
@@ -159,11 +159,11 @@ describe("authentication", () => {
   })
 
   it("costs one hash a minute for a Basic header, however often the person is read again", async () => {
-    await using world = await createIdentityFixture()
-    const { id } = await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { id } = await fixture.person("ann", "sesam")
     // One hash at a time and nobody may wait: while somebody else's is under way, another one is
     // refused.
-    const identity = world.another({ hashing: { maxConcurrent: 1, maxQueued: 0 }, maxCacheAgeMs: 2_000 })
+    const identity = fixture.another({ hashing: { maxConcurrent: 1, maxQueued: 0 }, maxCacheAgeMs: 2_000 })
     const header = basic("ann", "sesam")
     const whileBusy = async () => {
       const other = identity.authenticate(basic("nobody", "any"), undefined, "192.0.2.7")
@@ -172,15 +172,15 @@ describe("authentication", () => {
       return own
     }
     expectCaller(await identity.authenticate(header, undefined, clientAddress))
-    await world.clock.advance(59_000)
+    await fixture.clock.advance(59_000)
     assert.equal(identity.authenticateCached(header, undefined, clientAddress), undefined)
     expectCaller(await whileBusy())
-    await world.clock.advance(1_000)
+    await fixture.clock.advance(1_000)
     assert.equal(expectFailure(await whileBusy()).status, 503, "after a minute it is checked again")
     expectCaller(await identity.authenticate(header, undefined, clientAddress))
-    const another = await world.identity.hashPassword("another")
-    await world.store.change((tx) => world.identity.accounts.update(tx, id, { passwordHash: another }))
-    await world.clock.advance(2_000)
+    const another = await fixture.identity.hashPassword("another")
+    await fixture.store.change((tx) => fixture.identity.accounts.update(tx, id, { passwordHash: another }))
+    await fixture.clock.advance(2_000)
     assert.equal(expectFailure(await identity.authenticate(header, undefined, clientAddress)).status, 401, "another password ends it")
   })
 })

@@ -6,12 +6,12 @@ import { sessionLifetimeMs } from "./sessions.ts"
 
 describe("credentials end", () => {
   it("at once when a token is revoked or a session is signed out", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    await fixture.person("ann", "sesam")
     const who = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    const { token, row } = await tokenOf(world, who)
-    const { secret } = await signIn(world, "ann", "sesam")
+    const { token, row } = await tokenOf(fixture, who)
+    const { secret } = await signIn(fixture, "ann", "sesam")
     expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     expectCaller(await identity.authenticate(basic("ann", token), undefined, clientAddress))
     expectCaller(await identity.authenticate(undefined, secret, clientAddress))
@@ -27,12 +27,12 @@ describe("credentials end", () => {
   })
 
   it("when the person is deleted, with their tokens and sessions", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    const ann = await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const ann = await fixture.person("ann", "sesam")
     const who = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    const { token, row } = await tokenOf(world, who)
-    const session = await signIn(world, "ann", "sesam")
+    const { token, row } = await tokenOf(fixture, who)
+    const session = await signIn(fixture, "ann", "sesam")
     expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await store.change((tx) => identity.accounts.delete(tx, ann.id))
     for (const header of [basic("ann", "sesam"), `Bearer ${token}`])
@@ -42,10 +42,10 @@ describe("credentials end", () => {
   })
 
   it("not when the change is rolled back", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    const ann = await world.person("ann", "sesam")
-    const { secret } = await signIn(world, "ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const ann = await fixture.person("ann", "sesam")
+    const { secret } = await signIn(fixture, "ann", "sesam")
     const undone = store.change(async (tx) => {
       await identity.accounts.update(tx, ann.id, { isDisabled: true })
       throw new Error("no")
@@ -55,13 +55,13 @@ describe("credentials end", () => {
   })
 
   it("when the person is disabled; enabling restores the password, but no token and no session", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    const ann = await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const ann = await fixture.person("ann", "sesam")
     const password = basic("ann", "sesam")
     const who = expectCaller(await identity.authenticate(password, undefined, clientAddress))
-    const { token } = await tokenOf(world, who)
-    const { secret } = await signIn(world, "ann", "sesam")
+    const { token } = await tokenOf(fixture, who)
+    const { secret } = await signIn(fixture, "ann", "sesam")
     expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     assert.equal((await identity.refreshCaller(ann.id, who.credential.id))?.userName, "ann")
@@ -76,12 +76,12 @@ describe("credentials end", () => {
   })
 
   it("when the password changes: the old password, and all sessions but the one that changed it", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    const ann = await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const ann = await fixture.person("ann", "sesam")
     const old = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    const mine = await signIn(world, "ann", "sesam")
-    const other = await signIn(world, "ann", "sesam")
+    const mine = await signIn(fixture, "ann", "sesam")
+    const other = await signIn(fixture, "ann", "sesam")
     for (const { secret } of [mine, other]) expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     const passwordHash = await identity.hashPassword("geheim")
     await store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }, { keepSession: mine.row.hash }))
@@ -93,53 +93,53 @@ describe("credentials end", () => {
   })
 
   it("when the password changes while a check of the old one waits", async () => {
-    await using world = await createIdentityFixture()
-    const identity = world.another({ hashing: { maxConcurrent: 1 } })
-    const ann = await world.person("ann", "sesam")
-    const passwordHash = await world.identity.hashPassword("geheim")
+    await using fixture = await createIdentityFixture()
+    const identity = fixture.another({ hashing: { maxConcurrent: 1 } })
+    const ann = await fixture.person("ann", "sesam")
+    const passwordHash = await fixture.identity.hashPassword("geheim")
     const ahead = Array.from({ length: 10 }, (_, i) => identity.authenticate(basic(`nobody${i}`, "x"), undefined, `10.0.${i}.1`))
     const inLine = identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)
     const signingIn = identity.checkPassword("ann", "sesam", clientAddress)
     await new Promise((resolve) => setImmediate(resolve))
-    await world.store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }))
+    await fixture.store.change((tx) => identity.accounts.update(tx, ann.id, { passwordHash }))
     expectFailure(await inLine)
     expectFailure(await signingIn)
     await Promise.all(ahead)
   })
 
   it("for a caller who was authenticated before a disabling and then asks for a session or token", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    const ann = await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const ann = await fixture.person("ann", "sesam")
     const who = expectCaller(await identity.checkPassword("ann", "sesam", clientAddress))
     await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
     await assert.rejects(
       store.change((tx) => identity.sessions.create(tx, who)),
       { code: "unauthorized" },
     )
-    await assert.rejects(tokenOf(world, who), { code: "unauthorized" })
+    await assert.rejects(tokenOf(fixture, who), { code: "unauthorized" })
   })
 
   it("in another process as soon as its cached callers expire", async () => {
-    await using world = await createIdentityFixture()
-    const elsewhere = world.another({ maxCacheAgeMs: 4_000 })
-    await world.person("ann", "sesam")
-    const who = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    const { token, row } = await tokenOf(world, who)
+    await using fixture = await createIdentityFixture()
+    const elsewhere = fixture.another({ maxCacheAgeMs: 4_000 })
+    await fixture.person("ann", "sesam")
+    const who = expectCaller(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    const { token, row } = await tokenOf(fixture, who)
     expectCaller(await elsewhere.authenticate(`Bearer ${token}`, undefined, clientAddress))
-    await world.store.change((tx) => world.identity.tokens.delete(tx, who, row.id))
+    await fixture.store.change((tx) => fixture.identity.tokens.delete(tx, who, row.id))
     expectCaller(await elsewhere.authenticate(`Bearer ${token}`, undefined, clientAddress))
-    await world.clock.advance(4_000)
+    await fixture.clock.advance(4_000)
     expectFailure(await elsewhere.authenticate(`Bearer ${token}`, undefined, clientAddress))
   })
 
   it("when a token expires, and seven days after a session's sign-in", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store, clock } = world
-    await world.person("ann", "sesam")
-    const { secret, row } = await signIn(world, "ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store, clock } = fixture
+    await fixture.person("ann", "sesam")
+    const { secret, row } = await signIn(fixture, "ann", "sesam")
     const who = expectCaller(await identity.authenticate(undefined, secret, clientAddress))
-    const { token } = await tokenOf(world, who, { expiresAt: clock.now() + 10_000 })
+    const { token } = await tokenOf(fixture, who, { expiresAt: clock.now() + 10_000 })
     expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     await clock.advance(9_999)
     expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
@@ -150,22 +150,22 @@ describe("credentials end", () => {
     expectCaller(await identity.authenticate(undefined, secret, clientAddress))
     await clock.advance(1)
     expectFailure(await identity.authenticate(undefined, secret, clientAddress))
-    const next = await signIn(world, "ann", "sesam")
+    const next = await signIn(fixture, "ann", "sesam")
     assert.equal(await store.sessions.byHash(row.hash), undefined, "what has expired is swept at the next sign-in")
     assert.ok(await store.sessions.byHash(next.row.hash))
   })
 
   it("with a call of the listeners that names the person", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    const told: unknown[] = []
-    const ann = await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const revocations: unknown[] = []
+    const ann = await fixture.person("ann", "sesam")
     {
-      using _listening = identity.onInvalidate((userIds) => told.push(userIds))
+      using _listening = identity.onInvalidate((userIds) => revocations.push(userIds))
       await store.change((tx) => identity.accounts.update(tx, ann.id, { comment: "x" }))
       identity.invalidateAll()
     }
     identity.invalidateAll()
-    assert.deepEqual(told, [[ann.id], undefined])
+    assert.deepEqual(revocations, [[ann.id], undefined])
   })
 })

@@ -6,76 +6,76 @@ import { clientAddress, expectCaller, expectFailure, minuteMs, secondMs, signIn,
 
 describe("a session", () => {
   it("gets a new secret at every sign-in, and the browser's earlier session ends", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
-    const first = await signIn(world, "ann", "sesam")
-    const next = await signIn(world, "ann", "sesam", first.secret)
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
+    const first = await signIn(fixture, "ann", "sesam")
+    const next = await signIn(fixture, "ann", "sesam", first.secret)
     assert.notEqual(first.secret, next.secret)
-    expectFailure(await world.identity.authenticate(undefined, first.secret, clientAddress))
-    expectCaller(await world.identity.authenticate(undefined, next.secret, clientAddress))
+    expectFailure(await fixture.identity.authenticate(undefined, first.secret, clientAddress))
+    expectCaller(await fixture.identity.authenticate(undefined, next.secret, clientAddress))
   })
 
   it("ends with all other sessions of the person on request", async () => {
-    await using world = await createIdentityFixture()
-    const ann = await world.person("ann", "sesam")
-    await world.person("bob", "sesam")
-    const sessions = [await signIn(world, "ann", "sesam"), await signIn(world, "ann", "sesam")]
-    const other = await signIn(world, "bob", "sesam")
-    for (const { secret } of sessions) expectCaller(await world.identity.authenticate(undefined, secret, clientAddress))
-    await world.store.change((tx) => world.identity.sessions.endAll(tx, ann.id))
-    for (const { secret } of sessions) expectFailure(await world.identity.authenticate(undefined, secret, clientAddress))
-    expectCaller(await world.identity.authenticate(undefined, other.secret, clientAddress))
+    await using fixture = await createIdentityFixture()
+    const ann = await fixture.person("ann", "sesam")
+    await fixture.person("bob", "sesam")
+    const sessions = [await signIn(fixture, "ann", "sesam"), await signIn(fixture, "ann", "sesam")]
+    const other = await signIn(fixture, "bob", "sesam")
+    for (const { secret } of sessions) expectCaller(await fixture.identity.authenticate(undefined, secret, clientAddress))
+    await fixture.store.change((tx) => fixture.identity.sessions.endAll(tx, ann.id))
+    for (const { secret } of sessions) expectFailure(await fixture.identity.authenticate(undefined, secret, clientAddress))
+    expectCaller(await fixture.identity.authenticate(undefined, other.secret, clientAddress))
   })
 })
 
 describe("a token", () => {
   it("has one of three sets of scopes, and an end in the future or none", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
-    const who = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
+    const who = expectCaller(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     for (const scopes of [["read"], ["read", "write"], ["write", "read"], ["run:12"]]) {
-      const { token, row } = await tokenOf(world, who, { scopes })
+      const { token, row } = await tokenOf(fixture, who, { scopes })
       assert.deepEqual([...row.scopes].sort(), [...scopes].sort())
       assert.deepEqual(
-        [...expectCaller(await world.identity.authenticate(`Bearer ${token}`, undefined, clientAddress)).scopes].sort(),
+        [...expectCaller(await fixture.identity.authenticate(`Bearer ${token}`, undefined, clientAddress)).scopes].sort(),
         [...scopes].sort(),
       )
     }
     for (const scopes of [[], ["write"], ["run:12", "read"], ["run:12", "run:13"], ["run:0"], ["run:x"], ["admin"]]) {
-      await assert.rejects(tokenOf(world, who, { scopes }), { code: "invalid", field: "Scopes" })
+      await assert.rejects(tokenOf(fixture, who, { scopes }), { code: "invalid", field: "Scopes" })
     }
-    await assert.rejects(tokenOf(world, who, { expiresAt: world.clock.now() }), { code: "invalid", field: "ExpiresAt" })
+    await assert.rejects(tokenOf(fixture, who, { expiresAt: fixture.clock.now() }), { code: "invalid", field: "ExpiresAt" })
   })
 
   it("creates no token with more rights or a longer lifetime than its own", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
-    const who = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    const expiresAt = world.clock.now() + minuteMs
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
+    const who = expectCaller(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    const expiresAt = fixture.clock.now() + minuteMs
     const by = async (scopes: string[]) => {
-      const { token } = await tokenOf(world, who, { scopes, expiresAt })
-      return expectCaller(await world.identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
+      const { token } = await tokenOf(fixture, who, { scopes, expiresAt })
+      return expectCaller(await fixture.identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     }
     const reader = await by(["read"])
     for (const scopes of [["read"], ["read", "write"]])
-      await assert.rejects(tokenOf(world, reader, { scopes, expiresAt }), { code: "forbidden" })
-    await assert.rejects(tokenOf(world, reader, { scopes: ["run:1"], expiresAt }), { code: "forbidden" })
+      await assert.rejects(tokenOf(fixture, reader, { scopes, expiresAt }), { code: "forbidden" })
+    await assert.rejects(tokenOf(fixture, reader, { scopes: ["run:1"], expiresAt }), { code: "forbidden" })
     const opener = await by(["run:1"])
-    await assert.rejects(tokenOf(world, opener, { scopes: ["run:1"], expiresAt }), { code: "forbidden" })
+    await assert.rejects(tokenOf(fixture, opener, { scopes: ["run:1"], expiresAt }), { code: "forbidden" })
     const writer = await by(["read", "write"])
-    await tokenOf(world, writer, { scopes: ["run:1"], expiresAt })
-    await assert.rejects(tokenOf(world, writer, { expiresAt: expiresAt + 1 }), { code: "forbidden", field: "ExpiresAt" })
-    await assert.rejects(tokenOf(world, writer), { code: "forbidden", field: "ExpiresAt" })
+    await tokenOf(fixture, writer, { scopes: ["run:1"], expiresAt })
+    await assert.rejects(tokenOf(fixture, writer, { expiresAt: expiresAt + 1 }), { code: "forbidden", field: "ExpiresAt" })
+    await assert.rejects(tokenOf(fixture, writer), { code: "forbidden", field: "ExpiresAt" })
   })
 
   it("is deleted only by its owner", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
-    await world.person("boss", "sesam", { isAdmin: true })
-    const ann = expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    const boss = expectCaller(await world.identity.authenticate(basic("boss", "sesam"), undefined, clientAddress))
-    const { row } = await tokenOf(world, ann)
-    const { identity, store } = world
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
+    await fixture.person("boss", "sesam", { isAdmin: true })
+    const ann = expectCaller(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    const boss = expectCaller(await fixture.identity.authenticate(basic("boss", "sesam"), undefined, clientAddress))
+    const { row } = await tokenOf(fixture, ann)
+    const { identity, store } = fixture
     await assert.rejects(
       store.change((tx) => identity.tokens.delete(tx, boss, row.id)),
       { code: "not_found" },
@@ -93,10 +93,13 @@ describe("a token", () => {
   })
 
   it("records its last use at most once a minute", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store, clock } = world
-    await world.person("ann", "sesam")
-    const { token, row } = await tokenOf(world, expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)))
+    await using fixture = await createIdentityFixture()
+    const { identity, store, clock } = fixture
+    await fixture.person("ann", "sesam")
+    const { token, row } = await tokenOf(
+      fixture,
+      expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)),
+    )
     const lastUsed = async () => (await store.tokens.get(row.id))?.lastUsedAt
     const use = () => identity.authenticate(`Bearer ${token}`, undefined, clientAddress)
     const start = clock.now()
@@ -117,9 +120,9 @@ describe("a token", () => {
 
 describe("a files token", () => {
   it("opens the files address alone, for five minutes", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, clock } = world
-    await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, clock } = fixture
+    await fixture.person("ann", "sesam")
     const who = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const { token, expiresAt } = identity.createFilesToken(who)
     assert.equal(expiresAt, clock.now() + 5 * minuteMs)
@@ -127,7 +130,7 @@ describe("a files token", () => {
     const there = expectCaller(await identity.authenticateForFiles(`Bearer ${token}`, clientAddress))
     assert.deepEqual([there.userName, there.credential.kind], ["ann", "files"])
     assert.equal(
-      expectCaller(await world.another().authenticateForFiles(`Bearer ${token}`, clientAddress)).userName,
+      expectCaller(await fixture.another().authenticateForFiles(`Bearer ${token}`, clientAddress)).userName,
       "ann",
       "any process with the key",
     )
@@ -137,12 +140,12 @@ describe("a files token", () => {
   })
 
   it("ends with the credential that created it, and has the same scopes", async () => {
-    await using world = await createIdentityFixture()
-    const { identity, store } = world
-    const ann = await world.person("ann", "sesam")
-    const { secret } = await signIn(world, "ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const ann = await fixture.person("ann", "sesam")
+    const { secret } = await signIn(fixture, "ann", "sesam")
     const bySession = expectCaller(await identity.authenticate(undefined, secret, clientAddress))
-    const { token } = await tokenOf(world, bySession, { scopes: ["read"] })
+    const { token } = await tokenOf(fixture, bySession, { scopes: ["read"] })
     const byToken = expectCaller(await identity.authenticate(`Bearer ${token}`, undefined, clientAddress))
     const byPassword = expectCaller(await identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
     const made = [bySession, byToken, byPassword].map((who) => `Bearer ${identity.createFilesToken(who).token}`)
@@ -159,11 +162,11 @@ describe("a files token", () => {
   })
 
   it("is optional for callers with other credentials; a run's token opens no files", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam")
-    const who = expectCaller(await world.identity.authenticateForFiles(basic("ann", "sesam"), clientAddress))
-    const { token } = await tokenOf(world, who, { scopes: ["run:1"] })
-    assert.equal(expectFailure(await world.identity.authenticateForFiles(`Bearer ${token}`, clientAddress)).status, 403)
-    assert.equal(expectFailure(await world.identity.authenticateForFiles(undefined, clientAddress)).status, 401)
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam")
+    const who = expectCaller(await fixture.identity.authenticateForFiles(basic("ann", "sesam"), clientAddress))
+    const { token } = await tokenOf(fixture, who, { scopes: ["run:1"] })
+    assert.equal(expectFailure(await fixture.identity.authenticateForFiles(`Bearer ${token}`, clientAddress)).status, 403)
+    assert.equal(expectFailure(await fixture.identity.authenticateForFiles(undefined, clientAddress)).status, 401)
   })
 })

@@ -7,24 +7,24 @@ import { clientAddress, expectCaller, expectFailure, minuteMs, secondMs, tokenOf
 
 describe("wrong passwords", () => {
   it("return 429 after ten from an address, and lock nobody else out", async () => {
-    await using world = await createIdentityFixture()
-    const { identity } = world
-    await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture()
+    const { identity } = fixture
+    await fixture.person("ann", "sesam")
     const tries = async (password: string, from: string) => {
       const answer = await identity.authenticate(basic("ann", password), undefined, from)
       return answer instanceof AuthenticationFailure ? answer.status : 200
     }
     for (let i = 0; i < 10; i += 1) assert.equal(await tries("wrong", "10.0.0.66"), 401)
     assert.equal(await tries("wrong", "10.0.0.66"), 429)
-    assert.equal(await tries("sesam", "10.0.0.66"), 429, "the right one does not tell itself")
+    assert.equal(await tries("sesam", "10.0.0.66"), 429, "the correct password gets the same answer")
     assert.equal(await tries("sesam", "10.0.0.1"), 200)
-    await world.clock.advance(minuteMs)
+    await fixture.clock.advance(minuteMs)
     assert.equal(await tries("sesam", "10.0.0.66"), 200)
   })
 
   it("cannot be distinguished from the right one by the cache", async () => {
-    await using world = await createIdentityFixture()
-    const { identity } = world
+    await using fixture = await createIdentityFixture()
+    const { identity } = fixture
     const status = async (header: string, from: string) => {
       const answer = identity.authenticateCached(header, undefined, from) ?? (await identity.authenticate(header, undefined, from))
       return answer instanceof AuthenticationFailure ? answer.status : 200
@@ -33,23 +33,23 @@ describe("wrong passwords", () => {
       ["ann", "10.0.0.66"],
       ["bob", clientAddress],
     ] as const) {
-      await world.person(name, "sesam")
+      await fixture.person(name, "sesam")
       const right = basic(name, "sesam")
       assert.equal(await status(right, clientAddress), 200)
       for (let i = 0; i < 10; i += 1) assert.equal(await status(basic(name, `wrong ${i}`), from), 401)
       assert.equal(identity.authenticateCached(right, undefined, from), undefined)
       assert.equal(await status(right, from), 429)
-      assert.ok(identity.authenticateCached(right, undefined, "10.0.0.1"), "others are let in as before")
+      assert.ok(identity.authenticateCached(right, undefined, "10.0.0.1"), "other addresses still sign in")
       identity.invalidateAll()
-      assert.equal(await status(right, from), 429, "nor by what is read again")
+      assert.equal(await status(right, from), 429, "nor by a renewed read of the account")
     }
   })
 
   it("gain nothing from being sent all at once", async () => {
-    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 2 } })
-    await world.person("ann", "sesam")
+    await using fixture = await createIdentityFixture({ hashing: { maxConcurrent: 2 } })
+    await fixture.person("ann", "sesam")
     const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, i) => world.identity.authenticate(basic("ann", `wrong ${i}`), undefined, "10.0.0.66")),
+      Array.from({ length: 50 }, (_, i) => fixture.identity.authenticate(basic("ann", `wrong ${i}`), undefined, "10.0.0.66")),
     )
     const hashed = answers.filter((answer) => expectFailure(answer).status === 401).length
     assert.ok(hashed >= 10 && hashed <= 11, String(hashed))
@@ -57,21 +57,21 @@ describe("wrong passwords", () => {
   })
 
   it("include right passwords of disabled people", async () => {
-    await using world = await createIdentityFixture()
-    await world.person("ann", "sesam", { isDisabled: true })
+    await using fixture = await createIdentityFixture()
+    await fixture.person("ann", "sesam", { isDisabled: true })
     const statuses: number[] = []
     for (let i = 0; i < 11; i += 1)
-      statuses.push(expectFailure(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)).status)
+      statuses.push(expectFailure(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress)).status)
     assert.deepEqual(statuses, [...Array(10).fill(401), 429])
   })
 
   it("are rejected without waiting in the queue", async () => {
-    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
-    for (let i = 0; i < 10; i += 1) expectFailure(await world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"))
+    await using fixture = await createIdentityFixture({ hashing: { maxConcurrent: 1, maxQueued: 0 } })
+    for (let i = 0; i < 10; i += 1) expectFailure(await fixture.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"))
     const answers = await Promise.all([
-      world.identity.authenticate(basic("bob", "wrong"), undefined, "10.0.0.1"),
-      world.identity.authenticate(basic("carl", "wrong"), undefined, "10.0.0.2"),
-      world.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"),
+      fixture.identity.authenticate(basic("bob", "wrong"), undefined, "10.0.0.1"),
+      fixture.identity.authenticate(basic("carl", "wrong"), undefined, "10.0.0.2"),
+      fixture.identity.authenticate(basic("ann", "wrong"), undefined, "10.0.0.66"),
     ])
     assert.deepEqual(
       answers.map((answer) => expectFailure(answer).status),
@@ -80,45 +80,46 @@ describe("wrong passwords", () => {
   })
 
   it("of a crowd do not delay the right one from an address without failures", async () => {
-    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
-    await world.person("ann", "sesam")
-    expectFailure(await world.identity.authenticate(basic("nobody", "wrong"), undefined, "10.0.0.66"))
+    await using fixture = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
+    await fixture.person("ann", "sesam")
+    expectFailure(await fixture.identity.authenticate(basic("nobody", "wrong"), undefined, "10.0.0.66"))
     let done = 0
     const crowd = Array.from({ length: 8 }, (_, i) =>
-      world.identity.authenticate(basic(`nobody${i}`, "wrong"), undefined, "10.0.0.66").then(() => (done += 1)),
+      fixture.identity.authenticate(basic(`nobody${i}`, "wrong"), undefined, "10.0.0.66").then(() => (done += 1)),
     )
-    expectCaller(await world.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
-    assert.ok(done <= 3, `${done} of the crowd were before`)
+    expectCaller(await fixture.identity.authenticate(basic("ann", "sesam"), undefined, clientAddress))
+    assert.ok(done <= 3, `${done} of the crowd were answered before`)
     await Promise.all(crowd)
   })
 
   it("of strangers neither slow a known device of the name nor fill its queue", async () => {
-    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
-    await world.person("ann", "sesam")
-    expectCaller(await world.identity.checkPassword("ann", "sesam", clientAddress))
+    await using fixture = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
+    await fixture.person("ann", "sesam")
+    expectCaller(await fixture.identity.checkPassword("ann", "sesam", clientAddress))
     for (let i = 0; i < 30; i += 1) {
-      const failing = world.identity.checkPassword("ann", `wrong ${i}`, `10.0.1.${i}`)
-      while ((await Promise.race([failing, world.clock.advance(100)])) === undefined) await new Promise((resolve) => setImmediate(resolve))
+      const failing = fixture.identity.checkPassword("ann", `wrong ${i}`, `10.0.1.${i}`)
+      while ((await Promise.race([failing, fixture.clock.advance(100)])) === undefined)
+        await new Promise((resolve) => setImmediate(resolve))
       expectFailure(await failing)
     }
-    // They wait out their delay, and the clock stands still: whoever is not delayed is answered.
-    const crowd = Array.from({ length: 40 }, (_, i) => world.identity.checkPassword("ann", `wrong ${i}`, `10.0.2.${i}`))
-    expectCaller(await world.identity.checkPassword("ann", "sesam", clientAddress))
-    await world.clock.advance(2_000)
+    // The clock stands still, so delayed checks wait; an undelayed one returns.
+    const crowd = Array.from({ length: 40 }, (_, i) => fixture.identity.checkPassword("ann", `wrong ${i}`, `10.0.2.${i}`))
+    expectCaller(await fixture.identity.checkPassword("ann", "sesam", clientAddress))
+    await fixture.clock.advance(2_000)
     const statuses = (await Promise.all(crowd)).map((answer) => expectFailure(answer).status)
     assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [16, 24])
   })
 
   it("and right ones of one name have a limit at a time, and equal checks share one hash", async () => {
-    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
-    await world.person("ann", "sesam")
-    await world.person("bob", "sesam")
-    const right = Array.from({ length: 300 }, () => world.identity.checkPassword("ann", "sesam", clientAddress))
-    const wrong = Array.from({ length: 300 }, (_, i) => world.identity.checkPassword("ann", "sesam", `10.0.${1 + (i >> 8)}.${i & 255}`))
+    await using fixture = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
+    await fixture.person("ann", "sesam")
+    await fixture.person("bob", "sesam")
+    const right = Array.from({ length: 300 }, () => fixture.identity.checkPassword("ann", "sesam", clientAddress))
+    const wrong = Array.from({ length: 300 }, (_, i) => fixture.identity.checkPassword("ann", "sesam", `10.0.${1 + (i >> 8)}.${i & 255}`))
     let done = 0
     for (const each of wrong) void each.then((answer) => (done += answer instanceof AuthenticationFailure ? 0 : 1))
-    expectCaller(await world.identity.checkPassword("bob", "sesam", "192.0.2.99"))
-    assert.ok(done <= 4, `${done} of the crowd were before`)
+    expectCaller(await fixture.identity.checkPassword("bob", "sesam", "192.0.2.99"))
+    assert.ok(done <= 4, `${done} of the crowd were answered before`)
     for (const answer of await Promise.all(right)) expectCaller(answer)
     const answers = await Promise.all(wrong)
     const refused = answers.filter((answer) => answer instanceof AuthenticationFailure)
@@ -127,28 +128,28 @@ describe("wrong passwords", () => {
   })
 
   it("from many addresses slow the name, and the right password still succeeds", async () => {
-    await using world = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
-    await world.person("ann", "sesam")
-    await world.person("bob", "sesam")
-    for (let i = 0; i < 11; i += 1) expectFailure(await world.identity.authenticate(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
-    const slowed = world.identity.authenticate(basic("ann", "sesam"), undefined, "10.1.0.1")
+    await using fixture = await createIdentityFixture({ hashing: { maxConcurrent: 1 } })
+    await fixture.person("ann", "sesam")
+    await fixture.person("bob", "sesam")
+    for (let i = 0; i < 11; i += 1) expectFailure(await fixture.identity.authenticate(basic("ann", "wrong"), undefined, `10.0.${i}.1`))
+    const slowed = fixture.identity.authenticate(basic("ann", "sesam"), undefined, "10.1.0.1")
     // One hash at a time, in order: without the delay the slowed one would be through by now.
-    expectCaller(await world.identity.authenticate(basic("bob", "sesam"), undefined, "10.1.0.2"))
+    expectCaller(await fixture.identity.authenticate(basic("bob", "sesam"), undefined, "10.1.0.2"))
     assert.equal(await Promise.race([slowed, Promise.resolve("waits")]), "waits")
-    await world.clock.advance(2 * secondMs)
+    await fixture.clock.advance(2 * secondMs)
     assert.equal(expectCaller(await slowed).userName, "ann")
   })
 })
 
 describe("two hundred people", () => {
   it("sign in at once while others are served, and memory stays within 300 MB", async () => {
-    await using world = await createIdentityFixture()
-    const hash = await world.identity.hashPassword("sesam")
+    await using fixture = await createIdentityFixture()
+    const hash = await fixture.identity.hashPassword("sesam")
     const names = Array.from({ length: 200 }, (_, i) => `user${i}`)
-    await Promise.all(names.map((name) => world.person(name, null, { passwordHash: hash })))
-    const first = expectCaller(await world.identity.authenticate(basic("user0", "sesam"), undefined, clientAddress))
-    const { token } = await tokenOf(world, first)
-    const identity = world.another()
+    await Promise.all(names.map((name) => fixture.person(name, null, { passwordHash: hash })))
+    const first = expectCaller(await fixture.identity.authenticate(basic("user0", "sesam"), undefined, clientAddress))
+    const { token } = await tokenOf(fixture, first)
+    const identity = fixture.another()
     const rssBefore = process.memoryUsage().rss
     let maxRss = rssBefore
     let signedIn = 0

@@ -13,19 +13,19 @@ function words({ level, canReplace: own }: FileAccess): string {
   return own ? `${level} own` : level
 }
 
-async function filesWorld() {
-  const world = await createIdentityFixture()
+async function filesFixture() {
+  const fixture = await createIdentityFixture()
   const people: Record<string, Caller> = {}
   for (const name of ["ann", "bob", "eve", "boss"]) {
-    await world.person(name, "sesam", { isAdmin: name === "boss" })
-    people[name] = await callerOf(world, basic(name, "sesam"))
+    await fixture.person(name, "sesam", { isAdmin: name === "boss" })
+    people[name] = await callerOf(fixture, basic(name, "sesam"))
   }
   const data = (owner: string, accessInfo: string, isPublished = false): Promise<DataRow> =>
-    world.store.change((tx) =>
+    fixture.store.change((tx) =>
       tx.data.insert({ userId: who(people, owner).userId, type: "dir", name: "x", comment: "", doc: "", accessInfo, isPublished }),
     )
-  const look: Look = async (caller, ...paths) => (await loadFileAccess(world.store, caller, paths)).map(words)
-  return { world, data, look, ann: who(people, "ann"), bob: who(people, "bob"), eve: who(people, "eve"), boss: who(people, "boss") }
+  const look: Look = async (caller, ...paths) => (await loadFileAccess(fixture.store, caller, paths)).map(words)
+  return { fixture, data, look, ann: who(people, "ann"), bob: who(people, "bob"), eve: who(people, "eve"), boss: who(people, "boss") }
 }
 
 function who(people: Record<string, Caller>, name: string): Caller {
@@ -34,16 +34,16 @@ function who(people: Record<string, Caller>, name: string): Caller {
   return caller
 }
 
-async function callerOf(world: IdentityFixture, header: string): Promise<Caller> {
-  const caller = await world.identity.authenticate(header, undefined, "127.0.0.1")
+async function callerOf(fixture: IdentityFixture, header: string): Promise<Caller> {
+  const caller = await fixture.identity.authenticate(header, undefined, "127.0.0.1")
   if (caller instanceof AuthenticationFailure) assert.fail(caller.message)
   return caller
 }
 
 describe("file access", () => {
   it("gives people access to their home and its content, not to other homes", async () => {
-    const { world, look, ann, bob } = await filesWorld()
-    await using _ = world
+    const { fixture, look, ann, bob } = await filesFixture()
+    await using _ = fixture
     const paths = ["/", "/users", "/users/ann", "/users/ann/a", "/users/ann/a/b"]
     assert.deepEqual(await look(ann, ...paths), ["traverse", "traverse", "write", "write own", "write own"])
     const beside = ["/users/bob", "/users/bob/a", "/users/annex", "/users/an", "/users/annex/a", "/use", "/elsewhere", "/users/bob/ann"]
@@ -52,8 +52,8 @@ describe("file access", () => {
   })
 
   it("shows a published dataset to others with its parent directories and nothing beside it", async () => {
-    const { world, data, look, ann, bob } = await filesWorld()
-    await using _ = world
+    const { fixture, data, look, ann, bob } = await filesFixture()
+    await using _ = fixture
     await data("ann", "/users/ann/sets/iris", true)
     await data("ann", "/users/ann/sets/secret")
     const paths = ["/users", "/users/ann", "/users/ann/sets", "/users/ann/sets/iris", "/users/ann/sets/iris/a/b", "/users/ann/sets/iris2"]
@@ -64,15 +64,15 @@ describe("file access", () => {
   })
 
   it("ends for others when a dataset is withdrawn or deleted; the home stays its owner's", async () => {
-    const { world, data, look, ann, bob, boss } = await filesWorld()
-    await using _ = world
+    const { fixture, data, look, ann, bob, boss } = await filesFixture()
+    await using _ = fixture
     const withdrawn = await data("ann", "/users/ann/a", true)
     const deleted = await data("ann", "/users/ann/b", true)
     const outside = await data("ann", "/sets/c", true)
     const paths = ["/users/ann", "/users/ann/a", "/users/ann/b", "/sets", "/sets/c", "/sets/c/x"]
     assert.deepEqual(await look(bob, ...paths), ["traverse", "read", "read", "traverse", "read", "read"])
     assert.deepEqual(await look(ann, ...paths), ["write", "write", "write", "traverse", "write", "write own"])
-    await world.store.change(async (tx) => {
+    await fixture.store.change(async (tx) => {
       await tx.data.update(withdrawn.id, { isPublished: false })
       await tx.data.setDeleted(deleted.id, true)
       await tx.data.setDeleted(outside.id, true)
@@ -83,8 +83,8 @@ describe("file access", () => {
   })
 
   it("follows datasets that contain each other", async () => {
-    const { world, data, look, ann, bob, eve } = await filesWorld()
-    await using _ = world
+    const { fixture, data, look, ann, bob, eve } = await filesFixture()
+    await using _ = fixture
     await data("ann", "/sets/all", true)
     await data("ann", "/sets/all/part/deep", true)
     await data("bob", "/sets/other/deep")
@@ -106,8 +106,8 @@ describe("file access", () => {
   })
 
   it("lets nobody delete or move a home, a dataset's root or a directory above one", async () => {
-    const { world, data, look, ann, boss } = await filesWorld()
-    await using _ = world
+    const { fixture, data, look, ann, boss } = await filesFixture()
+    await using _ = fixture
     await data("ann", "/users/ann/x/y/set")
     await data("boss", "/sets/set")
     assert.deepEqual(await look(ann, "/users/ann", "/users/ann/x", "/users/ann/x/y", "/users/ann/x/y/set"), Array(4).fill("write"))
@@ -125,8 +125,8 @@ describe("file access", () => {
   })
 
   it("reads for a read-only token, and opens nothing for a run's token", async () => {
-    const { world, data, look, ann, boss } = await filesWorld()
-    await using _ = world
+    const { fixture, data, look, ann, boss } = await filesFixture()
+    await using _ = fixture
     await data("ann", "/sets/c")
     const paths = ["/", "/users/ann", "/users/ann/a", "/sets/c", "/sets/c/a"]
     const reader: Caller = { ...ann, scopes: ["read"] }
@@ -136,17 +136,17 @@ describe("file access", () => {
   })
 
   it("reports when everything below has the same access", async () => {
-    const { world, data, ann, bob, boss } = await filesWorld()
-    await using _ = world
+    const { fixture, data, ann, bob, boss } = await filesFixture()
+    await using _ = fixture
     assert.deepEqual(
-      (await loadFileAccess(world.store, boss, ["/", "/users"])).map((access) => access.appliesBelow),
+      (await loadFileAccess(fixture.store, boss, ["/", "/users"])).map((access) => access.appliesBelow),
       [undefined, undefined],
       "homes are not the administrator's own, though there is no dataset at all",
     )
     await data("ann", "/users/ann/sets/iris", true)
     await data("ann", "/sets/all", true)
     const uniform = async (caller: Caller, ...paths: string[]) =>
-      (await loadFileAccess(world.store, caller, paths)).map((access) => access.appliesBelow === true)
+      (await loadFileAccess(fixture.store, caller, paths)).map((access) => access.appliesBelow === true)
     const paths = ["/", "/users", "/users/ann", "/users/ann/sets", "/users/ann/sets/iris", "/users/ann/a", "/sets", "/sets/all/x"]
     assert.deepEqual(await uniform(ann, ...paths), [false, false, false, false, true, true, false, true])
     assert.deepEqual(await uniform(bob, ...paths), [false, false, false, false, true, false, false, true])
@@ -155,12 +155,12 @@ describe("file access", () => {
   })
 
   it("costs a person without access the same queries for hidden and missing paths", async () => {
-    const { world, data, ann, bob } = await filesWorld()
-    await using _ = world
+    const { fixture, data, ann, bob } = await filesFixture()
+    await using _ = fixture
     await data("ann", "/users/ann/sets/secret")
     await data("ann", "/attic/secret")
     const asked = (path: string) =>
-      recordQueries(async () => assert.deepEqual((await loadFileAccess(world.store, bob, [path])).map(words), ["none"]))
+      recordQueries(async () => assert.deepEqual((await loadFileAccess(fixture.store, bob, [path])).map(words), ["none"]))
     const never = await asked("/users/ann/never")
     assert.ok(never.length > 0)
     const hidden = [
@@ -173,12 +173,12 @@ describe("file access", () => {
       "/attic/secret",
     ]
     for (const path of hidden) assert.deepEqual(await asked(path), never, path)
-    assert.equal(await loadFileAccess(world.store, ann, ["/users/ann/sets/secret"]).then(([access]) => access?.level), "write")
+    assert.equal(await loadFileAccess(fixture.store, ann, ["/users/ann/sets/secret"]).then(([access]) => access?.level), "write")
   })
 
   it("answers for many entries of a directory as for each alone", async () => {
-    const { world, data, look, ann, bob, boss } = await filesWorld()
-    await using _ = world
+    const { fixture, data, look, ann, bob, boss } = await filesFixture()
+    await using _ = fixture
     await data("ann", "/users/ann/d7", true)
     await data("ann", "/users/ann/d8/deep", true)
     const paths = Array.from({ length: 200 }, (_, i) => `/users/ann/d${i}`)
@@ -194,8 +194,8 @@ describe("file access", () => {
 
 describe("mount keys", () => {
   it("differ for paths that a run can mount separately: homes, the directories of each project, datasets", async () => {
-    const { world, data } = await filesWorld()
-    await using _ = world
+    const { fixture, data } = await filesFixture()
+    await using _ = fixture
     await data("ann", "/users/ann/sets/iris")
     await data("ann", "/sets/all")
     await data("ann", "/sets/all/part")
@@ -210,7 +210,7 @@ describe("mount keys", () => {
       ["/sets/all/part", "/sets/all/part/x"],
       ["/elsewhere", "/sets"],
     ]
-    const areas = await Promise.all(apart.map((paths) => mountKeys(world.store, paths)))
+    const areas = await Promise.all(apart.map((paths) => mountKeys(fixture.store, paths)))
     for (const [i, alike] of areas.entries()) assert.equal(new Set(alike).size, 1, String(apart[i]))
     assert.equal(new Set(areas.flat()).size, apart.length)
   })
@@ -218,8 +218,8 @@ describe("mount keys", () => {
 
 describe("a mount", () => {
   it("is writable for people who may write the dataset, read-only for readers, and refused to others", async () => {
-    const { world, data, ann, bob, boss } = await filesWorld()
-    await using _ = world
+    const { fixture, data, ann, bob, boss } = await filesFixture()
+    await using _ = fixture
     const hidden = await data("ann", "/users/ann/a")
     const shown = await data("ann", "/users/ann/b", true)
     assert.deepEqual(

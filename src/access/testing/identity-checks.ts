@@ -16,12 +16,12 @@ export function expectFailure(answer: Caller | AuthenticationFailure | undefined
   return answer
 }
 
-export async function tokenOf(world: IdentityFixture, who: Caller, wanted: { expiresAt?: number; scopes?: string[] } = {}) {
+export async function tokenOf(fixture: IdentityFixture, who: Caller, wanted: { expiresAt?: number; scopes?: string[] } = {}) {
   const { scopes, expiresAt = null } = wanted
-  return world.store.change((tx) => world.identity.tokens.create(tx, who, { name: "t", expiresAt, ...(scopes ? { scopes } : {}) }))
+  return fixture.store.change((tx) => fixture.identity.tokens.create(tx, who, { name: "t", expiresAt, ...(scopes ? { scopes } : {}) }))
 }
 
-export async function signIn(world: IdentityFixture, name: string, password: string, previous?: string) {
-  const who = expectCaller(await world.identity.checkPassword(name, password, clientAddress))
-  return world.store.change((tx) => world.identity.sessions.create(tx, who, previous))
+export async function signIn(fixture: IdentityFixture, name: string, password: string, previous?: string) {
+  const who = expectCaller(await fixture.identity.checkPassword(name, password, clientAddress))
+  return fixture.store.change((tx) => fixture.identity.sessions.create(tx, who, previous))
 }

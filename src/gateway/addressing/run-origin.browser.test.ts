@@ -13,7 +13,7 @@ before(async () => {
 after(() => browser.close())
 
 /** Two runs behind the gateway, a base URL where everybody is signed in as Ann, and a browser. */
-async function world() {
+async function startFixture() {
   await using stack = new AsyncDisposableStack()
   const seen: IncomingMessage[] = []
   const program = new TestProgram((request, response) => {
@@ -43,8 +43,8 @@ async function world() {
   fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
   const context = await browser.newContext()
   stack.defer(() => context.close())
-  const held = stack.move()
-  return { fixture, seen, context, baseUrl, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  const resources = stack.move()
+  return { fixture, seen, context, baseUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
 async function pageAt(context: BrowserContext, url: string) {
@@ -54,7 +54,7 @@ async function pageAt(context: BrowserContext, url: string) {
 }
 
 test("the URL of an answer, pasted into a browser, ends at the run's own origin with a clean address", async () => {
-  await using made = await world()
+  await using made = await startFixture()
   await pageAt(made.context, made.baseUrl)
   const { page, status } = await pageAt(made.context, `${made.fixture.gateway.runUrl(1)}some/page?x=1#part`)
   assert.equal(status, 200)
@@ -72,9 +72,9 @@ test("the URL of an answer, pasted into a browser, ends at the run's own origin 
 })
 
 test("a program's page works with its own origin, and cannot touch the gateway's cookies", async () => {
-  await using made = await world()
+  await using made = await startFixture()
   const { page } = await pageAt(made.context, made.fixture.gateway.runUrl(1))
-  const told = await page.evaluate(async () => {
+  const results = await page.evaluate(async () => {
     // biome-ignore lint/suspicious/noDocumentCookie: this is the attack
     document.cookie = "__Host-Http-quayside-run=planted; Secure; Path=/"
     // biome-ignore lint/suspicious/noDocumentCookie: and so is this
@@ -94,20 +94,20 @@ test("a program's page works with its own origin, and cannot touch the gateway's
     })
     return { posted: await posted.text(), message, cookie: document.cookie, framed: frame.contentDocument?.body.textContent }
   })
-  assert.match(told.posted, /POST \/post/)
-  assert.equal(told.message, "echo hello")
-  assert.equal(told.framed, "GET /frame")
-  assert.doesNotMatch(told.cookie, /__Host-Http/)
+  assert.match(results.posted, /POST \/post/)
+  assert.equal(results.message, "echo hello")
+  assert.equal(results.framed, "GET /frame")
+  assert.doesNotMatch(results.cookie, /__Host-Http/)
   assert.ok(made.seen.every(({ headers }) => !/quayside|planted/.test(headers.cookie ?? "")))
   assert.equal((await page.goto(`http://${made.fixture.origin}/again`))?.status(), 200)
 })
 
 test("a page of another run can navigate to a run, but cannot send requests, frame it or open a socket", async () => {
-  await using made = await world()
+  await using made = await startFixture()
   await pageAt(made.context, made.fixture.gateway.runUrl(1))
   const { page } = await pageAt(made.context, made.fixture.gateway.runUrl(2))
   const before = made.seen.length
-  const told = await page.evaluate(
+  const results = await page.evaluate(
     async ([origin, apps]) => {
       const tried = async (work: () => Promise<unknown>) =>
         work().then(
@@ -139,7 +139,7 @@ test("a page of another run can navigate to a run, but cannot send requests, fra
     [made.fixture.origin, made.fixture.apps] as const,
   )
   assert.deepEqual(
-    Object.entries(told).filter(([, outcome]) => outcome !== "failed"),
+    Object.entries(results).filter(([, outcome]) => outcome !== "failed"),
     [],
   )
   await page.evaluate((origin) => {

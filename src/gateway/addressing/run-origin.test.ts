@@ -16,8 +16,8 @@ async function entered(options: GatewayFixtureOptions = {}) {
   await using stack = new AsyncDisposableStack()
   const fixture = stack.use(await GatewayFixture.open(options))
   const { cookie } = await fixture.enter()
-  const ask = (path: string, asked: Omit<FixtureRequest, "headers"> & { headers?: Record<string, string | string[]> } = {}) =>
-    fixture.ask(fixture.origin, path, { ...asked, headers: { cookie, ...asked.headers } })
+  const ask = (path: string, requestOptions: Omit<FixtureRequest, "headers"> & { headers?: Record<string, string | string[]> } = {}) =>
+    fixture.ask(fixture.origin, path, { ...requestOptions, headers: { cookie, ...requestOptions.headers } })
   const held = stack.move()
   return { fixture, cookie, ask, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
@@ -87,10 +87,10 @@ test("a caller cannot forge its address, in any spelling of the headers", async 
 
 test("the addresses that a trusted proxy forwards count, and no others", async () => {
   await using made = await entered({ trustedProxies: ["127.0.0.1", "10.0.0.0/8"] })
-  const said = async (chain: string) =>
+  const forwardedFor = async (chain: string) =>
     JSON.parse((await made.ask("/", { headers: { "x-forwarded-for": chain } })).text).headers["x-forwarded-for"]
-  assert.equal(await said("6.6.6.6, 10.1.1.1"), "6.6.6.6, 10.1.1.1, 127.0.0.1")
-  assert.equal(await said("junk, 10.1.1.1"), "10.1.1.1, 127.0.0.1")
+  assert.equal(await forwardedFor("6.6.6.6, 10.1.1.1"), "6.6.6.6, 10.1.1.1, 127.0.0.1")
+  assert.equal(await forwardedFor("junk, 10.1.1.1"), "10.1.1.1, 127.0.0.1")
 })
 
 test("hop-by-hop headers are not forwarded, and cannot remove other headers", async () => {

@@ -16,17 +16,17 @@ after(() => browser.close())
 const year = "public, max-age=31536000, immutable"
 
 /**
- * A page and its script, which both say whose they are; of a run that wants to stay, also a service
+ * A page and its script, which both name their run; if the run leaves traces, also a service
  * worker.
  */
-function program(name: string, isHostile: boolean): TestProgram {
-  const lasting = isHostile ? { "cache-control": year, "service-worker-allowed": "/" } : {}
+function program(name: string, leavesTraces: boolean): TestProgram {
+  const lasting = leavesTraces ? { "cache-control": year, "service-worker-allowed": "/" } : {}
   const answer = (response: ServerResponse, type: string, text: string) =>
     response.writeHead(200, { ...lasting, "content-type": type, etag: '"same"' }).end(text)
   return new TestProgram((request, response) => {
     request.resume()
     const { url = "/" } = request
-    // Both programs say the same of what the browser holds already: it has this version.
+    // Both programs answer that the browser's cached copy is current.
     if (request.headers["if-none-match"]?.includes('"same"')) return void response.writeHead(304, { etag: '"same"' }).end()
     if (url === "/app.js") return void answer(response, "text/javascript", `document.title = ${JSON.stringify(name)}`)
     if (url === "/worker.js")
@@ -44,7 +44,7 @@ function program(name: string, isHostile: boolean): TestProgram {
  * A gateway at localhost, where service workers exist, with ports for runs; a base URL where
  * everybody is Ann; and a browser.
  */
-async function world(first: TestProgram) {
+async function startFixture(first: TestProgram) {
   await using stack = new AsyncDisposableStack()
   const base = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost")
@@ -73,7 +73,7 @@ async function world(first: TestProgram) {
     await page.goto(`${baseUrl}/open?ID=${id}`)
     return page
   }
-  /** The first run is over; this one, of the same authors, is ready. */
+  /** Ends the first run; the new one, of the same authors, is ready. */
   const follow = async (next: TestProgram, fields: Partial<RunTarget>) => {
     stack2.use(next)
     await page.goto("about:blank")
@@ -95,7 +95,7 @@ const stay = async () => {
 }
 
 test("an immutable script and a service worker of a run have no effect on the next run at its port", async () => {
-  await using made = await world(program("first", true))
+  await using made = await startFixture(program("first", true))
   await made.open(1)
   assert.equal(await made.page.title(), "first")
   const port = new URL(made.page.url()).port
@@ -112,18 +112,18 @@ test("an immutable script and a service worker of a run have no effect on the ne
 })
 
 test("browser storage of a port reaches the next run of the same project, and of no other project", async () => {
-  const left = () => localStorage.getItem("left")
+  const leftovers = () => localStorage.getItem("left")
   for (const [projectId, found] of [
     [1, "first"],
     [9, null],
   ] as const) {
-    await using made = await world(program("first", true))
+    await using made = await startFixture(program("first", true))
     await made.open(1)
     const port = new URL(made.page.url()).port
     await made.page.evaluate(stay)
     await made.follow(program("second", false), { projectId })
     await made.open(2)
     assert.equal(new URL(made.page.url()).port, port)
-    assert.equal(await made.page.evaluate(left), found)
+    assert.equal(await made.page.evaluate(leftovers), found)
   }
 })

@@ -32,7 +32,7 @@ async function open(options: GatewayFixtureOptions = {}) {
     assert.ok(target)
     await fixture.gateway.ensureOrigin(target)
     const { host, port } = new URL(fixture.gateway.openUrl(target))
-    const ask = (path: string, asked: FixtureRequest = {}) => fixture.ask(host, path, { ...asked, port: Number(port) })
+    const ask = (path: string, requestOptions: FixtureRequest = {}) => fixture.ask(host, path, { ...requestOptions, port: Number(port) })
     return { target, host, port: Number(port), ask }
   }
   const [a, b] = [await place(keyA), await place(keyB)]
@@ -203,7 +203,7 @@ test("a port belongs to one person and one set of authors for ever, also after a
   assert.equal(current().isHandedOver(run(22, {}).key), false)
 })
 
-test("a project gets its previous port again, and a port of another project counts as handed over", async () => {
+test("a project gets its previous port again, and a port of another project counts as reassigned", async () => {
   const { run, start, end, current } = rig()
   const [a, b] = [run(1, { projectId: 1 }), run(2, { projectId: 2 })]
   assert.deepEqual([await start(a), await start(b)], [21_000, 21_001])

@@ -51,7 +51,7 @@ test("thousands of tiny chunks are forwarded as few, in both directions", async 
     const sizes = [...body.matchAll(/([0-9a-f]+)\r\n(x*)\r\n/g)]
     assert.ok(
       sizes.every(([, size = "", data = ""]) => Number.parseInt(size, 16) === data.length),
-      "chunks are as long as they say",
+      "each chunk has its announced length",
     )
     assert.equal(sizes.map(([, , data]) => data).join("").length, count)
     assert.ok(sizes.length < count / 100, `${sizes.length} chunks`)
@@ -226,15 +226,15 @@ test("`Expect: 100-continue` is answered before the body, with 100 or a refusal"
     method: "POST",
     headers: { expect: "100-continue", "content-length": "5", authorization: "Bearer bob" },
   })
-  let wasTold = false
+  let gotContinue = false
   refused.on("continue", () => {
-    wasTold = true
+    gotContinue = true
   })
   refused.flushHeaders()
   const refusal = await responseOf(refused)
   assert.equal(refusal.statusCode, 404)
   assert.equal(refusal.headers.connection, "close")
-  assert.equal(wasTold, false)
+  assert.equal(gotContinue, false)
   refused.destroy()
 
   const unknown = openRequest(fixture, "/", { method: "POST", headers: { expect: "tea", "content-length": "5" } })

@@ -7,7 +7,7 @@ import WebSocket, { WebSocketServer } from "ws"
 import { ManualClock } from "#kit"
 import { GatewayFixture, type GatewayFixtureOptions, keyA, keyB, navigationHeaders, TestProgram } from "../testing/gateway-fixture.ts"
 
-/** A program that echoes what WebSockets say. */
+/** A program that echoes WebSocket messages. */
 function echoing(): TestProgram {
   const program = new TestProgram()
   const server = new WebSocketServer({ server: program.server, maxPayload: 1 << 28 })
@@ -157,11 +157,11 @@ test("revoking a credential closes its thousand idle WebSockets, and no others",
   const closed = Promise.all(mine.map((socket) => once(socket, "close")))
   await clock.advance(2_000)
   assert.ok(mine.every((socket) => socket.readyState === WebSocket.OPEN))
-  const { asked } = fixture.runs
+  const { rightsChecks: rightsChecksBefore } = fixture.runs
   fixture.runs.rights.delete("1 1")
   await clock.advance(2_000)
   await closed
-  assert.ok(fixture.runs.asked - asked <= 2, "one question for each pair, not for each socket")
+  assert.ok(fixture.runs.rightsChecks - rightsChecksBefore <= 2, "one check for each pair of visitor and run, not for each socket")
   theirs.send("still here")
   assert.equal(String((await once(theirs, "message"))[0]), "still here")
   theirs.terminate()

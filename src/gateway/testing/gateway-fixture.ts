@@ -31,7 +31,7 @@ class TestRuns implements RunDirectory {
   readonly activity: number[] = []
   /** The rights to open runs, as `userId runId`. */
   readonly rights = new Set(["1 1", "1 2"])
-  asked = 0
+  rightsChecks = 0
   mayOpenAnswer: ((visitor: Visitor, runId: number) => Promise<boolean>) | undefined
 
   byId(id: number): RunTarget | undefined {
@@ -55,12 +55,12 @@ class TestRuns implements RunDirectory {
   }
 
   async canOpen(visitor: Visitor, runId: number): Promise<boolean> {
-    this.asked += 1
+    this.rightsChecks += 1
     return this.mayOpenAnswer?.(visitor, runId) ?? this.rights.has(`${visitor.userId} ${runId}`)
   }
 
-  readonly recordRefusal: RunDirectory["recordRefusal"] = (refusal) => this.told.push(refusal)
-  readonly told: Parameters<RunDirectory["recordRefusal"]>[0][] = []
+  readonly recordRefusal: RunDirectory["recordRefusal"] = (refusal) => this.recordedRefusals.push(refusal)
+  readonly recordedRefusals: Parameters<RunDirectory["recordRefusal"]>[0][] = []
 
   recordActivity(runId: number): void {
     this.activity.push(runId)

@@ -22,7 +22,7 @@ const used = new WeakMap<Read, number>()
  * What our parser makes of these bytes, fed in pieces that end at `cuts`; undefined when it refuses
  * them or they do not end.
  */
-function ours(bytes: Buffer, method: string, cuts: number[] = []): Read | undefined {
+function parsedByGateway(bytes: Buffer, method: string, cuts: number[] = []): Read | undefined {
   const parser = new ResponseParser()
   const read: Read = { status: 0, message: "", headers: [], body: "", trailers: [] }
   let isEnded = false
@@ -50,7 +50,7 @@ function ours(bytes: Buffer, method: string, cuts: number[] = []): Read | undefi
 }
 
 /** What Node's client makes of them. */
-function nodes(bytes: Buffer, method: string): Promise<Read | undefined> {
+function parsedByNode(bytes: Buffer, method: string): Promise<Read | undefined> {
   const socket = new Duplex({
     read() {},
     write: (_chunk, _encoding, done) => done(),
@@ -139,10 +139,10 @@ test("Node's parser accepts all mutated responses that this one accepts, and rea
   for (let i = 0; i < 20_000; i += 1) {
     const method = pick(8) === 0 ? "HEAD" : "GET"
     const bytes = Buffer.from(mutate(sound[pick(sound.length)] as string, pick), "latin1")
-    const read = ours(bytes, method)
+    const read = parsedByGateway(bytes, method)
     if (read === undefined) continue
     accepted += 1
-    assert.deepEqual(await nodes(bytes.subarray(0, used.get(read)), method), read, JSON.stringify(bytes.toString("latin1")))
+    assert.deepEqual(await parsedByNode(bytes.subarray(0, used.get(read)), method), read, JSON.stringify(bytes.toString("latin1")))
   }
   assert.ok(accepted > 2_000, `${accepted} were accepted`)
 })
@@ -151,16 +151,16 @@ test("a response is parsed alike however it is divided into reads", () => {
   const pick = random(7)
   for (let i = 0; i < 5_000; i += 1) {
     const bytes = Buffer.from(mutate(sound[pick(sound.length)] as string, pick), "latin1")
-    const whole = ours(bytes, "GET")
+    const whole = parsedByGateway(bytes, "GET")
     const cuts = Array.from({ length: 1 + pick(8) }, () => pick(bytes.length)).sort((a, b) => a - b)
-    assert.deepEqual(ours(bytes, "GET", cuts), whole, JSON.stringify([bytes.toString("latin1"), cuts]))
+    assert.deepEqual(parsedByGateway(bytes, "GET", cuts), whole, JSON.stringify([bytes.toString("latin1"), cuts]))
     const each = Array.from({ length: bytes.length }, (_, at) => at)
-    assert.deepEqual(ours(bytes, "GET", each), whole)
+    assert.deepEqual(parsedByGateway(bytes, "GET", each), whole)
   }
 })
 
 test("well-formed responses are accepted", async () => {
-  for (const text of sound) assert.deepEqual(ours(Buffer.from(text), "GET"), await nodes(Buffer.from(text), "GET"), text)
+  for (const text of sound) assert.deepEqual(parsedByGateway(Buffer.from(text), "GET"), await parsedByNode(Buffer.from(text), "GET"), text)
 })
 
 test("long heads, chunk lines and trailers are rejected", () => {
@@ -171,6 +171,6 @@ test("long heads, chunk lines and trailers are rejected", () => {
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${long}\r\nx\r\n0\r\n\r\n`,
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${"X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(500)}\r\n`,
   ]) {
-    assert.equal(ours(Buffer.from(text), "GET"), undefined)
+    assert.equal(parsedByGateway(Buffer.from(text), "GET"), undefined)
   }
 })

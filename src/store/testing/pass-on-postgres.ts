@@ -33,11 +33,11 @@ async function failuresOf(file: string, url: string): Promise<string> {
   const env: NodeJS.ProcessEnv = { ...process.env, TEST_POSTGRES: url }
   delete env.NODE_TEST_CONTEXT
   const args = ["--test", "--test-timeout=120000", "--test-reporter=tap", file]
-  const { isOver, told } = await new Promise<{ isOver: boolean; told: string }>((resolve) => {
-    execFile(process.execPath, args, { env, maxBuffer: 1 << 26 }, (error, stdout) => resolve({ isOver: error === null, told: stdout }))
+  const { hasPassed, output } = await new Promise<{ hasPassed: boolean; output: string }>((resolve) => {
+    execFile(process.execPath, args, { env, maxBuffer: 1 << 26 }, (error, stdout) => resolve({ hasPassed: error === null, output: stdout }))
   })
-  if (isOver && /^# tests [1-9]/m.test(told)) return ""
-  return told
+  if (hasPassed && /^# tests [1-9]/m.test(output)) return ""
+  return output
     .split("\n")
     .filter((line) => /^\s*not ok|^# tests /.test(line))
     .join("\n")

@@ -11,7 +11,7 @@ export interface TestContext {
 }
 
 /** A test that passes with every database. */
-export type Case = (world: TestContext) => Promise<void>
+export type Case = (context: TestContext) => Promise<void>
 
 /** Runs the cases on databases of one kind. */
 export function runCases(title: string, cases: Record<string, Case>, make: MakeDatabase): void {

@@ -57,26 +57,26 @@ export const changes: Record<string, Case> = {
 
   "effects run once, after COMMIT, in the order of changes, before the change resolves": async ({ open }) => {
     await using store = await open()
-    const told: string[] = []
+    const notified: string[] = []
     const change = (name: string) =>
       store
         .change(async (tx) => {
           await tx.users.insert(userRow(name))
-          tx.afterCommit(() => told.push(`effect ${name}`))
-          assert.ok(!told.includes(`effect ${name}`))
+          tx.afterCommit(() => notified.push(`effect ${name}`))
+          assert.ok(!notified.includes(`effect ${name}`))
           if (name === "bob") throw new Error("no")
         })
         .then(
-          () => told.push(`answer ${name}`),
-          () => told.push(`refusal ${name}`),
+          () => notified.push(`answer ${name}`),
+          () => notified.push(`refusal ${name}`),
         )
     await Promise.all(["ann", "bob", "cat"].map(change))
     assert.deepEqual(
-      told.filter((entry) => entry.startsWith("effect")),
+      notified.filter((entry) => entry.startsWith("effect")),
       ["effect ann", "effect cat"],
     )
-    for (const name of ["ann", "cat"]) assert.ok(told.indexOf(`effect ${name}`) < told.indexOf(`answer ${name}`))
-    assert.equal(told.length, 5)
+    for (const name of ["ann", "cat"]) assert.ok(notified.indexOf(`effect ${name}`) < notified.indexOf(`answer ${name}`))
+    assert.equal(notified.length, 5)
   },
 
   "an effect that throws is logged, and its change succeeds": async ({ open }) => {
@@ -213,14 +213,14 @@ export const changes: Record<string, Case> = {
 
   "IDs of the journal grow in the order of commits": async ({ open }) => {
     await using store = await open()
-    const told: number[] = []
+    const notified: number[] = []
     await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
         store
           .change(async (tx) => {
             await tx.journal(event(i))
             if (i % 7 === 3) throw new Error("no")
-            tx.afterCommit(() => told.push(i))
+            tx.afterCommit(() => notified.push(i))
           })
           .catch(() => {}),
       ),
@@ -228,7 +228,7 @@ export const changes: Record<string, Case> = {
     const rows = await store.events.after(0, 100)
     assert.deepEqual(
       rows.map((row) => row.data.ID),
-      told,
+      notified,
     )
     assert.equal(rows.length, 43)
     assert.deepEqual(await store.events.bounds(), { first: rows[0]?.id, last: rows.at(-1)?.id })

@@ -15,7 +15,7 @@ const ann = await server.person("ann", { IsAdmin: true })
 const image = await ann.client.createImage({ body: { Name: "web", Image: "fake/http" } })
 
 /** The headers that a browser sends for pages of other origins. */
-const fromElsewhere: Record<string, Record<string, string>> = {
+const crossSiteHeaders: Record<string, Record<string, string>> = {
   "another site": { origin: "http://evil.example" },
   "another site that looks alike": { origin: `${here}.evil.example` },
   "another scheme": { origin: here.replace("http:", "ftp:") },
@@ -23,14 +23,14 @@ const fromElsewhere: Record<string, Record<string, string>> = {
   "the apps address": { origin: appsUrl },
   "a run's own origin": { origin: appsUrl.replace("//", `//${"a".repeat(32)}.`) },
   "the files address": { origin: filesUrl },
-  "nowhere that it tells": { origin: "null" },
+  "an opaque origin": { origin: "null" },
   "no origin at all": { origin: "" },
   "cross-site": { "sec-fetch-site": "cross-site" },
   "same-site": { "sec-fetch-site": "same-site" },
-  "cross-site, with the origin of here": { origin: here, "sec-fetch-site": "cross-site" },
-  "elsewhere, in a browser that says same-origin": { origin: "http://evil.example", "sec-fetch-site": "same-origin" },
+  "cross-site, with Quayside's own origin": { origin: here, "sec-fetch-site": "cross-site" },
+  "another site, with a forged same-origin header": { origin: "http://evil.example", "sec-fetch-site": "same-origin" },
 }
-const fromHere: Record<string, string>[] = [
+const sameOriginHeaders: Record<string, string>[] = [
   { origin: here },
   { "sec-fetch-site": "same-origin" },
   { origin: here, "sec-fetch-site": "none" },
@@ -47,68 +47,68 @@ async function signedIn(): Promise<string> {
 const cookie = await signedIn()
 
 /** Every credential that a request can carry. */
-const proofs: Record<string, Record<string, string>> = {
+const credentials: Record<string, Record<string, string>> = {
   "a token": { authorization: ann.authorization },
   "a password": { authorization: basicAuth("ann", ann.password) },
   "a token as a password": { authorization: basicAuth("ann", ann.authorization.replace("Bearer ", "")) },
   "a session": { cookie },
 }
 
-const writing = operationIds.filter((operation) => endpoints[operation].method !== "GET")
+const writeOperations = operationIds.filter((operation) => endpoints[operation].method !== "GET")
 
 function call(operation: OperationId, headers: Record<string, string>, prefix = ""): Promise<HttpAnswer> {
   const { method, path, body } = requestFor(operation, { id: image.ID })
   return sendRequest(baseUrl, method, prefix + path, { body, headers })
 }
 
-const isRefusedAsElsewhere = ({ status, body }: HttpAnswer) => status === 403 && /another origin|must carry Origin/.test(String(body.msg))
+const isRefusedAsCrossSite = ({ status, body }: HttpAnswer) => status === 403 && /another origin|must carry Origin/.test(String(body.msg))
 
-for (const [proof, proving] of Object.entries(proofs)) {
-  test(`every operation that writes refuses a page from elsewhere that carries ${proof}`, async () => {
-    for (const [where, headers] of Object.entries(fromElsewhere)) {
-      await forEachConcurrently(writing, async (operation) => {
-        const answer = await call(operation, { ...proving, ...headers }, operation.length % 2 === 0 ? "" : "/admin")
-        assert.ok(isRefusedAsElsewhere(answer), `${operation} from ${where}: ${answer.status} ${answer.text}`)
+for (const [credential, credentialHeaders] of Object.entries(credentials)) {
+  test(`every operation that writes refuses a page from elsewhere that carries ${credential}`, async () => {
+    for (const [source, headers] of Object.entries(crossSiteHeaders)) {
+      await forEachConcurrently(writeOperations, async (operation) => {
+        const answer = await call(operation, { ...credentialHeaders, ...headers }, operation.length % 2 === 0 ? "" : "/admin")
+        assert.ok(isRefusedAsCrossSite(answer), `${operation} from ${source}: ${answer.status} ${answer.text}`)
       })
     }
   })
 }
 
 test("operations without authentication also reject a cross-site request before they act", async () => {
-  for (const headers of Object.values(fromElsewhere)) {
+  for (const headers of Object.values(crossSiteHeaders)) {
     const signIn = await sendRequest(baseUrl, "POST", "/session", { body: { UserName: "ann", Password: ann.password }, headers })
-    assert.ok(isRefusedAsElsewhere(signIn), signIn.text)
+    assert.ok(isRefusedAsCrossSite(signIn), signIn.text)
     assert.equal(signIn.headers["set-cookie"], undefined)
-    assert.ok(isRefusedAsElsewhere(await sendRequest(baseUrl, "DELETE", "/session", { headers: { cookie, ...headers } })))
+    assert.ok(isRefusedAsCrossSite(await sendRequest(baseUrl, "DELETE", "/session", { headers: { cookie, ...headers } })))
   }
-  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie } })).status, 200, "the session goes on")
+  assert.equal((await sendRequest(baseUrl, "GET", "/whoami", { headers: { cookie } })).status, 200, "the session still works")
 })
 
 test("every operation rejects a session's write without origin headers", async () => {
-  for (const operation of writing) {
+  for (const operation of writeOperations) {
     if (operation === "createSession") continue
     const answer = await call(operation, { cookie })
-    assert.ok(isRefusedAsElsewhere(answer), `${operation}: ${answer.status} ${answer.text}`)
+    assert.ok(isRefusedAsCrossSite(answer), `${operation}: ${answer.status} ${answer.text}`)
   }
 })
 
 test("the rejected writes changed nothing, and no other refusal hid them", async () => {
   const { data, pageCount } = await ann.client.listImages({ query: { UserName: "ann", pageSize: 1 } })
   assert.deepEqual([data.length, pageCount], [1, 1])
-  for (const operation of writing) {
-    for (const headers of fromHere) {
-      for (const proving of [proofs["a token"], proofs["a session"]] as Record<string, string>[]) {
+  for (const operation of writeOperations) {
+    for (const headers of sameOriginHeaders) {
+      for (const credentialHeaders of [credentials["a token"], credentials["a session"]] as Record<string, string>[]) {
         if (operation === "deleteSession") continue
-        const answer = await call(operation, { ...proving, ...headers })
-        assert.ok(!isRefusedAsElsewhere(answer), `${operation}: ${answer.text}`)
+        const answer = await call(operation, { ...credentialHeaders, ...headers })
+        assert.ok(!isRefusedAsCrossSite(answer), `${operation}: ${answer.text}`)
       }
     }
   }
 })
 
 test("cross-site reads are answered without headers that share them with another origin", async () => {
-  for (const headers of Object.values(fromElsewhere)) {
-    const answer = await sendRequest(baseUrl, "GET", "/whoami", { headers: { ...proofs["a token"], ...headers } })
+  for (const headers of Object.values(crossSiteHeaders)) {
+    const answer = await sendRequest(baseUrl, "GET", "/whoami", { headers: { ...credentials["a token"], ...headers } })
     assert.equal(answer.status, 200, answer.text)
     const shared = Object.keys(answer.headers).filter((name) => name.startsWith("access-control-"))
     assert.deepEqual(shared, [])

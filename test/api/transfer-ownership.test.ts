@@ -12,11 +12,11 @@ after(() => server[Symbol.asyncDispose]())
 const admin = basicAuth("admin", adminPassword)
 const [ann, bob, eve] = [await server.person("ann"), await server.person("bob"), await server.person("eve")]
 await server.acquaint(ann, bob, eve)
-const call = (who: Person | string, method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(server.quayside.baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...asked })
+const call = (who: Person | string, method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(server.quayside.baseUrl, method, path, { as: typeof who === "string" ? who : who.authorization, ...options })
 const put = (who: Person | string, path: string, body: object) => call(who, "PUT", path, { body })
 const onDisk = (path: string) => join(server.dataDir, "files", path)
-const isThere = (path: string) =>
+const exists = (path: string) =>
   access(onDisk(path)).then(
     () => true,
     () => false,
@@ -42,8 +42,8 @@ test("only an administrator transfers an image, a project or a dataset", async (
     const refused = await put(ann, path, { ID, UserName: "bob" })
     assert.deepEqual([refused.status, refused.body.field], [403, "UserName"], path)
     assert.deepEqual([(await put(admin, path, { ID, UserName: "nobody" })).body.field], ["UserName"])
-    const handed = await put(admin, path, { ID, UserName: "bob" })
-    assert.deepEqual([handed.status, handed.body.UserName], [200, "bob"], path)
+    const transferred = await put(admin, path, { ID, UserName: "bob" })
+    assert.deepEqual([transferred.status, transferred.body.UserName], [200, "bob"], path)
     assert.deepEqual([(await call(ann, "GET", `${path}?ID=${ID}`)).status, (await call(bob, "GET", `${path}?ID=${ID}`)).status], [404, 200])
     assert.deepEqual([ids(await call(ann, "GET", `${list}?UserName=ann`)), ids(await call(bob, "GET", `${list}?UserName=bob`))], [[], [ID]])
   }
@@ -53,20 +53,20 @@ test("a transferred dataset's directory moves to its new owner's home, with a su
   await mkdir(onDisk("/users/bob/datasets/moving"), { recursive: true })
   const data = await newData({ Name: "moving" })
   const from = data.AccessInfo
-  const { body: handed } = await put(admin, "/data", { ID: data.ID, UserName: "bob", Comment: "moved" })
-  const to = String(handed.AccessInfo)
-  assert.deepEqual([to, handed.Comment], ["/users/bob/datasets/moving-2", "moved"])
-  assert.deepEqual([await readFile(onDisk(`${to}/a.txt`), "utf8"), await isThere(from)], ["hello", false])
+  const { body: transferred } = await put(admin, "/data", { ID: data.ID, UserName: "bob", Comment: "moved" })
+  const to = String(transferred.AccessInfo)
+  assert.deepEqual([to, transferred.Comment], ["/users/bob/datasets/moving-2", "moved"])
+  assert.deepEqual([await readFile(onDisk(`${to}/a.txt`), "utf8"), await exists(from)], ["hello", false])
   assert.deepEqual([await file(ann, `${to}/a.txt`), await file(bob, `${to}/a.txt`)], [404, 200])
 })
 
 test("a hard link in the former owner's home does not lead to the transferred file", async () => {
   const data = await newData({ Name: "linked" })
-  const kept = onDisk("/users/ann/kept.txt")
-  await link(onDisk(`${data.AccessInfo}/a.txt`), kept)
-  const { body: handed } = await put(admin, "/data", { ID: data.ID, UserName: "bob" })
-  await writeFile(kept, "planted")
-  const file = onDisk(`${handed.AccessInfo}/a.txt`)
+  const linkedPath = onDisk("/users/ann/kept.txt")
+  await link(onDisk(`${data.AccessInfo}/a.txt`), linkedPath)
+  const { body: transferred } = await put(admin, "/data", { ID: data.ID, UserName: "bob" })
+  await writeFile(linkedPath, "planted")
+  const file = onDisk(`${transferred.AccessInfo}/a.txt`)
   assert.deepEqual([await readFile(file, "utf8"), (await stat(file)).nlink], ["hello", 1])
 })
 
@@ -74,7 +74,7 @@ test("a dataset that is nested too deeply to scan cannot be transferred", async 
   const data = await newData({ Name: "deep" })
   await mkdir(onDisk(`${data.AccessInfo}/${"d/".repeat(102)}`), { recursive: true })
   const refused = await put(admin, "/data", { ID: data.ID, UserName: "bob" })
-  assert.deepEqual([refused.status, refused.body.code, await isThere(`${data.AccessInfo}/a.txt`)], [409, "conflict", true])
+  assert.deepEqual([refused.status, refused.body.code, await exists(`${data.AccessInfo}/a.txt`)], [409, "conflict", true])
 })
 
 test("a dataset that a run can write to cannot be transferred; one that runs only read can", async () => {
@@ -95,19 +95,19 @@ test("a dataset that a run can write to cannot be transferred; one that runs onl
     }
     await ann.client.stopRun({ query: { ID: run.ID } })
   }
-  assert.ok(await isThere(`${data.AccessInfo}/a.txt`))
+  assert.ok(await exists(`${data.AccessInfo}/a.txt`))
   assert.equal((await put(admin, "/data", { ID: data.ID, UserName: "bob" })).status, 200)
 })
 
 test("a transfer that names a directory, even the same one, does not move the files", async () => {
   const data = await newData({ Name: "named" })
-  const handed = await put(admin, "/data", { ID: data.ID, UserName: "bob", AccessInfo: "/shared/named" })
-  assert.deepEqual([handed.status, handed.body.AccessInfo], [200, "/shared/named"])
-  assert.ok(await isThere(`${data.AccessInfo}/a.txt`))
+  const transferred = await put(admin, "/data", { ID: data.ID, UserName: "bob", AccessInfo: "/shared/named" })
+  assert.deepEqual([transferred.status, transferred.body.AccessInfo], [200, "/shared/named"])
+  assert.ok(await exists(`${data.AccessInfo}/a.txt`))
   assert.equal((await put(admin, "/data", { ID: data.ID, UserName: "eve", AccessInfo: "/shared/named" })).body.AccessInfo, "/shared/named")
   const moved = await put(admin, "/data", { ID: data.ID, UserName: "ann" })
   assert.equal(moved.body.AccessInfo, "/users/ann/datasets/named-2")
-  assert.equal(await isThere("/shared/named"), false)
+  assert.equal(await exists("/shared/named"), false)
 })
 
 test("a dataset that shares its directory cannot be transferred, and nothing moves", async () => {
@@ -117,8 +117,8 @@ test("a dataset that shares its directory cannot be transferred, and nothing mov
     const refused = await put(admin, "/data", { ID, UserName: "bob" })
     assert.deepEqual([refused.status, refused.body.code], [409, "conflict"])
   }
-  assert.ok((await isThere(`${data.AccessInfo}/a.txt`)) && (await isThere(inner.AccessInfo)))
-  assert.deepEqual([await isThere("/users/bob/datasets/shared"), await isThere("/users/bob/datasets/inner")], [false, false])
+  assert.ok((await exists(`${data.AccessInfo}/a.txt`)) && (await exists(inner.AccessInfo)))
+  assert.deepEqual([await exists("/users/bob/datasets/shared"), await exists("/users/bob/datasets/inner")], [false, false])
   assert.equal((await call(admin, "GET", `/data?ID=${data.ID}`)).body.UserName, "ann")
 })
 
@@ -126,22 +126,22 @@ test("a transfer that is refused or loses a race leaves the directory with its d
   const data = await newData({ Name: "back" })
   const refused = await put(admin, "/data", { ID: data.ID, UserName: "bob", Type: "dir", IsPublished: "yes" })
   assert.equal(refused.status, 400)
-  const tooLate = await call(admin, "PUT", "/data", { body: { ID: data.ID, UserName: "bob" }, headers: { "if-match": '"stale"' } })
-  assert.equal(tooLate.status, 412)
-  assert.deepEqual([await isThere(`${data.AccessInfo}/a.txt`), await isThere("/users/bob/datasets/back")], [true, false])
-  const both = await Promise.all(["bob", "eve"].map((UserName) => put(admin, "/data", { ID: data.ID, UserName })))
+  const stale = await call(admin, "PUT", "/data", { body: { ID: data.ID, UserName: "bob" }, headers: { "if-match": '"stale"' } })
+  assert.equal(stale.status, 412)
+  assert.deepEqual([await exists(`${data.AccessInfo}/a.txt`), await exists("/users/bob/datasets/back")], [true, false])
+  const answers = await Promise.all(["bob", "eve"].map((UserName) => put(admin, "/data", { ID: data.ID, UserName })))
   const { body } = await call(admin, "GET", `/data?ID=${data.ID}`)
-  assert.ok(both.some((answer) => answer.status === 200) && both.every((answer) => [200, 409].includes(answer.status)))
-  assert.ok(await isThere(`${body.AccessInfo}/a.txt`))
+  assert.ok(answers.some((answer) => answer.status === 200) && answers.every((answer) => [200, 409].includes(answer.status)))
+  assert.ok(await exists(`${body.AccessInfo}/a.txt`))
   assert.ok(String(body.AccessInfo).startsWith(`/users/${body.UserName}/`))
 })
 
 test("a transfer removes the new owner's earlier grant, which does not return when they transfer it on", async () => {
   const image = await ann.client.createImage({ body: { Name: "g", Image: "fake/http" } })
   await ann.client.createGrant({ body: { ImageID: image.ID, UserName: "bob", Access: "read" } })
-  const kept = await ann.client.createGrant({ body: { ImageID: image.ID, UserName: "eve", Access: "read" } })
+  const linkedPath = await ann.client.createGrant({ body: { ImageID: image.ID, UserName: "eve", Access: "read" } })
   await put(admin, "/image", { ID: image.ID, UserName: "bob" })
-  assert.deepEqual(ids(await call(bob, "GET", `/grants?ImageID=${image.ID}`)), [kept.ID])
+  assert.deepEqual(ids(await call(bob, "GET", `/grants?ImageID=${image.ID}`)), [linkedPath.ID])
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
   await put(admin, "/image", { ID: image.ID, UserName: "ann" })
   assert.deepEqual(
@@ -156,16 +156,16 @@ test("the next start undoes or completes a move that a crash interrupted", {
   const [moved, planned, arrived] = [await newData({ Name: "crash" }), await newData({ Name: "plan" }), await newData({ Name: "arrived" })]
   const to = { moved: "/users/bob/datasets/crash", planned: "/users/bob/datasets/plan" }
   using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
-  const note = db.prepare("insert into moves values (?, ?, ?)")
-  note.run(moved.ID, moved.AccessInfo, to.moved)
-  note.run(planned.ID, planned.AccessInfo, to.planned)
-  note.run(arrived.ID, "/users/bob/datasets/arrived", arrived.AccessInfo)
+  const insertMove = db.prepare("insert into moves values (?, ?, ?)")
+  insertMove.run(moved.ID, moved.AccessInfo, to.moved)
+  insertMove.run(planned.ID, planned.AccessInfo, to.planned)
+  insertMove.run(arrived.ID, "/users/bob/datasets/arrived", arrived.AccessInfo)
   await link(onDisk(`${arrived.AccessInfo}/a.txt`), onDisk("/users/bob/kept.txt"))
   await rename(onDisk(moved.AccessInfo), onDisk(to.moved))
   await mkdir(onDisk(to.planned))
   await server.restart()
   for (const data of [moved, planned]) assert.equal(await readFile(onDisk(`${data.AccessInfo}/a.txt`), "utf8"), "hello")
-  assert.deepEqual([await isThere(to.moved), await isThere(to.planned)], [false, false])
+  assert.deepEqual([await exists(to.moved), await exists(to.planned)], [false, false])
   assert.equal((await stat(onDisk(`${arrived.AccessInfo}/a.txt`))).nlink, 1)
   assert.equal(db.prepare("select count(*) as n from moves").get()?.n, 0)
   assert.equal((await put(admin, "/data", { ID: moved.ID, UserName: "bob" })).body.AccessInfo, to.moved)
