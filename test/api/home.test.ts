@@ -144,7 +144,7 @@ test("only the owner gets a warning, and only when a run of their project does n
 })
 
 test("a run's answer tells which directory is the home, and why it is not its person's, to that person only", async () => {
-  const theirs = await pair(bob)
+  const theirs = await createPair(bob)
   await share(bob, theirs, "ann")
   const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: theirs.project } })
   assert.deepEqual(
