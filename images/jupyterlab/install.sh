@@ -6,7 +6,8 @@ sleep 0.1
 
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends python3 python3-venv
-python3 -m venv /opt/venv
+# With the system's packages, people's own in their home count too: pip installs there, since /opt/venv cannot be written.
+python3 -m venv --system-site-packages /opt/venv
 /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --requirement /requirements.txt
 rm -rf /usr/share/doc /usr/share/man
 

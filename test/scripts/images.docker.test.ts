@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
+import { assertPackagesWork } from "./sample-packages.ts"
 
 const run = promisify(execFile)
 const docker = async (...words: string[]) => (await run("docker", words, { maxBuffer: 1 << 26 })).stdout.trim()
@@ -67,6 +68,10 @@ test("http-sample answers without root rights, without capabilities and on a rea
   })
   socket.close()
   assert.equal(message, "to and fro")
+})
+
+test("terminals of jupyterlab have its PATH, and packages that pip installs survive a restart", async () => {
+  await assertPackagesWork("quayside/jupyterlab:latest", "jupyter-lab")
 })
 
 test("jupyterlab starts without Quayside and asks for a token", async () => {
