@@ -48,6 +48,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
     prefix: "strip" as const,
     upstreamHeaders: {},
     landing: "",
+    webSocketProtocol: "any" as const,
     state: "ready",
   }
   const gateway = createGateway({

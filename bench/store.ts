@@ -82,6 +82,8 @@ function project(i: number, userId: number, groupId: number) {
     codePath: "",
     modelPath: "",
     startMinutes: 0,
+    idleMinutes: 0,
+    maxRunHours: 0,
   }
 }
 

@@ -50,6 +50,12 @@ const repeatsMax = bounds.texts.repeats.value
 /** More is answered as this many. */
 export const maxPageSize = bounds.texts.pageSize.value
 
+/** Minutes without use. */
+export const idleMinutesParam = {
+  ...positive("Minutes without use."),
+  required: true,
+} as const satisfies QueryParam<number>
+
 const zeroOne = (description: string) =>
   ({
     schema: { type: "integer", enum: [0, 1], description },

@@ -8,6 +8,7 @@ import {
   enumParam,
   exactParam,
   followParam,
+  idleMinutesParam,
   idParam,
   idsParam,
   isPublishParam,
@@ -41,7 +42,7 @@ import {
 } from "./resources/people.ts"
 import { projectFields, projectModel } from "./resources/project.ts"
 import { logLine, runStats } from "./resources/run-stats.ts"
-import { runningProject, runningProjectFields } from "./resources/running-project.ts"
+import { idleRun, runningProject, runningProjectFields } from "./resources/running-project.ts"
 import { projectTypes, runStateNames } from "./states.ts"
 
 const filters = { ID: idsParam, UserName: userNameParam, IsPublish: isPublishParam, q: wordsParam, Deleted: deletedParam }
@@ -342,6 +343,16 @@ export const endpoints = {
     query: none,
     answer: { one: capacity },
     permission: "capacity:read",
+  },
+
+  listIdle: {
+    method: "GET",
+    path: "/idle",
+    tag: "Running projects",
+    summary: "List the runs that an idle rule of so many minutes would end now, newest first; ends nothing",
+    query: { Minutes: idleMinutesParam, ...pagingParams },
+    answer: { list: idleRun },
+    permission: "idle:list",
   },
 
   runLogs: {

@@ -71,7 +71,7 @@ export interface Events extends AsyncDisposable {
   /** How far the start of a run is. */
   runProgress(run: RunRow, progress: Progress): void
   /** A message about a run that changes no state. */
-  runWarning(run: RunRow, text: string): void
+  runWarning(run: RunRow, text: string, endsAt?: number): void
   /** A person requested the pull of an image. */
   imagePullRequested(tx: Change, actor: Actor, image: ImageRow): Promise<void>
   /** The progress of such a pull; `present` or `failed` is its last. */
@@ -215,9 +215,10 @@ function runEvents({
         .catch((err) => logger.warn({ err, id: run.id }, "a run's progress was not published"))
         .finally(() => publishing.delete(run.id))
     },
-    runWarning(run, text) {
+    runWarning(run, text, endsAt) {
       logger.warn({ event: "run.warning", id: run.id, text }, "run")
-      publish(ofRun(run, "warning", { Warning: text })).catch((err) =>
+      const time = endsAt === undefined ? {} : { EndsAt: new Date(endsAt).toISOString() }
+      publish(ofRun(run, "warning", { Warning: text, ...time })).catch((err) =>
         logger.warn({ err, id: run.id }, "a run's warning was not published"),
       )
     },

@@ -31,7 +31,7 @@ export interface RunDirectory {
    */
   recordRefusal(refusal: { visitor: Visitor | undefined; address: string; code: string }): void
 
-  /** Bytes or a request passed. Called at most once a second for each run. */
+  /** A person used the run. Called at most once a second for each run. */
   recordActivity(runId: number): void
 }
 
@@ -74,6 +74,8 @@ export interface RunTarget {
    * may be empty.
    */
   landing: string
+  /** What the program's pages send by WebSocket, by which typing differs from keep-alives. */
+  webSocketProtocol: "jupyter" | "rfb" | "vscode" | "any"
   state: string
 }
 

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
+  /** Whole milliseconds since some moment. Unlike `now` it never jumps when the system's time is set. */
+  monotonic(): number
   /**
    * Resolves after `ms`, or rejects with the signal's reason if it aborts first. Does not keep the
    * process alive.
@@ -11,6 +13,7 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => Math.floor(performance.now()),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
@@ -42,6 +45,10 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
+    return this.#now
+  }
+
+  monotonic(): number {
     return this.#now
   }
 

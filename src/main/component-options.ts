@@ -14,7 +14,7 @@ export function runEvents(events: Events): RunEvents {
     stateChanged: (tx, run, before) => events.runStateChanged(tx, run, before),
     requested: (tx, asked) => events.runRequested(tx, asked),
     progress: (run, progress) => events.runProgress(run, progress),
-    warning: (run, text) => events.runWarning(run, text),
+    warning: (run, text, endsAt) => events.runWarning(run, text, endsAt),
   }
 }
 

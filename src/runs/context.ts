@@ -21,8 +21,11 @@ export interface RunEvents {
   requested(tx: Change, request: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
   /** Called at most every 500 ms for each run while it starts. Must not throw. */
   progress(run: RunRow, progress: Progress): void
-  /** A message for people that changes no state. Must not throw. */
-  warning(run: RunRow, text: string): void
+  /**
+   * A message for people that changes no state. `endsAt`: when the run will be stopped, in
+   * milliseconds since the epoch. Must not throw.
+   */
+  warning(run: RunRow, text: string, endsAt?: number): void
 }
 
 /** Options of `prepareDirectories`. */

@@ -4,10 +4,11 @@ import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import { projectTypes } from "#contract"
 import type { ImageInfo } from "#engine"
+import { silentLogger, systemClock } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "./context.ts"
 import { basePath, engineSpecOf, upstreamHeaders, withImagePort } from "./lifecycle/engine-spec.ts"
-import { isComputing } from "./limits/activity-probe.ts"
+import { probeIdleMs } from "./limits/activity-probe.ts"
 import { projectTypeRules } from "./project-types.ts"
 import { probe } from "./readiness/probe.ts"
 import { RunsFixture } from "./testing/runs-fixture.ts"
@@ -87,7 +88,7 @@ test("a program that speaks another protocol than its type's is not ready", asyn
   assert.equal(gone.ready ? "ready" : gone.code, "port_not_open")
 })
 
-test("a program that switches the protocol instead of answering is probed again and is not computing", { timeout: 60_000 }, async () => {
+test("a program that switches the protocol instead of answering is probed again and may be computing", { timeout: 60_000 }, async () => {
   const switching = createServer((socket) => {
     socket.on("error", () => {})
     socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
@@ -99,8 +100,8 @@ test("a program that switches the protocol instead of answering is probed again 
     const result = await probe({ ...common, readiness }, new AbortController().signal)
     assert.equal(result.ready ? "ready" : result.code, "not_answering")
   }
-  const ctx = { runCache: { target: () => ({ address }) } } as unknown as RunsContext
-  assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
+  const ctx = { runCache: { target: () => ({ address }) }, logger: silentLogger, clock: systemClock } as unknown as RunsContext
+  assert.equal(await probeIdleMs(ctx, runOf({ type: "jupyterlab" })), undefined)
   await new Promise((resolve) => switching.close(resolve))
 })
 
@@ -110,7 +111,7 @@ for (const [what, begin, endless] of [
   ["fields of its head", "HTTP/1.1 200 OK\r\n", "X-Field: text\r\n"],
   ["control frames", upgraded, "\x89\x00"],
 ] as const) {
-  test(`a program that answers with endless ${what} is cut off at once, and is not computing`, { timeout: 60_000 }, async () => {
+  test(`a program that answers with endless ${what} is cut off at once, and may be computing`, { timeout: 60_000 }, async () => {
     const part = Buffer.from(endless.repeat(4_000), "latin1")
     const sockets = new Set<Socket>()
     const flood = createServer((socket) => {
@@ -132,8 +133,8 @@ for (const [what, begin, endless] of [
       const result = await probe({ ...common, readiness }, new AbortController().signal)
       if (begin !== upgraded || readiness.kind === "websocket") assert.equal(result.ready ? "ready" : result.code, "not_answering")
     }
-    const ctx = { runCache: { target: () => ({ address }) } } as unknown as RunsContext
-    assert.equal(await isComputing(ctx, runOf({ type: "jupyterlab" })), false)
+    const ctx = { runCache: { target: () => ({ address }) }, logger: silentLogger, clock: systemClock } as unknown as RunsContext
+    assert.equal(await probeIdleMs(ctx, runOf({ type: "jupyterlab" })), undefined)
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => flood.close(resolve))
   })

@@ -20,6 +20,12 @@ export interface ProgramRule {
   directories: readonly string[]
 }
 
+/**
+ * `jupyter`: messages to kernels and terminals. `rfb`: that of VNC. `vscode`: that of VS Code's
+ * server. `any`: not known.
+ */
+export type WebSocketProtocol = "jupyter" | "rfb" | "vscode" | "any"
+
 /** Defaults of a project type, which image and project can override. */
 export interface ProjectTypeRule {
   /** The TCP port inside the container. */
@@ -55,6 +61,8 @@ export interface ProjectTypeRule {
    * kernel counts as activity. Null: the program has no such list.
    */
   kernelsPath: string | null
+  /** What the program's pages send by WebSocket, by which typing differs from keep-alives. */
+  webSocketProtocol: WebSocketProtocol
   /**
    * Whether the program may write to its root file system. Images that were not made for Quayside
    * often do.
@@ -90,6 +98,7 @@ const jupyter = {
   prefix: "keep",
   readiness: { kind: "http", path: "api", accepts: "200" },
   kernelsPath: "api/kernels",
+  webSocketProtocol: "jupyter",
   writableRoot: false,
 } as const satisfies Partial<ProjectTypeRule>
 
@@ -130,6 +139,7 @@ export const projectTypeRules = {
     landing: "vnc.html?autoconnect=1&resize=remote",
     readiness: { kind: "websocket", path: "websockify", banner: "RFB " },
     kernelsPath: null,
+    webSocketProtocol: "rfb",
     writableRoot: false,
   },
   vscode: {
@@ -164,6 +174,7 @@ export const projectTypeRules = {
     landing: "",
     readiness: { kind: "http", path: "healthz", accepts: "200" },
     kernelsPath: null,
+    webSocketProtocol: "vscode",
     writableRoot: false,
   },
   http: {
@@ -178,6 +189,7 @@ export const projectTypeRules = {
     landing: "",
     readiness: { kind: "http", path: "", accepts: "below 500" },
     kernelsPath: null,
+    webSocketProtocol: "any",
     writableRoot: true,
   },
 } as const satisfies Record<ProjectType, ProjectTypeRule>

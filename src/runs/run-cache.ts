@@ -3,7 +3,7 @@ import type { Address, EngineError } from "#engine"
 import type { RunRow } from "#store"
 import { fairOrder, type QueuedRun, ServiceHistory } from "./admission/fair-order.ts"
 import { upstreamHeaders } from "./lifecycle/engine-spec.ts"
-import { ruleOfType } from "./project-types.ts"
+import { ruleOfType, type WebSocketProtocol } from "./project-types.ts"
 
 /** A live run as the gateway sees it. */
 export interface RunTarget {
@@ -19,6 +19,7 @@ export interface RunTarget {
   readonly prefix: "keep" | "strip"
   readonly upstreamHeaders: Readonly<Record<string, string>>
   readonly landing: string
+  readonly webSocketProtocol: WebSocketProtocol
 }
 
 export interface RunListener {
@@ -121,12 +122,12 @@ export class RunCache {
 
   #store(run: RunRow, address: Address | undefined): void {
     const { id, key, userId, projectId, state } = run
-    const { prefix, landing } = ruleOfType(run.spec.type)
+    const { prefix, landing, webSocketProtocol } = ruleOfType(run.spec.type)
     const readyAddress = state === "ready" ? address : undefined
     this.#rows.set(id, run)
     this.#ids.set(key, id)
     const { authors = `${projectId}:unknown` } = run.spec
-    const common = { id, key, userId, projectId, authors, state, prefix, landing }
+    const common = { id, key, userId, projectId, authors, state, prefix, landing, webSocketProtocol }
     this.#targets.set(id, { ...common, address: readyAddress, upstreamHeaders: upstreamHeaders(run) })
   }
 

@@ -15,6 +15,7 @@ import { Supervisor } from "./lifecycle/supervisor.ts"
 import { type SettleOptions, waitUntilSettled } from "./lifecycle/wait-for-run.ts"
 import { ActivityTracker } from "./limits/activity-tracker.ts"
 import { pruneHistory } from "./limits/history-pruner.ts"
+import { IdleRule, type IdleRun } from "./limits/idle-rule.ts"
 import { LimitEnforcer } from "./limits/limit-enforcer.ts"
 import { UsageMonitor, type UsageSample } from "./limits/usage-monitor.ts"
 import { pruneLogs, readLogs } from "./logs/logs.ts"
@@ -126,6 +127,13 @@ export interface Runs extends AsyncDisposable {
    * when it is not `ready`.
    */
   keepAlive(id: number, actor?: Actor): Promise<RunRow | undefined>
+  /**
+   * When the run will be stopped because nobody uses it, in milliseconds since the epoch; undefined
+   * before its warning.
+   */
+  idleEnd(id: number): number | undefined
+  /** The runs that an idle rule of so many minutes would end now, newest first. Ends nothing. */
+  findIdle(minutes: number): Promise<IdleRun[]>
   /** The progress of a start; newer than the stored one. */
   progress(id: number): Progress | null
   /** From 1; null when it is not queued. */
@@ -156,12 +164,13 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   for (const run of await ctx.store.runs.live()) ctx.runCache.publish(run)
   const activity = new ActivityTracker(ctx)
   const usage = new UsageMonitor(ctx, activity)
+  const idleRule = new IdleRule(ctx, { usage, activity })
   const tasks = [
     activity.run(),
     pruneLogs(ctx),
     pruneHistory(ctx),
     replanQueuedRuns(ctx),
-    enforceLimits(ctx, usage, new LimitEnforcer(ctx, { usage, activity })),
+    enforceLimits(ctx, usage, new LimitEnforcer(ctx, { usage, idleRule })),
   ]
   if (options.storage) tasks.push(new StorageEnforcer(ctx, { ...options.storage, usage }).run())
   const { runCache } = ctx
@@ -187,6 +196,8 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     lastActivity: (id) => activity.lastActivityOf(id),
     usageSamples: (id) => usage.loadSamplesOf(id),
     keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
+    idleEnd: (id) => idleRule.endOf(id),
+    findIdle: (minutes) => idleRule.findIdle(minutes),
     progress: (id) => supervisor.progressOf(id),
     queuePosition: (id) => runCache.queuePosition(id),
     logs: (run, options = {}) => readLogs(ctx, run, options),

@@ -45,13 +45,25 @@ function showList(selector, list, { row, none }) {
   document.querySelector(selector).replaceChildren(content)
 }
 
+const keepButton = (run) => action("Keep", () => call("POST", `/running_project/keep?ID=${run.ID}`))
+
+/** Tells when the run will be stopped, if that is soon. */
+function endWarnings({ IdleExpiresAt, ExpiresAt }) {
+  const at = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+  const texts = []
+  if (IdleExpiresAt) texts.push(`Nobody uses it: it is stopped at ${at(IdleExpiresAt)}`)
+  if (ExpiresAt && Date.parse(ExpiresAt) - Date.now() <= 600_000) texts.push(`Its time is over at ${at(ExpiresAt)}: it is stopped then`)
+  return texts.map((textContent) => element("div", { className: "warning", role: "status", textContent }))
+}
+
 function runRow(run) {
   const name = run.Project.ProjectName ?? `Project ${run.ProjectID}`
   const link = run.URL ? element("a", { href: `/open?ID=${run.ID}`, target: "_blank", textContent: name }) : name
   const state = element("span", { className: run.State, textContent: run.State })
   const reason = element("div", { className: "reason", textContent: run.Reason?.msg ?? run.Progress?.step ?? "" })
   const stop = action("Stop", () => call("DELETE", `/running_project?ID=${run.ID}`))
-  return element("tr", {}, element("td", {}, link), element("td", {}, state, reason), element("td", { className: "actions" }, stop))
+  const actions = element("td", { className: "actions" }, ...(run.IdleExpiresAt ? [keepButton(run)] : []), stop)
+  return element("tr", {}, element("td", {}, link), element("td", {}, state, reason, ...endWarnings(run)), actions)
 }
 
 /** Shows how a run ended and why, with its last output if it ended by itself. */

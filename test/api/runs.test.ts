@@ -38,7 +38,7 @@ test("a run has every documented field, Quayside's additions included", async ()
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const fields =
-    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL Home HomeReason ProjectID State Reason QueuePosition Progress ReadyTime EndTime LastActivity ExpiresAt NodeNames GpuDevices ImageDigest"
+    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL Home HomeReason ProjectID State Reason QueuePosition Progress ReadyTime EndTime LastActivity ExpiresAt IdleExpiresAt NodeNames GpuDevices ImageDigest"
   assert.deepEqual(
     fields.split(" ").filter((name) => !(name in run)),
     [],

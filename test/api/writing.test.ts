@@ -60,6 +60,21 @@ test("a project's StartMinutes is 0 to 1,440, and is copied with the project", a
   assert.equal((await ann.client.readProject({ query: { ID } })).StartMinutes, 0)
 })
 
+test("a project's IdleMinutes is 0 to 525,600 and MaxRunHours 0 to 8,760, and they are copied with the project", async () => {
+  const body = { ProjectName: "short", Type: "http" as const, ImageID: (await image()).ID }
+  const limitsOf = ({ IdleMinutes, MaxRunHours }: { IdleMinutes: number; MaxRunHours: number }) => [IdleMinutes, MaxRunHours]
+  assert.deepEqual(limitsOf(await ann.client.createProject({ body })), [0, 0])
+  for (const [field, max] of Object.entries({ IdleMinutes: 525_600, MaxRunHours: 8_760 }))
+    for (const value of [-1, max + 1]) {
+      const { status, body: refusal } = await call("POST", "/project", { body: { ...body, [field]: value } })
+      assert.deepEqual([status, refusal.field, refusal.msg], [400, field, `${field} must be a whole number from 0 to ${max}; got ${value}`])
+    }
+  const { ID } = await ann.client.createProject({ body: { ...body, IdleMinutes: 525_600, MaxRunHours: 8_760 } })
+  assert.deepEqual(limitsOf(await ann.client.copyProject({ query: { ID } })), [525_600, 8_760])
+  await ann.client.updateProject({ body: { ID, IdleMinutes: 30 } })
+  assert.deepEqual(limitsOf(await ann.client.readProject({ query: { ID } })), [30, 8_760])
+})
+
 test("publishing a project whose image or dataset others may not use warns with the names of visible parts", async () => {
   const own = await image()
   const rows = await ann.client.createData({ body: { Name: "rows" } })

@@ -398,6 +398,7 @@ const beyond: readonly Entry[] = [
     "a run that grows its owner's files beyond `MaxStorage` gets warnings at 80 and 90 %, and ends with `disk_full`",
     groupTotal,
     "a run ends at its maximum time, which is known from the start and survives a restart",
+    "the lowest of the project's and the person's limits counts",
     "an unused run gets a warning and ends no sooner than the warning says",
     "the run that wrote most gets a warning near a disk limit and ends beyond it",
   ],
@@ -430,7 +431,11 @@ const beyond: readonly Entry[] = [
   ],
   ["A running project carries", runFields],
   ["`ControlURL` is the control channel's address", later("the control channel")],
-  ["GET `/idle?Minutes=`", later("idle rules tried without ending anything")],
+  [
+    "GET `/idle?Minutes=`",
+    "a dry run lists the runs that a rule would end, newest first, and ends and warns nobody",
+    "administrators learn whom an idle rule would end, in pages",
+  ],
   ["`--only api,supervisor,gateway,files`", later("roles in processes of their own")],
   ["On Kubernetes:", later("the Kubernetes engine")],
   [

@@ -5,6 +5,23 @@ const home = ["test/api/home.test.ts"]
 /** What keeps people apart on one machine: mounts, files, and what passes the gateway. */
 export const isolation = [
   ...faults(
+    "src/gateway/proxy/client-frames.ts",
+    ["src/gateway/proxy/client-frames.test.ts"],
+    [
+      ["pings count as use", at("isSentByPerson", "!textOrBinary.includes(opcode) || "), ""],
+      [
+        "bytes of a payload are read as frames",
+        at("ClientFrames.read", "frame.header + frame.length - held"),
+        "frame.header + Math.min(frame.length, 512) - held",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/gateway/proxy/activity.ts",
+    ["src/gateway/proxy/activity.test.ts"],
+    [["polls count as use", at("ActivityReporter.reportRequest", "!this.#isPoll(this.#of(runId), request.path)"), "true"]],
+  ),
+  ...faults(
     "src/kit/directory.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [["a link to a directory is followed", at("Directory.directory", "| constants.O_NOFOLLOW"), ""]],

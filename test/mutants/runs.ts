@@ -6,20 +6,11 @@ export const runs = [
     "src/runs/limits/limit-enforcer.ts",
     ["src/runs/limits/limit-enforcer.test.ts"],
     [
-      ["an idle run ends sooner than it was warned of", at("LimitEnforcer.#enforceIdleTime", "&& clock.now() - warned.at >= leadMs"), ""],
       [
-        "an idle run ends without its whole time",
-        at("LimitEnforcer.#enforceIdleTime", "usedAt >= idleMs && clock.now() - warned.at >= leadMs"),
-        "warned.at >= 0",
+        "the maximum run time does not end a run",
+        at("LimitEnforcer.#enforceMaxTime", 'isDue ? this.#stop(run, "max_time")'),
+        "false ? true",
       ],
-      ["a run without samples counts as idle", at("LimitEnforcer.#enforceIdleTime", "|| !this.#usage.isCpuUseKnown(run.id)"), ""],
-      ["a busy kernel does not count", at("LimitEnforcer.#enforceIdleTime", "if (await isComputing(this.#ctx, run)) {"), "if (false) {"],
-      [
-        "a warning of an earlier idleness counts again",
-        at("LimitEnforcer.#enforceIdleTime", "if (warned?.usedAt === usedAt) {"),
-        "if (warned) {",
-      ],
-      ["the maximum run time does not end a run", at("LimitEnforcer.#enforceMaxTime", 'this.#stop(run, "max_time")'), "false"],
       [
         "the run that wrote least is ended",
         at("LimitEnforcer.#largestWriters", ".sort((a, b) => b.bytes - a.bytes)"),
@@ -49,6 +40,36 @@ export const runs = [
       ["a command of the project's own counts as searched", at("explainSearch", " || plan.command !== null"), ""],
       ["a mounted directory is blamed on the image", at("missingRight", "if (mount) return"), "if (false) return"],
     ],
+  ),
+  ...faults(
+    "src/runs/limits/idle-rule.ts",
+    ["src/runs/limits/idle-rule.test.ts"],
+    [
+      ["a run without figures counts as idle", at("IdleRule.#idleMs", " || !this.#usage.isUseKnown(run)"), ""],
+      ["a program without an answer does not compute", at("IdleRule.#idleMs", "if (idleMs === undefined) return undefined"), ""],
+      ["a busy kernel does not count", at("IdleRule.#idleMs", "this.#activity.mark(run.id, idleMs)"), "void idleMs"],
+      ["the project's limit does not count", at("IdleRule.limitOf", "run.spec.idleMinutes, "), ""],
+    ],
+  ),
+  ...faults(
+    "src/runs/limits/end-warnings.ts",
+    ["src/runs/limits/idle-rule.test.ts"],
+    [
+      ["a run ends sooner than it was warned of", at("EndWarnings.isDue", "leftMs <= 0 && now >= sent.endTime"), "leftMs <= 0"],
+      ["a warning of an earlier idleness counts again", at("EndWarnings.isDue", "sent?.cause === cause"), "sent !== undefined"],
+      ["a use after the warning does not count", at("EndWarnings.endOf", "sent?.cause === cause"), "sent"],
+      ["an old warning announces a later end", at("EndWarnings.isDue", "now < sent.endTime + leadMs"), "true"],
+    ],
+  ),
+  ...faults(
+    "src/runs/limits/activity-tracker.ts",
+    ["src/runs/limits/idle-rule.test.ts"],
+    [["a jump of the system's time makes runs idle", at("ActivityTracker.mark", "clock.monotonic() - agoMs"), "clock.now() - agoMs"]],
+  ),
+  ...faults(
+    "src/runs/limits/activity-probe.ts",
+    ["src/runs/limits/idle-rule.test.ts"],
+    [["an answer of a broken program counts", at("bodyOf", "if (head?.status !== 200)"), "if (false)"]],
   ),
   ...faults(
     "src/runs/admission/fair-order.ts",

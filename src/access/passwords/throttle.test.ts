@@ -103,7 +103,7 @@ describe("the throttle", () => {
 
   it("is not confused by a clock that is set back", () => {
     let now = 10 * minute
-    const throttle = new PasswordThrottle({ now: () => now, sleep: () => Promise.resolve() })
+    const throttle = new PasswordThrottle({ now: () => now, monotonic: () => now, sleep: () => Promise.resolve() })
     fail(throttle, "ann", "10.0.0.1", 10)
     now = minute
     assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)

@@ -219,6 +219,7 @@ describe("the policy", () => {
       "group:create",
       "group:change",
       "audit:list",
+      "idle:list",
       "metrics:read",
     ]
     for (const action of administrators) {

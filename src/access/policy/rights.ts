@@ -126,6 +126,7 @@ export const rights = {
   events: { read: read("anyone") },
   capacity: { read: read("anyone") },
   audit: { list: read("administrator") },
+  idle: { list: read("administrator") },
   metrics: { read: read("administrator") },
 } as const satisfies Record<string, Record<string, Right>>
 

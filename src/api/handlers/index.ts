@@ -13,6 +13,7 @@ import { imageHandlers } from "./resources/images.ts"
 import { projectUpdateHandlers } from "./resources/project-update.ts"
 import { projectHandlers } from "./resources/projects.ts"
 import { capacityHandlers } from "./runs/capacity.ts"
+import { idleHandlers } from "./runs/idle.ts"
 import { runUsageHandlers } from "./runs/run-usage.ts"
 import { runHandlers } from "./runs/runs.ts"
 import { startHandlers } from "./runs/starts.ts"
@@ -29,6 +30,7 @@ export const handlers: Handlers = {
   ...runUsageHandlers,
   ...startHandlers,
   ...capacityHandlers,
+  ...idleHandlers,
   ...userHandlers,
   ...groupHandlers,
   ...grantHandlers,

@@ -168,6 +168,8 @@ function toProjectResponse(row: ProjectRow, parts: { image: ImagePart; train: Pr
     CodePath: row.codePath,
     ModelPath: row.modelPath,
     StartMinutes: row.startMinutes,
+    IdleMinutes: row.idleMinutes,
+    MaxRunHours: row.maxRunHours,
     Running: parts.running,
   }
 }

@@ -78,6 +78,20 @@ export const runs = {
     per: "project",
     beyond: "400 `invalid`",
   },
+  maxIdleMinutes: {
+    what: "A project's `IdleMinutes`",
+    value: 525_600,
+    unit: "count",
+    per: "project",
+    beyond: "400 `invalid`",
+  },
+  maxRunHours: {
+    what: "A project's `MaxRunHours`",
+    value: 8_760,
+    unit: "count",
+    per: "project",
+    beyond: "400 `invalid`",
+  },
   samples: {
     what: "Samples of a live run's use of resources, one every 10 s",
     value: 360,

@@ -46,6 +46,7 @@ export const serverEvent = structure(
       Reason: optional(nullable(reason), "Of `run.state` and `image.progress`: code and msg."),
       Progress: optional(nullable(progress), "Of `run.progress` and `image.progress`."),
       Warning: optional(text({}), "Of `run.warning`."),
+      EndsAt: optional(timestamp({}), "Of `run.warning`, if the run will be stopped: when."),
     }),
   },
   "One server-sent event. `event` is `<resource>.<verb>`: created, updated, deleted, restored; for runs also state, progress, warning, for images progress. A reader who may no longer see a resource gets its `deleted`. `reset`: events were missed, and everything must be read again.",

@@ -101,6 +101,14 @@ export const projectFields = {
     description: "Minutes until the program must answer after its start; 0: the setting `QUAYSIDE_START_MINUTES`.",
     max: bounds.runs.maxStartMinutes.value,
   }),
+  IdleMinutes: integer({
+    description: "Minutes without use after which a run of it is stopped; 0: only the limit of its person counts, else the lower one.",
+    max: bounds.runs.maxIdleMinutes.value,
+  }),
+  MaxRunHours: integer({
+    description: "Hours after which a run of it is stopped; 0: only the limit of its person counts, else the lower one.",
+    max: bounds.runs.maxRunHours.value,
+  }),
   Warnings: optional(
     list(text({})),
     "In answers to POST and PUT: sentences about a published project whose image or datasets other people may not use.",

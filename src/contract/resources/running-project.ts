@@ -48,6 +48,9 @@ export const runningProjectFields = {
   EndTime: nullableTimestamp({ description: "When it was over." }),
   LastActivity: nullableTimestamp({ description: "When it was last used." }),
   ExpiresAt: nullableTimestamp({ description: "When it will be stopped by its longest allowed time." }),
+  IdleExpiresAt: nullableTimestamp({
+    description: "When it will be stopped because nobody uses it; null before its warning, and again once somebody uses it.",
+  }),
   NodeNames: names("Where it runs."),
   GpuDevices: names("The GPUs that it holds."),
   ImageDigest: text({ description: "Digest of the image that runs.", write: computed }),
@@ -55,3 +58,12 @@ export const runningProjectFields = {
 
 export type RunningProject = AnswerValues<typeof runningProjectFields>
 export const runningProject = structure("RunningProject", runningProjectFields)
+
+/** A run that an idle rule would end. */
+export const idleRun = structure("IdleRun", {
+  ID: integer({ description: "The run." }),
+  ProjectID: integer({ description: "Its project." }),
+  UserName: text({ description: "The person who started it." }),
+  LastActivity: nullableTimestamp({ description: "When it was last used; null if it never was." }),
+  IdleMinutes: integer({ description: "Whole minutes without use that an idle rule counts." }),
+})

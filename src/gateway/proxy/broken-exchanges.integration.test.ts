@@ -175,7 +175,7 @@ test("activity is reported at most once a second for each run", async () => {
   const clock = new ManualClock()
   await using fixture = await GatewayFixture.open({ clock })
   for (const expected of [1, 2]) {
-    for (let i = 0; i < 5; i += 1) await fixture.ask(fixture.apps, "/run/1/", { headers: ann })
+    for (let i = 0; i < 5; i += 1) await fixture.ask(fixture.apps, "/run/1/", { method: "POST", headers: ann })
     assert.equal(fixture.runs.activity.length, expected)
     await clock.advance(1_000)
   }

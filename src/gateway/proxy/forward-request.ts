@@ -40,8 +40,10 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
   }
 
   start(): void {
-    const { response, expects } = this.#gatewayRequest
-    this.#context.activity.report(this.#proxyRequest.target.id)
+    const { request, response, expects } = this.#gatewayRequest
+    const { method = "", headers } = request
+    const { target, path } = this.#proxyRequest
+    this.#context.activity.reportRequest(target.id, { method, path, headers })
     response.on("close", () => this.#gone())
     response.on("drain", () => {
       this.#readerSince = response.writableEnded ? this.#context.clock.now() : undefined

@@ -5,6 +5,7 @@ import type { GatewayRequest, Upgrade } from "../gateway-request.ts"
 import type { OpenConnection } from "../sessions/connection-registry.ts"
 import type { ResponseHandler, UpstreamConnection } from "../upstream/connection.ts"
 import { BadResponse, type ResponseHead } from "../upstream/response-head.ts"
+import { ClientFrames } from "./client-frames.ts"
 import type { ProxyRequest } from "./proxy-request.ts"
 import { responseHeaders } from "./response-headers.ts"
 
@@ -27,7 +28,8 @@ export function openTunnel(context: GatewayContext, options: TunnelOptions): voi
   const { gatewayRequest, connection, proxyRequest } = options
   const head = switchingHead(context, options)
   const { socket } = gatewayRequest.upgrade
-  const tunnel = new Tunnel({ context, socket, connection, proxyRequest })
+  const isWebSocket = includesProtocol(gatewayRequest.request.headers.upgrade ?? "", "websocket")
+  const tunnel = new Tunnel({ context, socket, connection, proxyRequest, isWebSocket })
   connection.setHandler(tunnel)
   tunnel.start(head, gatewayRequest.upgrade.takeOver())
 }
@@ -41,6 +43,8 @@ class Tunnel implements ResponseHandler, OpenConnection {
   readonly #userId: number
   readonly #reader: PacedReader
   readonly #close: () => void
+  /** Undefined for other protocols than WebSocket: all bytes of the client count as use. */
+  readonly #frames: ClientFrames | undefined
   stalledSince: number | undefined
 
   constructor({
@@ -48,18 +52,21 @@ class Tunnel implements ResponseHandler, OpenConnection {
     socket,
     connection,
     proxyRequest,
-  }: { context: GatewayContext; socket: Socket; connection: UpstreamConnection; proxyRequest: ProxyRequest }) {
+    isWebSocket,
+  }: { context: GatewayContext; socket: Socket; connection: UpstreamConnection; proxyRequest: ProxyRequest; isWebSocket: boolean }) {
     this.#context = context
     this.#socket = socket
     this.#connection = connection
     this.#run = proxyRequest.target.id
     this.#userId = proxyRequest.visitor.userId
     this.#reader = new PacedReader(() => socket.resume(), sharedTurnBudget)
+    this.#frames = isWebSocket ? new ClientFrames(proxyRequest.target.webSocketProtocol) : undefined
     this.#close = context.connections.add(proxyRequest.visitor, proxyRequest.target, this)
   }
 
   start(head: string, early: Buffer): void {
     this.#socket.write(head, "latin1")
+    this.#reportUse(early)
     if (early.length > 0) this.#connection.write(early)
     this.#socket.on("data", (chunk: Buffer) => this.#fromClient(chunk))
     this.#socket.on("drain", () => {
@@ -77,8 +84,8 @@ class Tunnel implements ResponseHandler, OpenConnection {
 
   onHead(): void {}
 
+  /** Nobody needs to be there to read a program's output: it is no use. */
   onData(chunk: Buffer): void {
-    this.#context.activity.report(this.#run)
     if (this.#socket.write(Buffer.from(chunk))) return
     this.stalledSince ??= this.#context.clock.now()
     this.#connection.pause()
@@ -100,8 +107,14 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#socket.destroy()
   }
 
+  #reportUse(chunk: Buffer): void {
+    const { activity } = this.#context
+    const isUse = this.#frames?.read(chunk, activity.isReported(this.#run)) ?? chunk.length > 0
+    if (isUse) activity.report(this.#run)
+  }
+
   #fromClient(chunk: Buffer): void {
-    this.#context.activity.report(this.#run)
+    this.#reportUse(chunk)
     if (!this.#connection.write(chunk)) this.#reader.pause()
     if (!this.#reader.mayContinue(this.#userId, chunk.length)) this.#socket.pause()
   }

@@ -235,7 +235,7 @@ export class GatewayFixture implements AsyncDisposable {
 const websocketHeaders = { "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==" }
 
 export function aRunTarget(id: number, key: string): RunTarget {
-  const common = { prefix: "strip" as const, upstreamHeaders: {}, landing: "", state: "ready" }
+  const common = { prefix: "strip" as const, upstreamHeaders: {}, landing: "", webSocketProtocol: "any" as const, state: "ready" }
   return { id, key, userId: 1, projectId: id, authors: "own", address: undefined, ...common }
 }
 

@@ -27,9 +27,10 @@ export async function copyProject(
     await authorizeWithGrants(tx, caller, "project:copy", { resource: stored && projectResource(stored), what: "project" })
     await objectLimits.checkRoom(tx, caller, caller.userId)
     const from = stored as ProjectRow
-    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath, startMinutes } = from
+    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
+    const { startMinutes, idleMinutes, maxRunHours } = from
     const to = await tx.projects.insert({
-      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath, startMinutes },
+      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath, startMinutes, idleMinutes, maxRunHours },
       writtenBy: await writerAfterTransfer(tx, from, caller.userId),
       ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
     })

@@ -87,6 +87,8 @@ function planOf(project: ProjectRow, image: ImageRow | undefined, paths: { CodeP
     workDir: paths.CodePath,
     home: paths.UserPath,
     ...(project.startMinutes > 0 && { startMinutes: project.startMinutes }),
+    ...(project.idleMinutes > 0 && { idleMinutes: project.idleMinutes }),
+    ...(project.maxRunHours > 0 && { maxRunHours: project.maxRunHours }),
     mounts: [],
     secret: randomBytes(32).toString("base64url"),
   }

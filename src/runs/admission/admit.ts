@@ -75,7 +75,7 @@ async function newRow(ctx: RunsContext, tx: Change, options: AdmitOptions): Prom
     progress: null,
     spec: request.plan,
     ...demand,
-    ...(placement ? startAndExpiryTimes(limits, now) : { startTime: null, expiresAt: null }),
+    ...(placement ? startAndExpiryTimes(request.plan, limits, now) : { startTime: null, expiresAt: null }),
     readyTime: null,
     endTime: refusal ? now : null,
     lastActivity: null,

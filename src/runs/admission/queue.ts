@@ -1,12 +1,12 @@
 import type { EffectiveLimits, Reason } from "#contract"
-import type { Change, LiveRun, Reads, RunRow } from "#store"
+import type { Change, LiveRun, Reads, RunPlan, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { transitionInTransaction } from "../lifecycle/transitions.ts"
-import { loadLimits } from "../limits/effective-limits.ts"
+import { loadLimits, lowestOf } from "../limits/effective-limits.ts"
 import type { RunCache } from "../run-cache.ts"
 import type { CapacityCache } from "./capacity-cache.ts"
 import { fairOrder, type QueuedRun } from "./fair-order.ts"
-import { schedule } from "./scheduler.ts"
+import { type Placement, schedule } from "./scheduler.ts"
 
 /** Starts queued runs while there is room, in one transaction. */
 export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<void> {
@@ -33,18 +33,26 @@ export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache,
     const { placements, limits, ordered } = await findPlacements(tx, await tx.runs.admitted(), await tx.runs.queued())
     for (const { id, userId } of ordered) {
       const placement = placements.get(id)
-      if (placement) await dequeue(ctx, tx, { id, fields: { ...placement, ...startAndExpiryTimes(limits.get(userId), ctx.clock.now()) } })
+      if (placement) await dequeue(ctx, tx, { id, placement, limits: limits.get(userId) })
     }
   })
 }
 
 /** Plans the run again by current rights in the transaction that starts it, or ends it. */
-async function dequeue(ctx: RunsContext, tx: Change, { id, fields }: { id: number; fields: Partial<RunRow> }): Promise<void> {
+async function dequeue(
+  ctx: RunsContext,
+  tx: Change,
+  { id, placement, limits }: { id: number; placement: Placement; limits: EffectiveLimits | undefined },
+): Promise<void> {
   const run = await tx.runs.get(id)
   if (!run) return
   const replanned = await ctx.replan(tx, run)
   if ("refusal" in replanned) await endQueuedRun(ctx, tx, { id, reason: replanned.refusal })
-  else await transitionInTransaction(ctx, tx, { id, path: ["pulling"], fields: { ...fields, spec: replanned.plan } })
+  else {
+    const spec = replanned.plan
+    const fields = { ...placement, ...startAndExpiryTimes(spec, limits, ctx.clock.now()), spec }
+    await transitionInTransaction(ctx, tx, { id, path: ["pulling"], fields })
+  }
 }
 
 /** Ends a queued run at once, since the engine was never called for it. */
@@ -57,9 +65,16 @@ export async function endQueuedRun(
   return transitionInTransaction(ctx, tx, { id, path: ["ended"], fields: { endTime: ctx.clock.now() } })
 }
 
-/** The start time, and the time at which the run reaches its maximum run time. */
-export function startAndExpiryTimes(limits: EffectiveLimits | undefined, startTime: number): Pick<RunRow, "startTime" | "expiresAt"> {
-  const hours = limits?.MaxRunHours ?? null
+/**
+ * The start time, and the time at which the run reaches its maximum run time: the lowest of the
+ * person and the project.
+ */
+export function startAndExpiryTimes(
+  { maxRunHours }: Pick<RunPlan, "maxRunHours">,
+  limits: EffectiveLimits | undefined,
+  startTime: number,
+): Pick<RunRow, "startTime" | "expiresAt"> {
+  const hours = lowestOf([maxRunHours, limits?.MaxRunHours])
   return { startTime, expiresAt: hours === null ? null : startTime + hours * 3_600_000 }
 }
 

@@ -38,9 +38,10 @@ async function insertAdopted(ctx: RunsContext, tx: Change, { seen, spec }: Adopt
   const admitted = await tx.runs.admitted()
   if (admitted.some(({ gpuDevices }) => gpuDevices.some((device) => spec.gpus.includes(device)))) return undefined
   const { limits } = await loadLimits(tx, [person.id], ctx.settings.defaultLimits)
+  const row = rowOf({ seen, spec, person, project })
   const run = await tx.runs.insertAs(spec.run, {
-    ...rowOf({ seen, spec, person, project }),
-    ...startAndExpiryTimes(limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
+    ...row,
+    ...startAndExpiryTimes(row.spec, limits.get(person.id), seen.startedAt ?? ctx.clock.now()),
   })
   await ctx.events.stateChanged(tx, run, undefined)
   tx.afterCommit(() => {

@@ -8,29 +8,41 @@ const timeoutMs = 3_000
 const maxBytes = 1024 * 1024
 
 /**
- * Whether the program itself reports that it computes, if its type can be asked. A program that
- * does not answer reports nothing.
+ * Milliseconds since the program last computed, by its own report: 0 while it does. Infinity: it
+ * never did, or its type cannot be asked. Undefined: it gave no usable answer, so it may compute.
  */
-export async function isComputing(ctx: RunsContext, run: RunRow): Promise<boolean> {
+export async function probeIdleMs(ctx: RunsContext, run: RunRow): Promise<number | undefined> {
   const { kernelsPath } = ruleOfType(run.spec.type)
+  if (kernelsPath === null) return Number.POSITIVE_INFINITY
   const address = ctx.runCache.target(run.id)?.address
-  if (kernelsPath === null || !address) return false
+  if (!address) return undefined
   const question = { address, path: basePath(run) + kernelsPath, headers: upstreamHeaders(run), version: "1.0", maxBytes } as const
-  const answer = await askProgram({ ...question, signal: AbortSignal.timeout(timeoutMs) }, bodyOf).catch(() => "[]")
-  return hasBusyKernel(answer)
+  try {
+    const text = await askProgram({ ...question, signal: AbortSignal.timeout(timeoutMs) }, bodyOf)
+    return idleMsOfKernels(JSON.parse(text), ctx.clock.now())
+  } catch (err) {
+    ctx.logger.debug({ err, run: run.id }, "a run's kernels could not be listed")
+    return undefined
+  }
 }
 
 /** Reads Jupyter's list of kernels. */
-function hasBusyKernel(text: string): boolean {
-  try {
-    const list = JSON.parse(text) as { execution_state?: unknown }[]
-    return Array.isArray(list) && list.some((kernel) => kernel?.execution_state === "busy")
-  } catch {
-    return false
+function idleMsOfKernels(list: unknown, now: number): number | undefined {
+  if (!Array.isArray(list)) return undefined
+  let idleMs = Number.POSITIVE_INFINITY
+  for (const kernel of list as { execution_state?: unknown; last_activity?: unknown }[]) {
+    if (typeof kernel?.execution_state !== "string") return undefined
+    if (kernel.execution_state === "busy") return 0
+    const lastActivity = Date.parse(String(kernel.last_activity))
+    if (!Number.isNaN(lastActivity)) idleMs = Math.min(idleMs, Math.max(0, now - lastActivity))
   }
+  return idleMs
 }
 
 /** The body, once the program has closed the connection. */
 function bodyOf(received: Buffer, isEnd: boolean): string | undefined {
-  return isEnd ? received.toString("utf8", readHead(received)?.end) : undefined
+  if (!isEnd) return undefined
+  const head = readHead(received)
+  if (head?.status !== 200) throw new Error(`Status 200 is expected; got ${head?.status ?? "no answer"}`)
+  return received.toString("utf8", head.end)
 }

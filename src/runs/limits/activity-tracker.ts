@@ -5,16 +5,31 @@ export class ActivityTracker {
   readonly #ctx: RunsContext
   readonly #unwritten = new Map<number, number>()
   readonly #last = new Map<number, number>()
+  /** The last activity by the monotonic clock; without any, when it was first asked for. */
+  readonly #idleSince = new Map<number, number>()
 
   constructor(ctx: RunsContext) {
     this.#ctx = ctx
   }
 
-  mark(id: number): void {
-    if (this.#ctx.runCache.row(id)?.state !== "ready") return
-    const now = this.#ctx.clock.now()
-    this.#unwritten.set(id, now)
-    this.#last.set(id, now)
+  /** `agoMs`: how long ago the run was active. */
+  mark(id: number, agoMs = 0): void {
+    const { runCache, clock } = this.#ctx
+    if (runCache.row(id)?.state !== "ready") return
+    const time = clock.now() - agoMs
+    this.#unwritten.set(id, time)
+    this.#last.set(id, time)
+    this.#idleSince.set(id, Math.max(clock.monotonic() - agoMs, this.#idleSince.get(id) ?? Number.NEGATIVE_INFINITY))
+  }
+
+  /**
+   * The last activity, or the moment when this process began to watch the run, by the monotonic
+   * clock. Neither a restart of Quayside nor a jump of the system's time makes a run idle.
+   */
+  idleSinceOf(id: number): number {
+    const since = this.#idleSince.get(id) ?? this.#ctx.clock.monotonic()
+    this.#idleSince.set(id, since)
+    return since
   }
 
   /** Milliseconds since the epoch; undefined without activity in this process. */
@@ -32,7 +47,7 @@ export class ActivityTracker {
   }
 
   async #write(): Promise<void> {
-    for (const id of this.#last.keys()) if (!this.#ctx.runCache.row(id)) this.#last.delete(id)
+    for (const kept of [this.#last, this.#idleSince]) for (const id of kept.keys()) if (!this.#ctx.runCache.row(id)) kept.delete(id)
     if (this.#unwritten.size === 0) return
     const marks = [...this.#unwritten]
     this.#unwritten.clear()

@@ -48,6 +48,12 @@ function combineLimits(user: UserRow | undefined, groups: readonly GroupRow[], d
   return result
 }
 
+/** The lowest limit that is set; null without any. */
+export function lowestOf(limits: readonly (number | null | undefined)[]): number | null {
+  const set = limits.filter((limit) => typeof limit === "number")
+  return set.length === 0 ? null : Math.min(...set)
+}
+
 /**
  * MiB that one run of the person may write to its own file system: the lowest limit of the person
  * and their groups. Undefined is unlimited.

@@ -95,7 +95,9 @@ test("a run ends at its maximum time and leaves no container", async () => {
   const clock = new SteppedClock()
   await using it = await open({ MaxRunHours: 1 }, { clock })
   const run = await ready(it.runs, it.shell("exec python3 -m http.server 8000"))
-  clock.advance(60 * minute)
+  clock.advance(50 * minute)
+  await eventually("the run got a warning", () => it.warnings.length === 1, 30_000)
+  clock.advance(10 * minute)
   assert.equal(await over(it.fixture, run), "max_time")
 })
 
@@ -131,7 +133,8 @@ test("a run that fills the disk between two measurements is measured early", asy
 })
 
 test("a Jupyter run with a busy kernel continues; when the kernel is idle the run gets a warning and ends with `idle`", async () => {
-  const clock = new SteppedClock()
+  // Jupyter reports times of the system's clock.
+  const clock = new SteppedClock(Date.now())
   await using it = await open({ IdleMinutes: 10 }, { clock })
   const run = await ready(it.runs, it.fixture.request("quayside/jupyterlab", { memoryMiB: 512, plan: docker.plan({ type: "jupyterlab" }) }))
   await using kernel = await busyKernel(it.runs, run)

@@ -3,15 +3,12 @@ import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { stopWithReason } from "../lifecycle/ending.ts"
 import { createReason } from "../lifecycle/reasons.ts"
-import { isComputing } from "./activity-probe.ts"
-import type { ActivityTracker } from "./activity-tracker.ts"
 import { type LoadedLimits, loadLimits } from "./effective-limits.ts"
+import { EndWarnings, warningLeadMs } from "./end-warnings.ts"
+import type { IdleRule } from "./idle-rule.ts"
 import type { UsageMonitor } from "./usage-monitor.ts"
 
-const minuteMs = 60_000
 const mib = 2 ** 20
-/** The longest time between warning and end; half of the idle time if that is less. */
-const maxWarningLeadMs = 5 * minuteMs
 /** The part of a disk limit at which a warning is sent. */
 const warningShare = bounds.storage.warnPercents.value / 100
 
@@ -26,19 +23,18 @@ interface DiskUse {
 export class LimitEnforcer {
   readonly #ctx: RunsContext
   readonly #usage: UsageMonitor
-  readonly #activity: ActivityTracker
-  /** Runs with a warning about their maximum time, and about their disk. */
-  readonly #warnedOfTime = new Set<number>()
+  readonly #idleRule: IdleRule
+  readonly #timeWarnings: EndWarnings
+  /** Runs with a warning about their disk. */
   readonly #warnedOfDisk = new Set<number>()
   /** Runs with a warning about the engine's own disk limit. */
   readonly #warnedOfEngineLimit = new Set<number>()
-  /** The time of each idle run's warning, and the last activity that it was about. */
-  readonly #warnedOfIdleness = new Map<number, { usedAt: number; at: number }>()
 
-  constructor(ctx: RunsContext, parts: { usage: UsageMonitor; activity: ActivityTracker }) {
+  constructor(ctx: RunsContext, parts: { usage: UsageMonitor; idleRule: IdleRule }) {
     this.#ctx = ctx
     this.#usage = parts.usage
-    this.#activity = parts.activity
+    this.#idleRule = parts.idleRule
+    this.#timeWarnings = new EndWarnings(ctx)
   }
 
   /**
@@ -48,8 +44,9 @@ export class LimitEnforcer {
   async enforce(): Promise<void> {
     const { runCache, logger, settings, store } = this.#ctx
     const rows = runCache.rows().filter(({ state }) => state !== "queued" && state !== "stopping")
-    for (const kept of [this.#warnedOfTime, this.#warnedOfDisk, this.#warnedOfEngineLimit, this.#warnedOfIdleness])
-      for (const id of kept.keys()) if (!runCache.row(id)) kept.delete(id)
+    const isLive = (id: number) => runCache.row(id) !== undefined
+    for (const kept of [this.#warnedOfDisk, this.#warnedOfEngineLimit]) for (const id of kept) if (!isLive(id)) kept.delete(id)
+    for (const kept of [this.#timeWarnings, this.#idleRule]) kept.retainOnly(isLive)
     const ended = new Set<number>()
     const attempt = async (run: RunRow, work: () => Promise<boolean>) => {
       const isEnded = await work().catch((err: unknown) => void logger.warn({ err, run: run.id }, "the limits of a run were not enforced"))
@@ -70,44 +67,21 @@ export class LimitEnforcer {
   }
 
   async #enforceMaxTime(run: RunRow): Promise<boolean> {
-    const { clock, events } = this.#ctx
     if (run.expiresAt === null) return false
-    const leftMs = run.expiresAt - clock.now()
-    if (leftMs <= 0) return this.#stop(run, "max_time")
-    if (leftMs <= maxWarningLeadMs && !this.#warnedOfTime.has(run.id)) {
-      this.#warnedOfTime.add(run.id)
-      events.warning(run, `The run reaches its longest allowed time at ${new Date(run.expiresAt).toISOString()} and is stopped then`)
-    }
-    return false
+    const isDue = this.#timeWarnings.isDue({
+      run,
+      cause: run.expiresAt,
+      leftMs: run.expiresAt - this.#ctx.clock.now(),
+      leadMs: warningLeadMs(run.expiresAt - (run.startTime ?? 0)),
+      text: (endsAt) => `The run reaches its longest allowed time and is stopped at ${endsAt}`,
+    })
+    return isDue ? this.#stop(run, "max_time") : false
   }
 
-  /**
-   * A run is idle without requests, work or a report that it computes. It is skipped when the
-   * engine cannot measure its work. The warning comes from this process, and the end no sooner than
-   * the warning says: time without a watching process does not count.
-   */
   async #enforceIdleTime(run: RunRow, limits: Limits | undefined): Promise<boolean> {
-    const { clock, events } = this.#ctx
-    const minutes = limits?.IdleMinutes ?? null
-    if (run.state !== "ready" || minutes === null || !this.#usage.isCpuUseKnown(run.id)) return false
-    const idleMs = Math.max(1, minutes) * minuteMs
-    const leadMs = Math.min(maxWarningLeadMs, idleMs / 2)
-    const usedAt = Math.max(run.readyTime ?? 0, run.lastActivity ?? 0, this.#activity.lastActivityOf(run.id) ?? 0)
-    if (clock.now() - usedAt < idleMs - leadMs) return false
-    if (await isComputing(this.#ctx, run)) {
-      this.#activity.mark(run.id)
-      return false
-    }
-    const warned = this.#warnedOfIdleness.get(run.id)
-    if (warned?.usedAt === usedAt) {
-      const isDue = clock.now() - usedAt >= idleMs && clock.now() - warned.at >= leadMs
-      return isDue ? this.#stop(run, "idle", `Nobody used the run for ${Math.max(1, minutes)} minutes, and it did not compute`) : false
-    }
-    const now = clock.now()
-    this.#warnedOfIdleness.set(run.id, { usedAt, at: now })
-    const endsAt = new Date(Math.max(usedAt + idleMs, now + leadMs)).toISOString()
-    events.warning(run, `Nobody uses the run: it is stopped at ${endsAt} unless somebody does`)
-    return false
+    if (!(await this.#idleRule.isDue(run, limits))) return false
+    const minutes = this.#idleRule.limitOf(run, limits)
+    return this.#stop(run, "idle", `Nobody used the run for ${minutes} minutes, and it did not compute`)
   }
 
   /** For each disk limit, the run that wrote most of what counts towards it, with the sum. */

@@ -64,10 +64,12 @@ export class UsageMonitor {
     return this.#layers.get(run.key)
   }
 
-  /** Whether a recent sample contains the processor usage. */
-  isCpuUseKnown(id: number): boolean {
+  /** Whether a recent sample contains the use of the processors, and of the run's GPUs. */
+  isUseKnown({ id, gpuDevices }: RunRow): boolean {
     const since = this.#ctx.clock.now() - maxSampleAge * this.#ctx.settings.sampleEveryMs
-    return this.samplesOf(id).some(({ time, cpus }) => cpus !== null && time >= since)
+    return this.samplesOf(id).some(
+      ({ time, cpus, gpuBusy }) => time >= since && cpus !== null && (gpuDevices.length === 0 || gpuBusy !== null),
+    )
   }
 
   /** Resolves when no measurement of layers is in progress. */
@@ -130,7 +132,8 @@ export class UsageMonitor {
 
   #add(run: RunRow, stats: RunStats, time: number): void {
     const before = this.#before.get(run.id)
-    this.#before.set(run.id, { time, stats })
+    // Work during a gap of the figures counts once they are back.
+    if (stats.cpuSeconds !== null || !before) this.#before.set(run.id, { time, stats })
     const seconds = before && before.time < time ? (time - before.time) / 1_000 : undefined
     const cpus = rate(before?.stats.cpuSeconds, stats.cpuSeconds, seconds)
     const { memory, gpuMemory, gpuBusy, networkIn, networkOut } = stats

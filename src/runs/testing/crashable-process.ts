@@ -71,6 +71,7 @@ export class CrashableProcess {
   fake(real: FakeDaemon): FakeDaemon {
     const clock = {
       now: () => real.clock.now(),
+      monotonic: () => real.clock.monotonic(),
       sleep: (ms: number, signal?: AbortSignal) => this.#perform(() => real.clock.sleep(ms, signal)),
     }
     const act = (_: string, method: Method): Method => {

@@ -10,6 +10,7 @@ import { limits } from "./0009-limits.ts"
 import { search } from "./0010-search.ts"
 import { startMinutes } from "./0011-start-minutes.ts"
 import { writablePaths } from "./0012-writable-paths.ts"
+import { projectLimits } from "./0013-project-limits.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
@@ -28,5 +29,6 @@ export const migrations: readonly Migration[] = [
   search,
   startMinutes,
   writablePaths,
+  projectLimits,
 ]
 export const newestVersion = migrations.length

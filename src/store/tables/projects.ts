@@ -28,6 +28,9 @@ export const projects = describeTable({
     modelPath: text("model_path", { apiName: "ModelPath", maxListedBytes: 4_096 }),
     /** Time for the program's start; 0: the setting. */
     startMinutes: integer("start_minutes", { apiName: "StartMinutes" }),
+    /** Limits of each run; 0: none of the project's own. */
+    idleMinutes: integer("idle_minutes", { apiName: "IdleMinutes" }),
+    maxRunHours: integer("max_run_hours", { apiName: "MaxRunHours" }),
     /** The person who last changed what runs there. 0: not known. */
     writtenBy: integer("written_by"),
   },

@@ -22,6 +22,9 @@ export interface RunPlan {
   workDir: string
   /** Minutes until the program must answer; absent: the setting. */
   startMinutes?: number
+  /** The project's limits of time; absent: it has none. */
+  idleMinutes?: number
+  maxRunHours?: number
   /** Where the user directory is mounted: the program's HOME. */
   home: string
   /** The reason why `home` is not the person's home; absent if it is. */

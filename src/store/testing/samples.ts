@@ -58,6 +58,8 @@ export function projectRow(userId: number, imageId: number, fields: Partial<NewR
     codePath: "",
     modelPath: "",
     startMinutes: 0,
+    idleMinutes: 0,
+    maxRunHours: 0,
     writtenBy: userId,
     ...fields,
   }

@@ -24,6 +24,7 @@ const columns: FieldColumns = {
   EndTime: timeInResponse,
   LastActivity: timeInResponse,
   ExpiresAt: timeInResponse,
+  IdleExpiresAt: timeInResponse,
 }
 
 async function stop(context: Context<"stopRun">): Promise<HandlerResult<"stopRun">> {

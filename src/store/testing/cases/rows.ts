@@ -55,6 +55,8 @@ export const rows: Record<string, Case> = {
       codePath: "/c",
       modelPath: "/m",
       startMinutes: 30,
+      idleMinutes: 60,
+      maxRunHours: 24,
     })
     const row = await store.change((tx) => tx.projects.insert(given))
     assert.deepEqual(row, { ...row, ...given, userName: "ann", groupName: "team" })
