@@ -186,6 +186,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   deleteSession: open(),
   followEvents: everybody(),
   listAudit: administrators(),
+  listIdle: administrators(() => ({ query: { Minutes: 60 } })),
   healthz: open(),
   readyz: open(),
   openapi: open(),
