@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
-  /** Whole milliseconds since some moment. Unlike `now` it never jumps when the system's time is set. */
+  /** Whole milliseconds since some moment. It never jumps when the system's time is set. */
   monotonic(): number
   /**
    * Resolves after `ms`, or rejects with the signal's reason if it aborts first. Does not keep the

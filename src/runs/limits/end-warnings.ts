@@ -10,7 +10,7 @@ export function warningLeadMs(limitMs: number): number {
 
 interface PlannedEnd {
   run: RunRow
-  /** Identifies the cause, such as the last activity: a warning about another one does not count. */
+  /** Identifies the cause, such as the last activity: other causes need other warnings. */
   cause: number
   /** Time until the limit is reached; negative when it was passed. */
   leftMs: number

@@ -41,7 +41,7 @@ interface Warning {
   endsAt: number | undefined
 }
 
-/** Runs of one person with limits, a clock that the test advances, and the warnings that were sent. */
+/** Runs with limits, a clock that the test advances, and the warnings that were sent. */
 class IdleFixture implements AsyncDisposable {
   readonly clock: SteppedClock
   readonly fixture: RunsFixture

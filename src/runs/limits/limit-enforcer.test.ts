@@ -22,7 +22,7 @@ async function withLimits(limits: Partial<Limits>, layersEveryMs = 0) {
     open,
     /** Advances the clock, and waits until the run has been sampled twice since. */
     async pass(runs: Runs, id: number, ms: number): Promise<void> {
-      // The processor usage is the difference from a sample before, and idle time that from a check.
+      // Use of processors and idle time are differences from a check before.
       const before = (await runs.usageSamples(id)).length
       await eventually("the run was checked", async () => (await runs.usageSamples(id)).length >= before + 3)
       clock.advance(ms)
