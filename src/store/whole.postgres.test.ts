@@ -1,4 +1,4 @@
-import { passOnPostgres } from "./testing/pass-on-postgres.ts"
+import { inFrontOfStore, passOnPostgres } from "./testing/pass-on-postgres.ts"
 
-passOnPostgres("test/api")
-passOnPostgres("test/access", ["lists", "hidden"])
+passOnPostgres("test/api", { except: inFrontOfStore })
+passOnPostgres("test/access", { only: ["lists", "hidden"] })

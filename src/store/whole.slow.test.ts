@@ -1,3 +1,4 @@
-import { passOnPostgres } from "./testing/pass-on-postgres.ts"
+import { inFrontOfStore, passOnPostgres } from "./testing/pass-on-postgres.ts"
 
+passOnPostgres("test/api", { only: inFrontOfStore })
 passOnPostgres("test/access")
