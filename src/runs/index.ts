@@ -1,5 +1,5 @@
 export type { NodeUsage } from "./admission/capacity-cache.ts"
-export type { AdmissionDecision } from "./admission/decision.ts"
+export type { StartPreview } from "./admission/decision.ts"
 export type { GroupQuota } from "./admission/quotas.ts"
 export { AlreadyRunningError, type IdempotencyKey, type StartRequest } from "./admission/requests.ts"
 export type { ResourceRequest } from "./admission/resource-request.ts"

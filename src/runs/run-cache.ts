@@ -1,7 +1,8 @@
 import { isLive } from "#contract"
 import type { Address, EngineError } from "#engine"
 import type { RunRow } from "#store"
-import { fairOrder, type QueuedRun, ServiceHistory } from "./admission/fair-order.ts"
+import { FairnessFacts, fairOrder, type QueuedRun } from "./admission/fair-order.ts"
+import { type QueueConditions, WaitExplainer } from "./admission/wait-explanation.ts"
 import { upstreamHeaders } from "./lifecycle/engine-spec.ts"
 import { ruleOfType, type WebSocketProtocol } from "./project-types.ts"
 
@@ -41,11 +42,10 @@ export class RunCache {
   readonly #targets = new Map<number, RunTarget>()
   readonly #ids = new Map<string, number>()
   readonly #endedIds = new Set<number>()
-  /**
-   * As observed by this process. A restart forgets turns of ended runs, which gives each person at
-   * most one extra turn.
-   */
-  readonly serviceHistory = new ServiceHistory()
+  /** In this process: a restart forgets when people whose runs ended were served. */
+  readonly fairnessFacts = new FairnessFacts()
+  #queueConditions: QueueConditions | undefined
+  #waitExplainer: WaitExplainer | undefined
   #positions: ReadonlyMap<number, number> | undefined
   readonly #listeners = new Map<number, Set<RunListener>>()
   readonly #onChange: (run: RunRow) => void
@@ -65,9 +65,14 @@ export class RunCache {
 
   /** The queue in fair order, optionally with a run that might join it as the last one. */
   queue(joining?: QueuedRun): QueuedRun[] {
-    const queued: QueuedRun[] = this.rows().filter(({ state }) => state === "queued")
+    const rows = this.rows()
+    const queued: QueuedRun[] = rows.filter(isQueued)
     if (joining) queued.push(joining)
-    return fairOrder(queued, this.serviceHistory)
+    return fairOrder(
+      queued,
+      rows.filter((run) => !isQueued(run)),
+      this.fairnessFacts,
+    )
   }
 
   /** From 1; null when the run does not wait. */
@@ -75,6 +80,23 @@ export class RunCache {
     if (this.#rows.get(id)?.state !== "queued") return null
     this.#positions ??= new Map(this.queue().map((run, i) => [run.id, i + 1]))
     return this.#positions.get(id) ?? null
+  }
+
+  /** When the queue is served. */
+  setQueueConditions(conditions: QueueConditions): void {
+    this.#queueConditions = conditions
+    this.#positions = undefined
+    this.#waitExplainer = undefined
+  }
+
+  /** One sentence; null when the run does not wait. */
+  waitsFor(id: number): string | null {
+    const position = this.queuePosition(id)
+    const run = this.#rows.get(id)
+    if (!run || position === null) return null
+    if (!this.#queueConditions) return "waits to be started"
+    this.#waitExplainer ??= new WaitExplainer(this.#queueConditions, this.rows())
+    return this.#waitExplainer.explain(run, position - 1)
   }
 
   target(id: number): RunTarget | undefined {
@@ -93,7 +115,8 @@ export class RunCache {
     const before = this.#rows.get(run.id)
     if (this.#endedIds.has(run.id) || (before && before.version >= run.version)) return
     this.#positions = undefined
-    if (run.startTime !== null) this.serviceHistory.recordServed(run.userId, run.startTime)
+    this.#waitExplainer = undefined
+    if (run.startTime !== null) this.fairnessFacts.recordServed(run.userId, run.startTime)
     if (isLive(run.state)) this.#store(run, address ?? this.#targets.get(run.id)?.address)
     else this.#remove(run)
     this.#onChange(run)
@@ -138,4 +161,8 @@ export class RunCache {
     this.#endedIds.add(run.id)
     if (this.#endedIds.size > maxEndedIds) this.#endedIds.delete(this.#endedIds.values().next().value ?? -1)
   }
+}
+
+function isQueued({ state }: RunRow): boolean {
+  return state === "queued"
 }

@@ -5,8 +5,7 @@ import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { Reads, RunRow, Store } from "#store"
 import { admit, findByIdempotencyKey } from "./admission/admit.ts"
 import { type NodeUsage, nodeUsage } from "./admission/capacity-cache.ts"
-import { type AdmissionDecision, decideAdmission } from "./admission/decision.ts"
-import { positionOfNewRun } from "./admission/queue.ts"
+import { previewStart, type StartPreview } from "./admission/decision.ts"
 import { replanQueuedRuns } from "./admission/queue-replanning.ts"
 import type { AdmissionInput, IdempotencyKey, StartRequest } from "./admission/requests.ts"
 import type { PrepareOptions, ReplanResult, RunEvents, RunsContext } from "./context.ts"
@@ -14,6 +13,7 @@ import { type StopOptions, stopRun } from "./lifecycle/stop.ts"
 import { Supervisor } from "./lifecycle/supervisor.ts"
 import { type SettleOptions, waitUntilSettled } from "./lifecycle/wait-for-run.ts"
 import { ActivityTracker } from "./limits/activity-tracker.ts"
+import { loadLimits } from "./limits/effective-limits.ts"
 import { pruneHistory } from "./limits/history-pruner.ts"
 import { IdleRule, type IdleRun } from "./limits/idle-rule.ts"
 import { LimitEnforcer } from "./limits/limit-enforcer.ts"
@@ -83,10 +83,10 @@ export interface Runs extends AsyncDisposable {
   findByIdempotencyKey(userId: number, idempotency: IdempotencyKey): Promise<RunRow | undefined>
 
   /**
-   * The outcome of a start at this moment, decided as `start` does, and its queue position if it
-   * has to wait. Stores nothing. Rejects with `AlreadyRunningError`.
+   * The outcome of a start at this moment, decided as `start` does, with its queue position and
+   * what it waits for if it has to wait. Stores nothing. Rejects with `AlreadyRunningError`.
    */
-  preview(request: StartRequest): Promise<AdmissionDecision & { position: number }>
+  preview(request: StartRequest): Promise<StartPreview>
 
   /**
    * Resolves when the run is `ready` or has ended, or is still `queued` after `queuedMs`; also when
@@ -138,6 +138,8 @@ export interface Runs extends AsyncDisposable {
   progress(id: number): Progress | null
   /** From 1; null when it is not queued. */
   queuePosition(id: number): number | null
+  /** One sentence on what a queued run waits for; null when it does not wait. */
+  waitsFor(id: number): string | null
   /**
    * Its output, oldest first; stored after the end. `follow` continues until the program exits.
    * Rejects with a `Failure` (503) when the engine cannot be reached.
@@ -161,7 +163,7 @@ export interface Runs extends AsyncDisposable {
 export async function openRuns(options: RunsOptions): Promise<Runs> {
   const closing = new AbortController()
   const { ctx, supervisor } = assemble(options, closing.signal)
-  for (const run of await ctx.store.runs.live()) ctx.runCache.publish(run)
+  await loadLiveRuns(ctx)
   const activity = new ActivityTracker(ctx)
   const usage = new UsageMonitor(ctx, activity)
   const idleRule = new IdleRule(ctx, { usage, activity })
@@ -182,10 +184,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     startSupervisor: () => supervisor.start(),
     start: (request, options = {}) => startRun({ ctx, supervisor }, request, options),
     findByIdempotencyKey: (userId, idempotency) => findByIdempotencyKey(ctx.store, userId, idempotency),
-    preview: async (request) => ({
-      ...(await decideAdmission(ctx, ctx.store, await admissionInput(supervisor, request))),
-      position: positionOfNewRun(runCache, request.userId, ctx.clock.now()),
-    }),
+    preview: async (request) => previewStart(ctx, await admissionInput(supervisor, request)),
     waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
     stop: (id, options) => stopRun({ ctx, supervisor }, id, options),
     target: (id) => runCache.target(id),
@@ -200,11 +199,19 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     findIdle: (minutes) => idleRule.findIdle(minutes),
     progress: (id) => supervisor.progressOf(id),
     queuePosition: (id) => runCache.queuePosition(id),
+    waitsFor: (id) => runCache.waitsFor(id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
     nodeUsage: () => nodeUsage(ctx, supervisor.capacity, supervisor.containerDevices()),
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+async function loadLiveRuns({ store, settings, runCache }: RunsContext): Promise<void> {
+  const live = await store.runs.live()
+  const userIds = live.map(({ userId }) => userId)
+  runCache.fairnessFacts.setGroups((await loadLimits(store, userIds, settings.defaultLimits)).groupIds)
+  for (const run of live) runCache.publish(run)
 }
 
 interface RunsParts {

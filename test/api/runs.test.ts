@@ -38,7 +38,7 @@ test("a run has every documented field, Quayside's additions included", async ()
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const fields =
-    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL Home HomeReason ProjectID State Reason QueuePosition Progress ReadyTime EndTime LastActivity ExpiresAt IdleExpiresAt NodeNames GpuDevices ImageDigest"
+    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL Home HomeReason ProjectID State Reason QueuePosition WaitsFor Progress ReadyTime EndTime LastActivity ExpiresAt IdleExpiresAt NodeNames GpuDevices ImageDigest"
   assert.deepEqual(
     fields.split(" ").filter((name) => !(name in run)),
     [],
@@ -172,9 +172,14 @@ test("a group's total limit queues a run behind other members' runs, and rejects
   )
   const body = { ProjectID: project.ID, Cpus: 2 }
   const previewed = (await call("POST", "/preview", { body, as: gus.authorization })).body
-  assert.deepEqual(previewed, { Admitted: false, Queued: true, QueuePosition: 1, Reason: null })
+  const WaitsFor = "waits until the members of pair hold less: the limit of the whole group is reached"
+  assert.deepEqual(previewed, { Admitted: false, Queued: true, QueuePosition: 1, WaitsFor, Reason: null })
   const waiting = await start(body, { as: gus.authorization, headers: { prefer: "respond-async" } })
   assert.deepEqual([waiting.status, waiting.body.State, waiting.body.QueuePosition], [200, "queued", 1])
+  await eventually("the queued run names the group", async () => {
+    const { body } = await call("GET", `/running_project?ID=${waiting.body.ID}`, { as: gus.authorization })
+    return String(body.WaitsFor) === WaitsFor
+  })
   assert.equal((await start({ ProjectID: project.ID, Cpus: 9 })).status, 200, "others are not kept waiting by it")
   await Promise.all([stop(`ProjectID=${project.ID}`), stop(`ProjectID=${project.ID}`, fay.authorization)])
   await eventually("it goes when there is room", async () => {
@@ -186,7 +191,7 @@ test("a group's total limit queues a run behind other members' runs, and rejects
 test("a preview shows the outcome of a start, refuses like a start, and starts nothing", async () => {
   const project = await newProject()
   const preview = (body: object, as = ann.authorization) => call("POST", "/preview", { body, as })
-  const admitted = { Admitted: true, Queued: false, QueuePosition: null, Reason: null }
+  const admitted = { Admitted: true, Queued: false, QueuePosition: null, WaitsFor: null, Reason: null }
   assert.deepEqual((await preview({ ProjectID: project.ID })).body, admitted)
   const { Token } = await ann.client.createToken({ body: { Name: "r", Scopes: ["read"] } })
   assert.deepEqual(
@@ -202,7 +207,7 @@ test("a preview shows the outcome of a start, refuses like a start, and starts n
   const { body: run } = await start({ ProjectID: project.ID, Gpus: 2 })
   const again = await preview({ ProjectID: project.ID })
   assert.deepEqual([again.status, again.body.code, again.body.ID], [409, "already_running", run.ID])
-  const waits = { Admitted: false, Queued: true, QueuePosition: 1, Reason: null }
+  const waits = { Admitted: false, Queued: true, QueuePosition: 1, WaitsFor: "waits for 1 GPU", Reason: null }
   assert.deepEqual((await preview({ ProjectID: project.ID, Gpus: 1 }, bob.authorization)).body, waits)
   await stop(`ProjectID=${project.ID}`)
 })
@@ -215,6 +220,10 @@ test("a run larger than every node fails, and one that waits for others is queue
   assert.equal((await start({ ProjectID: project.ID, Gpus: 2 })).status, 200)
   const waiting = await start({ ProjectID: project.ID, Gpus: 1 }, { as: bob.authorization, headers: { prefer: "respond-async" } })
   assert.deepEqual([waiting.status, waiting.body.State, waiting.body.QueuePosition, waiting.body.StartTime], [200, "queued", 1, null])
+  await eventually("the queued run says what it waits for", async () => {
+    const { body } = await call("GET", `/running_project?ID=${waiting.body.ID}`, { as: bob.authorization })
+    return String(body.WaitsFor) === "waits for 1 GPU"
+  })
   const { nodes } = (await call("GET", "/capacity")).body as unknown as {
     nodes: { Devices: { RunID: number | null }[]; Gpus: { free: number } }[]
   }

@@ -75,16 +75,21 @@ export const runs = [
     "src/runs/admission/fair-order.ts",
     ["src/runs/admission/fair-order.test.ts"],
     [
+      ["own queued runs do not count as held", at("fairOrder", "shares.countAsHeld(run)"), ""],
       [
-        "one person's queued runs stand in one row",
-        at("queuesByPerson", "queue = byPerson.get(run.userId)"),
-        "queue = [...byPerson.values()][0]",
+        "being served does not begin the wait anew",
+        at("fairOrder", "Math.max(run.createdAt, facts.lastServed(run.userId))"),
+        "run.createdAt",
       ],
-      [
-        "the person who was served last comes first",
-        at("ServiceHistory.recordServed", "Number.POSITIVE_INFINITY : Math.max("),
-        "Number.NEGATIVE_INFINITY : Math.max(",
-      ],
+      ["what groups hold does not count", at("Shares.of", "Math.max(0, ...ofGroups)"), "0"],
+    ],
+  ),
+  ...faults(
+    "src/runs/admission/wait-explanation.ts",
+    ["src/runs/admission/wait-explanation.test.ts"],
+    [
+      ["a group's limit is named to others", at("WaitExplainer.explain", "each.members.has(run.userName) &&"), ""],
+      ["devices that are too small count as free", at("roomAt", ".filter((id) => devices.has(id))"), ""],
     ],
   ),
   ...faults(

@@ -6,7 +6,7 @@ import { text } from "../fields/text.ts"
 import { runStateNames } from "../states.ts"
 import { userName } from "./common.ts"
 import { type Project, projectModel, reference, referenceSchema } from "./project.ts"
-import { progress, reason } from "./run-parts.ts"
+import { progress, reason, waitsFor } from "./run-parts.ts"
 
 const computed = "never" as const
 const amount = (description: string) => integer({ description: `${description} 0 or absent means the default.`, max: 2 ** 31 - 1 })
@@ -43,6 +43,7 @@ export const runningProjectFields = {
   State: oneOf({ description: "The state of its life cycle.", values: runStateNames, write: computed }),
   Reason: nullable(reason, "Why it ended or failed: a code from a closed list and one plain sentence."),
   QueuePosition: { ...nullable(position, "From 1 while it is queued, otherwise null."), fromQuery: position.fromQuery },
+  WaitsFor: waitsFor("waits"),
   Progress: nullable(progress, "The current step of the start."),
   ReadyTime: nullableTimestamp({ description: "When its program first answered." }),
   EndTime: nullableTimestamp({ description: "When it was over." }),

@@ -39,6 +39,7 @@ export class CapacityCache {
     using limit = deadline(timeoutMs, "Asking the engine for its capacity", this.#ctx.closed)
     const nodes = await this.#ctx.engine.capacity(limit)
     this.#cached = { nodes, at: this.#ctx.clock.now() }
+    this.#ctx.runCache.fairnessFacts.setCapacity(allocatableNodes(nodes, this.#ctx.settings))
   }
 }
 

@@ -5,10 +5,12 @@ import type { RunsContext } from "../context.ts"
 import { createReason } from "../lifecycle/reasons.ts"
 import { loadLimits } from "../limits/effective-limits.ts"
 import { fairOrder } from "./fair-order.ts"
+import { positionOfNewRun } from "./queue.ts"
 import { type GroupQuota, limitRefusal, queueLimitRefusal } from "./quotas.ts"
 import { type AdmissionInput, AlreadyRunningError } from "./requests.ts"
 import type { ResourceRequest } from "./resource-request.ts"
 import { fitsNow, type Placement, schedule, unschedulableReason } from "./scheduler.ts"
+import { WaitExplainer } from "./wait-explanation.ts"
 
 type Readable = Pick<Reads, "runs" | "users" | "groups">
 
@@ -21,6 +23,26 @@ export interface AdmissionDecision {
   placement: Placement | undefined
   /** Those of the person. */
   limits: EffectiveLimits
+  /** Of the person's groups. */
+  quotas: readonly GroupQuota[]
+}
+
+/** Where a start would stand in the queue. Both are undefined when it would not wait. */
+export interface StartPreview extends AdmissionDecision {
+  position: number | undefined
+  waitsFor: string | undefined
+}
+
+/** What a start would come to, by the decision that a start makes. */
+export async function previewStart(ctx: RunsContext, input: AdmissionInput): Promise<StartPreview> {
+  const decision = await decideAdmission(ctx, ctx.store, input)
+  const { demand, refusal, placement, quotas } = decision
+  if (refusal || placement) return { ...decision, position: undefined, waitsFor: undefined }
+  const { request, nodes, orphanDevices } = input
+  const position = positionOfNewRun(ctx.runCache, { userId: request.userId, demand, now: ctx.clock.now() })
+  const conditions = { nodes: nodes instanceof EngineError ? [] : nodes, orphanDevices, quotas }
+  const explainer = new WaitExplainer(conditions, ctx.runCache.rows())
+  return { ...decision, position, waitsFor: explainer.explain({ ...demand, userName: request.userName }, position - 1) }
 }
 
 interface AdmissionState {
@@ -46,12 +68,13 @@ export async function decideAdmission(ctx: RunsContext, reads: Readable, input: 
   const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
   const loaded = await loadLimits(reads, [request.userId], defaultLimits)
   const limits = loaded.limits.get(request.userId) ?? defaultLimits
+  ctx.runCache.fairnessFacts.setGroups(loaded.groupIds)
   const own = await reads.runs.holdings(request.userId)
   const state = { demand, own, limits, quotas: loaded.quotas }
   const refusal = refusalOf(ctx, input, state)
-  if (refusal) return { demand, refusal, placement: undefined, limits }
+  if (refusal) return { demand, refusal, placement: undefined, limits, quotas: loaded.quotas }
   const placement = await findPlacement(ctx, reads, input, state)
-  return { demand, refusal: placement ? undefined : await queueRefusal(reads, state), placement, limits }
+  return { demand, refusal: placement ? undefined : await queueRefusal(reads, state), placement, limits, quotas: loaded.quotas }
 }
 
 function refusalOf(
@@ -91,7 +114,7 @@ async function findPlacement(
     ...{ ...demand, id: Number.POSITIVE_INFINITY, userId, userName, state: "queued" },
     ...{ nodeNames: [], gpuDevices: [], createdAt: ctx.clock.now(), startTime: null },
   }
-  const ordered = fairOrder([...(await reads.runs.queued()), joining], ctx.runCache.serviceHistory)
+  const ordered = fairOrder([...(await reads.runs.queued()), joining], admitted, ctx.runCache.fairnessFacts)
   const ahead = ordered.slice(0, ordered.indexOf(joining) + 1)
   const userIds = ahead.map((run) => run.userId)
   const all = ahead.length === 1 ? quotas : (await loadLimits(reads, userIds, ctx.settings.defaultLimits)).quotas

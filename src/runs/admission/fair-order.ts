@@ -1,84 +1,118 @@
 import type { RunRow } from "#store"
+import type { ResourceRequest } from "./resource-request.ts"
 
-/** Maximum number of people in the history. A person without an entry counts as never served. */
-const maxPeople = 10_000
+/** How much later a person or a group that holds the whole capacity is served than one that holds none. */
+const maxPenaltyMs = 24 * 3_600_000
+
+type Amounts = Pick<ResourceRequest, "cpus" | "memoryMiB" | "gpus">
+
+const nothing: Amounts = { cpus: 0, memoryMiB: 0, gpus: 0 }
 
 /** The fields of a queued run that decide its position. */
-export type QueuedRun = Pick<RunRow, "id" | "userId" | "createdAt">
+export type QueuedRun = Amounts & Pick<RunRow, "id" | "userId" | "createdAt">
 
-/** When each person was last served: one of their runs left the queue, or started at once. */
-export class ServiceHistory {
-  /**
-   * The time from which each person waits for their next turn; `Infinity` while nobody else was
-   * served after them.
-   */
-  readonly #since = new Map<number, number>()
-  #last = new Set<number>()
-  #lastAt = Number.NEGATIVE_INFINITY
+/** A run that holds its resources. */
+export type HoldingRun = Amounts & Pick<RunRow, "userId">
 
-  /**
-   * Records that a run of the person left the queue at this time. Calls may repeat, and may come in
-   * any order.
-   */
+/** Maximum number of people who are remembered. */
+const maxPeople = 10_000
+
+/** What fair order knows beside the runs. */
+export class FairnessFacts {
+  #capacity: Amounts | undefined
+  readonly #groups = new Map<number, readonly number[]>()
+  readonly #lastServed = new Map<number, number>()
+
+  /** The sum of all nodes; undefined until it is known. */
+  get capacity(): Amounts | undefined {
+    return this.#capacity
+  }
+
+  setCapacity(nodes: readonly { cpus: number; memoryMiB: number; gpus: readonly unknown[] }[]): void {
+    this.#capacity = nodes.map((node) => ({ ...node, gpus: node.gpus.length })).reduce(sum, nothing)
+  }
+
+  /** IDs of the person's groups, as of their last start. */
+  groupsOf(userId: number): readonly number[] {
+    return this.#groups.get(userId) ?? []
+  }
+
+  setGroups(groupIds: ReadonlyMap<number, readonly number[]>): void {
+    for (const [userId, ids] of groupIds) remember(this.#groups, userId, ids)
+  }
+
+  /** When a run of the person last left the queue, or started at once. */
+  lastServed(userId: number): number {
+    return this.#lastServed.get(userId) ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** Calls may repeat, and may come in any order. */
   recordServed(userId: number, at: number): void {
-    if (at > this.#lastAt) {
-      for (const person of this.#last) this.#set(person, at)
-      this.#last = new Set()
-      this.#lastAt = at
-    }
-    if (at === this.#lastAt) this.#last.add(userId)
-    this.#set(userId, this.#last.has(userId) ? Number.POSITIVE_INFINITY : Math.max(at, this.waitingSince(userId)))
-  }
-
-  waitingSince(userId: number): number {
-    return this.#since.get(userId) ?? Number.NEGATIVE_INFINITY
-  }
-
-  #set(userId: number, since: number): void {
-    // A renewed entry moves to the end, so the first one is the oldest.
-    this.#since.delete(userId)
-    this.#since.set(userId, since)
-    if (this.#since.size > maxPeople) this.#since.delete(this.#since.keys().next().value ?? -1)
+    remember(this.#lastServed, userId, Math.max(at, this.lastServed(userId)))
   }
 }
 
-interface PersonQueue<Run> {
-  runs: Run[]
-  /** The time from which the person waits for this turn. */
-  since: number
-  first: number
+function remember<T>(map: Map<number, T>, userId: number, value: T): void {
+  // A renewed entry moves to the end, so the first one is the oldest.
+  map.delete(userId)
+  map.set(userId, value)
+  if (map.size > maxPeople) map.delete(map.keys().next().value ?? -1)
 }
 
 /**
- * Sorts queued runs, given oldest first, into fair order. In each round every waiting person has
- * one turn, for their oldest run. Turns follow the time from which people wait: their request, or
- * the moment when somebody was served after them. A person therefore waits for at most one run of
- * each other person, and the order does not change when capacity becomes free.
+ * Sorts queued runs into fair order: by the time from which they wait, their request or the moment
+ * when their person was last served, plus a penalty for the shares of the capacity that the person
+ * and their groups hold. A person's older queued runs count as held, so people take turns. The
+ * penalty of a share has a maximum, so nobody waits for ever.
  */
-export function fairOrder<Run extends QueuedRun>(queued: readonly Run[], history: Pick<ServiceHistory, "waitingSince">): Run[] {
-  const queues = queuesByPerson(queued, history)
-  const sorted: Run[] = []
-  for (let round = 0; queues.length > 0; round += 1) {
-    let kept = 0
-    for (const queue of queues) {
-      const run = queue.runs[round]
-      if (run === undefined) continue
-      sorted.push(run)
-      queues[kept] = queue
-      kept += 1
-    }
-    queues.length = kept
-  }
-  return sorted
+export function fairOrder<Run extends QueuedRun>(queued: readonly Run[], holding: readonly HoldingRun[], facts: FairnessFacts): Run[] {
+  const shares = new Shares(holding, facts)
+  const ranked = [...queued]
+    .sort((a, b) => a.id - b.id)
+    .map((run) => {
+      const rank = Math.max(run.createdAt, facts.lastServed(run.userId)) + maxPenaltyMs * shares.of(run.userId)
+      shares.countAsHeld(run)
+      return { run, rank }
+    })
+  return ranked.sort((a, b) => a.rank - b.rank || a.run.id - b.run.id).map(({ run }) => run)
 }
 
-function queuesByPerson<Run extends QueuedRun>(queued: readonly Run[], history: Pick<ServiceHistory, "waitingSince">): PersonQueue<Run>[] {
-  const byPerson = new Map<number, PersonQueue<Run>>()
-  for (const run of queued) {
-    const queue = byPerson.get(run.userId)
-    if (queue) queue.runs.push(run)
-    else byPerson.set(run.userId, { runs: [run], since: Math.max(run.createdAt, history.waitingSince(run.userId)), first: run.id })
+class Shares {
+  readonly #facts: FairnessFacts
+  readonly #total: Amounts
+  readonly #heldByPerson = new Map<number, Amounts>()
+  readonly #heldByGroup = new Map<number, Amounts>()
+
+  constructor(holding: readonly HoldingRun[], facts: FairnessFacts) {
+    this.#facts = facts
+    const { cpus, memoryMiB, gpus } = facts.capacity ?? holding.reduce(sum, nothing)
+    this.#total = { cpus: Math.max(1, cpus), memoryMiB: Math.max(1, memoryMiB), gpus: Math.max(1, gpus) }
+    for (const run of holding) {
+      this.countAsHeld(run)
+      for (const group of facts.groupsOf(run.userId)) add(this.#heldByGroup, group, run)
+    }
   }
-  // The difference of two infinities is not a number, so equal ones are compared first.
-  return [...byPerson.values()].sort((a, b) => (a.since === b.since ? a.first - b.first : a.since - b.since))
+
+  countAsHeld(run: HoldingRun): void {
+    add(this.#heldByPerson, run.userId, run)
+  }
+
+  /** The person's share and that of the largest of their groups. */
+  of(userId: number): number {
+    const ofGroups = this.#facts.groupsOf(userId).map((group) => this.#dominant(this.#heldByGroup.get(group)))
+    return this.#dominant(this.#heldByPerson.get(userId)) + Math.max(0, ...ofGroups)
+  }
+
+  /** The largest share of any resource. */
+  #dominant({ cpus, memoryMiB, gpus }: Amounts = nothing): number {
+    return Math.max(cpus / this.#total.cpus, memoryMiB / this.#total.memoryMiB, gpus / this.#total.gpus)
+  }
+}
+
+function sum(a: Amounts, b: Amounts): Amounts {
+  return { cpus: a.cpus + b.cpus, memoryMiB: a.memoryMiB + b.memoryMiB, gpus: a.gpus + b.gpus }
+}
+
+function add(held: Map<number, Amounts>, key: number, run: Amounts): void {
+  held.set(key, sum(held.get(key) ?? nothing, run))
 }

@@ -6,6 +6,7 @@ import { loadLimits, lowestOf } from "../limits/effective-limits.ts"
 import type { RunCache } from "../run-cache.ts"
 import type { CapacityCache } from "./capacity-cache.ts"
 import { fairOrder, type QueuedRun } from "./fair-order.ts"
+import type { ResourceRequest } from "./resource-request.ts"
 import { type Placement, schedule } from "./scheduler.ts"
 
 /** Starts queued runs while there is room, in one transaction. */
@@ -13,12 +14,11 @@ export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache,
   if (!ctx.runCache.rows().some(({ state }) => state === "queued")) return
   const nodes = await capacity.nodes()
   const findPlacements = async (reads: Pick<Reads, "users" | "groups">, admitted: readonly LiveRun[], queued: readonly LiveRun[]) => {
-    const ordered = fairOrder(queued, ctx.runCache.serviceHistory)
-    const { quotas, limits } = await loadLimits(
-      reads,
-      ordered.map(({ userId }) => userId),
-      ctx.settings.defaultLimits,
-    )
+    const userIds = queued.map(({ userId }) => userId)
+    const { quotas, limits, groupIds } = await loadLimits(reads, userIds, ctx.settings.defaultLimits)
+    ctx.runCache.fairnessFacts.setGroups(groupIds)
+    ctx.runCache.setQueueConditions({ nodes, orphanDevices, quotas })
+    const ordered = fairOrder(queued, admitted, ctx.runCache.fairnessFacts)
     return { placements: schedule({ nodes, live: [...admitted, ...ordered], orphanDevices, quotas }), limits, ordered }
   }
   const rows = ctx.runCache.rows()
@@ -79,7 +79,10 @@ export function startAndExpiryTimes(
 }
 
 /** The queue position, from 1, of a run requested now. */
-export function positionOfNewRun(runCache: RunCache, userId: number, now: number): number {
-  const joining: QueuedRun = { id: Number.POSITIVE_INFINITY, userId, createdAt: now }
+export function positionOfNewRun(
+  runCache: RunCache,
+  { userId, demand, now }: { userId: number; demand: ResourceRequest; now: number },
+): number {
+  const joining: QueuedRun = { ...demand, id: Number.POSITIVE_INFINITY, userId, createdAt: now }
   return runCache.queue(joining).indexOf(joining) + 1
 }

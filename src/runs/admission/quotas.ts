@@ -67,6 +67,16 @@ export function queueLimitRefusal(
   )
 }
 
+/** Whether the group's quota forbids one more run beside those that hold resources. */
+export function exceedsQuota(
+  demand: ResourceRequest,
+  holding: readonly (ResourceRequest & Pick<RunRow, "userName">)[],
+  { limits, members }: GroupQuota,
+): boolean {
+  const held = sumResources(holding.filter(({ userName }) => members.has(userName)))
+  return exceededLimit(demand, held, limits) !== undefined
+}
+
 type ResourceTotals = Omit<Holdings, "queued">
 
 export function sumResources(runs: readonly ResourceRequest[]): ResourceTotals {

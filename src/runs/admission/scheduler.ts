@@ -70,13 +70,13 @@ function insufficientReason(code: ReasonCode, msg: string): Reason {
   return { code, msg }
 }
 
-function couldFit(node: Node, demand: ResourceRequest): boolean {
+export function couldFit(node: Node, demand: ResourceRequest): boolean {
   const { largest, gpus } = node
   return demand.cpus <= largest.cpus && demand.memoryMiB <= largest.memoryMiB && fittingGpus(gpus, demand).length >= demand.gpus
 }
 
 /** Devices with enough memory, smallest first. */
-function fittingGpus(gpus: readonly GpuDevice[], { gpuMemoryMiB }: ResourceRequest): GpuDevice[] {
+export function fittingGpus(gpus: readonly GpuDevice[], { gpuMemoryMiB }: ResourceRequest): GpuDevice[] {
   return gpus.filter((gpu) => gpu.memoryMiB >= gpuMemoryMiB).sort((a, b) => a.memoryMiB - b.memoryMiB)
 }
 
@@ -134,7 +134,7 @@ export function fitsNow(demand: ResourceRequest & Pick<RunRow, "userName">, clus
   )
 }
 
-function hasAvailable(free: Node, demand: ResourceRequest): boolean {
+export function hasAvailable(free: Node, demand: ResourceRequest): boolean {
   return demand.cpus <= free.cpus && demand.memoryMiB <= free.memoryMiB && fittingGpus(free.gpus, demand).length >= demand.gpus
 }
 

@@ -15,21 +15,28 @@ export async function effectiveLimitsOf(reads: Readable, userId: number, default
 export interface LoadedLimits {
   limits: ReadonlyMap<number, EffectiveLimits>
   quotas: readonly GroupQuota[]
+  /** IDs of each person's groups. */
+  groupIds: ReadonlyMap<number, readonly number[]>
 }
 
 export async function loadLimits(reads: Readable, userIds: Iterable<number>, defaults: EffectiveLimits): Promise<LoadedLimits> {
   const limits = new Map<number, EffectiveLimits>()
   const capped = new Map<number, GroupRow>()
+  const groupIds = new Map<number, readonly number[]>()
   for (const userId of new Set(userIds)) {
     const [user, groups] = await Promise.all([reads.users.get(userId), reads.groups.ofUser(userId)])
     limits.set(userId, combineLimits(user, groups, defaults))
+    groupIds.set(
+      userId,
+      groups.map(({ id }) => id),
+    )
     for (const group of groups) if (limitNames.some((name) => typeof group.totalLimits[name] === "number")) capped.set(group.id, group)
   }
   const quotas: GroupQuota[] = []
   for (const { id, groupName, totalLimits } of capped.values()) {
     quotas.push({ groupName, limits: totalLimits, members: new Set(await reads.groups.members(id)) })
   }
-  return { limits, quotas }
+  return { limits, quotas, groupIds }
 }
 
 /**

@@ -98,11 +98,16 @@ async function findEarlierStart(context: StartContext): Promise<RunRow | undefin
 async function preview(context: Context<"previewRun">): Promise<HandlerResult<"previewRun">> {
   const { services } = context
   const request = await toStartRequest(context, "project:preview")
-  const { refusal, placement, position } = await services.runs.preview(request).catch((error: unknown) => {
+  const { refusal, placement, position, waitsFor } = await services.runs.preview(request).catch((error: unknown) => {
     throw error instanceof AlreadyRunningError ? addRunUrl(services, context.caller, error) : error
   })
-  const queued = !refusal && !placement
-  return { Admitted: placement !== undefined, Queued: queued, QueuePosition: queued ? position : null, Reason: refusal ?? null }
+  return {
+    Admitted: placement !== undefined,
+    Queued: position !== undefined,
+    QueuePosition: position ?? null,
+    WaitsFor: waitsFor ?? null,
+    Reason: refusal ?? null,
+  }
 }
 
 /**
