@@ -8,7 +8,7 @@ type LiveRun = ConstructorParameters<typeof WaitExplainer>[1][number]
 const gpu = (id: string, memoryMiB = 16_384) => ({ id, model: "m", memoryMiB })
 const node = (name: string, cpus: number, gpus: readonly string[] = []): Node => ({
   ...{ name, cpus, memoryMiB: 8_192, gpus: gpus.map((id) => gpu(id)) },
-  largest: { cpus, memoryMiB: 8_192 },
+  ...{ faultyGpus: 0, largest: { cpus, memoryMiB: 8_192 } },
 })
 let lastId = 0
 const holding = (nodeName: string, more: Partial<LiveRun>): LiveRun => ({
