@@ -258,7 +258,7 @@ async function admissionInput(supervisor: Supervisor, request: StartRequest): Pr
     if (error instanceof EngineError) return error
     return new EngineError("engine_unreachable", reasonMessages.engine_unreachable, { cause: error })
   })
-  return { request, nodes, orphanDevices: supervisor.containerDevices() }
+  return { request, nodes, containerDevices: supervisor.containerDevices() }
 }
 
 async function keepAlive(

@@ -52,10 +52,10 @@ export interface NodeUsage {
   devices: { id: string; model: string; memoryMiB: number; runId: number | null }[]
 }
 
-export async function nodeUsage(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<NodeUsage[]> {
+export async function nodeUsage(ctx: RunsContext, capacity: CapacityCache, containerDevices: ReadonlySet<string>): Promise<NodeUsage[]> {
   const nodes = await capacity.nodes()
   const live = ctx.runCache.rows()
-  const free = new Map(availableNodes({ nodes, live, orphanDevices }).map((node) => [node.name, node]))
+  const free = new Map(availableNodes({ nodes, live, containerDevices }).map((node) => [node.name, node]))
   const runIdByDevice = new Map(live.flatMap((run) => (run.state === "queued" ? [] : run.gpuDevices.map((device) => [device, run.id]))))
   return nodes.map((node) => {
     const available = free.get(node.name)

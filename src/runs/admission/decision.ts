@@ -38,9 +38,9 @@ export async function previewStart(ctx: RunsContext, input: AdmissionInput): Pro
   const decision = await decideAdmission(ctx, ctx.store, input)
   const { demand, refusal, placement, quotas } = decision
   if (refusal || placement) return { ...decision, position: undefined, waitsFor: undefined }
-  const { request, nodes, orphanDevices } = input
+  const { request, nodes, containerDevices } = input
   const position = positionOfNewRun(ctx.runCache, { userId: request.userId, demand, now: ctx.clock.now() })
-  const conditions = { nodes: nodes instanceof EngineError ? [] : nodes, orphanDevices, quotas }
+  const conditions = { nodes: nodes instanceof EngineError ? [] : nodes, containerDevices, quotas }
   const explainer = new WaitExplainer(conditions, ctx.runCache.rows())
   return { ...decision, position, waitsFor: explainer.explain({ ...demand, userName: request.userName }, position - 1) }
 }
@@ -104,12 +104,12 @@ async function findPlacement(
   state: AdmissionState,
 ): Promise<Placement | undefined> {
   if (ctx.engine.placement === "engine") return { nodeNames: [], gpuDevices: [] }
-  const { request, nodes, orphanDevices } = input
+  const { request, nodes, containerDevices } = input
   if (nodes instanceof EngineError) return undefined
   const { userId, userName } = request
   const admitted = await reads.runs.admitted()
   const { demand, quotas } = state
-  if (!fitsNow({ ...demand, userName }, { nodes, live: admitted, orphanDevices, quotas })) return undefined
+  if (!fitsNow({ ...demand, userName }, { nodes, live: admitted, containerDevices, quotas })) return undefined
   const joining: LiveRun = {
     ...{ ...demand, id: Number.POSITIVE_INFINITY, userId, userName, state: "queued" },
     ...{ nodeNames: [], gpuDevices: [], createdAt: ctx.clock.now(), startTime: null },
@@ -118,5 +118,5 @@ async function findPlacement(
   const ahead = ordered.slice(0, ordered.indexOf(joining) + 1)
   const userIds = ahead.map((run) => run.userId)
   const all = ahead.length === 1 ? quotas : (await loadLimits(reads, userIds, ctx.settings.defaultLimits)).quotas
-  return schedule({ nodes, live: [...admitted, ...ahead], orphanDevices, quotas: all }).get(joining.id)
+  return schedule({ nodes, live: [...admitted, ...ahead], containerDevices, quotas: all }).get(joining.id)
 }

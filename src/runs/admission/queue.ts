@@ -10,16 +10,16 @@ import type { ResourceRequest } from "./resource-request.ts"
 import { type Placement, schedule } from "./scheduler.ts"
 
 /** Starts queued runs while there is room, in one transaction. */
-export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, orphanDevices: ReadonlySet<string>): Promise<void> {
+export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, containerDevices: ReadonlySet<string>): Promise<void> {
   if (!ctx.runCache.rows().some(({ state }) => state === "queued")) return
   const nodes = await capacity.nodes()
   const findPlacements = async (reads: Pick<Reads, "users" | "groups">, admitted: readonly LiveRun[], queued: readonly LiveRun[]) => {
     const userIds = queued.map(({ userId }) => userId)
     const { quotas, limits, groupIds } = await loadLimits(reads, userIds, ctx.settings.defaultLimits)
     ctx.runCache.fairnessFacts.setGroups(groupIds)
-    ctx.runCache.setQueueConditions({ nodes, orphanDevices, quotas })
+    ctx.runCache.setQueueConditions({ nodes, containerDevices, quotas })
     const ordered = fairOrder(queued, admitted, ctx.runCache.fairnessFacts)
-    return { placements: schedule({ nodes, live: [...admitted, ...ordered], orphanDevices, quotas }), limits, ordered }
+    return { placements: schedule({ nodes, live: [...admitted, ...ordered], containerDevices, quotas }), limits, ordered }
   }
   const rows = ctx.runCache.rows()
   const isQueued = ({ state }: RunRow) => state === "queued"

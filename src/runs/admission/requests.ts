@@ -40,5 +40,5 @@ export class AlreadyRunningError extends Failure {
 export interface AdmissionInput {
   request: StartRequest
   nodes: Node[] | EngineError
-  orphanDevices: ReadonlySet<string>
+  containerDevices: ReadonlySet<string>
 }

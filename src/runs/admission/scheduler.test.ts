@@ -105,7 +105,7 @@ test("the smallest sufficient free device is allocated", () => {
     plain,
   )
   const [one, two, three] = [run({ gpus: 1 }), run({ gpus: 1, gpuMemoryMiB: 20_000 }), run({ gpus: 1 })]
-  const placements = schedule({ nodes, live: [one, two, three], orphanDevices: new Set(["stray"]) })
+  const placements = schedule({ nodes, live: [one, two, three], containerDevices: new Set(["stray"]) })
   assert.deepEqual(placements.get(one.id)?.gpuDevices, ["small"])
   assert.deepEqual(placements.get(two.id)?.gpuDevices, ["middle"])
   assert.deepEqual(placements.get(three.id)?.gpuDevices, ["large"])

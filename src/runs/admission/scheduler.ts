@@ -85,14 +85,14 @@ export interface ClusterState {
   /** All live runs, the queued ones in fair order. */
   live: readonly (ResourceRequest & Pick<RunRow, "id" | "userName" | "state" | "nodeNames" | "gpuDevices">)[]
   /** Devices of containers, whatever their runs' rows say. */
-  orphanDevices?: ReadonlySet<string>
+  containerDevices?: ReadonlySet<string>
   /** Quotas of groups; groups without a limit may be missing. */
   quotas?: readonly GroupQuota[]
 }
 
 /** The free capacity of each node; negative when capacity shrank below what was allocated. */
-export function availableNodes({ nodes, live, orphanDevices }: Omit<ClusterState, "quotas">): Node[] {
-  const free = nodes.map((node) => ({ ...node, gpus: node.gpus.filter(({ id }) => !orphanDevices?.has(id)) }))
+export function availableNodes({ nodes, live, containerDevices }: Omit<ClusterState, "quotas">): Node[] {
+  const free = nodes.map((node) => ({ ...node, gpus: node.gpus.filter(({ id }) => !containerDevices?.has(id)) }))
   for (const run of live) {
     if (run.state !== "queued") allocate(free, run, run)
   }

@@ -27,7 +27,7 @@ interface Demand {
 
 function explained(demand: Demand, ahead: number, live: readonly LiveRun[], conditions: Partial<QueueConditions>): string {
   const run = { cpus: 1, memoryMiB: 1_024, gpus: 0, gpuMemoryMiB: 0, userName: "bob", ...demand }
-  return new WaitExplainer({ nodes: [], orphanDevices: new Set(), quotas: [], ...conditions }, live).explain(run, ahead)
+  return new WaitExplainer({ nodes: [], containerDevices: new Set(), quotas: [], ...conditions }, live).explain(run, ahead)
 }
 
 test("names the missing resource and the latest time at which enough is free", () => {
@@ -57,8 +57,8 @@ test("names all that is missing, on the node that has room first", () => {
 test("a device that is too small, or held by an unknown container, does not count as free", () => {
   const nodes = [{ ...node("n", 8), gpus: [gpu("large"), gpu("small", 4_096)] }]
   const live = [holding("n", { gpus: 1, gpuDevices: ["small"], expiresAt: at("12:00") })]
-  const orphanDevices = new Set(["large"])
-  assert.equal(explained({ gpus: 1, gpuMemoryMiB: 8_192 }, 0, live, { nodes, orphanDevices }), "waits for 1 GPU with 8192 MiB each")
+  const containerDevices = new Set(["large"])
+  assert.equal(explained({ gpus: 1, gpuMemoryMiB: 8_192 }, 0, live, { nodes, containerDevices }), "waits for 1 GPU with 8192 MiB each")
 })
 
 test("says that earlier runs come first while resources are free", () => {

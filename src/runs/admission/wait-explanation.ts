@@ -10,7 +10,7 @@ type HeldRun = LiveRun & { expiresAt: number }
 /** The nodes and quotas by which the queue is served. */
 export interface QueueConditions {
   nodes: readonly Node[]
-  orphanDevices: ReadonlySet<string>
+  containerDevices: ReadonlySet<string>
   /** Groups without a limit may be missing. */
   quotas: readonly GroupQuota[]
 }
