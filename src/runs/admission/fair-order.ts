@@ -1,7 +1,10 @@
 import type { RunRow } from "#store"
 import type { ResourceRequest } from "./resource-request.ts"
 
-/** How much later a person or a group that holds the whole capacity is served than one that holds none. */
+/**
+ * How much later a person or a group that holds the whole capacity is served than one that holds
+ * none.
+ */
 const maxPenaltyMs = 24 * 3_600_000
 
 type Amounts = Pick<ResourceRequest, "cpus" | "memoryMiB" | "gpus">

@@ -47,7 +47,9 @@ export class WaitExplainer {
     return `waits for ${missingAmounts(node, run)}${behind}${until}`
   }
 
-  /** The node that has room first if each run ends as late as it may, as it is now, and that time. */
+  /**
+   * The node that has room first if each run ends as late as it may, as it is now, and that time.
+   */
   #earliestRoom(free: readonly Node[], run: ResourceRequest): { node: Node; at: number } {
     const times = free.map((node) => {
       const devices = fittingGpus(this.#conditions.nodes.find(({ name }) => name === node.name)?.gpus ?? [], run)
