@@ -1,4 +1,5 @@
-import { type FailureCode, failureStatus, type ReasonCode } from "./codes.ts"
+import { type FailureCode, failureStatus } from "./codes.ts"
+import type { ReasonCode } from "./reasons.ts"
 
 export interface FailureOptions {
   /** The body field or query parameter at fault. */

@@ -1,6 +1,6 @@
 export type { Answer, Body, List, QueryOf } from "./answer.ts"
 export { type Bound, type BoundUnit, boundSections, bounds } from "./bounds/index.ts"
-export { type FailureCode, failureStatus, type ReasonCode, reasonMessages, reasonStatus } from "./codes.ts"
+export { type FailureCode, failureStatus } from "./codes.ts"
 export type { Endpoint, Method } from "./endpoint.ts"
 export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
 export { type BodyChanges, parseRequestBody } from "./fields/body.ts"
@@ -30,6 +30,14 @@ export {
   type QueryValues,
   type Sort,
 } from "./query.ts"
+export {
+  type ReasonCode,
+  type ReasonTopic,
+  reasonMessages,
+  reasonStatus,
+  reasonTexts,
+  withHint,
+} from "./reasons.ts"
 export { describeType, type OperationReference, operationsByTag, type ReferenceRow } from "./reference.ts"
 export type { Capacity, Preview } from "./resources/capacity.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"

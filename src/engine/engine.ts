@@ -239,6 +239,8 @@ export interface ImageInfo {
   digest: string
   /** Unpacked size in bytes. */
   size: number
+  /** The kind of processor, such as `amd64`; empty if unknown. */
+  architecture: string
   /** From the image; empty: root. Runs use a user of their own instead. */
   user: string
   entryPoint: readonly string[]
@@ -285,7 +287,7 @@ export interface StartResult {
 
 /**
  * The current step of a start, reported when it changes. During a pull it is reported whenever
- * bytes moved: a silent pull has stalled. `current` and `total` are bytes and only grow while
+ * bytes moved, and once when the registry breaks off: a silent pull has stalled. `current` and `total` are bytes and only grow while
  * pulling; null if unknown.
  */
 export interface StartStep {
@@ -378,11 +380,14 @@ export class EngineError extends Error {
   readonly code: ReasonCode
   /** The engine's own message; for administrators and the log only. */
   readonly detail: string | undefined
+  /** What the person can do, if more exact than the code's own hint. */
+  readonly hint: string | undefined
 
-  constructor(code: ReasonCode, msg: string, options: { detail?: string; cause?: unknown } = {}) {
+  constructor(code: ReasonCode, msg: string, options: { detail?: string | undefined; hint?: string | undefined; cause?: unknown } = {}) {
     super(msg, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.detail = options.detail
+    this.hint = options.hint
   }
 }
 

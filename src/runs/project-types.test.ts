@@ -166,7 +166,7 @@ test("a WebSocket is ready if its first message begins as its type's, after any 
 })
 
 test("an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default", () => {
-  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], workDir: "", variables: [], volumes: [] }
+  const image = { digest: "", size: 0, architecture: "", user: "", entryPoint: [], command: [], workDir: "", variables: [], volumes: [] }
   const portWith = (ports: string[], fields: Partial<RunRow["spec"]> = {}) => withImagePort(runOf(fields).spec, { ...image, ports }).port
   assert.equal(portWith(["8501/tcp"]), 8501)
   assert.equal(portWith(["8501/tcp", "53/udp"]), 8501)
@@ -177,7 +177,7 @@ test("an empty port of type `http` is the image's only exposed TCP port, otherwi
 })
 
 test("the image's working directory wins over the code directory, unless it is `/`", () => {
-  const image = { digest: "", size: 0, user: "", entryPoint: [], command: [], ports: [], variables: [], volumes: [] }
+  const image = { digest: "", size: 0, architecture: "", user: "", entryPoint: [], command: [], ports: [], variables: [], volumes: [] }
   const workDirWith = (workDir: string) => engineSpecOf(runOf({}), { image: { ...image, workDir } }).workDir
   assert.deepEqual(["/app", "/", ""].map(workDirWith), [undefined, "/code", "/code"])
 })

@@ -1,5 +1,5 @@
 import { type Caller, can, loadGrants, projectResource, type Resource, runResource } from "#access"
-import { isLive, type Project, type Reason, type RunningProject } from "#contract"
+import { isLive, type Project, type Reason, type RunningProject, withHint } from "#contract"
 import type { ProjectRow, RowSummaries, RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
@@ -81,7 +81,7 @@ function toWholeRun(
   const { row, project, resource } = shown
   const mayOpen = row.state === "ready" && can(caller, "run:open", resource) === "yes"
   const mayReadLogs = can(caller, "run:logs", resource) === "yes"
-  const reason = row.reason && (mayReadLogs ? row.reason : withoutLog(row.reason))
+  const reason = row.reason && withHint(mayReadLogs ? row.reason : withoutLog(row.reason))
   return {
     ID: row.id,
     Project: project,

@@ -92,6 +92,20 @@ export const runs = {
     per: "project",
     beyond: "400 `invalid`",
   },
+  reasonLines: {
+    what: "Last lines of output in the reason of a run's end",
+    value: 50,
+    unit: "count",
+    per: "run",
+    beyond: "earlier lines are left out; the stored output has more",
+  },
+  reasonLogBytes: {
+    what: "Last lines of output in the reason of a run's end, in UTF-8",
+    value: 16_384,
+    unit: "bytes",
+    per: "run",
+    beyond: "earlier lines are left out; the stored output has more",
+  },
   samples: {
     what: "Samples of a live run's use of resources, one every 10 s",
     value: 360,

@@ -1,8 +1,9 @@
-import { type FailureCode, failureStatus, type ReasonCode, reasonMessages } from "../codes.ts"
+import { type FailureCode, failureStatus } from "../codes.ts"
 import { boolean, integer, oneOf, timestamp } from "../fields/scalars.ts"
 import { constant, jsonText, nullable, object, optional, readOnlyField } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
+import { type ReasonCode, reasonCodes } from "../reasons.ts"
 import { progress, reason } from "./run-parts.ts"
 import { runningProjectFields } from "./running-project.ts"
 
@@ -53,7 +54,7 @@ export const serverEvent = structure(
 )
 export type ServerEvent = StructureValue<typeof serverEvent>
 
-const failureCodes = [...new Set([...Object.keys(failureStatus), ...Object.keys(reasonMessages)])] as (FailureCode | ReasonCode)[]
+const failureCodes = [...new Set([...Object.keys(failureStatus), ...reasonCodes])] as (FailureCode | ReasonCode)[]
 
 export const failure = structure(
   "Failure",

@@ -1,17 +1,16 @@
-import { type ReasonCode, reasonMessages } from "../codes.ts"
 import type { AnswerValue } from "../fields/field.ts"
 import { integer, oneOf } from "../fields/scalars.ts"
 import { nullable, object, optional } from "../fields/shapes.ts"
 import { text } from "../fields/text.ts"
-
-const reasonCodes = Object.keys(reasonMessages) as ReasonCode[]
+import { reasonCodes } from "../reasons.ts"
 
 /** Why a run ended or failed, as it is stored and answered. */
 export const reason = object({
   code: oneOf({ values: reasonCodes }),
   msg: text({ description: "One plain sentence for the person who started the run." }),
+  hint: optional(text({}), "One plain sentence: what the person can do."),
   exitCode: optional(integer({}), "The program's exit code, if it ended by itself."),
-  logTail: optional(text({}), "The last lines of output, at most 4 KiB."),
+  logTail: optional(text({}), "The last 50 lines of output, at most 16 KiB."),
 })
 export type Reason = AnswerValue<typeof reason>
 

@@ -1,7 +1,11 @@
 import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
-import { isDiskLimitRefused, isNetworkGone, toEngineError, toPullError } from "./client/errors.ts"
+import { isDiskLimitRefused, isNetworkGone, toEngineError } from "./client/errors.ts"
+import { explainCommandError } from "./containers/command-error.ts"
 import { isCommandMissing } from "./containers/start-check.ts"
+import { toPullError } from "./images/pull-errors.ts"
 import { PullProgress } from "./images/pull-progress.ts"
+
+const readPullError = (error: Error) => toPullError(error, { host: "docker.io", path: "a/b", tag: "latest", digest: "" })
 
 const parsers: Parser[] = [
   {
@@ -19,8 +23,8 @@ const parsers: Parser[] = [
   {
     name: "the daemon's message about a start or a pull",
     parse: (message) =>
-      [toEngineError, toPullError].flatMap((read) => [
-        read(new Error(message)),
+      [toEngineError, readPullError].flatMap((read) => [
+        explainCommandError(read(new Error(message)), { name: "i", architecture: "" }),
         isNetworkGone(read(new Error(message))),
         isDiskLimitRefused(read(new Error(message))),
       ]),
@@ -37,7 +41,7 @@ const parsers: Parser[] = [
   {
     name: "the daemon's events of an image's layers, one letter each",
     parse: (layers) => {
-      const progress = new PullProgress()
+      const progress = new PullProgress("r")
       return [...layers]
         .map((_, n) => progress.add({ status: "Downloading", id: String(n), progressDetail: { current: 1, total: 2 } }))
         .at(-1)

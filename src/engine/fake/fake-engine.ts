@@ -145,9 +145,10 @@ export class FakeEngine implements Engine {
   async #checkMounts(spec: RunSpec): Promise<void> {
     const { filesRoot } = this.#options
     if (filesRoot === undefined) return
-    for (const { source } of spec.mounts) {
+    for (const { source, target } of spec.mounts) {
       const found = await stat(join(filesRoot, ...splitPath(source))).catch(() => undefined)
-      if (!found?.isDirectory()) throw new EngineError("mount_missing", `The mount source ${source} does not exist`)
+      if (!found?.isDirectory())
+        throw new EngineError("mount_missing", `The directory ${source}, to be mounted at ${target}, does not exist`)
     }
   }
 

@@ -65,6 +65,7 @@ function toImageInfo(image: string): ImageInfo {
   return {
     digest: fakeDigest(image),
     size: fakeImageSize(behaviour),
+    architecture: "",
     user: "",
     entryPoint: ["/fake"],
     command: [],

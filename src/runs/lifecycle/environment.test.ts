@@ -10,6 +10,7 @@ const run = { id: 7, projectId: 5, userName: "ann", cpus: 4, memoryMiB: 512, spe
 const image = {
   digest: "",
   size: 0,
+  architecture: "",
   user: "",
   entryPoint: [],
   command: [],

@@ -6,6 +6,7 @@ import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { maxDiskMiBPerRun } from "../limits/effective-limits.ts"
 import type { ProbeResult } from "../readiness/probe.ts"
+import { answerFault, type StartFault, unknownPortFault } from "../readiness/start-fault.ts"
 import { watchStartup } from "../readiness/startup-watch.ts"
 import { waitUntilReady } from "../readiness/wait-until-ready.ts"
 import { engineSpecOf, portOf, withImagePort } from "./engine-spec.ts"
@@ -24,7 +25,7 @@ export class LaunchAttempt implements Disposable {
   readonly #progress: ProgressReporter
   #state: LaunchState
   #lastProbe: ProbeResult | undefined
-  #listeningHint = "a program that listens on 127.0.0.1 alone is not reached"
+  #portFault: StartFault = unknownPortFault
   #started = false
   #stuck = false
 
@@ -112,8 +113,9 @@ export class LaunchAttempt implements Disposable {
       totalMs,
       onWork: () => this.#idleTimeout.refresh(),
       report: (progress) => this.#progress.report(progress),
-      onListening: (hint) => {
-        this.#listeningHint = hint
+      lastProbe: () => this.#lastProbe,
+      onPortFault: (fault) => {
+        this.#portFault = fault
       },
       signal,
     })
@@ -189,16 +191,16 @@ export class LaunchAttempt implements Disposable {
   }
 
   #timeoutError(): EngineError {
-    const last = this.#lastProbe
-    if (!last || last.ready) return new EngineError(`timeout_${this.#state}`, reasonMessages[`timeout_${this.#state}`])
-    return new EngineError(
-      last.code,
-      `${reasonMessages[last.code]}${last.code === "not_answering" ? `: ${last.detail}` : this.#portHint()}`,
-    )
-  }
-
-  #portHint(): string {
-    return `, ${portOf(this.#run)}; ${this.#listeningHint}`
+    const port = portOf(this.#run)
+    const fault = answerFault(this.#run, this.#lastProbe)
+    if (fault) return new EngineError("not_answering", `Port ${port} is open, but ${fault.text}`, { hint: fault.hint })
+    if (this.#lastProbe?.ready === false) {
+      const { text, hint } = this.#portFault
+      return new EngineError("port_not_open", `${reasonMessages.port_not_open}, ${port}; ${text}`, { hint })
+    }
+    const code = `timeout_${this.#state}` as const
+    const { image } = this.#run.spec
+    return new EngineError(code, this.#state === "pulling" ? `The image ${image} stopped arriving` : reasonMessages[code])
   }
 
   [Symbol.dispose](): void {

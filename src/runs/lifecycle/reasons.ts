@@ -1,20 +1,28 @@
-import { type Reason, type ReasonCode, reasonMessages } from "#contract"
+import { constants } from "node:os"
+import { bounds, type Reason, type ReasonCode, reasonMessages } from "#contract"
 import { type Engine, EngineError, type ObservedRun } from "#engine"
 import type { Logger } from "#kit"
+import type { RunRow } from "#store"
+import { ruleOfType } from "../project-types.ts"
+import { portOf } from "./engine-spec.ts"
 
-const tailBytes = 4_096
-const tailLines = 200
+const tailBytes = bounds.runs.reasonLogBytes.value
+const tailLines = bounds.runs.reasonLines.value
 const tailMs = 2_000
+/** The codes with which shells report a program that is not executable, or missing. */
+const notExecutable = 126
+const notFound = 127
 
-export function createReason(code: ReasonCode, msg: string = reasonMessages[code]): Reason {
-  return { code, msg }
+export function createReason(code: ReasonCode, msg: string = reasonMessages[code], hint?: string): Reason {
+  return hint === undefined ? { code, msg } : { code, msg, hint }
 }
 
 /** The reason of a failed start, with a text that its person may see. */
-export function reasonOfError(error: unknown, logger: Logger): Reason {
+export function reasonOfError(error: unknown, run: RunRow, logger: Logger): Reason {
   if (error instanceof EngineError) {
     if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine rejected a request")
-    return createReason(error.code, error.message || reasonMessages[error.code])
+    const reason = createReason(error.code, error.message || reasonMessages[error.code], error.hint)
+    return error.code === "command_not_found" ? withType(reason, run) : reason
   }
   logger.error({ err: error }, "a start failed for an unknown reason")
   return createReason("engine_error")
@@ -24,17 +32,61 @@ export function reasonOfError(error: unknown, logger: Logger): Reason {
  * The reason why a started run is not running; `undefined` means that the engine has no container
  * of it.
  */
-export function reasonOfExit(seen: ObservedRun | undefined): Reason {
+export function reasonOfExit(seen: ObservedRun | undefined, run: RunRow): Reason {
   if (seen?.state !== "exited") return createReason("lost")
-  const code = seen.oomKilled ? "oom_killed" : "exited"
-  if (seen.exitCode === null) return createReason(code)
-  const msg = code === "exited" ? `The program ended by itself with exit code ${seen.exitCode}` : reasonMessages.oom_killed
-  return { code, msg, exitCode: seen.exitCode }
+  const { exitCode } = seen
+  const reason = seen.oomKilled ? memoryReason(run) : exitReason(exitCode, run)
+  return exitCode === null ? reason : { ...reason, exitCode }
+}
+
+function memoryReason({ memoryMiB }: RunRow): Reason {
+  const hint = `Start the project with more than ${memoryMiB} MiB of memory, or let the program load less at once`
+  return createReason("oom_killed", `The program used more memory than its ${memoryMiB} MiB and was killed`, hint)
+}
+
+function exitReason(exitCode: number | null, run: RunRow): Reason {
+  if (exitCode === null) return createReason("exited")
+  const msg = `${programOf(run)} ended by itself with exit code ${exitCode}${exitMeaning(exitCode)}`
+  if (exitCode === 0) {
+    const hint = `A project needs a program that goes on and answers on port ${portOf(run)}: start such a one with the image's Command`
+    return createReason("exited", msg, hint)
+  }
+  if (exitCode !== notFound || commandOfType(run) === undefined) return createReason("exited", msg)
+  return withType(createReason("command_not_found", `The image ${run.spec.image} has no such program`), run)
+}
+
+/** The signals' names are those of the system's manual, such as SIGSEGV. */
+function exitMeaning(exitCode: number): string {
+  if (exitCode === 0) return ", as a program does whose work is done"
+  if (exitCode === notExecutable) return ": a program that it started is not executable"
+  if (exitCode === notFound) return ": a program that it started was not found"
+  const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0]
+  return signal === undefined ? "" : ` (${signal})`
+}
+
+function programOf({ spec }: RunRow): string {
+  const [program] = spec.command ?? ruleOfType(spec.type).command ?? []
+  return program === undefined ? `The program of the image ${spec.image}` : `The program ${JSON.stringify(program.slice(0, 100))}`
+}
+
+/** The command that the run's type starts; undefined if image or project name one. */
+function commandOfType({ spec }: RunRow): readonly string[] | undefined {
+  return spec.command === null ? (ruleOfType(spec.type).command ?? undefined) : undefined
+}
+
+/** Adds which type looked for the program. */
+function withType(reason: Reason, run: RunRow): Reason {
+  const command = commandOfType(run)
+  if (!command) return reason
+  const { type } = run.spec
+  const options = command.findIndex((word) => word.startsWith("-"))
+  const started = command[0] === "sh" ? "jupyter lab or jupyter notebook" : command.slice(0, options).join(" ")
+  const hint = `Choose an image with ${started} or another type for the project, or enter the image's own Command`
+  return { ...reason, msg: `${reason.msg}; the type ${type} starts ${started}`, hint }
 }
 
 /**
- * Adds the last lines of output, at most 4 KiB, cut at the start of a line if possible. Waits 2 s
- * at most.
+ * Adds the last lines of output, cut at the start of a line if possible. Waits 2 s at most.
  */
 export async function withLogTail(engine: Engine, key: string, why: Reason): Promise<Reason> {
   const lines: string[] = []
@@ -43,7 +95,7 @@ export async function withLogTail(engine: Engine, key: string, why: Reason): Pro
   } catch {
     // The log tail is optional.
   }
-  const logTail = lastBytes(lines.join("\n"))
+  const logTail = lastBytes(lines.slice(-tailLines).join("\n"))
   return logTail === "" ? why : { ...why, logTail }
 }
 

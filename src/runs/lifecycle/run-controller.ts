@@ -135,7 +135,7 @@ export class RunController {
   }
 
   async #launchRun(run: RunRow, state: "pulling" | "creating" | "starting"): Promise<void> {
-    if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen))
+    if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen, run))
     if (this.#wasSubmitted && (await this.#hasExited(run))) return
     using launch = new LaunchAttempt(this.#ctx, run, state)
     this.#launch = launch
@@ -157,7 +157,7 @@ export class RunController {
   async #hasExited(run: RunRow): Promise<boolean> {
     const seen = (await this.#ctx.engine.observe(this.#ctx.closed)).find(({ key }) => key === run.key)
     if (seen?.state !== "exited") return false
-    await stopWithReason(this.#ctx, run, reasonOfExit(seen))
+    await stopWithReason(this.#ctx, run, reasonOfExit(seen, run))
     return true
   }
 
@@ -166,7 +166,7 @@ export class RunController {
     if (failure instanceof ReplanUnavailableError) throw failure
     const isUnreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
     if (isUnreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
-    const reason = this.#exit ? reasonOfExit(this.#exit.seen) : reasonOfError(failure, this.#ctx.logger)
+    const reason = this.#exit ? reasonOfExit(this.#exit.seen, run) : reasonOfError(failure, run, this.#ctx.logger)
     const isCleanedUp =
       failure instanceof EngineError && !launch.isStarted && !launch.isStuck && (!isUnreachable || launch.state === "pulling")
     const isWithdrawn = reason.code === "access_withdrawn"
@@ -176,7 +176,7 @@ export class RunController {
 
   async #watchReady(run: RunRow): Promise<void> {
     const { runCache, engine, clock, closed } = this.#ctx
-    if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen))
+    if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen, run))
     if (!runCache.target(this.id)?.address) runCache.setAddress(this.id, await engine.address(this.key, portOf(run), closed))
     await this.#signal.wait(clock, closed)
   }

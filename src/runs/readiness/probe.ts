@@ -17,7 +17,7 @@ export interface ProbeTarget {
 export type ProbeResult =
   | { ready: true }
   | { ready: false; code: "port_not_open" }
-  | { ready: false; code: "not_answering"; detail: string }
+  | { ready: false; code: "not_answering"; detail: string; status?: number | undefined }
 
 /** Probes once whether the program is ready. Rejects only with the signal's reason. */
 export async function probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
@@ -47,7 +47,7 @@ function abortAfter(ms: number, signal: AbortSignal): { signal: AbortSignal } & 
 
 const { interimAnswers } = bounds.gateway
 const ready: ProbeResult = { ready: true }
-const notAnswering = (detail: string): ProbeResult => ({ ready: false, code: "not_answering", detail })
+const notAnswering = (detail: string, status?: number): ProbeResult => ({ ready: false, code: "not_answering", detail, status })
 const notOpen: ProbeResult = { ready: false, code: "port_not_open" }
 
 type ReadinessOf<Kind extends Readiness["kind"]> = Extract<Readiness, { kind: Kind }>
@@ -62,7 +62,7 @@ async function probeHttp(
     const status = await askProgram({ address, path, headers, signal }, (received) => readHead(received)?.status)
     if (status === 101) return notAnswering(`GET ${path} was not answered`)
     const isAccepted = readiness.accepts === "200" ? status === 200 : status < 500
-    return isAccepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`)
+    return isAccepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`, status)
   } catch (error) {
     return isPortOpen(error) ? notAnswering(`GET ${path} was not answered`) : notOpen
   }
@@ -77,17 +77,17 @@ async function probeWebSocket(
   let isOpen = false
   const read = (received: Buffer): ProbeResult | undefined => {
     const head = readHead(received)
-    if (head && head.status !== 101) return notAnswering(`The WebSocket at ${path} was refused with status ${head.status}`)
+    if (head && head.status !== 101) return notAnswering(`the WebSocket at ${path} was refused with status ${head.status}`, head.status)
     isOpen ||= head !== undefined
     const banner = head && messageBeginning(received.subarray(head.end), readiness.banner.length)
     if (banner === undefined) return undefined
-    return banner === readiness.banner ? ready : notAnswering(`The WebSocket at ${path} did not greet with ${readiness.banner.trim()}`)
+    return banner === readiness.banner ? ready : notAnswering(`the WebSocket at ${path} did not greet with ${readiness.banner.trim()}`)
   }
   try {
     return await askProgram({ address, path, headers: { ...headers, ...upgradeHeaders() }, signal }, read)
   } catch (error) {
     if (!isPortOpen(error)) return notOpen
-    return notAnswering(isOpen ? `The WebSocket at ${path} said nothing` : `The WebSocket at ${path} did not open`)
+    return notAnswering(isOpen ? `the WebSocket at ${path} said nothing` : `the WebSocket at ${path} did not open`)
   }
 }
 

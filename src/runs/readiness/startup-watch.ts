@@ -1,21 +1,23 @@
 import type { Progress } from "#contract"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
-import { portOf } from "../lifecycle/engine-spec.ts"
+import type { ProbeResult } from "./probe.ts"
+import { answerFault, portFault, type StartFault } from "./start-fault.ts"
 
 /** With more starting programs, each is looked at less often. */
 const fullRateStarts = 5
 const maxLineCharacters = 200
-const maxPortsNamed = 5
 
-export interface StartupWatchOptions {
+export interface WatchStartupOptions {
   /** Time until the program must answer. */
   totalMs: number
   /** Called when the program has printed, computed or moved data since the last look. */
   onWork(): void
   report(progress: Progress): void
-  /** Called when it is seen that the program listens, but not where it should. */
-  onListening(hint: string): void
+  /** The result of the latest probe, if there was one. */
+  lastProbe(): ProbeResult | undefined
+  /** Called when it is seen that the program does not listen where it should. */
+  onPortFault(fault: StartFault): void
   signal: AbortSignal
 }
 
@@ -23,7 +25,7 @@ export interface StartupWatchOptions {
  * Watches a program that does not answer yet: reports its last line of output, and whether it is at
  * work. Ends when the signal is aborted. Never rejects: a look that fails is made again later.
  */
-export async function watchStartup(ctx: RunsContext, run: RunRow, options: StartupWatchOptions): Promise<void> {
+export async function watchStartup(ctx: RunsContext, run: RunRow, options: WatchStartupOptions): Promise<void> {
   const { clock, settings, startingWork } = ctx
   const began = clock.now()
   let lastWork = began
@@ -35,9 +37,9 @@ export async function watchStartup(ctx: RunsContext, run: RunRow, options: Start
       if (work > lastWork) options.onWork()
       lastWork = Math.max(lastWork, work)
       const current = Math.floor((clock.now() - began) / 1_000)
-      const hint = clock.now() - began >= settings.startupHintAfterMs ? await listeningHint(ctx, run, options.signal) : undefined
-      if (hint !== undefined) options.onListening(hint)
-      const step = hint ?? (line?.text.trim().slice(0, maxLineCharacters) || "waiting for the program")
+      const fault = clock.now() - began >= settings.startupHintAfterMs ? await findFault(ctx, run, options) : undefined
+      const printed = line?.text.trim().slice(0, maxLineCharacters)
+      const step = (fault?.isFinal ? fault.text : printed || fault?.text) || "waiting for the program"
       options.report({ step, current, total: Math.ceil(options.totalMs / 1_000), unit: "seconds" })
     }
   } catch {
@@ -47,15 +49,22 @@ export async function watchStartup(ctx: RunsContext, run: RunRow, options: Start
   }
 }
 
-/** Undefined if the program listens on its port, on none, or nobody knows. */
-async function listeningHint({ engine }: RunsContext, run: RunRow, signal: AbortSignal): Promise<string | undefined> {
-  const expected = portOf(run)
-  const ports = (await engine.listeningPorts(run.key, signal).catch(() => undefined)) ?? []
-  const own = ports.find(({ port }) => port === expected)
-  if (own) return own.isLocal ? `the program listens on port ${expected} of 127.0.0.1 only; it must listen on 0.0.0.0` : undefined
-  if (ports.length === 0) return undefined
-  const others = ports.slice(0, maxPortsNamed).map(({ port }) => port)
-  return `the program listens on port ${others.join(", ")}; the project expects ${expected}`
+/**
+ * The fault that explains why the program is not ready. One that listens nowhere may only be slow:
+ * its last line of output says more.
+ */
+async function findFault(
+  { engine }: RunsContext,
+  run: RunRow,
+  { lastProbe, onPortFault, signal }: WatchStartupOptions,
+): Promise<(StartFault & { isFinal: boolean }) | undefined> {
+  const answer = answerFault(run, lastProbe())
+  if (answer) return { ...answer, isFinal: true }
+  const ports = await engine.listeningPorts(run.key, signal).catch(() => undefined)
+  const fault = portFault(run, ports)
+  if (!fault) return undefined
+  onPortFault(fault)
+  return { ...fault, isFinal: ports?.length !== 0 }
 }
 
 async function lastLine({ engine }: RunsContext, { key }: RunRow, signal: AbortSignal) {

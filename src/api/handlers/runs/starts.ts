@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { authorizeWithGrants, type Caller, can, projectResource, runResource } from "#access"
-import { Failure, invalid, isLive, type RunningProject, reasonStatus } from "#contract"
+import { Failure, invalid, isLive, type RunningProject, reasonStatus, withHint } from "#contract"
 import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
 import { AlreadyRunningError, type StartRequest } from "#runs"
 import type { ProjectRow, RunPlan, RunRow } from "#store"
@@ -106,7 +106,7 @@ async function preview(context: Context<"previewRun">): Promise<HandlerResult<"p
     Queued: position !== undefined,
     QueuePosition: position ?? null,
     WaitsFor: waitsFor ?? null,
-    Reason: refusal ?? null,
+    Reason: refusal ? withHint(refusal) : null,
   }
 }
 
@@ -153,7 +153,7 @@ async function toStartResponse(services: Services, caller: Caller, run: RunRow):
   if (run.reason && (run.state === "failed" || run.readyTime === null)) {
     throw new Failure(run.reason.code, run.reason.msg, {
       status: reasonStatus(run.reason.code),
-      extra: { ID: run.id, State: run.state, Reason: answer?.Reason ?? run.reason },
+      extra: { ID: run.id, State: run.state, Reason: answer?.Reason ?? withHint(run.reason) },
     })
   }
   return answer as RunningProject

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { ReasonCode } from "#contract"
-import { isOpenFilesLimitRefused, toEngineError, toPullError } from "./errors.ts"
+import { isOpenFilesLimitRefused, toEngineError } from "./errors.ts"
 
 /** Messages of daemons from 20.10 on. */
 const refusals: [ReasonCode, number | undefined, string][] = [
@@ -18,19 +18,6 @@ const refusals: [ReasonCode, number | undefined, string][] = [
   ["image_not_found", 404, "No such image: sha256:12"],
   ["engine_unreachable", 503, "service unavailable"],
   ["engine_error", 500, "something that nobody has seen"],
-]
-
-const pullRefusals: [ReasonCode, string][] = [
-  ["disk_full", "write /var/lib/docker/tmp/GetImageBlob1: no space left on device"],
-  ["image_not_found", "manifest for 127.0.0.1:5000/a:latest not found: manifest unknown: manifest unknown"],
-  ["image_not_found", "no matching manifest for linux/arm64/v8 in the manifest list entries"],
-  [
-    "image_pull_denied",
-    "pull access denied for a, repository does not exist or may require 'docker login': denied: requested access to the resource is denied",
-  ],
-  ["image_pull_denied", 'Head "https://x/v2/a/manifests/latest": unauthorized: authentication required'],
-  ["image_pull_failed", 'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host'],
-  ["image_pull_failed", "toomanyrequests: You have reached your pull rate limit"],
 ]
 
 for (const [code, statusCode, message] of refusals) {
@@ -58,19 +45,9 @@ test("failures of NVIDIA's container runtime have a sentence each", () => {
   }
 })
 
-test("a busy or broken registry is distinguished from an unreachable one", () => {
-  assert.match(toPullError(new Error("toomanyrequests: You have reached your pull rate limit")).message, /asks to wait/)
-  assert.match(toPullError(new Error("received unexpected HTTP status: 502 Bad Gateway")).message, /an error of its own$/)
-})
-
-for (const [code, message] of pullRefusals) {
-  test(`a registry's "${message.slice(0, 60)}" is ${code}`, () => assert.equal(toPullError(new Error(message)).code, code))
-}
-
 test("a missing, refusing, forbidden or broken socket is engine_unreachable", () => {
   for (const code of ["ENOENT", "ECONNREFUSED", "EACCES", "ECONNRESET"]) {
     assert.equal(toEngineError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
-    assert.equal(toPullError(Object.assign(new Error("connect"), { code })).code, "engine_unreachable")
   }
 })
 

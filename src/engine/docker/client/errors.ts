@@ -1,8 +1,8 @@
 import { type ReasonCode, reasonMessages } from "#contract"
 import { EngineError } from "../../engine.ts"
 
-/** A pattern, its code, and a sentence if the code's own is too vague. */
-type Phrase = readonly [Pick<RegExp, "test">, ReasonCode, string?]
+/** A pattern, its code, and a sentence and a hint if the code's own are too vague. */
+type Phrase = readonly [Pick<RegExp, "test">, ReasonCode, string?, string?]
 
 /**
  * The maximum length of a daemon's message that is read and stored: it may contain a registry's
@@ -22,12 +22,15 @@ const cannotRun = {
     }),
 }
 
+/** For a full disk of the engine. */
+export const makeRoom = "Ask an administrator to make room on the engine's disk, such as with `docker image prune`"
+
 /**
  * The daemon's messages, most specific first. It has codes for few of its failures, so its messages
  * must be parsed.
  */
 const phrases: readonly Phrase[] = [
-  [/no space left on device|disk quota exceeded/i, "disk_full"],
+  [/no space left on device|disk quota exceeded/i, "disk_full", "The disk of the container engine is full", makeRoom],
   [
     /device error: \S+ unknown device|unknown device id|unresolvable CDI/i,
     "insufficient_gpu",
@@ -38,30 +41,19 @@ const phrases: readonly Phrase[] = [
     /could not select device driver|nvidia-container/i,
     "insufficient_gpu",
     "The container engine has no working driver for this machine's GPUs",
+    "Start without GPUs, or ask an administrator to install the NVIDIA Container Toolkit",
+  ],
+  [
+    /chdir to cwd/i,
+    "image_unavailable",
+    "The image cannot be used: runs may not open its working directory",
+    "Make the image's `WORKDIR` readable for everybody (`RUN chmod a+rx DIRECTORY`): runs are never root",
   ],
   [/bind source path does not exist/i, "mount_missing"],
   [/executable file not found|no command specified/i, "command_not_found"],
   [cannotRun, "command_not_found"],
   [/no such image/i, "image_not_found"],
   [/daemon is shutting down|server is shutting down/i, "engine_unreachable"],
-]
-
-const pullPhrases: readonly Phrase[] = [
-  [/no space left on device|disk quota exceeded/i, "disk_full"],
-  [/manifest unknown|name unknown|no such image|not found: manifest|no matching manifest/i, "image_not_found"],
-  [/repository does not exist or may require/i, "image_pull_denied", "The registry does not have the image, or refuses to hand it out"],
-  [
-    /toomanyrequests|too many requests/i,
-    "image_pull_failed",
-    "The image could not be fetched: its registry asks to wait, after too many requests",
-  ],
-  [/unexpected HTTP status: 5\d\d/i, "image_pull_failed", "The image could not be fetched: its registry answered with an error of its own"],
-  [/pull access denied|unauthorized|authentication required|no basic auth|denied|forbidden/i, "image_pull_denied"],
-  [
-    /no such host|server misbehaving|connection refused|network is unreachable|no route to host|timeout|x509|tls:/i,
-    "image_pull_failed",
-    "The image could not be fetched: its registry cannot be reached",
-  ],
 ]
 
 const unreachableCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ENOTSOCK"])
@@ -74,13 +66,6 @@ export function toEngineError(error: unknown): EngineError {
   if (error instanceof EngineError) return error
   if (isUnreachable(error)) return withCode("engine_unreachable", error)
   return matchPhrase(phrases, error) ?? withCode("engine_error", error)
-}
-
-/** Like `toEngineError`, for errors of a pull. */
-export function toPullError(error: unknown): EngineError {
-  if (error instanceof EngineError && error.code !== "engine_error") return error
-  if (isUnreachable(error)) return withCode("engine_unreachable", error)
-  return matchPhrase(pullPhrases, error) ?? withCode("image_pull_failed", error)
 }
 
 /** The HTTP status of the daemon's refusal, also of an `EngineError` made from it. */
@@ -145,7 +130,8 @@ export function isSubnetTaken(error: unknown): boolean {
   return error instanceof EngineError && /overlaps with|already exists|conflicts with network/i.test(error.detail ?? "")
 }
 
-function isUnreachable(error: unknown): boolean {
+/** Whether the daemon did not answer, or said that it shuts down. */
+export function isUnreachable(error: unknown): boolean {
   const { code, statusCode, message = "" } = error as { code?: string; statusCode?: number; message?: string }
   if (statusCode !== undefined) return statusCode === 503
   return unreachableCodes.has(code ?? "") || /^(socket hang up|aborted)$/.test(message)
@@ -154,14 +140,15 @@ function isUnreachable(error: unknown): boolean {
 function matchPhrase(table: readonly Phrase[], error: unknown): EngineError | undefined {
   const text = detailOf(error)
   const found = table.find(([phrase]) => phrase.test(text))
-  return found && withCode(found[1], error, found[2])
+  return found && withCode(found[1], error, found[2], found[3])
 }
 
-function withCode(code: ReasonCode, error: unknown, sentence: string = reasonMessages[code]): EngineError {
-  return new EngineError(code, sentence, { detail: detailOf(error), cause: error })
+function withCode(code: ReasonCode, error: unknown, sentence: string = reasonMessages[code], hint?: string): EngineError {
+  return new EngineError(code, sentence, { detail: detailOf(error), hint, cause: error })
 }
 
-function detailOf(error: unknown): string {
+/** The daemon's own words. */
+export function detailOf(error: unknown): string {
   if (error instanceof EngineError) return error.detail ?? error.message
   return (error instanceof Error ? error.message.trim() : String(error)).slice(0, maxDetail)
 }

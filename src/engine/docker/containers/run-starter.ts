@@ -22,6 +22,7 @@ import type { AddressLease, UserNetworks } from "../network/user-networks.ts"
 import { callWithAbortGrace } from "./abort-grace.ts"
 import { accountFiles } from "./account-files.ts"
 import { type ContainerOptions, containerOptions, homeDirectory, unstartedContainerOptions } from "./container-options.ts"
+import { explainCommandError } from "./command-error.ts"
 import { createContainer } from "./create-container.ts"
 import { DiskLimit } from "./disk-limit.ts"
 import { belongsToInstance, containerName, hasDevicesOf } from "./labels.ts"
@@ -182,7 +183,7 @@ export class RunStarter {
       return await this.#createAndStart(request, lease, signal)
     } catch (error) {
       await this.#undo(request.spec.key)
-      throw error
+      throw explainCommandError(error, { name: request.spec.image, architecture: request.image.architecture })
     }
   }
 

@@ -3,9 +3,10 @@ import { EngineError, type ImageInfo, type ImagePolicy, type Progress, type Star
 import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
 import type { DockerApi, DockerClient } from "../client/docker-client.ts"
-import { toPullError, undefinedIfNotFound } from "../client/errors.ts"
+import { undefinedIfNotFound } from "../client/errors.ts"
 import { checkImageConfig, type ImageInspection, inspectImage } from "./image-config.ts"
 import { ImageProvenance } from "./image-provenance.ts"
+import { toPullError } from "./pull-errors.ts"
 import { pullImage } from "./pull-image.ts"
 import { requestManifest } from "./request-manifest.ts"
 
@@ -86,7 +87,7 @@ export class ImageStore {
     let id = ""
     try {
       const fetched = await this.#inspect(reference, options.signal)
-      if (!fetched) throw toPullError(new Error("the image is missing right after its pull"))
+      if (!fetched) throw toPullError(new Error("the image is missing right after its pull"), reference)
       id = fetched.Id
       assertImageSize(fetched.Size, this.#maxBytes)
       checkImageConfig(fetched)
@@ -116,7 +117,7 @@ export class ImageStore {
       })
     } catch (error) {
       signal?.throwIfAborted()
-      throw accessError(toPullError(error))
+      throw accessError(toPullError(error, reference), reference)
     }
   }
 
@@ -133,10 +134,10 @@ function isImageRejected(error: unknown): boolean {
 /**
  * A registry reports to strangers that a private image does not exist; here it is known to exist.
  */
-function accessError(error: EngineError): EngineError {
+function accessError(error: EngineError, { host, path }: OciReference): EngineError {
   if (error.code !== "image_not_found" && error.code !== "image_pull_denied") return error
-  const message = "The registry does not grant this person access to the image"
-  return new EngineError("image_pull_denied", message, { ...(error.detail === undefined ? {} : { detail: error.detail }), cause: error })
+  const message = `The registry ${host} does not grant this person access to the image ${host}/${path}`
+  return new EngineError("image_pull_denied", message, { detail: error.detail, cause: error })
 }
 
 /** The digest under which the reference's registry handed out the image; undefined if none did. */
@@ -145,11 +146,12 @@ function registryDigest({ RepoDigests }: ImageInspection, { host, path, digest }
   return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
 }
 
-function toImageInfo({ Id, Size, Config }: ImageInspection): ImageInfo {
+function toImageInfo({ Id, Size, Config, Architecture }: ImageInspection): ImageInfo {
   const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts, Env, Volumes } = Config ?? {}
   return {
     digest: Id,
     size: Size,
+    architecture: Architecture,
     user: User,
     entryPoint: [Entrypoint ?? []].flat(),
     command: [Cmd ?? []].flat(),

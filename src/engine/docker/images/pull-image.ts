@@ -3,8 +3,8 @@ import { defaultRegistry, formatOciReference, type OciReference } from "#contrac
 import type { Progress, RegistryCredentials } from "../../engine.ts"
 import { assertImageSize } from "../../image-policy.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { toPullError } from "../client/errors.ts"
 import { parseJsonLines } from "../client/json-lines.ts"
+import { toPullError } from "./pull-errors.ts"
 import { type PullEvent, PullProgress } from "./pull-progress.ts"
 
 export interface PullImageOptions {
@@ -23,7 +23,7 @@ export async function pullImage(client: DockerClient, reference: OciReference, o
   const daemonOptions = { abortSignal: signal, ...authOptions(reference, credentials) }
   try {
     const stream = await client.call((docker) => docker.pull(formatOciReference(reference), daemonOptions), { signal, timeoutMs: 0 })
-    const progress = new PullProgress()
+    const progress = new PullProgress(reference.host)
     for await (const event of parseJsonLines<PullEvent>(stream as Readable, signal)) {
       if (event.error !== undefined) throw new Error(event.error)
       const sum = progress.add(event)
@@ -33,7 +33,7 @@ export async function pullImage(client: DockerClient, reference: OciReference, o
     }
   } catch (error) {
     signal.throwIfAborted()
-    throw toPullError(error)
+    throw toPullError(error, reference)
   }
 }
 

@@ -19,7 +19,8 @@ interface Layer {
  *
  * `current` counts downloaded bytes and never shrinks, though the daemon restarts a layer after a
  * broken connection. `total` grows as the daemon discovers layers. While the last layers are
- * unpacked, `step` is `extracting` and `current` stays.
+ * unpacked, `step` is `extracting` and `current` stays. When a connection broke, `step` says so
+ * until more bytes arrive.
  */
 export class PullProgress {
   readonly #layers = new Map<string, Layer>()
@@ -29,19 +30,37 @@ export class PullProgress {
   #total = 0
   #downloaded = 0
   #current = 0
+  #isInterrupted = false
+  readonly #registry: string
 
-  /** Adds one event; returns the new sum if bytes have moved since the previous event. */
+  constructor(registry: string) {
+    this.#registry = registry
+  }
+
+  /**
+   * Adds one event; returns the new sum if bytes have moved since the previous event, or if a
+   * connection broke.
+   */
   add(event: PullEvent): Progress | undefined {
+    if (event.status?.startsWith("Retrying in ")) return this.#interrupt()
     const { id, status = "", progressDetail: { current = 0, total = 0 } = {} } = event
     if (id === undefined) return undefined
     const layer = this.#layers.get(id) ?? { total: 0, downloaded: 0, extracted: 0 }
     const before = { ...layer }
     const moved = advance(layer, { status, current, total })
     if (!moved) return undefined
+    this.#isInterrupted = false
     this.#layers.set(id, layer)
     this.#total += layer.total - before.total
     this.#downloaded += layer.downloaded - before.downloaded
     return this.#sum(status === "Extracting" ? "extracting" : "downloading")
+  }
+
+  /** The daemon retries for about a minute, and counts down each second. */
+  #interrupt(): Progress | undefined {
+    if (this.#isInterrupted) return undefined
+    this.#isInterrupted = true
+    return { ...this.#sum(""), step: `the registry ${this.#registry} broke off; trying again` }
   }
 
   #sum(step: string): Progress {

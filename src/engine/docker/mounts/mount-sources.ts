@@ -23,7 +23,7 @@ export async function openMountSources(
     await Promise.all(directories.map((directory) => directory.close()))
   }
   try {
-    for (const mount of mounts) directories.push(await openSource(root, mount))
+    for (const mount of mounts) directories.push(await openSource(root, mount, uid))
     await createMountPoints([...mounts.map(({ target }) => target), ...made], { mounts, directories }, { uid, gid })
     return { directories, [Symbol.asyncDispose]: close }
   } catch (error) {
@@ -32,14 +32,26 @@ export async function openMountSources(
   }
 }
 
-async function openSource(root: Directory, { source }: Mount): Promise<Directory> {
-  try {
-    return await root.descend(splitPath(source))
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT"
-    const fault = isMissing ? "does not exist" : "is not a directory"
-    throw new EngineError("mount_missing", `The mount source ${source} ${fault}`, { cause: error })
-  }
+async function openSource(root: Directory, { source, target }: Mount, uid: number): Promise<Directory> {
+  const subject = `The directory ${source}, to be mounted at ${target},`
+  const directory = await root.descend(splitPath(source)).catch((cause: NodeJS.ErrnoException) => {
+    const fault = cause.code === "ENOENT" ? "does not exist" : "is not a directory"
+    throw new EngineError("mount_missing", `${subject} ${fault}`, { cause })
+  })
+  const { uid: owner, mode } = await directory.stat()
+  if (isReadable({ owner: Number(owner), mode: Number(mode) }, uid)) return directory
+  await directory.close()
+  const hint = `Ask an administrator to give it to the account of the runs: \`chown -R ${uid}:${uid}\` on its directory below the files root`
+  const fault = `cannot be opened by runs: it belongs to the account ${owner} of the machine, which shares it with nobody`
+  throw new EngineError("mount_unreadable", `${subject} ${fault}`, { hint })
+}
+
+/**
+ * Whether the runs' user may open a directory. If its owner grants anything to others, groups and
+ * access lists may include that user, so only the program itself can find out.
+ */
+function isReadable({ owner, mode }: { owner: number; mode: number }, uid: number): boolean {
+  return owner === uid ? (mode & 0o500) === 0o500 : (mode & 0o077) !== 0
 }
 
 /**
