@@ -41,6 +41,7 @@ export async function startTestServer(
   logger: Logger = silentLogger,
   accessLog?: (line: string) => void,
   hashing: NonNullable<ComposeOptions["hashing"]> = { cost: { memoryKiB: 256, passes: 1 } },
+  supervision: NonNullable<ComposeOptions["supervision"]> = {},
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-test-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
@@ -61,7 +62,7 @@ export async function startTestServer(
     },
   })
   const start = () =>
-    compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {}, hashing })
+    compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {}, hashing, supervision })
   let quayside = await start()
   const { baseUrl } = quayside
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })

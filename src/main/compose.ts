@@ -8,7 +8,7 @@ import { createGateway, type Gateway } from "#gateway"
 import { createImages, type Images } from "#images"
 import { type Clock, type Logger, systemClock } from "#kit"
 import { finishInterruptedMoves, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
-import { openRuns, type Runs, StorageQuotas } from "#runs"
+import { openRuns, type RunSettingsOptions, type Runs, StorageQuotas } from "#runs"
 import { openStore, type Store } from "#store"
 import { assignFreePorts, listenHosts, type PublicUrls, resolvePublicUrls, runPortRange } from "./addresses.ts"
 import { apiSettings, filesOptions, runEvents, runSettings } from "./component-options.ts"
@@ -42,6 +42,8 @@ export interface ComposeOptions {
   announcePassword: (password: string) => void
   /** How passwords are hashed. Default: as `createIdentity` does. */
   hashing?: NonNullable<IdentityOptions["hashing"]>
+  /** How runs are supervised. Default: as the settings say. */
+  supervision?: RunSettingsOptions
   /** When it aborts, the start ends at its next step and throws `StartStopped`. */
   signal?: AbortSignal
 }
@@ -116,7 +118,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const images = stack.use(createImages({ engine, store, events, registries: context.registries, credentials, clock, logger }))
   await finishMoves(context, { store, tree })
   stack.use(startGrantExpiry({ store, events, clock, logger }))
-  const runs = await createRuns(context, { ...base, ...fileServer, engine, images })
+  const runs = await createRuns(context, { ...base, ...fileServer, engine, images }, options.supervision)
   const components: Components = { ...base, ...fileServer, engine, images, runs }
   const servers = createServers(context, components, options)
   late.gateway = servers.gateway
@@ -202,7 +204,11 @@ async function finishMoves({ clock, logger, stack }: StartContext, { store, tree
   if (store.dialect === "sqlite") await finished
 }
 
-async function createRuns(context: StartContext, components: Omit<Components, "runs">): Promise<Runs> {
+async function createRuns(
+  context: StartContext,
+  components: Omit<Components, "runs">,
+  supervision: RunSettingsOptions = {},
+): Promise<Runs> {
   const { settings, dataDir, clock, logger, stack } = context
   const { store, engine, events, images, tree, starting, quotas } = components
   const internetGroups = settings.groupInternet.map(({ group }) => group)
@@ -213,7 +219,7 @@ async function createRuns(context: StartContext, components: Omit<Components, "r
       clock,
       logger,
       events: runEvents(events),
-      settings: runSettings(settings, context.urls, dataDir),
+      settings: { ...runSettings(settings, context.urls, dataDir), ...supervision },
       imagePolicy: createImagePolicy({ store, images, clock }),
       prepareDirectories: (run, options) => prepareRunDirectories({ store, tree, events }, run, options),
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),

@@ -25,7 +25,9 @@ export async function prepareRunDirectories(
       await separateUntrustedCode({ tree, events }, run)
       await copyCodeIfMissing(tree, { from: releaseDirectory(projectId), to: own.code }, { signal, onProgress, account: userName })
     }
-    await tree.ensureDirectory(own.code, own.model, own.user)
+    await tree.ensureDirectory(own.code, own.model, own.user).catch((error: unknown) => {
+      throw error instanceof Failure && error.code === "forbidden" ? unreadableHome(userName, error) : error
+    })
   } catch (error) {
     throw error instanceof Failure ? new EngineError(reasonCodeOf(error), error.message, { cause: error }) : error
   }
@@ -72,6 +74,12 @@ async function moveToEarlier(tree: FileTree, { userName, projectId }: RunRow): P
   if (moved.includes(true)) return earlier
   await tree.removeEmptyDirectory(earlier)
   return undefined
+}
+
+function unreadableHome(userName: string, { message: detail }: Failure): EngineError {
+  const home = homePath(userName)
+  const hint = `Ask an administrator to give ${home} below the files root to the account of the runs, with \`chown -R\``
+  return new EngineError("mount_unreadable", `The home ${home} cannot be opened by runs: the file system does not allow it`, { detail, hint })
 }
 
 function reasonCodeOf({ code }: Failure): ReasonCode {

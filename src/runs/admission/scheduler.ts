@@ -58,7 +58,8 @@ export function unschedulableReason(demand: ResourceRequest, nodes: readonly Nod
   const outOfOrder = faulty === 0 ? "" : `; out of order at the moment: ${faulty}`
   if (demand.gpus > gpus) {
     const most = `the largest has ${gpus}${largestGpu}${outOfOrder}`
-    return insufficientReason("insufficient_gpu", `No node has ${demand.gpus} GPUs${withMemory}; ${most}`)
+    const wanted = `${demand.gpus} ${demand.gpus === 1 ? "GPU" : "GPUs"}${withMemory}`
+    return insufficientReason("insufficient_gpu", `No node has ${wanted}; ${most}`)
   }
   return insufficientReason(
     demand.gpus > 0 ? "insufficient_gpu" : "insufficient_memory",

@@ -8,7 +8,7 @@ import { portOf } from "./engine-spec.ts"
 
 const tailBytes = bounds.runs.reasonLogBytes.value
 const tailLines = bounds.runs.reasonLines.value
-const tailMs = 2_000
+const tailMs = 10_000
 /** The codes with which shells report a program that is not executable, or missing. */
 const notExecutable = 126
 const notFound = 127
@@ -86,7 +86,7 @@ function withType(reason: Reason, run: RunRow): Reason {
 }
 
 /**
- * Adds the last lines of output, cut at the start of a line if possible. Waits 2 s at most.
+ * Adds the last lines of output, cut at the start of a line if possible. Waits 10 s at most.
  */
 export async function withLogTail(engine: Engine, key: string, why: Reason): Promise<Reason> {
   const lines: string[] = []

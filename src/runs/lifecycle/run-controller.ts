@@ -136,7 +136,7 @@ export class RunController {
 
   async #launchRun(run: RunRow, state: "pulling" | "creating" | "starting"): Promise<void> {
     if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen, run))
-    if (this.#wasSubmitted && (await this.#hasExited(run))) return
+    if (this.#wasSubmitted && (await this.#stopIfExited(run))) return
     using launch = new LaunchAttempt(this.#ctx, run, state)
     this.#launch = launch
     const onClose = () => {
@@ -154,7 +154,7 @@ export class RunController {
   }
 
   /** A program that exited unobserved is not started a second time. */
-  async #hasExited(run: RunRow): Promise<boolean> {
+  async #stopIfExited(run: RunRow): Promise<boolean> {
     const seen = (await this.#ctx.engine.observe(this.#ctx.closed)).find(({ key }) => key === run.key)
     if (seen?.state !== "exited") return false
     await stopWithReason(this.#ctx, run, reasonOfExit(seen, run))
@@ -166,6 +166,8 @@ export class RunController {
     if (failure instanceof ReplanUnavailableError) throw failure
     const isUnreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
     if (isUnreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
+    // An engine that is slow may report an exit after the deadline that the exit caused.
+    if (launch.isStarted && !this.#exit && (await this.#stopIfExited(run).catch(() => false))) return
     const reason = this.#exit ? reasonOfExit(this.#exit.seen, run) : reasonOfError(failure, run, this.#ctx.logger)
     const isCleanedUp =
       failure instanceof EngineError && !launch.isStarted && !launch.isStuck && (!isUnreachable || launch.state === "pulling")

@@ -4,7 +4,7 @@ import { EngineError } from "../../engine.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
 
 /** How long the init may take to execute the program before the program counts as started. */
-const timeoutMs = 1_000
+const timeoutMs = 5_000
 
 /**
  * Waits until the init process has executed the program, and checks that every pinned directory is

@@ -9,9 +9,10 @@ import { readLogs } from "../observe/read-logs.ts"
 import { waitForProgramStart } from "./program-start.ts"
 
 /**
- * The init's message for a program that is missing or not executable; the exit code alone could be
- * the program's own.
+ * The init's exit codes and its message for a program that is missing, not executable or made for
+ * another processor; the exit code alone could be the program's own.
  */
+const initExitCodes = [1, 126, 127]
 const initRefusal = /\[FATAL\s+tini \(\d+\)\] exec /
 
 /**
@@ -53,7 +54,7 @@ export class StartCheck {
       if (this.#processVisibility === "unknown") this.#processVisibility = "hidden"
       return rejectUncheckedMounts(pinned)
     }
-    if (ExitCode === 126 || ExitCode === 127) await this.#rejectMissingCommand(id)
+    if (initExitCodes.includes(ExitCode)) await this.#rejectMissingCommand(id)
   }
 
   /** The daemon notices an exit a little later than `/proc` shows it. */
