@@ -2,7 +2,18 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { suggestTypes } from "./suggested-types.ts"
 
-const facts = { digest: "", size: 0, architecture: "", user: "", entryPoint: [], command: [], workDir: "", ports: [], variables: [], volumes: [] }
+const facts = {
+  digest: "",
+  size: 0,
+  architecture: "",
+  user: "",
+  entryPoint: [],
+  command: [],
+  workDir: "",
+  ports: [],
+  variables: [],
+  volumes: [],
+}
 
 test("an image suggests the types whose port it exposes or whose program it names", () => {
   assert.deepEqual(suggestTypes("debian", facts), ["http"])

@@ -79,7 +79,10 @@ async function moveToEarlier(tree: FileTree, { userName, projectId }: RunRow): P
 function unreadableHome(userName: string, { message: detail }: Failure): EngineError {
   const home = homePath(userName)
   const hint = `Ask an administrator to give ${home} below the files root to the account of the runs, with \`chown -R\``
-  return new EngineError("mount_unreadable", `The home ${home} cannot be opened by runs: the file system does not allow it`, { detail, hint })
+  return new EngineError("mount_unreadable", `The home ${home} cannot be opened by runs: the file system does not allow it`, {
+    detail,
+    hint,
+  })
 }
 
 function reasonCodeOf({ code }: Failure): ReasonCode {

@@ -35,11 +35,7 @@ export function explainCommandError(error: unknown, image: ProgramImage): unknow
   return new EngineError("command_not_found", `The image ${name} has no program ${JSON.stringify(program)}`, { ...options, hint })
 }
 
-function formatError(
-  quoted: string,
-  { architecture, name }: ProgramImage,
-  options: { detail: string; cause: unknown },
-): EngineError {
+function formatError(quoted: string, { architecture, name }: ProgramImage, options: { detail: string; cause: unknown }): EngineError {
   const own = architectures[process.arch] ?? process.arch
   if (architecture !== "" && architecture !== own) {
     const msg = `The image ${name} is made for ${architecture} processors; this machine has ${own}`

@@ -41,7 +41,8 @@ const faults: readonly PullFault[] = [
   {
     pattern: /toomanyrequests|too many requests/i,
     code: "image_pull_failed",
-    sentence: (image, registry) => `The image ${image} could not be fetched: the registry ${registry} asks to wait, after too many requests`,
+    sentence: (image, registry) =>
+      `The image ${image} could not be fetched: the registry ${registry} asks to wait, after too many requests`,
     hint: "Start it again later; with credentials for the registry, which an administrator can add, its limit is higher",
   },
   {
