@@ -9,7 +9,7 @@ import type { StructureValue } from "./fields/structure.ts"
 import { text } from "./fields/text.ts"
 import { openApi } from "./openapi.ts"
 import { nearestName, parseQuery } from "./query.ts"
-import { reasonMessages, reasonStatus } from "./reasons.ts"
+import { reasonMessages, reasonStatus, reasonTexts, withHint } from "./reasons.ts"
 import { operationsByTag } from "./reference.ts"
 import type { failure } from "./resources/installation.ts"
 import { canTransition, isLive, runStateNames, runStates } from "./states.ts"
@@ -127,6 +127,13 @@ test("every code of a failure has its status, and every reason a sentence", () =
     assert.ok(`timeout_${state}` in reasonMessages, state)
   const unavailable = Object.keys(reasonMessages).filter((code) => reasonStatus(code as keyof typeof reasonMessages) === 503)
   assert.deepEqual(unavailable.sort(), ["disk_full", "engine_error", "engine_unreachable"])
+})
+
+test("a reason without a hint gets that of its code, and every text is one plain sentence", () => {
+  assert.equal(withHint({ code: "lost" }).hint, reasonTexts.lost.hint)
+  assert.equal(withHint({ code: "lost", hint: "Look again" }).hint, "Look again")
+  for (const { msg, cause, hint } of Object.values(reasonTexts))
+    for (const sentence of [msg, cause, hint]) assert.match(sentence, /^[A-Z`].*[^.\s]$/)
 })
 
 test("a run's states follow each other in the documented order", () => {

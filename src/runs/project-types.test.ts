@@ -195,7 +195,8 @@ test("Jupyter and VS Code open the code directory; Jupyter's root contains all m
 })
 
 test("the image's own start follows a search only with an entry point, or if the image exposes the type's port", () => {
-  const image = { digest: "", size: 0, user: "", workDir: "", ports: [], variables: [], volumes: [], entryPoint: [], command: ["serve"] }
+  const empty = { digest: "", size: 0, architecture: "", user: "", workDir: "", ports: [], variables: [], volumes: [], entryPoint: [] }
+  const image = { ...empty, command: ["serve"] }
   const ownWith = (fields: Partial<ImageInfo>) => {
     const { entryPoint, command } = engineSpecOf(runOf({ type: "jupyterlab" }), { image: { ...image, ...fields } })
     assert.equal(entryPoint?.[0], "/bin/sh")

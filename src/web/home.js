@@ -66,7 +66,7 @@ function runRow(run) {
   return element("tr", {}, element("td", {}, link), element("td", {}, state, reason, ...endWarnings(run)), actions)
 }
 
-/** Shows how a run ended and why, with its last output if it ended by itself. */
+/** Shows how a run ended, why, what to do, and its last output if it ended by itself. */
 function endedRow(run) {
   const name = run.Project.ProjectName ?? `Project ${run.ProjectID}`
   const state = element("span", { className: run.State, textContent: run.State })
@@ -74,8 +74,10 @@ function endedRow(run) {
   const output = run.Reason?.logTail
     ? [element("details", {}, element("summary", { textContent: "Last output" }), element("pre", { textContent: run.Reason.logTail }))]
     : []
+  const isStopped = run.Reason?.code.startsWith("stopped_by_")
+  const hint = element("div", { className: "reason", textContent: isStopped ? "" : (run.Reason?.hint ?? "") })
   const when = element("div", { className: "reason", textContent: run.EndTime === null ? "" : new Date(run.EndTime).toLocaleString() })
-  return element("tr", {}, element("td", {}, name, when), element("td", {}, state, reason, ...output), element("td"))
+  return element("tr", {}, element("td", {}, name, when), element("td", {}, state, reason, hint, ...output), element("td"))
 }
 
 function projectRow(project) {

@@ -3,9 +3,11 @@ import {
   failureStatus,
   openApi,
   operationsByTag,
+  type ReasonCode,
+  type ReasonTopic,
   type ReferenceRow,
-  reasonMessages,
   reasonStatus,
+  reasonTexts,
   runStates,
 } from "#contract"
 import { settingsTable } from "#main"
@@ -22,6 +24,7 @@ export function referencePages(): Readonly<Record<string, string>> {
     "api.md": api(),
     "settings.md": settings(),
     "codes.md": codes(),
+    "reasons.md": reasons(),
     "states.md": states(),
     "types.md": types(),
     "conformance.md": conformancePage(),
@@ -97,11 +100,6 @@ ${table(["Variable", "Name", "Default", "Meaning"], rows)}`
 
 function codes(): string {
   const failures = Object.entries(failureStatus).map(([code, status]) => [`\`${code}\``, String(status)])
-  const reasons = Object.entries(reasonMessages).map(([code, sentence]) => [
-    `\`${code}\``,
-    String(reasonStatus(code as keyof typeof reasonMessages)),
-    shown(sentence),
-  ])
   return `# Codes
 
 ${made}
@@ -110,12 +108,35 @@ ${made}
 
 The \`code\` of a failed request and its usual status: an address that is too long is 414 with \`too_large\`, an expectation that cannot be met 417 and a request that does not arrive in time 408 with \`invalid\`.
 
-${table(["Code", "Status"], failures)}
-## Reasons
+A start that failed has one of [these codes](reasons.md) instead.
 
-Why a run ended or failed: \`Reason.code\`, and the \`code\` of a start that failed, with its status.
+${table(["Code", "Status"], failures)}`
+}
 
-${table(["Code", "Status of the start", "Meaning"], reasons)}`
+const topics: Readonly<Record<ReasonTopic, string>> = {
+  image: "Image",
+  files: "Files",
+  capacity: "Capacity and limits",
+  program: "Program",
+  engine: "Engine and disk",
+  time: "Time",
+  people: "People",
+}
+
+function reasons(): string {
+  const sections = Object.entries(topics).map(([topic, title]) => {
+    const rows = Object.entries(reasonTexts)
+      .filter(([, text]) => text.topic === topic)
+      .map(([code, { msg, cause, hint }]) => [`\`${code}\``, String(reasonStatus(code as ReasonCode)), msg, cause, hint].map(shown))
+    return `## ${title}\n\n${table(["Code", "Status", "Meaning", "Cause", "Cure"], rows)}`
+  })
+  return `# Reasons
+
+${made}
+
+A run that failed or ended has a \`Reason\`: \`code\`, \`msg\` (a sentence that names the thing), \`hint\` (what its person can do), \`exitCode\` and \`logTail\` (the last 50 lines of output, for those who may read it). A start that failed has the same \`code\`, with the status below. [Why does my run not start?](../how-to/why-does-my-run-not-start.md) shows where to look.
+
+${sections.join("\n")}`
 }
 
 function states(): string {

@@ -296,6 +296,32 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/lifecycle/run-controller.ts",
+    ["src/runs/lifecycle/reasons.test.ts"],
+    [
+      [
+        "a deadline hides the exit that caused it",
+        at("RunController.#handleFailure", "launch.isStarted && !this.#exit && (await this.#stopIfExited(run).catch(() => false))"),
+        "false",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/runs/lifecycle/reasons.ts",
+    ["src/runs/lifecycle/reasons.test.ts"],
+    [["a reason has as many bytes of output as a program prints", at("lastBytes", "bytes.length <= tailBytes"), "true"]],
+  ),
+  ...faults(
+    "src/runs/readiness/startup-watch.ts",
+    ["src/runs/readiness/startup-watch.test.ts"],
+    [["a program that answers badly is not told by the progress", at("findFault", "if (answer) return"), "if (!answer) return"]],
+  ),
+  ...faults(
+    "src/engine/docker/mounts/mount-sources.ts",
+    ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
+    [["a run starts without a home that it can open", at("isReadable", "(mode & 0o077) !== 0"), "true"]],
+  ),
+  ...faults(
     "src/runs/admission/queue-replanning.ts",
     ["test/api/stale-rights.test.ts"],
     [["a withdrawal ends no queued run", at("replanOnce", "await replanQueuedRun(ctx, run).catch("), "await Promise.resolve(run).catch("]],

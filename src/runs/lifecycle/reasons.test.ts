@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { ReasonCode } from "#contract"
+import type { Engine } from "#engine"
 import { eventually, fastSettings, RunsFixture } from "../testing/runs-fixture.ts"
+import { withLogTail } from "./reasons.ts"
 
 /** Short deadlines for outcomes that a deadline causes. Other outcomes may take any time. */
 const deadlines: Partial<Record<ReasonCode, object>> = {
@@ -61,7 +63,7 @@ test("a program that exits before it is ready leaves its exit code and its last 
   assert.deepEqual(fixture.statesOf(run.id).slice(-2), ["stopping", "failed"])
 })
 
-test("a ready program that exits ends the run with its exit code and at most 4 KiB of its last lines", async () => {
+test("a ready program that exits ends the run with its exit code and its last 50 lines", async () => {
   await using fixture = await RunsFixture.open()
   await using runs = await fixture.runs()
   const { id, key } = await runs.start(fixture.request("fake/http"))
@@ -74,10 +76,47 @@ test("a ready program that exits ends the run with its exit code and at most 4 K
   const { reason } = await fixture.row(id)
   assert.equal(reason?.code, "exited")
   assert.equal(reason?.exitCode, 3)
-  assert.match(reason?.logTail ?? "", /line 299 é+$/)
-  assert.match(reason?.logTail ?? "", /^line \d+ é/)
-  assert.ok(Buffer.byteLength(reason?.logTail ?? "") <= 4_096)
+  assert.match(reason?.logTail ?? "", /^line 250 é+\n(line \d+ é+\n){48}line 299 é+$/)
   assert.deepEqual(fixture.containerKeys(), [])
+})
+
+test("long last lines are cut at the start of a line, at most 16 KiB", async () => {
+  const line = (n: number) => `${n} ${"é".repeat(500)}`
+  const engine = {
+    async *logs() {
+      for (let n = 0; n < 50; n += 1) yield { time: 0, stream: "stdout" as const, text: line(n) }
+    },
+  }
+  const { logTail } = await withLogTail(engine as unknown as Engine, "", { code: "exited", msg: "" })
+  assert.equal(logTail, Array.from({ length: 16 }, (_, n) => line(34 + n)).join("\n"))
+})
+
+for (const [exitCode, msg] of [
+  [0, /with exit code 0, as a program does whose work is done$/],
+  [126, /with exit code 126: a program that it started is not executable$/],
+  [127, /with exit code 127: a program that it started was not found$/],
+  [139, /with exit code 139 \(SIGSEGV\)$/],
+] as const) {
+  test(`exit code ${exitCode} is explained`, async () => {
+    await using fixture = await RunsFixture.open()
+    await using runs = await fixture.runs()
+    const { id } = await runs.start(fixture.request(`fake/exits:${exitCode}`))
+    const { reason } = await runs.waitUntilSettled(id)
+    assert.deepEqual([reason?.code, reason?.exitCode], ["exited", exitCode])
+    assert.match(reason?.msg ?? "", msg)
+  })
+}
+
+test("an exit that the engine reports only after the deadline is the reason, not the deadline", async () => {
+  await using fixture = await RunsFixture.open({
+    settings: { observeEveryMs: 60_000, timeoutsMs: { ...fastSettings.timeoutsMs, starting: 800 } },
+  })
+  const engine = await fixture.engine()
+  engine.watch = (_changed, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve()))
+  engine.address = async () => undefined
+  await using runs = await fixture.runs({ engine })
+  const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/exits:7"))).id)
+  assert.deepEqual([run.reason?.code, run.reason?.exitCode], ["exited", 7])
 })
 
 test("an out-of-memory kill is recognized by the engine's flag, whatever the exit code", async () => {

@@ -3,7 +3,6 @@ import { bounds, type Reason, type ReasonCode, reasonMessages } from "#contract"
 import { type Engine, EngineError, type ObservedRun } from "#engine"
 import type { Logger } from "#kit"
 import type { RunRow } from "#store"
-import { ruleOfType } from "../project-types.ts"
 import { portOf } from "./engine-spec.ts"
 
 const tailBytes = bounds.runs.reasonLogBytes.value
@@ -18,11 +17,10 @@ export function createReason(code: ReasonCode, msg: string = reasonMessages[code
 }
 
 /** The reason of a failed start, with a text that its person may see. */
-export function reasonOfError(error: unknown, run: RunRow, logger: Logger): Reason {
+export function reasonOfError(error: unknown, logger: Logger): Reason {
   if (error instanceof EngineError) {
     if (error.detail !== undefined) logger.warn({ code: error.code, detail: error.detail }, "the engine rejected a request")
-    const reason = createReason(error.code, error.message || reasonMessages[error.code], error.hint)
-    return error.code === "command_not_found" ? withType(reason, run) : reason
+    return createReason(error.code, error.message || reasonMessages[error.code], error.hint)
   }
   logger.error({ err: error }, "a start failed for an unknown reason")
   return createReason("engine_error")
@@ -51,8 +49,7 @@ function exitReason(exitCode: number | null, run: RunRow): Reason {
     const hint = `A project needs a program that goes on and answers on port ${portOf(run)}: start such a one with the image's Command`
     return createReason("exited", msg, hint)
   }
-  if (exitCode !== notFound || commandOfType(run) === undefined) return createReason("exited", msg)
-  return withType(createReason("command_not_found", `The image ${run.spec.image} has no such program`), run)
+  return createReason("exited", msg)
 }
 
 /** The signals' names are those of the system's manual, such as SIGSEGV. */
@@ -65,24 +62,8 @@ function exitMeaning(exitCode: number): string {
 }
 
 function programOf({ spec }: RunRow): string {
-  const [program] = spec.command ?? ruleOfType(spec.type).command ?? []
+  const program = spec.command?.[0]
   return program === undefined ? `The program of the image ${spec.image}` : `The program ${JSON.stringify(program.slice(0, 100))}`
-}
-
-/** The command that the run's type starts; undefined if image or project name one. */
-function commandOfType({ spec }: RunRow): readonly string[] | undefined {
-  return spec.command === null ? (ruleOfType(spec.type).command ?? undefined) : undefined
-}
-
-/** Adds which type looked for the program. */
-function withType(reason: Reason, run: RunRow): Reason {
-  const command = commandOfType(run)
-  if (!command) return reason
-  const { type } = run.spec
-  const options = command.findIndex((word) => word.startsWith("-"))
-  const started = command[0] === "sh" ? "jupyter lab or jupyter notebook" : command.slice(0, options).join(" ")
-  const hint = `Choose an image with ${started} or another type for the project, or enter the image's own Command`
-  return { ...reason, msg: `${reason.msg}; the type ${type} starts ${started}`, hint }
 }
 
 /**

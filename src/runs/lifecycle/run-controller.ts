@@ -168,7 +168,7 @@ export class RunController {
     if (isUnreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
     // An engine that is slow may report an exit after the deadline that the exit caused.
     if (launch.isStarted && !this.#exit && (await this.#stopIfExited(run).catch(() => false))) return
-    const reason = this.#exit ? reasonOfExit(this.#exit.seen, run) : reasonOfError(failure, run, this.#ctx.logger)
+    const reason = this.#exit ? reasonOfExit(this.#exit.seen, run) : reasonOfError(failure, this.#ctx.logger)
     const isCleanedUp =
       failure instanceof EngineError && !launch.isStarted && !launch.isStuck && (!isUnreachable || launch.state === "pulling")
     const isWithdrawn = reason.code === "access_withdrawn"

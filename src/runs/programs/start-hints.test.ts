@@ -20,10 +20,15 @@ const plan: RunPlan = {
   secret: "",
 }
 const exit = (logTail: string, code: Reason["code"] = "exited"): Reason => ({ code, msg: "It ended", exitCode: 1, logTail })
-const hintOf = (logTail: string) => explainFailedStart(plan, exit(logTail)).msg
+const hintOf = (logTail: string) => {
+  const { msg, hint } = explainFailedStart(plan, exit(logTail))
+  return hint === undefined ? msg : `${msg} > ${hint}`
+}
 
-const root = /^It ended\. The program wants to be root, or to become another user, and runs are never root; see docs\/how-to\/bring-your/
-const denied = (path: string) => new RegExp(`^It ended\\. The program may not use ${path}, since runs are never root: an administrator can`)
+const root =
+  /^It ended\. The program wants to be root, or to become another user, and runs are never root > Change the image .*; see docs\/how-to\/bring-your/
+const denied = (path: string) =>
+  new RegExp(`^It ended\\. The program may not use ${path}, since runs are never root > Ask an administrator`)
 const readOnly = (path: string) => new RegExp(`^It ended\\. The program wants to write to ${path}, and the root file system is read-only`)
 
 for (const [line, hint] of [
@@ -63,13 +68,14 @@ test("a search that found nothing explains the failure, but a project's own comm
   const line = "quayside: looked for jupyter-lab in the PATH (/bin)"
   const found = explainFailedStart({ ...plan, type: "jupyterlab" }, exit(line))
   assert.deepEqual([found.code, found.exitCode], ["command_not_found", 1])
-  assert.match(found.msg, /^The image has no program of type jupyterlab: looked for jupyter-lab in the PATH \(\/bin\); see /)
+  assert.equal(found.msg, "The image has no program of type jupyterlab: looked for jupyter-lab in the PATH (/bin)")
+  assert.match(found.hint ?? "", /another type.*; see docs/)
   const own = explainFailedStart(
     { ...plan, type: "jupyterlab" },
     exit(`${line}\nquayside: starting the image's own entry point`, "port_not_open"),
   )
   assert.equal(own.code, "port_not_open")
-  assert.match(own.msg, /its own entry point ran instead\. It ended; see /)
+  assert.match(own.msg, /its own entry point ran instead\. It ended$/)
   assert.equal(explainFailedStart({ ...plan, type: "jupyterlab", command: ["x"] }, exit(line)).msg, "It ended")
   assert.equal(hintOf(line), "It ended")
 })

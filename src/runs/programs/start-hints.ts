@@ -4,7 +4,10 @@ import { ruleOfType } from "../project-types.ts"
 import { described, searchPrefix } from "./program-search.ts"
 
 const howTo = "see docs/how-to/bring-your-own-image.md"
-const asked = "an administrator can make it writable (WritablePaths of the image)"
+const writableHint = `Ask an administrator to make it writable (WritablePaths of the image); ${howTo}`
+const programHint = `Choose an image with such a program or another type, or enter the image's Command; ${howTo}`
+const rootHint = `Change the image so that its program runs as any user; ${howTo}`
+const mountHint = "Let the program write elsewhere, or ask the dataset's owner for the right to write"
 
 /** Lines in which programs say that they lack rights. Each quantifier is bounded. */
 const denied = /permission denied|EACCES|operation not permitted|EPERM/i
@@ -29,34 +32,41 @@ export function explainFailedStart(plan: RunPlan, reason: Reason): Reason {
   const lines = (reason.logTail ?? "").split("\n").slice(-maxLines)
   const wrongType = explainSearch(plan, reason, lines)
   if (wrongType) return wrongType
-  const hint = lines.map((line) => missingRight(plan, line.slice(0, maxLineCharacters))).find((each) => each !== undefined)
-  return hint === undefined ? reason : { ...reason, msg: `${reason.msg}. ${hint}; ${howTo}` }
+  const missing = lines.map((line) => missingRight(plan, line.slice(0, maxLineCharacters))).find((each) => each !== undefined)
+  return missing ? { ...reason, msg: `${reason.msg}. ${missing.sentence}`, hint: missing.hint } : reason
 }
 
 function explainSearch(plan: RunPlan, reason: Reason, lines: readonly string[]): Reason | undefined {
   const { program } = ruleOfType(plan.type)
   if (program === null || plan.command !== null) return undefined
   if (reason.code === "command_not_found") {
-    const msg = `The image has no shell (/bin/sh), with which the type ${plan.type} looks for ${described(program)}. Type http needs none; ${howTo}`
-    return { ...reason, msg }
+    const msg = `The image has no shell (/bin/sh), with which the type ${plan.type} looks for ${described(program)}`
+    return { ...reason, msg, hint: `Type http needs no shell; ${howTo}` }
   }
   const line = lines.find((each) => each.startsWith(`${searchPrefix}looked for `))?.slice(searchPrefix.length, maxSearchCharacters)
   if (line === undefined) return undefined
   const code = reason.code === "exited" ? "command_not_found" : reason.code
   const isOwn = lines.some((each) => each.startsWith(`${searchPrefix}starting `))
   const end = isOwn ? `; its own entry point ran instead. ${reason.msg}` : ""
-  return { ...reason, code, msg: `The image has no program of type ${plan.type}: ${line}${end}; ${howTo}` }
+  return { ...reason, code, msg: `The image has no program of type ${plan.type}: ${line}${end}`, hint: programHint }
 }
 
-/** A sentence about a right that the program lacked, without its end. */
-function missingRight({ mounts }: RunPlan, line: string): string | undefined {
+/** A sentence about a right that the program lacked, without its end, and its cure. */
+function missingRight({ mounts }: RunPlan, line: string): { sentence: string; hint: string } | undefined {
   const [isDenied, isReadOnly] = [denied.test(line), readOnly.test(line)]
   const path = isDenied || isReadOnly ? pathIn(line) : undefined
   const mount = path && mounts.find(({ target }) => path === target || path.startsWith(`${target}/`))
-  if (mount) return mount.readOnly ? `The program wants to write to ${path}, and ${mount.target} is mounted read-only` : undefined
-  if (path && isReadOnly) return `The program wants to write to ${path}, and the root file system is read-only: ${asked}`
-  if (wantsRoot.test(line)) return "The program wants to be root, or to become another user, and runs are never root"
-  return path && isDenied ? `The program may not use ${path}, since runs are never root: ${asked}` : undefined
+  if (mount) {
+    const sentence = `The program wants to write to ${path}, and ${mount.target} is mounted read-only`
+    return mount.readOnly ? { sentence, hint: mountHint } : undefined
+  }
+  if (path && isReadOnly) {
+    return { sentence: `The program wants to write to ${path}, and the root file system is read-only`, hint: writableHint }
+  }
+  if (wantsRoot.test(line)) {
+    return { sentence: "The program wants to be root, or to become another user, and runs are never root", hint: rootHint }
+  }
+  return path && isDenied ? { sentence: `The program may not use ${path}, since runs are never root`, hint: writableHint } : undefined
 }
 
 /** The last path of a line: the program's own often begins it. */

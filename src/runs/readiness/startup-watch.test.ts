@@ -40,6 +40,26 @@ test("a project's StartMinutes replaces both the setting and the time for silent
   assert.equal((await runs.waitUntilSettled(patient.id)).state, "ready")
 })
 
+test("progress and reason of a program that answers 500 say so", async () => {
+  await using fixture = await RunsFixture.open({ settings: { ...settings, startupHintAfterMs: 200 } })
+  await using runs = await fixture.runs()
+  const { id } = await runs.start(fixture.request("fake/unhealthy"))
+  const fault = "GET / was answered with status 500; the type http expects status below 500"
+  await eventually("the progress says it", async () => runs.progress(id)?.step === fault)
+  const { reason } = await runs.waitUntilSettled(id)
+  assert.deepEqual([reason?.code, reason?.msg], ["not_answering", `Port 8000 is open, but ${fault}`])
+  assert.match(reason?.hint ?? "", /an error of its own/)
+})
+
+test("progress and reason of a program that listens nowhere say so, but its own last line comes first", async () => {
+  await using fixture = await RunsFixture.open({ settings: { ...settings, startupHintAfterMs: 200 } })
+  await using runs = await fixture.runs()
+  const silent = await runs.start(fixture.request("fake/no-port"))
+  const fault = "the program listens on no port; the project expects 8000"
+  await eventually("the progress is its line", async () => runs.progress(silent.id)?.step.includes("fake/no-port") ?? false)
+  assert.equal((await runs.waitUntilSettled(silent.id)).reason?.msg, `Nothing listens on the project's port, 8000; ${fault}`)
+})
+
 for (const [image, port, hint] of [
   ["fake/other-port:3000", 8888, "the program listens on port 3000; the project expects 8888"],
   ["fake/local-port", 8000, "the program listens on port 8000 of 127.0.0.1 only; it must listen on 0.0.0.0"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises"
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { test } from "node:test"
@@ -37,6 +37,19 @@ test("a missing source or a file is rejected and leaves nothing", async () => {
   await fixture.directory("data", "data")
   for (const source of ["/nothing", "/data/name", "/data/name/x"])
     await fixture.assertRejected([mount("/data"), mount(source, "/x")], "mount_missing")
+})
+
+test("a directory that its owner keeps from the runs is rejected by name", async () => {
+  await using fixture = await createPins()
+  await fixture.directory("users/ann/data", "hers")
+  await chmod(fixture.at("users/ann/data"), 0o700)
+  await chown(fixture.at("users/ann/data"), 0, 0)
+  const msg = /^The directory \/users\/ann\/data, to be mounted at \/m, cannot be opened by runs: it belongs to the account 0 /
+  await assert.rejects(fixture.pin([mount("/users/ann/data", "/m")]), (error: EngineError) => {
+    return error.code === "mount_unreadable" && msg.test(error.message)
+  })
+  await chmod(fixture.at("users/ann/data"), 0o750)
+  await fixture.pin([mount("/users/ann/data", "/m")])
 })
 
 test("a source with invalid components is rejected", async () => {

@@ -34,7 +34,8 @@ export async function openMountSources(
 
 async function openSource(root: Directory, { source, target }: Mount, uid: number): Promise<Directory> {
   const subject = `The directory ${source}, to be mounted at ${target},`
-  const directory = await root.descend(splitPath(source)).catch((cause: NodeJS.ErrnoException) => {
+  const descend = async () => root.descend(splitPath(source))
+  const directory = await descend().catch((cause: NodeJS.ErrnoException) => {
     const fault = cause.code === "ENOENT" ? "does not exist" : "is not a directory"
     throw new EngineError("mount_missing", `${subject} ${fault}`, { cause })
   })
