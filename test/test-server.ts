@@ -66,14 +66,13 @@ export async function startTestServer(
   let quayside = await start()
   const { baseUrl } = quayside
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
-  const token = await admin.createToken({ body: { Name: "test" } })
   return {
     get quayside() {
       return quayside
     },
     dataDir,
     databaseUrl: database?.url,
-    admin: createClient({ baseUrl, authorization: bearerAuth(token.Token) }),
+    admin: createClient({ baseUrl, authorization: bearerAuth((await admin.createToken({ body: { Name: "test" } })).Token) }),
     async person(userName, fields = {}) {
       const password = `${userName}-password`
       await admin.createUser({ body: { UserName: userName, Password: password, ...fields } })

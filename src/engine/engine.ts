@@ -287,8 +287,8 @@ export interface StartResult {
 
 /**
  * The current step of a start, reported when it changes. During a pull it is reported whenever
- * bytes moved, and once when the registry breaks off: a silent pull has stalled. `current` and `total` are bytes and only grow while
- * pulling; null if unknown.
+ * bytes moved, and once when the registry breaks off: a silent pull has stalled. `current` and
+ * `total` are bytes and only grow while pulling; null if unknown.
  */
 export interface StartStep {
   state: "pulling" | "creating" | "starting"

@@ -7,7 +7,7 @@ import { privateDaemon } from "../fixtures/docker/dockerd.ts"
 import { loadForeignImage } from "../fixtures/docker/foreign-image.ts"
 import { startRegistry } from "../fixtures/docker/registry.ts"
 import { type Fault, type FaultyRun, startFaultServer } from "./fault-server.ts"
-import { imageFaults, programFaults, resourceFaults } from "./faults.ts"
+import { allFaults } from "./faults.ts"
 
 await using stack = new AsyncDisposableStack()
 const registry = stack.use(await startRegistry())
@@ -28,7 +28,7 @@ const engineDown: Omit<Fault, "name" | "image"> = {
 }
 
 describe("a start with this fault ends with a reason that names it", { concurrency: 8 }, () => {
-  for (const fault of [...programFaults(world), ...imageFaults(world), ...resourceFaults(world)])
+  for (const fault of allFaults(world))
     test(fault.name, async () => {
       const run = await rig.start(fault)
       seen.push({ run, ended: await run.check() })

@@ -15,7 +15,7 @@ const script = (text: string): FaultFields => command(`sh -c ${JSON.stringify(te
 const answer500 = "while :; do printf 'HTTP/1.1 500 No\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n' | nc -l -p 8000; done"
 
 /** Faults of images: nothing runs. */
-export const imageFaults = ({ registry, busybox, foreign }: FaultWorld): readonly Fault[] => [
+const imageFaults = ({ registry }: FaultWorld): readonly Fault[] => [
   {
     name: "unknown image",
     image: `${registry.host}/unknown/image:7`,
@@ -46,6 +46,10 @@ export const imageFaults = ({ registry, busybox, foreign }: FaultWorld): readonl
     msg: /the registry 127\.0\.0\.1:9 cannot be reached$/,
     withinS: 10,
   },
+]
+
+/** Faults of commands: nothing runs. */
+const commandFaults = ({ busybox, foreign }: FaultWorld): readonly Fault[] => [
   {
     name: "wrong architecture",
     image: foreign,
@@ -86,7 +90,7 @@ export const imageFaults = ({ registry, busybox, foreign }: FaultWorld): readonl
 ]
 
 /** Faults of programs. */
-export const programFaults = ({ busybox }: FaultWorld): readonly Fault[] => [
+const programFaults = ({ busybox }: FaultWorld): readonly Fault[] => [
   {
     name: "exit 0 at once",
     image: busybox,
@@ -109,6 +113,10 @@ export const programFaults = ({ busybox }: FaultWorld): readonly Fault[] => [
     logTail: /^line 12\n(line \d+\n){48}no licence$/,
     withinS: 10,
   },
+]
+
+/** Programs that do not answer. */
+const portFaults = ({ busybox }: FaultWorld): readonly Fault[] => [
   {
     name: "port never opened",
     image: busybox,
@@ -159,6 +167,10 @@ export const programFaults = ({ busybox }: FaultWorld): readonly Fault[] => [
     hint: /HTTP on its port/,
     withinS: 10,
   },
+]
+
+/** Programs that need more memory. */
+const memoryFaults = ({ busybox }: FaultWorld): readonly Fault[] => [
   {
     name: "killed for memory at start",
     image: busybox,
@@ -183,7 +195,7 @@ export const programFaults = ({ busybox }: FaultWorld): readonly Fault[] => [
 ]
 
 /** Faults of data, limits and capacity. */
-export const resourceFaults = ({ busybox }: FaultWorld): readonly Fault[] => {
+const resourceFaults = ({ busybox }: FaultWorld): readonly Fault[] => {
   const serve = command("httpd -f -p 8000 -h /www")
   return [
     {
@@ -233,6 +245,13 @@ export const resourceFaults = ({ busybox }: FaultWorld): readonly Fault[] => {
       hint: /administrator/,
       withinS: 10,
     },
+  ]
+}
+
+/** Faults of limits and capacity. */
+const capacityFaults = ({ busybox }: FaultWorld): readonly Fault[] => {
+  const serve = command("httpd -f -p 8000 -h /www")
+  return [
     {
       name: "more CPUs than any node has",
       image: busybox,
@@ -269,3 +288,8 @@ export const resourceFaults = ({ busybox }: FaultWorld): readonly Fault[] => {
     },
   ]
 }
+
+const all = [portFaults, programFaults, memoryFaults, imageFaults, commandFaults, resourceFaults, capacityFaults]
+
+/** The slowest first. */
+export const allFaults = (world: FaultWorld): readonly Fault[] => all.flatMap((faults) => faults(world))

@@ -1,6 +1,6 @@
 import { type Parser, repeated, testLinear } from "../../../test/fixtures/linear.ts"
+import { explainCommandError } from "./client/command-error.ts"
 import { isDiskLimitRefused, isNetworkGone, toEngineError } from "./client/errors.ts"
-import { explainCommandError } from "./containers/command-error.ts"
 import { isCommandMissing } from "./containers/start-check.ts"
 import { toPullError } from "./images/pull-errors.ts"
 import { PullProgress } from "./images/pull-progress.ts"
