@@ -38,7 +38,7 @@ export const runs = [
     ["src/runs/programs/start-hints.test.ts"],
     [
       ["a command of the project's own counts as searched", at("explainSearch", " || plan.command !== null"), ""],
-      ["a mounted directory is blamed on the image", at("missingRight", "if (mount) return"), "if (false) return"],
+      ["a mounted directory is blamed on the image", at("missingRight", "if (mount) {"), "if (false) {"],
     ],
   ),
   ...faults(
