@@ -224,7 +224,7 @@ const resourceFaults = ({ busybox }: FaultWorld): readonly Fault[] => {
         return { project: { TrainData: [{ ID }] }, beforeStart: () => bob.client.deleteGrant({ query: { ID: grant.ID } }) }
       },
       code: "data_unavailable",
-      msg: /^The project's dataset \d+ at \/work\/data\/secret-spectra was deleted or moved, or ann may not read it$/,
+      msg: /^A dataset mounted at \/work\/data\/secret-spectra was deleted or moved, or is no longer shared with ann/,
       hint: /owner to share it again/,
       withinS: 10,
     },

@@ -19,7 +19,7 @@ let runs: Runs
 let busybox: string
 before(async () => {
   docker = await DockerFixture.open()
-  fixture = await RunsFixture.open({ settings: { ...settings, logsDir: docker.logsDir } })
+  fixture = await RunsFixture.open({ people: maxStarts, settings: { ...settings, logsDir: docker.logsDir } })
   runs = await fixture.runs({ engine: await docker.engine() })
   busybox = await ensureBusyboxImage()
 })
@@ -29,10 +29,14 @@ after(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
+/** Each is by another person, since a person has one run of a project. */
+const maxStarts = 30
+let starts = 0
+
 /** The run of an image with these lines after `FROM`, when its start has succeeded or failed. */
 async function start(dockerfile: string, plan: Partial<RunPlan>, memoryMiB = 128): Promise<RunRow> {
   await using image = await buildImage(dockerfile)
-  const request = fixture.request(image.name, { memoryMiB, plan: docker.plan(plan) })
+  const request = fixture.request(image.name, { person: starts++, memoryMiB, plan: docker.plan(plan) })
   const run = await runs.waitUntilSettled((await runs.start(request)).id)
   return run
 }
