@@ -7,7 +7,7 @@ import { auditEntry, done, failure, health, readiness, serverEvent } from "./res
 import { filesToken, groupModel, newToken, tokenModel, userModel, whoami } from "./resources/people.ts"
 import { projectModel, projectTrainData } from "./resources/project.ts"
 import { logLine, runStats } from "./resources/run-stats.ts"
-import { runningProject } from "./resources/running-project.ts"
+import { idleRun, runningProject } from "./resources/running-project.ts"
 
 /** Every structure of answers, in the order of the description. */
 export const structures: readonly Structure[] = [
@@ -33,6 +33,7 @@ export const structures: readonly Structure[] = [
   runStats,
   logLine,
   preview,
+  idleRun,
   filesToken,
   auditEntry,
   serverEvent,

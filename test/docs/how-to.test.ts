@@ -11,6 +11,8 @@ const folder = new URL("../../docs/how-to/", import.meta.url)
 const pages = readdirSync(folder).filter((name) => readFileSync(new URL(name, folder), "utf8").includes("\n```sh\n"))
 /** Pages that need more than a fresh server. */
 const special = ["openid.md"]
+/** Settings of a page's server. */
+const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = { "gpus.md": { QUAYSIDE_MOCK_GPUS: "2" } }
 
 /**
  * Runs a page's commands against a fresh server (unless `options` say otherwise) and compares their
@@ -38,7 +40,7 @@ function lastJson(text: string): unknown {
 
 for (const name of pages.filter((each) => !special.includes(each))) {
   test(`docs/how-to/${name}: every command works as written and answers as shown`, async () => {
-    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
+    await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", ...settings[name] })
     await follow(name, server)
   })
 }
@@ -58,13 +60,13 @@ function settingsOf(name: string, own: Readonly<Record<string, string>>): Record
 test("docs/how-to/openid.md: its settings and commands connect a real provider", async () => {
   const [port = 0] = await freePorts(1)
   await using provider = await startProvider(`http://localhost:${port}`)
-  const settings = settingsOf("openid.md", {
+  const given = settingsOf("openid.md", {
     QUAYSIDE_OIDC_ISSUER: provider.issuer,
     QUAYSIDE_OIDC_CLIENT_ID: provider.clientId,
     QUAYSIDE_OIDC_CLIENT_SECRET: provider.clientSecret,
   })
-  assert.ok(Object.keys(settings).length > 5)
-  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_PORT: String(port), ...settings })
+  assert.ok(Object.keys(given).length > 5)
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_PORT: String(port), ...given })
   const baseUrl = `http://localhost:${port}`
   const signIn = async (subject: string) => {
     const browser = new Browser()
