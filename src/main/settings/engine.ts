@@ -94,7 +94,7 @@ export const engineSettings = {
     default: wellKnownRegistries.join(","),
     initial: [...wellKnownRegistries] as string[],
     read: registries,
-    doc: "Registries that images may come from, separated by commas: hosts as in image references (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for every registry with a public name and only public addresses. A value replaces the default, so repeat the entries that should stay.",
+    doc: "Registries that images may come from, separated by commas: hosts as in image references (`docker.io`, `registry.lan:5000`, `registry.lan:*` for any port), `*.example.com` for a domain, and `public` for every registry with a public name and only public addresses. Name only registries that you trust: Docker reads what they send without a limit. A value replaces the default, so repeat the entries that should stay.",
   }),
   registryCredentials: setting({
     env: "REGISTRY_CREDENTIALS",
