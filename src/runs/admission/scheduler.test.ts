@@ -40,7 +40,7 @@ test("a request that no node can satisfy is rejected with the resource and the l
   assert.equal(unschedulableReason(run({ gpus: 2 }), nodes)?.code, "insufficient_gpu")
   assert.match(
     unschedulableReason(run({ gpus: 1, gpuMemoryMiB: 8_001 }), nodes)?.msg ?? "",
-    /1 GPUs with 8001 MiB each; the largest has 0 of them; the largest GPU has 8000 MiB/,
+    /1 GPU with 8001 MiB each; the largest has 0 of them; the largest GPU has 8000 MiB/,
   )
   assert.equal(unschedulableReason(run({ cpus: 8, gpus: 1 }), nodes)?.code, "insufficient_gpu")
   assert.equal(unschedulableReason(run({ cpus: 4, gpus: 1 }), nodes), undefined)

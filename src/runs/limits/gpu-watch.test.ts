@@ -24,7 +24,7 @@ test("a device that falls off while a run uses it warns the run once, is not giv
   const refused = await runs.start(fixture.request("fake/http", { gpus: 1, person: 1 }))
   assert.deepEqual(
     [refused.state, refused.reason?.code, refused.reason?.msg],
-    ["failed", "insufficient_gpu", "No node has 1 GPUs; the largest has 0; out of order at the moment: 1"],
+    ["failed", "insufficient_gpu", "No node has 1 GPU; the largest has 0; out of order at the moment: 1"],
   )
   await runs.stop(run.id, { by: "stopped_by_user" })
 
