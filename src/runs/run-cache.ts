@@ -42,7 +42,7 @@ export class RunCache {
   readonly #targets = new Map<number, RunTarget>()
   readonly #ids = new Map<string, number>()
   readonly #endedIds = new Set<number>()
-  /** In this process: a restart forgets when people whose runs ended were served. */
+  /** As observed by this process: a restart forgets turns of people whose runs ended. */
   readonly fairnessFacts = new FairnessFacts()
   #queueConditions: QueueConditions | undefined
   #waitExplainer: WaitExplainer | undefined

@@ -78,7 +78,7 @@ export const runs = [
       ["own queued runs do not count as held", at("fairOrder", "shares.countAsHeld(run)"), ""],
       [
         "being served does not begin the wait anew",
-        at("fairOrder", "Math.max(run.createdAt, facts.lastServed(run.userId))"),
+        at("fairOrder", "Math.max(run.createdAt, since)"),
         "run.createdAt",
       ],
       ["what groups hold does not count", at("Shares.of", "Math.max(0, ...ofGroups)"), "0"],

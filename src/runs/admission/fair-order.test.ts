@@ -81,6 +81,30 @@ test("a person waits for at most one run of each other person, however the queue
   assert.deepEqual(before, [1, 2, 3])
 })
 
+test("the person served last is behind everybody, also when their run has ended", () => {
+  const facts = factsOf(1)
+  facts.recordServed(1, 5)
+  assert.deepEqual(ids([queued(10, 1), queued(90, 2)], [], facts), [90, 10])
+  facts.recordServed(3, 6)
+  assert.deepEqual(ids([queued(10, 1), queued(90, 2)], [], facts), [10, 90])
+})
+
+test("recorded starts may arrive twice and late", () => {
+  const facts = factsOf(1)
+  for (const [userId, at] of [
+    [1, 1],
+    [2, 2],
+    [1, 1],
+    [2, 2],
+    [3, 1],
+  ] as const)
+    facts.recordServed(userId, at)
+  assert.deepEqual(
+    [1, 2, 3, 4].map((userId) => facts.waitingSince(userId)),
+    [2, Infinity, 1, -Infinity],
+  )
+})
+
 test("without a known capacity the shares of what is in use count", () => {
   assert.deepEqual(ids([queued(10, 1), queued(90, 2)], [held(1, { cpus: 3 }), held(2)], new FairnessFacts()), [90, 10])
 })

@@ -24,7 +24,13 @@ const maxPeople = 10_000
 export class FairnessFacts {
   #capacity: Amounts | undefined
   readonly #groups = new Map<number, readonly number[]>()
-  readonly #lastServed = new Map<number, number>()
+  /**
+   * The time from which each person waits for their next turn; `Infinity` while nobody else was
+   * served after them.
+   */
+  readonly #waitingSince = new Map<number, number>()
+  #last = new Set<number>()
+  #lastAt = Number.NEGATIVE_INFINITY
 
   /** The sum of all nodes; undefined until it is known. */
   get capacity(): Amounts | undefined {
@@ -44,14 +50,23 @@ export class FairnessFacts {
     for (const [userId, ids] of groupIds) remember(this.#groups, userId, ids)
   }
 
-  /** When a run of the person last left the queue, or started at once. */
-  lastServed(userId: number): number {
-    return this.#lastServed.get(userId) ?? Number.NEGATIVE_INFINITY
+  waitingSince(userId: number): number {
+    return this.#waitingSince.get(userId) ?? Number.NEGATIVE_INFINITY
   }
 
-  /** Calls may repeat, and may come in any order. */
+  /**
+   * Records that a run of the person left the queue, or started at once, at this time. Calls may
+   * repeat, and may come in any order.
+   */
   recordServed(userId: number, at: number): void {
-    remember(this.#lastServed, userId, Math.max(at, this.lastServed(userId)))
+    if (at > this.#lastAt) {
+      for (const person of this.#last) remember(this.#waitingSince, person, at)
+      this.#last = new Set()
+      this.#lastAt = at
+    }
+    if (at === this.#lastAt) this.#last.add(userId)
+    const since = this.#last.has(userId) ? Number.POSITIVE_INFINITY : Math.max(at, this.waitingSince(userId))
+    remember(this.#waitingSince, userId, since)
   }
 }
 
@@ -64,16 +79,19 @@ function remember<T>(map: Map<number, T>, userId: number, value: T): void {
 
 /**
  * Sorts queued runs into fair order: by the time from which they wait, their request or the moment
- * when their person was last served, plus a penalty for the shares of the capacity that the person
- * and their groups hold. A person's older queued runs count as held, so people take turns. The
- * penalty of a share has a maximum, so nobody waits for ever.
+ * when somebody was served after their person, plus a penalty for the shares of the capacity that
+ * the person and their groups hold. A person's older queued runs count as held, so people take
+ * turns. The penalty of a share has a maximum, so nobody waits for ever.
  */
 export function fairOrder<Run extends QueuedRun>(queued: readonly Run[], holding: readonly HoldingRun[], facts: FairnessFacts): Run[] {
   const shares = new Shares(holding, facts)
+  const latest = queued.reduce((max, { createdAt }) => Math.max(max, createdAt), 0)
   const ranked = [...queued]
     .sort((a, b) => a.id - b.id)
     .map((run) => {
-      const rank = Math.max(run.createdAt, facts.lastServed(run.userId)) + maxPenaltyMs * shares.of(run.userId)
+      // The person served last waits behind all others, even if their run has ended.
+      const since = Math.min(facts.waitingSince(run.userId), latest + 1)
+      const rank = Math.max(run.createdAt, since) + maxPenaltyMs * shares.of(run.userId)
       shares.countAsHeld(run)
       return { run, rank }
     })
