@@ -317,6 +317,7 @@ test("on a run: read sees its state, use opens its URL, write reads logs and sto
   assert.deepEqual((await call(ann, "GET", path)).body.Reason, {
     code: "stopped_by_user",
     msg: "bob, who was given the right to, stopped the run",
+    hint: "Start it again when you need it",
   })
   assert.equal(await isListed(bob, "/running_projects?State=ended", Number(run.ID)), true)
   assert.equal(await isListed(eve, "/running_projects?State=ended", Number(run.ID)), false)

@@ -67,7 +67,7 @@ describe("the end of a pull", () => {
   test("the registry's own text is in the error's detail, not in its message", async () => {
     await assert.rejects(start("denied/image"), (error) => {
       assert.ok(error instanceof EngineError && error.detail !== undefined)
-      assert.doesNotMatch(error.message, /127\.0\.0\.1|HTTP|authentication required/)
+      assert.doesNotMatch(error.message, /HTTP|authentication required/)
       return true
     })
   })
