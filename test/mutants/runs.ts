@@ -76,11 +76,7 @@ export const runs = [
     ["src/runs/admission/fair-order.test.ts"],
     [
       ["own queued runs do not count as held", at("fairOrder", "shares.countAsHeld(run)"), ""],
-      [
-        "being served does not begin the wait anew",
-        at("fairOrder", "Math.max(run.createdAt, since)"),
-        "run.createdAt",
-      ],
+      ["being served does not begin the wait anew", at("fairOrder", "Math.max(run.createdAt, since)"), "run.createdAt"],
       ["what groups hold does not count", at("Shares.of", "Math.max(0, ...ofGroups)"), "0"],
     ],
   ),
