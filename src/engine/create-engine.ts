@@ -1,7 +1,6 @@
-import type { Clock } from "#kit"
 import type { DockerOptions } from "./docker/docker-options.ts"
 import type { Engine } from "./engine.ts"
-import type { FakeDaemon } from "./fake/fake-daemon.ts"
+import type { FakeDaemon, FakeDaemonOptions } from "./fake/fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake/fake-engine-options.ts"
 
 export type EngineOptions = ({ kind: "docker" } & DockerOptions) | ({ kind: "fake" } & FakeEngineOptions)
@@ -23,7 +22,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
  * Opens a fake daemon, which outlives the engines created on it. With `stateDir` its containers
  * also outlive the process.
  */
-export async function openFakeDaemon(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeDaemon> {
+export async function openFakeDaemon(options: FakeDaemonOptions = {}): Promise<FakeDaemon> {
   const { FakeDaemon } = await import("./fake/fake-daemon.ts")
   return FakeDaemon.open(options)
 }

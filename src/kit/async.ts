@@ -4,16 +4,17 @@ import { type Clock, systemClock } from "./clock.ts"
  * A signal that aborts with the given one, or after `ms` with a `TimeoutError` whose message
  * consists of `what` and the time.
  */
-export function deadline(ms: number, what: string, signal?: AbortSignal): AbortSignal & Disposable {
+export function deadline(ms: number, what: string, signal?: AbortSignal, clock: Clock = systemClock): AbortSignal & Disposable {
   const controller = new AbortController()
+  const over = new AbortController()
   const onAbort = () => controller.abort(signal?.reason)
-  const timer = setTimeout(() => controller.abort(new DOMException(`${what} took longer than ${ms} ms`, "TimeoutError")), ms)
-  timer.unref()
+  const expire = () => controller.abort(new DOMException(`${what} took longer than ${ms} ms`, "TimeoutError"))
+  clock.sleep(ms, over.signal).then(expire, () => {})
   if (signal?.aborted) onAbort()
   else signal?.addEventListener("abort", onAbort, { once: true })
   return Object.assign(controller.signal, {
     [Symbol.dispose]() {
-      clearTimeout(timer)
+      over.abort()
       signal?.removeEventListener("abort", onAbort)
     },
   })

@@ -3,6 +3,7 @@ import type { Engine, ImagePolicy } from "#engine"
 import type { Actor } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Change, Reads, RunPlan, RunRow, Store } from "#store"
+import type { probe } from "./readiness/probe.ts"
 import type { ProbeLimiter } from "./readiness/probe-limiter.ts"
 import type { RunCache } from "./run-cache.ts"
 import type { RunSettings } from "./settings.ts"
@@ -70,6 +71,10 @@ export interface RunsContext {
   replan(reads: Reads, run: RunRow): Promise<ReplanResult>
   /** Makes missing mount sources before the engine is called; repeated by each attempt. */
   prepareDirectories(run: RunRow, options: PrepareOptions): Promise<void>
+  /** Draws the key of a new run. */
+  newKey(): string
+  /** Asks a program once whether it is ready. */
+  probe: typeof probe
   /** Schedules an observation of the engine. */
   scheduleObservation(): void
 }

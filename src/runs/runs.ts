@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { type Progress, reasonMessages } from "#contract"
 import { type Engine, EngineError, type ImagePolicy, type LogLine, type LogOptions } from "#engine"
 import type { Actor } from "#events"
@@ -19,6 +20,7 @@ import { IdleRule, type IdleRun } from "./limits/idle-rule.ts"
 import { LimitEnforcer } from "./limits/limit-enforcer.ts"
 import { UsageMonitor, type UsageSample } from "./limits/usage-monitor.ts"
 import { pruneLogs, readLogs } from "./logs/logs.ts"
+import { probe } from "./readiness/probe.ts"
 import { ProbeLimiter } from "./readiness/probe-limiter.ts"
 import { RunCache, type RunTarget } from "./run-cache.ts"
 import { type RunSettingsOptions, resolveRunSettings } from "./settings.ts"
@@ -50,6 +52,10 @@ export interface RunsOptions {
    * ends the run. Default: the unchanged plan.
    */
   replan?: (reads: Reads, run: RunRow) => Promise<ReplanResult>
+  /** Draws the key of a new run, 32 random hexadecimal digits. Default: the system's generator. */
+  newKey?: () => string
+  /** Asks a program once whether it is ready. Default: by network. */
+  probe?: typeof probe
   /** Accounting of stored files. Default: `MaxStorage` is not enforced, and no room is reserved. */
   storage?: { quotas: StorageQuotas; meter: StorageMeter }
 }
@@ -242,6 +248,8 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
     prepareDirectories: options.prepareDirectories ?? (async () => {}),
     replan: options.replan ?? (async (_, { spec }) => ({ plan: spec })),
+    newKey: options.newKey ?? (() => randomBytes(16).toString("hex")),
+    probe: options.probe ?? probe,
     scheduleObservation: () => supervisor.scheduleObservation(),
   }
   const supervisor: Supervisor = new Supervisor(ctx)

@@ -37,7 +37,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const driver = await openDriver({ ...options, changeTimeoutMs })
   try {
     const { clock, logger } = options
-    const writer = new Writer({ driver, logger, timeoutMs: changeTimeoutMs })
+    const writer = new Writer({ driver, logger, clock, timeoutMs: changeTimeoutMs })
     const instance = await instanceOf({ driver, writer, isMoved, logger })
     const indexer = driver.dialect === "sqlite" ? await startIndexer({ driver, writer, clock, logger }) : undefined
     return new DatabaseStore({ driver, writer, clock, instance, indexer })

@@ -11,6 +11,7 @@ import type { Mutant } from "./mutant.ts"
 import { origins } from "./origins.ts"
 import { rights } from "./rights.ts"
 import { runs } from "./runs.ts"
+import { simulation } from "./simulation.ts"
 import { store } from "./store.ts"
 import { webdav } from "./webdav.ts"
 
@@ -33,6 +34,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   confinement,
   failures,
   runs,
+  simulation,
 }
 
 export type { Range } from "./declarations.ts"

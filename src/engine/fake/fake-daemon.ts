@@ -9,6 +9,14 @@ import { type FakeProgram, startFakeProgram } from "./fake-program.ts"
 
 const maxLogLines = 1_000
 
+export interface FakeDaemonOptions {
+  stateDir?: string
+  /** Default: the system's. */
+  clock?: Clock
+  /** Default: a server on a loopback port. */
+  startProgram?: typeof startFakeProgram
+}
+
 /**
  * The fake daemon: containers and pulled images. Like a Docker daemon it outlives the `Engine`
  * objects that use it, so a test can end a server and start another one on the same daemon.
@@ -30,18 +38,20 @@ export class FakeDaemon implements AsyncDisposable {
   readonly #programs = new Map<string, FakeProgram>()
   readonly #stopped = new AbortController()
   readonly #file: string | undefined
+  readonly #startProgram: typeof startFakeProgram
 
-  private constructor(clock: Clock, stateDir?: string) {
+  private constructor({ clock = systemClock, stateDir, startProgram = startFakeProgram }: FakeDaemonOptions) {
     this.clock = clock
     this.#file = stateDir && join(stateDir, "fake-engine.json")
+    this.#startProgram = startProgram
   }
 
   /**
    * Opens a daemon. With a state directory its containers return, and serve again, when a later
    * process opens it.
    */
-  static async open(options: { stateDir?: string; clock?: Clock } = {}): Promise<FakeDaemon> {
-    const daemon = new FakeDaemon(options.clock ?? systemClock, options.stateDir)
+  static async open(options: FakeDaemonOptions = {}): Promise<FakeDaemon> {
+    const daemon = new FakeDaemon(options)
     if (options.stateDir) mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
     for (const container of daemon.#load()) {
       daemon.containers.set(container.spec.key, container)
@@ -147,7 +157,7 @@ export class FakeDaemon implements AsyncDisposable {
 
   async #listen(container: FakeContainer): Promise<void> {
     const { spec } = container
-    const program = await startFakeProgram({
+    const program = await this.#startProgram({
       spec,
       behaviour: behaviourOf(spec.image),
       log: (stream, text) => this.log(container, stream, text),

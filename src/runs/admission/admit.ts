@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import { Failure } from "#contract"
 import type { Actor } from "#events"
 import type { Change, Reads, RunRow } from "#store"
@@ -66,7 +65,7 @@ async function newRow(ctx: RunsContext, tx: Change, options: AdmitOptions): Prom
   const { demand, refusal, placement, limits } = await decideAdmission(ctx, tx, options)
   const now = ctx.clock.now()
   return {
-    key: randomBytes(16).toString("hex"),
+    key: ctx.newKey(),
     projectId: request.projectId,
     userId: request.userId,
     state: refusal ? "failed" : placement ? "pulling" : "queued",

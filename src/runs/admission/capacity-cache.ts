@@ -36,10 +36,11 @@ export class CapacityCache {
   }
 
   async refresh(): Promise<void> {
-    using limit = deadline(timeoutMs, "Asking the engine for its capacity", this.#ctx.closed)
-    const nodes = await this.#ctx.engine.capacity(limit)
-    this.#cached = { nodes, at: this.#ctx.clock.now() }
-    this.#ctx.runCache.fairnessFacts.setCapacity(allocatableNodes(nodes, this.#ctx.settings))
+    const { clock, closed, engine, runCache, settings } = this.#ctx
+    using limit = deadline(timeoutMs, "Asking the engine for its capacity", closed, clock)
+    const nodes = await engine.capacity(limit)
+    this.#cached = { nodes, at: clock.now() }
+    runCache.fairnessFacts.setCapacity(allocatableNodes(nodes, settings))
   }
 }
 

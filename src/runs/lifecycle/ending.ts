@@ -7,15 +7,18 @@ import { explainFailedStart } from "../programs/start-hints.ts"
 import { withLogTail } from "./reasons.ts"
 import { endStateOf, transition, transitionInTransaction } from "./transitions.ts"
 
+/** The states of a run that may end without a stop. A run that is `stopping` keeps its reason. */
+const unstopped = ["queued", "pulling", "creating", "starting"] as const satisfies RunState[]
+
 /** Ends a run of which the engine has nothing. */
 export async function failRun(ctx: RunsContext, run: RunRow, reason: Reason): Promise<void> {
-  await writeEnd(ctx, run, { path: ["failed"], reason: explainFailedStart(run.spec, reason), endTime: ctx.clock.now() })
+  await writeEnd(ctx, run, { path: ["failed"], from: unstopped, reason: explainFailedStart(run.spec, reason), endTime: ctx.clock.now() })
 }
 
 /** Begins to stop a run of which the engine may have a container. */
 export async function stopWithReason(ctx: RunsContext, run: RunRow, reason: Reason): Promise<void> {
   const hasNoOutput = reason.code === "lost" || reason.code === "engine_unreachable"
-  const withLog = hasNoOutput ? reason : await withLogTail(ctx.engine, run.key, reason)
+  const withLog = hasNoOutput ? reason : await withLogTail(ctx, run.key, reason)
   const reasonWithLog = run.readyTime === null ? explainFailedStart(run.spec, withLog) : withLog
   const write = () => writeEnd(ctx, run, { path: ["stopping"], reason: reasonWithLog })
   await stopDespiteFullDisk(ctx, run, { request: { reason: reasonWithLog, actor: undefined }, write })
@@ -28,10 +31,10 @@ export async function stopWithReason(ctx: RunsContext, run: RunRow, reason: Reas
 async function writeEnd(
   ctx: RunsContext,
   run: RunRow,
-  { path, reason, ...fields }: { path: RunState[]; reason: Reason; endTime?: number },
+  { path, from, reason, ...fields }: { path: RunState[]; from?: readonly RunState[]; reason: Reason; endTime?: number },
 ): Promise<void> {
   const request = ctx.pendingStops.get(run.id)
-  const step = { path, fields: { wanted: "stop" as const, reason: request?.reason ?? reason, ...fields } }
+  const step = { path, ...(from && { from }), fields: { wanted: "stop" as const, reason: request?.reason ?? reason, ...fields } }
   if (!request) return void (await transition(ctx, run.id, step))
   await ctx.store.change(
     async (tx) => {

@@ -1,8 +1,9 @@
 import { constants } from "node:os"
 import { bounds, type Reason, type ReasonCode, reasonMessages } from "#contract"
-import { type Engine, EngineError, type ObservedRun } from "#engine"
-import type { Logger } from "#kit"
+import { EngineError, type ObservedRun } from "#engine"
+import { deadline, type Logger } from "#kit"
 import type { RunRow } from "#store"
+import type { RunsContext } from "../context.ts"
 import { portOf } from "./engine-spec.ts"
 
 const tailBytes = bounds.runs.reasonLogBytes.value
@@ -69,10 +70,11 @@ function programOf({ spec }: RunRow): string {
 /**
  * Adds the last lines of output, cut at the start of a line if possible. Waits 10 s at most.
  */
-export async function withLogTail(engine: Engine, key: string, why: Reason): Promise<Reason> {
+export async function withLogTail({ engine, clock }: Pick<RunsContext, "engine" | "clock">, key: string, why: Reason): Promise<Reason> {
   const lines: string[] = []
   try {
-    for await (const line of engine.logs(key, { tail: tailLines, signal: AbortSignal.timeout(tailMs) })) lines.push(line.text)
+    using late = deadline(tailMs, "Reading the output", undefined, clock)
+    for await (const line of engine.logs(key, { tail: tailLines, signal: late })) lines.push(line.text)
   } catch {
     // The log tail is optional.
   }

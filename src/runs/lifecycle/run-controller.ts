@@ -136,7 +136,7 @@ export class RunController {
 
   async #launchRun(run: RunRow, state: "pulling" | "creating" | "starting"): Promise<void> {
     if (this.#exit) return stopWithReason(this.#ctx, run, reasonOfExit(this.#exit.seen, run))
-    if (this.#wasSubmitted && (await this.#stopIfExited(run))) return
+    if (this.#wasSubmitted && (await this.#stopIfOver(run))) return
     using launch = new LaunchAttempt(this.#ctx, run, state)
     this.#launch = launch
     const onClose = () => {
@@ -153,10 +153,16 @@ export class RunController {
     }
   }
 
-  /** A program that exited unobserved is not started a second time. */
-  async #stopIfExited(run: RunRow): Promise<boolean> {
-    const seen = (await this.#ctx.engine.observe(this.#ctx.closed)).find(({ key }) => key === run.key)
-    if (seen?.state !== "exited") return false
+  /**
+   * A program that exited unobserved is not started a second time. Nor is one whose device another
+   * container has: a restored database is older than its end.
+   */
+  async #stopIfOver(run: RunRow): Promise<boolean> {
+    const observed = await this.#ctx.engine.observe(this.#ctx.closed)
+    const seen = observed.find(({ key }) => key === run.key)
+    const others = observed.filter(({ key, state }) => key !== run.key && state !== "exited")
+    const isTaken = others.some(({ gpuDevices }) => gpuDevices.some((device) => run.gpuDevices.includes(device)))
+    if (seen?.state !== "exited" && (seen?.state === "running" || !isTaken)) return false
     await stopWithReason(this.#ctx, run, reasonOfExit(seen, run))
     return true
   }
@@ -167,10 +173,15 @@ export class RunController {
     const isUnreachable = failure instanceof EngineError && failure.code === "engine_unreachable"
     if (isUnreachable && (this.#wasSubmitted || launch.isStarted)) throw failure
     // An engine that is slow may report an exit after the deadline that the exit caused.
-    if (launch.isStarted && !this.#exit && (await this.#stopIfExited(run).catch(() => false))) return
+    if (launch.isStarted && !this.#exit && (await this.#stopIfOver(run).catch(() => false))) return
     const reason = this.#exit ? reasonOfExit(this.#exit.seen, run) : reasonOfError(failure, this.#ctx.logger)
+    // A start that ends before the engine is asked leaves what an earlier process had started.
     const isCleanedUp =
-      failure instanceof EngineError && !launch.isStarted && !launch.isStuck && (!isUnreachable || launch.state === "pulling")
+      failure instanceof EngineError &&
+      !this.#wasSubmitted &&
+      !launch.isStarted &&
+      !launch.isStuck &&
+      (!isUnreachable || launch.state === "pulling")
     const isWithdrawn = reason.code === "access_withdrawn"
     if (isCleanedUp && !isWithdrawn) await failRun(this.#ctx, run, reason)
     else await stopWithReason(this.#ctx, run, reason)

@@ -9,6 +9,8 @@ type TransitionContext = Pick<RunsContext, "store" | "events" | "runCache">
 export interface Transition {
   /** The states to pass in one transaction; those that the run has already passed are skipped. */
   path: readonly RunState[]
+  /** The states from which it may begin. Default: all that the path allows. */
+  from?: readonly RunState[]
   /** Set together with the last state. */
   fields?: Fields
   /** The run's address, published together with the new state. */
@@ -39,8 +41,13 @@ export async function transitionInTransaction(
   step: Transition & { id: number },
 ): Promise<RunRow | undefined> {
   const current = await tx.runs.get(step.id)
-  const remaining = current && remainingStates(current.state, step.path)
-  if (!current || !remaining) return undefined
+  const isAllowed = current !== undefined && (step.from?.includes(current.state) ?? true)
+  const remaining = isAllowed ? remainingStates(current.state, step.path) : undefined
+  if (!current || !remaining) {
+    // The answer of an earlier COMMIT may have been lost: whoever decided by the cache sees the row.
+    if (current) tx.afterCommit(() => ctx.runCache.publish(current))
+    return undefined
+  }
   const isAtEnd = remaining.length === 0
   if (isAtEnd && !step.updatesAtEnd) return undefined
   const updated = isAtEnd

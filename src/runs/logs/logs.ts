@@ -172,23 +172,24 @@ export async function pruneLogs(ctx: RunsContext): Promise<void> {
   const { clock, closed, logger, settings } = ctx
   const { logsDir } = settings
   while (logsDir !== undefined && !closed.aborted) {
-    await pruneDirectory(logsDir, clock.now() - settings.maxLogDays * dayMs).catch((error) =>
+    const now = clock.now()
+    await pruneDirectory(logsDir, { before: now - settings.maxLogDays * dayMs, unfinishedBefore: now - dayMs }).catch((error) =>
       logger.warn({ err: error }, "old output was not removed"),
     )
     await clock.sleep(dayMs, closed).catch(() => {})
   }
 }
 
-async function pruneDirectory(logsDir: string, before: number): Promise<void> {
+async function pruneDirectory(logsDir: string, times: { before: number; unfinishedBefore: number }): Promise<void> {
   const names = await readdir(logsDir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return []
     throw error
   })
   for (const name of names) {
-    if (/^person-\d+$/.test(name)) await pruneDirectory(join(logsDir, name), before)
+    if (/^person-\d+$/.test(name)) await pruneDirectory(join(logsDir, name), times)
     if (!/^[0-9a-f]+\.(jsonl|new)$/.test(name)) continue
     const path = join(logsDir, name)
     const { mtimeMs } = await stat(path)
-    if (mtimeMs < before || (name.endsWith(".new") && mtimeMs < Date.now() - dayMs)) await rm(path, { force: true })
+    if (mtimeMs < times.before || (name.endsWith(".new") && mtimeMs < times.unfinishedBefore)) await rm(path, { force: true })
   }
 }

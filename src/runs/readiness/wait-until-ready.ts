@@ -4,7 +4,7 @@ import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { basePath, portOf, upstreamHeaders } from "../lifecycle/engine-spec.ts"
 import { ruleOfType } from "../project-types.ts"
-import { type ProbeResult, probe } from "./probe.ts"
+import type { ProbeResult } from "./probe.ts"
 
 const maxProbeMs = 3_000
 /** The engine may change the address when the program listens; a lookup costs more than a probe. */
@@ -45,7 +45,7 @@ async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal 
   for (;;) {
     if (address) {
       const at = address
-      const probing = ctx.probes.limiter.run(run.userId, () => probe({ ...target, address: at }, signal))
+      const probing = ctx.probes.limiter.run(run.userId, () => ctx.probe({ ...target, address: at }, signal))
       const result = await abortable(probing, signal)
       if (result.ready) return address
       onProbe(result)

@@ -1,5 +1,6 @@
 import type { FakeDaemon } from "#engine"
 import type { Change, Store } from "#store"
+import { type Method, wrapMethods } from "./wrap-methods.ts"
 
 const never = new Promise<never>(() => {})
 
@@ -83,17 +84,4 @@ export class CrashableProcess {
     }
     return wrapMethods(real, act, { clock })
   }
-}
-
-type Method = (...args: unknown[]) => unknown
-
-/** The same object with its methods wrapped and some members replaced. */
-function wrapMethods<T extends object>(real: T, wrap: (name: string, method: Method) => Method, replaced: Partial<T> = {}): T {
-  return new Proxy(real, {
-    get(target, name) {
-      if (Object.hasOwn(replaced, name)) return replaced[name as keyof T]
-      const member: unknown = Reflect.get(target, name, target)
-      return typeof member === "function" ? wrap(String(name), member.bind(target) as Method) : member
-    },
-  })
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { setImmediate as turn } from "node:timers/promises"
 import { Failure } from "#contract"
-import type { Logger } from "#kit"
+import type { Clock, Logger } from "#kit"
 import type { Driver, Transaction } from "../driver.ts"
 import { isStorageFull } from "../errors.ts"
 import type { ChangeOptions } from "../store.ts"
@@ -17,6 +17,7 @@ const maxGroupMs = 20
 export interface WriterOptions {
   driver: Driver
   logger: Logger
+  clock: Clock
   /** Milliseconds that one change may take. */
   timeoutMs: number
 }
@@ -36,6 +37,7 @@ type Outcome = { ok: true; value: unknown; effects: readonly (() => void)[] } | 
 export class Writer {
   readonly #driver: Driver
   readonly #logger: Logger
+  readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #queue: QueuedChange[] = []
   readonly #current = new AsyncLocalStorage<ChangeTransaction>()
@@ -45,6 +47,7 @@ export class Writer {
   constructor(options: WriterOptions) {
     this.#driver = options.driver
     this.#logger = options.logger
+    this.#clock = options.clock
     this.#timeoutMs = options.timeoutMs
   }
 
@@ -116,7 +119,7 @@ export class Writer {
   /** Changes beyond the group's maximum time return to the front of the queue. */
   async #runInSavepoints(tx: Transaction, group: QueuedChange[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
-    const started = performance.now()
+    const started = this.#clock.now()
     for (const queued of group) {
       await tx.savepoint()
       const outcome = await this.#run(tx, queued)
@@ -125,7 +128,7 @@ export class Writer {
       if (outcome.ok) await tx.release()
       else await tx.rollbackToSavepoint()
       outcomes.push(outcome)
-      if (performance.now() - started > maxGroupMs) this.#queue.unshift(...group.splice(outcomes.length))
+      if (this.#clock.now() - started > maxGroupMs) this.#queue.unshift(...group.splice(outcomes.length))
     }
     return outcomes
   }

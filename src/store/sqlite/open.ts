@@ -27,6 +27,8 @@ const logPragmas =
   "pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4096; pragma journal_size_limit = 67108864;"
 /** SQLite's own waiting blocks the process, so it is short; the driver waits without blocking. */
 const busyTimeout = 10
+/** Compiled queries do not depend on the database. */
+const compiler = new QueryCompiler("sqlite")
 
 export interface SqliteOptions {
   file: string
@@ -50,7 +52,6 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteDriver> 
     const { writer, reader } = retryWithReserve(reserve, () => connect({ ...options, file }))
     cleanup.defer(() => writer.close())
     cleanup.defer(() => reader.close())
-    const compiler = new QueryCompiler("sqlite")
     const driver = new SqliteDriver({ writer, reader, lock, compiler, file, reserve, busyTimeoutMs: options.busyTimeoutMs })
     cleanup.move()
     return driver

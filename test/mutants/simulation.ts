@@ -1,0 +1,13 @@
+import { at, faults } from "./mutant.ts"
+
+const tests = ["src/runs/testing/simulation/simulation.test.ts"]
+
+/** Guards that only rare sequences of faults need. The seed that catches each is a test's name. */
+export const simulation = [
+  ...faults("src/runs/lifecycle/ending.ts", tests, [
+    ["a run that is being stopped fails with another reason", at("failRun", " from: unstopped,"), ""],
+  ]),
+  ...faults("src/runs/lifecycle/run-controller.ts", tests, [
+    ["a resumed start fails while its container runs", at("RunController.#handleFailure", "!this.#wasSubmitted &&"), ""],
+  ]),
+]
