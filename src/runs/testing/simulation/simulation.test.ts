@@ -8,7 +8,7 @@ import { simulate } from "./simulation.ts"
  * Seeds that once found a bug, or that catch a removed guard (`test/mutants/simulation.ts`). The other
  * ones are in `simulation.slow.test.ts`.
  */
-const seeds = [1, 2, 3, 4, 5, 6, 7, 8]
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
 
 let files: DatabaseFiles
 before(async () => {
