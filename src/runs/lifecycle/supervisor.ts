@@ -99,7 +99,8 @@ export class Supervisor {
     while (!closed.aborted) {
       await this.#attempt("rows", () => this.#sync())
       await this.#attempt("engine", () => this.#compareWithEngine())
-      if (this.#reachable && this.#containerDevices) await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.capacity, this.containerDevices()))
+      if (this.#reachable && this.#containerDevices)
+        await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.capacity, this.containerDevices()))
       await clock.sleep(minGapMs, closed).catch(() => {})
       await this.#signal.wait(clock, closed, settings.observeEveryMs)
     }

@@ -41,7 +41,16 @@ export function populate(store: Store): Promise<People> {
     const group = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: groupLimits })
     await tx.groups.setMembers(group.id, ids.slice(0, 2))
     const common = { userId: ids[0] ?? 0, comment: "", doc: "", isTrusted: false, writtenBy: 0 }
-    const image = await tx.images.insert({ ...common, name: "i", image: "fake/http", command: "", env: "", port: "", isPublished: true })
+    const image = await tx.images.insert({
+      ...common,
+      name: "i",
+      image: "fake/http",
+      command: "",
+      env: "",
+      port: "",
+      writablePaths: "",
+      isPublished: true,
+    })
     const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0 }
     const projectIds: number[] = []
     for (let n = 0; n < projectCount; n += 1) {
