@@ -48,7 +48,7 @@ export function populate(store: Store): Promise<People> {
       command: "",
       env: "",
       port: "",
-      writablePaths: "",
+      writablePaths: [],
       isPublished: true,
     })
     const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0 }
