@@ -196,7 +196,7 @@ export const failures = [
     [
       [
         "a program that ended unobserved is started again",
-        at("RunController.#launchRun", "if (this.#wasSubmitted && (await this.#stopIfExited(run))) return"),
+        at("RunController.#launchRun", "if (this.#wasSubmitted && (await this.#stopIfOver(run))) return"),
         "",
       ],
     ],

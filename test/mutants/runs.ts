@@ -297,7 +297,7 @@ export const runs = [
     [
       [
         "a deadline hides the exit that caused it",
-        at("RunController.#handleFailure", "launch.isStarted && !this.#exit && (await this.#stopIfExited(run).catch(() => false))"),
+        at("RunController.#handleFailure", "launch.isStarted && !this.#exit && (await this.#stopIfOver(run).catch(() => false))"),
         "false",
       ],
     ],

@@ -44,7 +44,7 @@ export async function transitionInTransaction(
   const isAllowed = current !== undefined && (step.from?.includes(current.state) ?? true)
   const remaining = isAllowed ? remainingStates(current.state, step.path) : undefined
   if (!current || !remaining) {
-    // The answer of an earlier COMMIT may have been lost: whoever decided by the cache sees the row.
+    // The answer of an earlier COMMIT may have been lost: the cache learns of the row.
     if (current) tx.afterCommit(() => ctx.runCache.publish(current))
     return undefined
   }

@@ -4,7 +4,7 @@ import { type Method, wrapMethods } from "../wrap-methods.ts"
 import { type People, peopleLimits, type Totals, totalsOf } from "./people.ts"
 import type { Record } from "./record.ts"
 
-/** The moves of `runs/DESIGN.md`, written down a second time: the code's own table is under test. */
+/** The moves of `runs/DESIGN.md` a second time, since the code's own table is under test. */
 export const allowedMoves: Readonly<{ [from: string]: readonly string[] }> = {
   new: ["pulling", "queued", "failed"],
   lost: ["starting"],

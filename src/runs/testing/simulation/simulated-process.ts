@@ -81,7 +81,7 @@ export class SimulatedProcess {
     return read()
   }
 
-  /** A change that was refused, or whose COMMIT was not answered, rejects like a lost connection. */
+  /** A refused change, and an unanswered COMMIT, reject like a lost connection. */
   async #change<T>(real: Store, work: (tx: Change) => Promise<T>, options: ChangeOptions | undefined): Promise<T> {
     const { faults, ledger, record } = this.#parts
     await this.pass("a change")

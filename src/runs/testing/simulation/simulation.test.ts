@@ -5,8 +5,8 @@ import { describeFailure } from "./seeds.ts"
 import { simulate } from "./simulation.ts"
 
 /**
- * Seeds that once found a bug, or that catch a removed guard (`test/mutants/simulation.ts`). The other
- * ones are in `simulation.slow.test.ts`.
+ * Among them are those that found a bug or catch a removed guard (`test/mutants/simulation.ts`).
+ * `simulation.slow.test.ts` has many more.
  */
 const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
 
