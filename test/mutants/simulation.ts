@@ -7,6 +7,13 @@ export const simulation = [
   ...faults("src/runs/lifecycle/ending.ts", tests, [
     ["a run that is being stopped fails with another reason", at("failRun", " from: unstopped,"), ""],
   ]),
+  ...faults("src/runs/lifecycle/transitions.ts", tests, [
+    [
+      "a controller repeats a move whose COMMIT was not answered",
+      at("transitionInTransaction", "if (current) tx.afterCommit(() => ctx.runCache.publish(current))"),
+      "",
+    ],
+  ]),
   ...faults("src/runs/lifecycle/run-controller.ts", tests, [
     ["a resumed start fails while its container runs", at("RunController.#handleFailure", "!this.#wasSubmitted &&"), ""],
   ]),

@@ -43,13 +43,12 @@ export async function transitionInTransaction(
   const current = await tx.runs.get(step.id)
   const isAllowed = current !== undefined && (step.from?.includes(current.state) ?? true)
   const remaining = isAllowed ? remainingStates(current.state, step.path) : undefined
-  if (!current || !remaining) {
+  const isAtEnd = remaining?.length === 0
+  if (!current || !remaining || (isAtEnd && !step.updatesAtEnd)) {
     // The answer of an earlier COMMIT may have been lost: the cache learns of the row.
     if (current) tx.afterCommit(() => ctx.runCache.publish(current))
     return undefined
   }
-  const isAtEnd = remaining.length === 0
-  if (isAtEnd && !step.updatesAtEnd) return undefined
   const updated = isAtEnd
     ? await tx.runs.transition(current.id, [current.state], step.fields ?? {})
     : await enterStates(ctx, tx, { current, remaining, step })
