@@ -51,7 +51,7 @@ export function populate(store: Store): Promise<People> {
       writablePaths: [],
       isPublished: true,
     })
-    const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0 }
+    const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0, idleMinutes: 0, maxRunHours: 0 }
     const projectIds: number[] = []
     for (let n = 0; n < projectCount; n += 1) {
       const project = { ...common, ...paths, projectName: `p${n}`, type: "http" as const, isPublic: true, imageId: image.id, groupId: 0 }

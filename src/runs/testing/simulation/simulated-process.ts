@@ -113,8 +113,7 @@ export class SimulatedProcess {
         return this.#send(name, real, () => method(...args) as Promise<void>, args[0])
       }
     }
-    const clock = { now: this.clock.now, sleep: (ms: number, signal?: AbortSignal) => this.clock.sleep(ms, signal) }
-    return wrapMethods(real, act, { clock })
+    return wrapMethods(real, act, { clock: this.clock })
   }
 
   /** It means the container of the moment when it was sent, not a later one of the same key. */

@@ -16,6 +16,10 @@ export class VirtualClock implements Clock {
     return this.#now
   }
 
+  monotonic(): number {
+    return this.#now
+  }
+
   /** Milliseconds since the clock began. */
   get elapsed(): number {
     return this.#now - this.#start
@@ -27,7 +31,8 @@ export class VirtualClock implements Clock {
 
   /** A view of this clock whose sleeps `forget` can end. */
   of(owner: object): Clock {
-    return { now: () => this.#now, sleep: (ms, signal) => this.#sleep(owner, ms, signal) }
+    const now = () => this.#now
+    return { now, monotonic: now, sleep: (ms, signal) => this.#sleep(owner, ms, signal) }
   }
 
   /** Drops the owner's sleeps, which then never settle. */
