@@ -59,6 +59,11 @@ export class LaunchAttempt implements Disposable {
     return this.#progress.progress
   }
 
+  /** Whether it was canceled, also by a timeout. */
+  get isAborted(): boolean {
+    return this.#controller.signal.aborted
+  }
+
   /** Cancels the attempt: `run` resolves with this reason once the engine has returned. */
   abort(reason: unknown): void {
     this.#controller.abort(reason)

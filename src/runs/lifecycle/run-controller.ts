@@ -100,17 +100,27 @@ export class RunController {
   async #run(): Promise<void> {
     const { runCache, closed, clock, logger } = this.#ctx
     let pause = minRetryMs
+    let mayBeStale = false
     for (let run = runCache.row(this.id); run && !closed.aborted; run = runCache.row(this.id)) {
       try {
-        await this.#step(run)
+        if (mayBeStale) await this.#readStoredRow()
+        else await this.#step(run)
+        mayBeStale = false
         pause = minRetryMs
       } catch (error) {
         if (closed.aborted) return
         logger.warn({ err: error, run: this.id, state: run.state }, "the controller of a run failed and retries")
         await this.#signal.wait(clock, closed, pause)
         pause = Math.min(maxRetryMs, pause * 2)
+        mayBeStale ||= !(error instanceof EngineError)
       }
     }
+  }
+
+  /** The answer of a COMMIT may have been lost, and a run that has ended is not started again. */
+  async #readStoredRow(): Promise<void> {
+    const stored = await this.#ctx.store.runs.get(this.id)
+    if (stored) this.#ctx.runCache.publish(stored)
   }
 
   #step(run: RunRow): Promise<void> {
@@ -175,13 +185,14 @@ export class RunController {
     // An engine that is slow may report an exit after the deadline that the exit caused.
     if (launch.isStarted && !this.#exit && (await this.#stopIfOver(run).catch(() => false))) return
     const reason = this.#exit ? reasonOfExit(this.#exit.seen, run) : reasonOfError(failure, this.#ctx.logger)
-    // A start that ends before the engine is asked leaves what an earlier process had started.
+    // A start that ends before the engine is asked leaves what an earlier process had started. A
+    // canceled one may leave a container, if the engine cannot be reached to remove it.
     const isCleanedUp =
       failure instanceof EngineError &&
       !this.#wasSubmitted &&
       !launch.isStarted &&
       !launch.isStuck &&
-      (!isUnreachable || launch.state === "pulling")
+      ((!isUnreachable && !launch.isAborted) || launch.state === "pulling")
     const isWithdrawn = reason.code === "access_withdrawn"
     if (isCleanedUp && !isWithdrawn) await failRun(this.#ctx, run, reason)
     else await stopWithReason(this.#ctx, run, reason)

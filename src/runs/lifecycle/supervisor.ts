@@ -64,7 +64,7 @@ export class Supervisor {
     const existing = this.#controllers.get(run.id)
     if (!isLive(run.state)) {
       this.#controllers.delete(run.id)
-      this.#containerDevices?.delete(run.key)
+      if (run.startTime !== null) this.#containerDevices?.delete(run.key)
       existing?.handleChange(run)
       this.#signal.notify()
     } else if (existing) existing.handleChange(run)
@@ -141,11 +141,13 @@ export class Supervisor {
   async #compareWithEngine(): Promise<void> {
     const { runCache } = this.#ctx
     const owners = [...this.#controllers.values()].filter((controller) => controller.hasContainer)
-    // A run that ends during the observation may still be in the result.
+    // A run that ends during the observation may still be in the result. The container of a queued
+    // run is newer than the database, and nothing has removed it.
     const live = new Set(runCache.targets().map(({ key }) => key))
+    const admitted = new Set(runCache.rows().flatMap(({ key, state }) => (state === "queued" ? [] : [key])))
     const observed = new Map((await this.#ctx.engine.observe(this.#ctx.closed)).map((seen) => [seen.key, seen]))
     this.#setReachable(true)
-    const hasEnded = (key: string) => live.has(key) && !runCache.targetByKey(key)
+    const hasEnded = (key: string) => admitted.has(key) && !runCache.targetByKey(key)
     this.#containerDevices = new Map([...observed].flatMap(([key, seen]) => (hasEnded(key) ? [] : [[key, seen.gpuDevices]])))
     for (const controller of owners) controller.handleObservation(observed.get(controller.key))
     for (const key of this.#orphans.keys()) if (!observed.has(key) || runCache.targetByKey(key)) this.#orphans.delete(key)

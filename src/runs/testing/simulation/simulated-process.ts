@@ -144,7 +144,8 @@ export class SimulatedProcess {
     if (faults.strikes("request lost", name)) throw unreachable()
     const isDropped = faults.strikes("answer dropped after its effect", name)
     let result = await call()
-    if (faults.strikes("request repeated", name)) result = await call()
+    // A canceled call is not repeated: the engine would refuse it before it begins.
+    if (!signal?.aborted && faults.strikes("request repeated", name)) result = await call()
     if (isDropped) throw unreachable()
     await this.pass(`the answer of ${name}`, signal, name === "start" || name === "stop" ? "deliver" : "reject")
     return result

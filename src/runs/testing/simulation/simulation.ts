@@ -140,7 +140,11 @@ class Calm {
   async #passOrphanGrace(): Promise<void> {
     const { clock, daemon, ledger, runs } = this.#world
     clock.advance(700_000)
-    await this.#until("no container is left", settlesWithin, () => daemon.containers.size === 0)
+    await this.#until("no container is left", settlesWithin, () => {
+      // A container of a newer database may be adopted only now.
+      for (const run of ledger.live()) if (run.state === "ready") stopRun(this.#world, run)
+      return daemon.containers.size === 0
+    })
     await this.#until("all of the node is free", settlesWithin, async () => {
       const nodes = (await runs?.nodeUsage()) ?? []
       return nodes.every(({ cpus, memoryMiB, gpus }) => [cpus, memoryMiB, gpus].every(({ total, free }) => total === free))
