@@ -6,6 +6,7 @@ import { failRun, finishStop, stopWithReason } from "./ending.ts"
 import { portOf } from "./engine-spec.ts"
 import { LaunchAttempt, ReplanUnavailableError } from "./launch-attempt.ts"
 import { createReason, reasonOfError, reasonOfExit } from "./reasons.ts"
+import { publishStored } from "./transitions.ts"
 
 const minRetryMs = 250
 const maxRetryMs = 5_000
@@ -119,8 +120,7 @@ export class RunController {
 
   /** The answer of a COMMIT may have been lost, and a run that has ended is not started again. */
   async #readStoredRow(): Promise<void> {
-    const stored = await this.#ctx.store.runs.get(this.id)
-    if (stored) this.#ctx.runCache.publish(stored)
+    publishStored(this.#ctx, this.id, await this.#ctx.store.runs.get(this.id))
   }
 
   #step(run: RunRow): Promise<void> {

@@ -8,6 +8,7 @@ import { GpuWatch } from "../limits/gpu-watch.ts"
 import { WakeSignal } from "../wake-signal.ts"
 import { adoptContainer } from "./adoption.ts"
 import { RunController } from "./run-controller.ts"
+import { publishStored } from "./transitions.ts"
 
 /** Shortest time between two observations, however often the engine reports changes. */
 const minGapMs = 50
@@ -132,10 +133,7 @@ export class Supervisor {
     const versions = await store.runs.liveVersions()
     const changed = [...versions].filter(([id, version]) => (runCache.row(id)?.version ?? 0) < version).map(([id]) => id)
     const endedIds = runCache.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
-    for (const id of [...changed, ...endedIds]) {
-      const run = await store.runs.get(id)
-      if (run) runCache.publish(run)
-    }
+    for (const id of [...changed, ...endedIds]) publishStored(this.#ctx, id, await store.runs.get(id))
   }
 
   async #compareWithEngine(): Promise<void> {

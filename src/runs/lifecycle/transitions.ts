@@ -2,6 +2,7 @@ import { canTransition, isLive, type Reason, type RunState } from "#contract"
 import type { Address } from "#engine"
 import type { Change, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
+import { createReason } from "./reasons.ts"
 
 type Fields = Partial<Omit<RunRow, "id" | "key" | "userName" | "state">>
 type TransitionContext = Pick<RunsContext, "store" | "events" | "runCache">
@@ -46,7 +47,7 @@ export async function transitionInTransaction(
   const isAtEnd = remaining?.length === 0
   if (!current || !remaining || (isAtEnd && !step.updatesAtEnd)) {
     // The answer of an earlier COMMIT may have been lost: the cache learns of the row.
-    if (current) tx.afterCommit(() => ctx.runCache.publish(current))
+    tx.afterCommit(() => publishStored(ctx, step.id, current))
     return undefined
   }
   const updated = isAtEnd
@@ -54,6 +55,17 @@ export async function transitionInTransaction(
     : await enterStates(ctx, tx, { current, remaining, step })
   if (updated) tx.afterCommit(() => ctx.runCache.publish(updated, step.address))
   return updated
+}
+
+/**
+ * Tells the cache what the database has. A run without a row ended so long ago that the history was
+ * pruned; why it ended is no longer known.
+ */
+export function publishStored({ runCache }: Pick<RunsContext, "runCache">, id: number, stored: RunRow | undefined): void {
+  const known = runCache.row(id)
+  if (stored) runCache.publish(stored)
+  else if (known)
+    runCache.publish({ ...known, state: "ended", wanted: "stop", version: known.version + 1, reason: known.reason ?? createReason("lost") })
 }
 
 /** The remaining path; undefined when the states do not allow it. */
