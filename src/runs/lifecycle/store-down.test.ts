@@ -8,6 +8,7 @@ import type { Actor } from "#events"
 import type { RunRow, Store } from "#store"
 import { seededRandom } from "../../../test/fixtures/random.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+import { createReason } from "./reasons.ts"
 
 /** The same store, of which about half of the changes are refused as by a full disk. */
 function unreliable(store: Store): Store {
@@ -45,6 +46,24 @@ test("a run whose container is gone has no address, although the database reject
   assert.equal(runs.target(id)?.state, "ready")
   refuses = false
   await eventually("the run has ended", async () => (await fixture.row(id)).state === "ended")
+})
+
+test("a run that ended without an answer, and was pruned, is not started again", async () => {
+  await using fixture = await RunsFixture.open()
+  let begun = 0
+  const prepareDirectories = async (run: RunRow) => {
+    begun += 1
+    // Another process ends the run and prunes it; this one learns of neither.
+    await fixture.store.change(async (tx) => {
+      await tx.runs.transition(run.id, ["pulling"], { state: "failed", wanted: "stop", endTime: 1, reason: createReason("lost") })
+      await tx.runs.prune({ until: 2 }, 1)
+    })
+  }
+  await using runs = await fixture.runs({ prepareDirectories })
+  const { id } = await runs.start(fixture.request("fake/missing"))
+  assert.equal((await runs.waitUntilSettled(id)).state, "ended")
+  assert.equal(runs.row(id), undefined)
+  assert.equal(begun, 1)
 })
 
 /** The same store with a disk that the test can fill, also for urgent changes. */
