@@ -10,7 +10,7 @@ export const simulation = [
   ...faults("src/runs/lifecycle/transitions.ts", tests, [
     [
       "a controller repeats a move whose COMMIT was not answered",
-      at("transitionInTransaction", "if (current) tx.afterCommit(() => ctx.runCache.publish(current))"),
+      at("transitionInTransaction", "tx.afterCommit(() => publishStored(ctx, step.id, current))"),
       "",
     ],
   ]),
