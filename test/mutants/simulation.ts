@@ -7,13 +7,6 @@ export const simulation = [
   ...faults("src/runs/lifecycle/ending.ts", tests, [
     ["a run that is being stopped fails with another reason", at("failRun", " from: unstopped,"), ""],
   ]),
-  ...faults("src/runs/lifecycle/transitions.ts", tests, [
-    [
-      "a controller repeats a move whose COMMIT was not answered",
-      at("transitionInTransaction", "tx.afterCommit(() => publishStored(ctx, step.id, current))"),
-      "",
-    ],
-  ]),
   ...faults("src/runs/lifecycle/run-controller.ts", tests, [
     ["a resumed start fails while its container runs", at("RunController.#handleFailure", "!this.#wasSubmitted &&"), ""],
     ["a run that has ended is started again", at("RunController.#run", "mayBeStale ||= !(error instanceof EngineError)"), ""],
@@ -24,6 +17,13 @@ export const simulation = [
   ...faults(
     "src/runs/lifecycle/transitions.ts",
     ["src/runs/lifecycle/store-down.test.ts"],
-    [["a pruned run stays in memory", at("publishStored", "else if (known)"), "else if (known && known.endTime !== null)"]],
+    [
+      [
+        "a controller repeats a move whose COMMIT was not answered",
+        at("transitionInTransaction", "tx.afterCommit(() => publishStored(ctx, step.id, current))"),
+        "",
+      ],
+      ["a pruned run stays in memory", at("publishStored", "else if (known)"), "else if (known && known.endTime !== null)"],
+    ],
   ),
 ]
