@@ -84,6 +84,26 @@ test("a run that a restored database queues loses its container, and its device 
   assert.equal((await fixture.row(other.id)).state, "queued")
 })
 
+test("a run that a restored database queues frees no device by its end in the queue", async (t) => {
+  await using fixture = await RunsFixture.open({ mockGpus: 1 })
+  watchDevices(t, fixture)
+  const queued = await leftContainer(fixture, () => ({ state: "queued", gpuDevices: [], nodeNames: [], startTime: null, readyTime: null }))
+  const { engine, release } = await heldEngine(fixture, "stop")
+  const { stop } = engine
+  const stops: string[] = []
+  engine.stop = (key, options) => {
+    stops.push(key)
+    return stop(key, options)
+  }
+  await using runs = await fixture.runs({ engine })
+  await eventually("its container was seen", () => stops.includes(queued.key))
+  await runs.stop(queued.id, { by: "stopped_by_user" })
+  const waiting = await startOne(runs, fixture)
+  release()
+  assert.equal(waiting.state, "queued")
+  assert.equal((await runs.waitUntilSettled(waiting.id)).state, "ready")
+})
+
 test("a run whose container has other devices than its row gets a new container", async (t) => {
   await using fixture = await RunsFixture.open({ mockGpus: 2 })
   watchDevices(t, fixture)
