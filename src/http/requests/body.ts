@@ -1,15 +1,18 @@
 import type { IncomingMessage } from "node:http"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import { systemUserId } from "#kit"
 import { PacedReader, sharedTurnBudget } from "../connections/turn-budget.ts"
 import { hasTinyChunks } from "../node/buffered-request.ts"
 import { hasBody } from "./headers.ts"
 
+/** Shorter bodies cost little more than their heads, and are not paced. */
+const { plainBodyBytes } = bounds.texts
+
 export interface BodyOptions {
   maxBytes: number
   /** How long the body may take from now on. Default: the server's limit for a request. */
   timeoutMs?: number
-  /** The person for whom the bytes count. */
+  /** The person for whom the bytes of a large body count. */
   userId?: number | undefined
 }
 
@@ -34,12 +37,13 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs, 
   const chunks: Buffer[] = []
   let length = 0
   let isRejected = false
+  const isPaced = Number(request.headers["content-length"] ?? maxBytes) > plainBodyBytes.value
   const reader = new PacedReader(() => void (isRejected || request.resume()), sharedTurnBudget)
   const onData = (chunk: Buffer) => {
     length += chunk.length
     if (length <= maxBytes && !hasTinyChunks(request)) {
       chunks.push(chunk)
-      if (!reader.mayContinue(userId, chunk.length)) request.pause()
+      if (isPaced && !reader.mayContinue(userId, chunk.length)) request.pause()
       return
     }
     isRejected = true
