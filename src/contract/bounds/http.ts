@@ -21,7 +21,7 @@ export const http = {
     value: 256 * 1024,
     unit: "bytes",
     per: "person",
-    beyond: "a few connections read on in each of the next turns",
+    beyond: "a few connections read on in each of the next turns; one that is alone in its turn has no bound",
   },
   anonymousBodyBytes: {
     what: "Body of a request without a credential, such as a sign-in",

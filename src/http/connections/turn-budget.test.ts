@@ -8,12 +8,12 @@ const chunk = 64 * 1024
 test("a person's reads of a turn are bounded, many short ones too, and another person's are not", async () => {
   const budget = new TurnBudget()
   let long = 0
-  while (budget.spend(1, chunk)) long += 1
+  while (budget.spend(1, chunk, {})) long += 1
   let short = 0
-  while (budget.spend(2, 1)) short += 1
+  while (budget.spend(2, 1, {})) short += 1
   assert.deepEqual([long, short], [3, 31])
   await nextTurn()
-  assert.ok(budget.spend(1, chunk))
+  assert.ok(budget.spend(1, chunk, {}))
 })
 
 test("connections beyond the budget continue in order, a few in each turn, and people at the same time", async () => {
@@ -33,6 +33,8 @@ test("a connection continues when both its receiver and the budget have room", a
   const reader = new PacedReader(() => {
     resumes += 1
   }, budget)
+  const share = () => budget.spend(1, 1, {})
+  share()
   assert.ok(reader.mayContinue(1, chunk))
   while (reader.mayContinue(1, chunk));
   reader.pause()
@@ -40,9 +42,20 @@ test("a connection continues when both its receiver and the budget have room", a
   assert.equal(resumes, 0)
   reader.resume()
   assert.equal(resumes, 1)
+  share()
   while (reader.mayContinue(1, chunk));
   reader.resume()
   assert.equal(resumes, 1)
   await nextTurn()
   assert.equal(resumes, 2)
+})
+
+test("a connection that is alone in its turn is not paced until another one reads", async () => {
+  const budget = new TurnBudget()
+  const alone = {}
+  for (let i = 0; i < 32; i += 1) assert.ok(budget.spend(1, chunk, alone))
+  assert.ok(!budget.spend(1, chunk, {}))
+  assert.ok(!budget.spend(1, chunk, alone))
+  await nextTurn()
+  assert.ok(budget.spend(1, chunk, alone))
 })

@@ -6,23 +6,35 @@ const readBytes = 8 * 1024
 /** Connections of one person that continue in each turn. */
 const resumedPerTurn = 4
 
+/** What a person's connections moved in this turn. */
+interface Spent {
+  bytes: number
+  /** The first connection. */
+  connection: object
+  isAlone: boolean
+}
+
 /**
  * Bounds what one person's connections move in one turn of the event loop. A busy connection
  * otherwise moves megabytes in each turn, and a hundred of them delay every request by seconds.
  * Nobody is slowed while the turns are short: the next one follows at once.
  */
 export class TurnBudget<Person = number> {
-  /** Bytes that were moved in this turn. */
-  readonly #spent = new Map<Person, number>()
+  readonly #spent = new Map<Person, Spent>()
   readonly #waiting = new Map<Person, (() => void)[]>()
   #isScheduled = false
 
-  /** Counts one read. False when the person's budget of this turn is used up. */
-  spend(person: Person, bytes: number): boolean {
-    const spent = (this.#spent.get(person) ?? 0) + readBytes + bytes
+  /**
+   * Counts one read of a connection. False when the person's budget of this turn is used up. A
+   * connection that is alone in its turn has no limit but Node's own.
+   */
+  spend(person: Person, bytes: number, connection: object): boolean {
+    const spent = this.#spent.get(person) ?? { bytes: 0, connection, isAlone: true }
+    spent.bytes += readBytes + bytes
+    spent.isAlone &&= spent.connection === connection
     this.#spent.set(person, spent)
     this.#schedule()
-    return spent <= turnBytes
+    return spent.isAlone || spent.bytes <= turnBytes
   }
 
   /** Calls the function in a later turn, after those of the person that wait already. */
@@ -68,7 +80,7 @@ export class PacedReader<Person = number> {
 
   /** Counts one read. False when the connection must read no more until `resume` is called. */
   mayContinue(person: Person, bytes: number): boolean {
-    if (!this.#budget.spend(person, bytes) && !this.#isWaiting) {
+    if (!this.#budget.spend(person, bytes, this) && !this.#isWaiting) {
       this.#isWaiting = true
       this.#budget.wait(person, () => {
         this.#isWaiting = false
