@@ -45,7 +45,11 @@ export const webdav = [
     "src/http/connections/turn-budget.ts",
     ["src/http/connections/turn-budget.test.ts"],
     [
-      ["one person moves any number of bytes in a turn", at("TurnBudget.spend", "return spent <= turnBytes"), "return true"],
+      [
+        "one person moves any number of bytes in a turn",
+        at("TurnBudget.spend", "return spent.isAlone || spent.bytes <= turnBytes"),
+        "return true",
+      ],
       ["a connection beyond the budget reads on", at("PacedReader.mayContinue", "&& !this.#isWaiting\n  }"), "\n  }"],
       ["a connection reads on although its receiver has no room", at("PacedReader.mayContinue", "if (!this.#isPaused) "), ""],
     ],
