@@ -14,7 +14,7 @@ BEYOND_SCHEMAS = re.compile(
     r"|may not start this project$|^CurrentPassword is needed|^q may hold |^The words of q may have |^Image must be one that may be fetched|^ID is needed: it names "
     r"|^Memory must be 0 for the default, or at least "
     # Formats that no regular expression of a readable length holds.
-    r"|^(AccessInfo|UserPath|CodePath|ModelPath|TrainData.*) must be a(nother)? (path|place|directory|well-formed)|must be an image reference like"
+    r"|^(AccessInfo|UserPath|CodePath|ModelPath|WritablePaths|TrainData.*) must be a(nother)? (path|place|directory|well-formed)|must be an image reference like"
     r"|^Env must be |^Command must be |must be well-formed text without NUL$"
     r"|^A user name must be |^The password must |or \[\"run:<ID>\"\]|must be a text that is not empty|must be at most [0-9,]+ bytes in UTF-8"
     # Their patterns are in the description; some of what is sent does not keep to patterns of headers.
