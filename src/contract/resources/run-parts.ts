@@ -25,7 +25,5 @@ export type Progress = AnswerValue<typeof progress>
 
 /** Present in previews and in runs; `verb` completes its description. */
 export function waitsFor(verb: "waits" | "would wait") {
-  const sentence = text({})
-  const description = `One sentence on what it ${verb} for in the queue; otherwise null.`
-  return { ...nullable(sentence, description), fromQuery: sentence.fromQuery }
+  return nullable(text({}), `One sentence on what it ${verb} for in the queue; otherwise null.`)
 }
