@@ -19,29 +19,29 @@ interface Spent {
  * otherwise moves megabytes in each turn, and a hundred of them delay every request by seconds.
  * Nobody is slowed while the turns are short: the next one follows at once.
  */
-export class TurnBudget<Person = number> {
-  readonly #spent = new Map<Person, Spent>()
-  readonly #waiting = new Map<Person, (() => void)[]>()
+export class TurnBudget {
+  readonly #spent = new Map<number, Spent>()
+  readonly #waiting = new Map<number, (() => void)[]>()
   #isScheduled = false
 
   /**
    * Counts one read of a connection. False when the person's budget of this turn is used up. A
    * connection that is alone in its turn has no limit but Node's own.
    */
-  spend(person: Person, bytes: number, connection: object): boolean {
-    const spent = this.#spent.get(person) ?? { bytes: 0, connection, isAlone: true }
+  spend(userId: number, bytes: number, connection: object): boolean {
+    const spent = this.#spent.get(userId) ?? { bytes: 0, connection, isAlone: true }
     spent.bytes += readBytes + bytes
     spent.isAlone &&= spent.connection === connection
-    this.#spent.set(person, spent)
+    this.#spent.set(userId, spent)
     this.#schedule()
     return spent.isAlone || spent.bytes <= turnBytes
   }
 
   /** Calls the function in a later turn, after those of the person that wait already. */
-  wait(person: Person, resume: () => void): void {
-    const waiting = this.#waiting.get(person)
+  wait(userId: number, resume: () => void): void {
+    const waiting = this.#waiting.get(userId)
     if (waiting) waiting.push(resume)
-    else this.#waiting.set(person, [resume])
+    else this.#waiting.set(userId, [resume])
     this.#schedule()
   }
 
@@ -54,9 +54,9 @@ export class TurnBudget<Person = number> {
   #startTurn(): void {
     this.#isScheduled = false
     this.#spent.clear()
-    for (const [person, waiting] of this.#waiting) {
+    for (const [userId, waiting] of this.#waiting) {
       for (const resume of waiting.splice(0, resumedPerTurn)) resume()
-      if (waiting.length === 0) this.#waiting.delete(person)
+      if (waiting.length === 0) this.#waiting.delete(userId)
     }
     if (this.#waiting.size > 0) this.#schedule()
   }
@@ -66,23 +66,23 @@ export class TurnBudget<Person = number> {
 export const sharedTurnBudget = new TurnBudget()
 
 /** The reading of one connection, which its receiver pauses, and its person's budget. */
-export class PacedReader<Person = number> {
-  readonly #budget: TurnBudget<Person>
+export class PacedReader {
+  readonly #budget: TurnBudget
   readonly #resume: () => void
   #isPaused = false
   #isWaiting = false
 
   /** `resume` lets the connection read again. */
-  constructor(resume: () => void, budget: TurnBudget<Person>) {
+  constructor(resume: () => void, budget: TurnBudget) {
     this.#resume = resume
     this.#budget = budget
   }
 
   /** Counts one read. False when the connection must read no more until `resume` is called. */
-  mayContinue(person: Person, bytes: number): boolean {
-    if (!this.#budget.spend(person, bytes, this) && !this.#isWaiting) {
+  mayContinue(userId: number, bytes: number): boolean {
+    if (!this.#budget.spend(userId, bytes, this) && !this.#isWaiting) {
       this.#isWaiting = true
-      this.#budget.wait(person, () => {
+      this.#budget.wait(userId, () => {
         this.#isWaiting = false
         if (!this.#isPaused) this.#resume()
       })

@@ -38,12 +38,12 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs, 
   let length = 0
   let isRejected = false
   const isPaced = Number(request.headers["content-length"] ?? maxBytes) > plainBodyBytes.value
-  const reader = new PacedReader(() => void (isRejected || request.resume()), sharedTurnBudget)
+  const reader = isPaced ? new PacedReader(() => void (isRejected || request.resume()), sharedTurnBudget) : undefined
   const onData = (chunk: Buffer) => {
     length += chunk.length
     if (length <= maxBytes && !hasTinyChunks(request)) {
       chunks.push(chunk)
-      if (isPaced && !reader.mayContinue(userId, chunk.length)) request.pause()
+      if (reader?.mayContinue(userId, chunk.length) === false) request.pause()
       return
     }
     isRejected = true

@@ -2,40 +2,44 @@ import type { EffectiveLimits, Reason } from "#contract"
 import type { Change, LiveRun, Reads, RunPlan, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { transitionInTransaction } from "../lifecycle/transitions.ts"
-import { loadLimits, lowestOf } from "../limits/effective-limits.ts"
+import { type LoadedLimits, loadLimits, lowestOf } from "../limits/effective-limits.ts"
 import type { RunCache } from "../run-cache.ts"
 import type { CapacityCache } from "./capacity-cache.ts"
 import { fairOrder, type QueuedRun } from "./fair-order.ts"
+import type { GroupQuota } from "./quotas.ts"
 import type { ResourceRequest } from "./resource-request.ts"
 import { type Placement, schedule } from "./scheduler.ts"
 
 /** Starts queued runs while there is room, in one transaction. */
 export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache, containerDevices: ReadonlySet<string>): Promise<void> {
-  if (!ctx.runCache.rows().some(({ state }) => state === "queued")) return
+  const { runCache } = ctx
+  const rows = runCache.rows()
+  const queued = rows.filter(({ state }) => state === "queued")
+  if (queued.length === 0) return
   const nodes = await capacity.nodes()
-  const findPlacements = async (reads: Pick<Reads, "users" | "groups">, admitted: readonly LiveRun[], queued: readonly LiveRun[]) => {
-    const userIds = queued.map(({ userId }) => userId)
-    const { quotas, limits, groupIds } = await loadLimits(reads, userIds, ctx.settings.defaultLimits)
-    ctx.runCache.fairnessFacts.setGroups(groupIds)
-    ctx.runCache.setQueueConditions({ nodes, containerDevices, quotas })
-    const ordered = fairOrder(queued, admitted, ctx.runCache.fairnessFacts)
-    return { placements: schedule({ nodes, live: [...admitted, ...ordered], containerDevices, quotas }), limits, ordered }
-  }
-  const rows = ctx.runCache.rows()
-  const isQueued = ({ state }: RunRow) => state === "queued"
-  const expected = await findPlacements(
-    ctx.store,
-    rows.filter((run) => !isQueued(run)),
-    rows.filter(isQueued),
-  )
-  if (expected.placements.size === 0) return
+  const placementsOf = (holding: readonly LiveRun[], waiting: readonly LiveRun[], quotas: readonly GroupQuota[]) =>
+    schedule({ nodes, live: [...holding, ...fairOrder(waiting, holding, runCache.fairnessFacts)], containerDevices, quotas })
+  const { quotas, groupIds } = await limitsOf(ctx, ctx.store, queued)
+  runCache.fairnessFacts.setGroups(groupIds)
+  runCache.setQueueConditions({ nodes, containerDevices, quotas })
+  const holding = rows.filter(({ state }) => state !== "queued")
+  if (placementsOf(holding, queued, quotas).size === 0) return
   await ctx.store.change(async (tx) => {
-    const { placements, limits, ordered } = await findPlacements(tx, await tx.runs.admitted(), await tx.runs.queued())
-    for (const { id, userId } of ordered) {
-      const placement = placements.get(id)
-      if (placement) await dequeue(ctx, tx, { id, placement, limits: limits.get(userId) })
+    const waiting = await tx.runs.queued()
+    const loaded = await limitsOf(ctx, tx, waiting)
+    const userIds = new Map(waiting.map(({ id, userId }) => [id, userId]))
+    for (const [id, placement] of placementsOf(await tx.runs.admitted(), waiting, loaded.quotas)) {
+      await dequeue(ctx, tx, { id, placement, limits: loaded.limits.get(userIds.get(id) ?? 0) })
     }
   })
+}
+
+function limitsOf(ctx: RunsContext, reads: Pick<Reads, "users" | "groups">, runs: readonly LiveRun[]): Promise<LoadedLimits> {
+  return loadLimits(
+    reads,
+    runs.map(({ userId }) => userId),
+    ctx.settings.defaultLimits,
+  )
 }
 
 /** Plans the run again by current rights in the transaction that starts it, or ends it. */
