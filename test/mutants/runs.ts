@@ -296,6 +296,11 @@ export const runs = [
     ["src/runs/lifecycle/reasons.test.ts"],
     [
       [
+        "a canceled creation leaves its container",
+        at("RunController.#handleFailure", "(!isUnreachable && !launch.isAborted)"),
+        "!isUnreachable",
+      ],
+      [
         "a deadline hides the exit that caused it",
         at("RunController.#handleFailure", "launch.isStarted && !this.#exit && (await this.#stopIfOver(run).catch(() => false))"),
         "false",

@@ -55,6 +55,14 @@ describe("An impossible start ends as failed", { concurrency: 8 }, () => {
   }
 })
 
+test("a creation that a deadline cancels is stopped in the engine, which may have kept the container", async () => {
+  await using fixture = await RunsFixture.open({ settings: { timeoutsMs: { ...fastSettings.timeoutsMs, creating: 300 } } })
+  await using runs = await fixture.runs()
+  const { id } = await runs.start(fixture.request("fake/stuck-create"))
+  assert.equal((await runs.waitUntilSettled(id)).reason?.code, "timeout_creating")
+  assert.deepEqual(fixture.statesOf(id).slice(-2), ["stopping", "failed"])
+})
+
 test("a program that exits before it is ready leaves its exit code and its last lines", async () => {
   await using fixture = await RunsFixture.open()
   await using runs = await fixture.runs()
@@ -114,7 +122,8 @@ test("an exit that the engine reports only after the deadline is the reason, not
   })
   const engine = await fixture.engine()
   engine.watch = (_changed, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve()))
-  engine.address = async () => undefined
+  // Each attempt that finds no address asks for an observation.
+  engine.address = async () => ({ host: "127.0.0.1", port: 1 })
   await using runs = await fixture.runs({ engine })
   const run = await runs.waitUntilSettled((await runs.start(fixture.request("fake/exits:7"))).id)
   assert.deepEqual([run.reason?.code, run.reason?.exitCode], ["exited", 7])

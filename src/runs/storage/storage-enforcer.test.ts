@@ -216,6 +216,19 @@ test("a guest's run that mounts a dataset in the owner's home stays when the own
   assert.deepEqual(await it.stateOf(guests), ["ready", undefined])
 })
 
+test("a guest's run that mounts a directory of a dataset stays when the owner's run fills the rest of the home", async () => {
+  await using it = await withMeter(100)
+  const { accessInfo } = await it.datasetOf(0)
+  it.store(0, 50)
+  it.store(0, 10, "/data/file")
+  const [owners, guests] = [await it.start(0), await it.start(1, { source: `${accessInfo}/models` })]
+  await it.counted(0)
+  it.store(0, 120)
+  it.clock.advance(minute)
+  await eventually("the owner's run has ended", async () => (await it.stateOf(owners))[1] === "disk_full")
+  assert.deepEqual(await it.stateOf(guests), ["ready", undefined])
+})
+
 test("a guest's run that fills a dataset in the owner's home ends, and the owner's run stays", async () => {
   await using it = await withMeter(100)
   const { accessInfo } = await it.datasetOf(0)
