@@ -10,7 +10,7 @@ export { type ProvisionedAccount, type ProvisioningRules, provisionAccount } fro
 export { authorize, authorizeWithGrants, forbidden, isAllowed, notFound } from "./policy/authorize.ts"
 export { type FileAccess, homePath, loadFileAccess, loadMountModes, mountKeys, mountMode } from "./policy/file-access.ts"
 export { decideWithGrants, loadAllGrants, loadGrants } from "./policy/load-grants.ts"
-export { can, type Decision, type Grant, type Principal, type Resource } from "./policy/policy.ts"
+export { can, type Decision, type PolicyGrant, type Principal, type Resource } from "./policy/policy.ts"
 export {
   dataResource,
   grantResource,

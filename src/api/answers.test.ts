@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Answer, AnswerValues, Body, LogLine, QueryOf, User, userFields } from "#contract"
 import { EventStream, JsonLines, LongList, SerializedJson } from "./answer-forms.ts"
-import type { Context, HandlerResult, Handlers } from "./context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "./context.ts"
 
 type IsEqual<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const holds = <T extends true>(..._: T[]) => {}
@@ -60,5 +60,5 @@ test("types of answers, bodies and queries follow from the table", () => {
   holds<IsEqual<Body<"createSession">, { UserName: string; Password: string }>>()
   holds<IsEqual<Body<"readUser">, undefined>>()
   holds<IsEqual<QueryOf<"readUser">["ID"], number | undefined>>()
-  holds<IsEqual<Context<"healthz">["caller"], undefined>>()
+  holds<IsEqual<OperationContext<"healthz">["caller"], undefined>>()
 })

@@ -120,7 +120,7 @@ type CallerOf<E> = E extends { permission: "none" } ? undefined : E extends { fr
 /**
  * One request of an operation as its handler sees it: query and body are parsed by the contract.
  */
-export interface Context<Op extends OperationId> extends Omit<HandlerContext, "caller"> {
+export interface OperationContext<Op extends OperationId> extends Omit<HandlerContext, "caller"> {
   readonly caller: CallerOf<(typeof endpoints)[Op]>
   readonly query: QueryOf<Op>
   readonly body: Body<Op>
@@ -131,5 +131,5 @@ export interface Context<Op extends OperationId> extends Omit<HandlerContext, "c
  */
 export type HandlerResult<Op extends OperationId> = AnswerForm<Answer<Op>> | Exclude<Answer<Op>, AsyncIterable<unknown>>
 
-export type Handler<Op extends OperationId> = (context: Context<Op>) => HandlerResult<Op> | Promise<HandlerResult<Op>>
+export type Handler<Op extends OperationId> = (context: OperationContext<Op>) => HandlerResult<Op> | Promise<HandlerResult<Op>>
 export type Handlers = { [Op in OperationId]: Handler<Op> }

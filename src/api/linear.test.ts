@@ -3,7 +3,7 @@ import { Readable } from "node:stream"
 import { bounds } from "#contract"
 import { TrustedProxies } from "#http"
 import { type Parser, repeated, testLinear } from "../../test/fixtures/linear.ts"
-import { respondsAsync } from "./handlers/runs/prefer.ts"
+import { prefersAsync } from "./handlers/runs/prefer.ts"
 import { checkSize } from "./http/body.ts"
 import { checkIfMatch } from "./http/etag.ts"
 import { RequestContext } from "./http/request-context.ts"
@@ -43,7 +43,7 @@ const parsers: Parser[] = [
   },
   {
     name: "Prefer",
-    parse: (header) => respondsAsync({ header: () => header }),
+    parse: (header) => prefersAsync({ header: () => header }),
     size: headerBytes,
     shapes: [repeated(","), repeated("respond-asyn"), repeated(" ", { end: "x" })],
   },

@@ -14,7 +14,7 @@ import {
 import type { Actor } from "#events"
 import { assignConnection, isFromLoopback, openEventStream, sendEventStreamHead, sendJsonLines, tooManyConnections } from "#http"
 import { EventStream, JsonLines, LongList, SerializedJson } from "./answer-forms.ts"
-import type { Context, Handler, HandlerContext, ServerState, Services } from "./context.ts"
+import type { Handler, HandlerContext, OperationContext, ServerState, Services } from "./context.ts"
 import { mayUseDiskReserve } from "./disk-reserve.ts"
 import { handlers } from "./handlers/index.ts"
 import { readJson } from "./http/body.ts"
@@ -25,7 +25,7 @@ import { send } from "./http/send.ts"
 import { sessionOf } from "./http/session-cookie.ts"
 
 /** The context of one operation. Properties that few handlers need are computed when read. */
-class OperationContext<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
+class ParsedContext<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
   readonly services: Services
   readonly caller: Caller | undefined
   readonly session: string | undefined
@@ -41,7 +41,7 @@ class OperationContext<Op extends OperationId> implements Omit<HandlerContext, "
 
   constructor(
     request: RequestContext,
-    made: Pick<OperationContext<Op>, "services" | "caller" | "session" | "query" | "server"> & {
+    made: Pick<ParsedContext<Op>, "services" | "caller" | "session" | "query" | "server"> & {
       json: unknown
       shape: Endpoint["body"]
     },
@@ -117,16 +117,16 @@ export async function runOperation<Op extends OperationId>(
   const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller), caller?.userId))
   const usesReserve = mayUseDiskReserve(operation, { method: endpoint.method, caller })
   const chosen = usesReserve ? server.reserveServices : services
-  const call = new OperationContext<Op>(requestContext, { services: chosen, caller, session, query, server, json, shape: endpoint.body })
+  const call = new ParsedContext<Op>(requestContext, { services: chosen, caller, session, query, server, json, shape: endpoint.body })
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
-  const result = await handler(call as unknown as Context<Op>)
+  const result = await handler(call as unknown as OperationContext<Op>)
   return sendResult(call, requestContext, { result, endpoint })
 }
 
 /** Resolves when the result is written; for a large one, when the client has read it. */
 function sendResult(
-  call: OperationContext<OperationId>,
+  call: ParsedContext<OperationId>,
   requestContext: RequestContext,
   { result, endpoint }: { result: unknown; endpoint: Endpoint },
 ): Promise<void> | undefined {
@@ -149,7 +149,7 @@ function sendResult(
  * occupy a connection to the engine; administrators may follow any number.
  */
 function sendLines(
-  { server, caller }: OperationContext<OperationId>,
+  { server, caller }: ParsedContext<OperationId>,
   requestContext: RequestContext,
   { lines, options }: JsonLines<unknown>,
 ): Promise<void> {

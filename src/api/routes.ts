@@ -1,10 +1,10 @@
 import { type Endpoint, endpoints, Failure, type OperationId, operationIds } from "#contract"
 import { stripAdminPrefix } from "./http/request-context.ts"
-import type { Page } from "./pages/page.ts"
-import { pages } from "./pages/pages.ts"
+import type { PageHandler } from "./pages/page.ts"
+import { pageHandlers } from "./pages/pages.ts"
 
 /** The operation or page that a request addresses. */
-export type RouteTarget = { operation: OperationId } | { page: Page; name: string }
+export type RouteTarget = { operation: OperationId } | { page: PageHandler; name: string }
 
 /**
  * The routes of every row of the contract's table and of the pages, also below the alias. Paths
@@ -19,7 +19,7 @@ export class Routes {
       const { method, path }: Endpoint = endpoints[operation]
       this.#add({ method, path, target: { operation } })
     }
-    for (const [path, page] of Object.entries(pages)) this.#add({ method: "GET", path, target: { page, name: "page" } })
+    for (const [path, page] of Object.entries(pageHandlers)) this.#add({ method: "GET", path, target: { page, name: "page" } })
   }
 
   #add({ method, path, target }: { method: string; path: string; target: RouteTarget }): void {

@@ -10,13 +10,13 @@ import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { RateLimiter } from "./http/rate-limiter.ts"
-import { checkHead } from "./http/request-checks.ts"
+import { checkRequestHead } from "./http/request-checks.ts"
 import { anonymous, RequestContext } from "./http/request-context.ts"
 import { send, sendFailure, toFailure } from "./http/send.ts"
 import { cookieOf, sessionOf } from "./http/session-cookie.ts"
 import { RequestMetrics } from "./metrics.ts"
 import { runOperation } from "./operation.ts"
-import { failurePage, type Page, type PageResponse } from "./pages/page.ts"
+import { failurePage, type PageHandler, type PageResponse } from "./pages/page.ts"
 import { Routes, type RouteTarget } from "./routes.ts"
 
 const { imageChecks, waitingImageChecks } = bounds.containers
@@ -65,7 +65,7 @@ export function createApi(services: Services): ApiServer {
     const { request, response } = requestContext
     metrics.observe(response, nameOf(target), started)
     try {
-      checkHead(request, { hosts, host: requestContext.host })
+      checkRequestHead(request, { hosts, host: requestContext.host })
       if (!target) throw routes.refusal(request.method ?? "", requestContext.path)
       if ("operation" in target) await runOperation(services, target.operation, requestContext, server)
       else await runPage(services, target.page, requestContext)
@@ -119,7 +119,7 @@ async function sendRefusal(
   }
 }
 
-async function runPage(services: Services, page: Page, requestContext: RequestContext): Promise<void> {
+async function runPage(services: Services, page: PageHandler, requestContext: RequestContext): Promise<void> {
   const { request, response, requestId, address, queryText, userName } = requestContext
   const secure = services.settings.secureCookies
   const answer = await page(services, {

@@ -1,4 +1,4 @@
-import { Failure, invalid } from "#contract"
+import { Failure, invalidField } from "#contract"
 import { minMemoryMiB } from "#engine"
 
 /** The units of `Memory` and `GpuMemory` on the wire. The code counts in MiB. */
@@ -12,7 +12,7 @@ const maxMiB = 2 ** 31
 /** Converts an amount of a body to MiB. Bytes are rounded up to the next MiB. */
 export function toMiB(amount: number, unit: MemoryUnit, field: string): number {
   const inMiB = unit === "bytes" ? Math.ceil(amount / bytesPerMiB) : unit === "GiB" ? amount * 1024 : amount
-  if (inMiB > maxMiB) throw invalid(field, `at most ${fromMiB(maxMiB, unit)}, in ${unit}`, amount)
+  if (inMiB > maxMiB) throw invalidField(field, `at most ${fromMiB(maxMiB, unit)}, in ${unit}`, amount)
   return inMiB
 }
 

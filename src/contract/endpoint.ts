@@ -3,14 +3,14 @@ import type { Structure } from "./fields/structure.ts"
 import type { OptionalHeader } from "./headers.ts"
 import type { QueryParams } from "./query.ts"
 
-export type Method = "GET" | "POST" | "PUT" | "DELETE"
+export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE"
 
 /**
  * One operation of the API: everything that routing, checks, the client and the description need to
  * know about it.
  */
 export interface Endpoint {
-  method: Method
+  method: HttpMethod
   path: string
   tag: "Images" | "Datasets" | "Projects" | "Running projects" | "People and credentials" | "Installation"
   summary: string

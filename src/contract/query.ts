@@ -1,6 +1,6 @@
 import { bounds } from "./bounds/index.ts"
 import { Failure } from "./failure.ts"
-import { type AnswerValue, type BodyValue, type Fields, invalid, type JsonSchema } from "./fields/field.ts"
+import { type AnswerValue, type BodyValue, type Fields, invalidField, type JsonSchema } from "./fields/field.ts"
 import { integer, oneOf, timestamp } from "./fields/scalars.ts"
 import { checkPlainText, plainTextPattern } from "./fields/text.ts"
 
@@ -38,7 +38,7 @@ const positive = (description: string) =>
     repeats: false,
     parse: (text: string, name: string): number => {
       const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-      if (!(value >= 1 && value < limit)) throw invalid(name, `a whole number from 1 to ${limit - 1}`, text)
+      if (!(value >= 1 && value < limit)) throw invalidField(name, `a whole number from 1 to ${limit - 1}`, text)
       return value
     },
   }) as const satisfies QueryParam<number>
@@ -61,7 +61,7 @@ const zeroOne = (description: string) =>
     schema: { type: "integer", enum: [0, 1], description },
     repeats: false,
     parse: (text: string, name: string): boolean => {
-      if (text !== "0" && text !== "1") throw invalid(name, "0 or 1", text)
+      if (text !== "0" && text !== "1") throw invalidField(name, "0 or 1", text)
       return text === "1"
     },
   }) as const satisfies QueryParam<boolean>
@@ -102,7 +102,7 @@ export function sortParam(names: readonly string[]) {
     repeats: false,
     parse: (text: string, name: string): Sort => {
       const by = text.replace(/^-/, "")
-      if (!names.includes(by)) throw invalid(name, `one of ${names.join(", ")}, with - before it for descending`, text)
+      if (!names.includes(by)) throw invalidField(name, `one of ${names.join(", ")}, with - before it for descending`, text)
       return { by, descending: text.startsWith("-") }
     },
   } as const satisfies QueryParam<Sort>

@@ -88,13 +88,13 @@ export interface Engine extends AsyncDisposable {
    * Output, oldest first. With `follow` it continues until the program ends or the signal is
    * aborted. An unknown key yields nothing.
    */
-  logs(key: string, options?: LogOptions): AsyncIterable<LogLine>
+  logs(key: string, options?: LogOptions): AsyncIterable<ContainerLogLine>
 
   /**
    * The resources that each running run uses. A run that the last `observe` did not see running is
    * absent. Cheap enough for every few seconds. Rejects with the signal's reason only.
    */
-  stats(signal?: AbortSignal): Promise<RunStats[]>
+  stats(signal?: AbortSignal): Promise<ContainerStats[]>
 
   /**
    * The data that each run wrote to its own file system, by key. This includes the image's volumes
@@ -123,7 +123,7 @@ export interface Engine extends AsyncDisposable {
   recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined>
 
   /** The address of a port, as reachable from this process; undefined if the run does not run. */
-  address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined>
+  address(key: string, port: number, signal?: AbortSignal): Promise<RunAddress | undefined>
 
   /** The TCP ports on which the run's programs listen; undefined if the engine cannot know. */
   listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined>
@@ -139,7 +139,7 @@ export interface ListeningPort {
 export type CompleteSpec = (image: ImageInfo) => Promise<Pick<RunSpec, "mounts"> & Partial<ImageDependentFields>>
 type ImageDependentFields = Pick<RunSpec, "entryPoint" | "command" | "env" | "port" | "workDir" | "writableRoot" | "writablePaths">
 
-export interface Address {
+export interface RunAddress {
   host: string
   port: number
   /**
@@ -326,7 +326,7 @@ export function checkExpectedDigest({ image, imageDigest }: Pick<RunSpec, "image
 export const minMemoryMiB = 6
 
 /** Null: unknown to the engine. Memory and traffic are in bytes. */
-export interface RunStats {
+export interface ContainerStats {
   key: string
   /** Processor time since the start, over all processors, in seconds. */
   cpuSeconds: number | null
@@ -350,7 +350,7 @@ export interface LogOptions {
   signal?: AbortSignal
 }
 
-export interface LogLine {
+export interface ContainerLogLine {
   /** Milliseconds since the epoch. */
   time: number
   stream: "stdout" | "stderr"

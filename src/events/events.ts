@@ -1,6 +1,6 @@
 import type { Progress, Reason } from "#contract"
 import { type Clock, type Logger, systemClock } from "#kit"
-import type { Change, GrantRow, ImageRow, JournalEntry, RunRow, Store } from "#store"
+import type { Change, GrantRow, ImageRow, NewJournalEntry, RunRow, Store } from "#store"
 import { AuditPruner } from "./audit-pruner.ts"
 import { JournalPruner } from "./journal-pruner.ts"
 import { JournalWriter } from "./journal-writer.ts"
@@ -17,9 +17,9 @@ export interface Actor {
 /** The actor of what Quayside does by itself, such as ending a run that exited. */
 export const serviceActor: Actor = { userName: "", address: "", requestId: "" }
 
-export type ResourceType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
-export interface Resource {
-  type: ResourceType
+export type EventResourceType = "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
+export interface ResourceRef {
+  type: EventResourceType
   id: number
 }
 
@@ -44,7 +44,7 @@ export interface Events extends AsyncDisposable {
    * A stored resource was created, updated, deleted or restored. Part of the change's own
    * transaction; logged after COMMIT.
    */
-  changed(tx: Change, actor: Actor, what: { verb: ChangeVerb; resource: Resource } & VisibilityChange): Promise<void>
+  changed(tx: Change, actor: Actor, what: { verb: ChangeVerb; resource: ResourceRef } & VisibilityChange): Promise<void>
   /**
    * A right on a resource was created, updated or deleted; `people` are those who have it, or had
    * it. The audit names the resource, the journal the grant and, for these people, the resource.
@@ -55,13 +55,13 @@ export interface Events extends AsyncDisposable {
     what: { verb: Exclude<ChangeVerb, "restored">; grant: GrantRow; was?: object; people: readonly number[] },
   ): Promise<void>
   /** These people see these unchanged resources anew, or no longer: they joined or left a group. */
-  visibilityChanged(tx: Change, what: { resources: readonly Resource[]; people: readonly number[] }): Promise<void>
+  visibilityChanged(tx: Change, what: { resources: readonly ResourceRef[]; people: readonly number[] }): Promise<void>
   /**
    * Too much changed for these people to be sent one by one: they have to read everything again.
    */
   everythingChanged(tx: Change, people: readonly number[]): Promise<void>
   /** A change by somebody ended the trust in a resource: these people learn why. */
-  trustRevoked(tx: Change, what: { resource: Resource; people: readonly number[]; text: string }): Promise<void>
+  trustRevoked(tx: Change, what: { resource: ResourceRef; people: readonly number[]; text: string }): Promise<void>
   /** A person signed in, or ended a session. */
   sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
   /** A person requested a start, a stop or more time. */
@@ -97,7 +97,7 @@ export interface EventsOptions {
   /**
    * Called after COMMIT for every created, updated, deleted or restored resource. Must not throw.
    */
-  onResourceChange?: (resource: Resource) => void
+  onResourceChange?: (resource: ResourceRef) => void
   /** The maximum age of audit rows in days. Default 0: unlimited. */
   maxAuditDays?: number
 }
@@ -106,8 +106,8 @@ interface EventsContext {
   store: Store
   logger: Logger
   journal: JournalWriter
-  onResourceChange(resource: Resource): void
-  audit(tx: Change, actor: Actor, what: { action: string; resource: Resource | null }): Promise<void>
+  onResourceChange(resource: ResourceRef): void
+  audit(tx: Change, actor: Actor, what: { action: string; resource: ResourceRef | null }): Promise<void>
 }
 
 export function openEvents({ store, clock = systemClock, logger, onResourceChange = () => {}, maxAuditDays = 0 }: EventsOptions): Events {
@@ -154,7 +154,7 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
     async granted(tx, actor, { verb, grant, was, people }) {
       const event = `grant.${verb}`
       const { id, resourceType: type, resourceId, userName, groupName, access } = grant
-      const resource: Resource = { type, id: resourceId }
+      const resource: ResourceRef = { type, id: resourceId }
       await journal.add(tx, { event, data: { ID: id }, resource: { type: "grant", id }, visibility: was ? { was } : {} })
       await audit(tx, actor, { action: event, resource })
       await events.visibilityChanged(tx, { resources: [resource], people })
@@ -198,7 +198,7 @@ function runEvents({
 }: EventsContext): Pick<Events, "runRequested" | "runStateChanged" | "runProgress" | "runWarning"> {
   /** Runs whose progress is being written. */
   const publishing = new Set<number>()
-  const publish = (entry: JournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
+  const publish = (entry: NewJournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
   return {
     runRequested: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, resource: { type: "run", id: run.id } }),
     async runStateChanged(tx, run, before) {
@@ -236,7 +236,7 @@ function imageEvents({ journal, logger, audit }: EventsContext): Pick<Events, "i
   }
 }
 
-function ofRun({ id, projectId }: RunRow, verb: string, data: Readonly<Record<string, unknown>>): JournalEntry {
+function ofRun({ id, projectId }: RunRow, verb: string, data: Readonly<Record<string, unknown>>): NewJournalEntry {
   return { event: `run.${verb}`, data: { ID: id, ProjectID: projectId, ...data }, resource: { type: "run", id } }
 }
 

@@ -1,11 +1,11 @@
 export {
   type Actor,
   type ChangeVerb,
+  type EventResourceType,
   type Events,
   type EventsOptions,
   openEvents,
-  type Resource,
-  type ResourceType,
+  type ResourceRef,
   serviceActor,
   type VisibilityChange,
 } from "./events.ts"

@@ -1,4 +1,4 @@
-import type { Change, JournalEntry } from "#store"
+import type { Change, NewJournalEntry } from "#store"
 import type { JournalPruner } from "./journal-pruner.ts"
 
 /** Writes rows of the journal and notifies listeners after their COMMIT. */
@@ -10,7 +10,7 @@ export class JournalWriter {
     this.#pruner = pruner
   }
 
-  async add(tx: Change, entry: JournalEntry): Promise<void> {
+  async add(tx: Change, entry: NewJournalEntry): Promise<void> {
     await tx.journal(entry)
     tx.afterCommit(() => this.#notify())
   }

@@ -1,11 +1,11 @@
 import type { Clock, Logger } from "#kit"
-import type { AuditEntry, Store } from "#store"
+import type { NewAuditEntry, Store } from "#store"
 
 const minuteMs = 60_000
 /** The maximum of counts in one minute; beyond it they are written early. */
 const maxCounts = 1_000
 
-type Counted = AuditEntry & { at: number; count: number }
+type Counted = NewAuditEntry & { at: number; count: number }
 
 export interface RefusalCounterOptions {
   store: Pick<Store, "change">
@@ -33,7 +33,7 @@ export class RefusalCounter implements AsyncDisposable {
     this.#options = options
   }
 
-  count(refusal: Pick<AuditEntry, "actor" | "action" | "address" | "requestId">, count: number): void {
+  count(refusal: Pick<NewAuditEntry, "actor" | "action" | "address" | "requestId">, count: number): void {
     const key = `${refusal.actor} ${refusal.action}`
     const known = this.#counts.get(key)
     if (known) known.count += count

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http"
 import { Failure } from "#contract"
-import { anonymousDrain, drainBody, IncompleteBody } from "#http"
+import { anonymousDrain, drainBody, IncompleteBodyError } from "#http"
 import { ClientGoneError, DavFailure, fileFailure } from "./failures.ts"
 
 /**
@@ -45,7 +45,7 @@ export async function sendFailure(
   error: unknown,
   { report, isAuthenticated = false }: { report: (error: unknown) => void; isAuthenticated?: boolean },
 ): Promise<void> {
-  if (error instanceof ClientGoneError || error instanceof IncompleteBody || response.destroyed) return
+  if (error instanceof ClientGoneError || error instanceof IncompleteBodyError || response.destroyed) return
   const failure = fileFailure(error)
   if (!failure) report(error)
   if (response.headersSent) {

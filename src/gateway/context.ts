@@ -1,6 +1,6 @@
 import type { TrustedProxies } from "#http"
 import type { Clock, Logger } from "#kit"
-import type { RunPorts } from "./addressing/run-ports.ts"
+import type { RunPortAllocator } from "./addressing/run-port-allocator.ts"
 import type { RunUrls } from "./addressing/run-urls.ts"
 import type { ActivityReporter } from "./proxy/activity.ts"
 import type { RunDirectory, RunTarget, Visitor } from "./run-directory.ts"
@@ -20,7 +20,7 @@ export interface GatewayContext {
   /** Undefined if each run's origin is a host of its own, whose cookies browsers separate. */
   programCookiesFor(target: RunTarget, visitor: Visitor): ProgramCookies | undefined
   /** Set if runs have ports of their own. */
-  readonly ports: RunPorts | undefined
+  readonly ports: RunPortAllocator | undefined
   readonly tickets: Tickets
   readonly connections: ConnectionRegistry
   readonly activity: ActivityReporter

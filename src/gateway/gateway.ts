@@ -2,9 +2,9 @@ import type { AddressInfo, ListenOptions } from "node:net"
 import { type ConnectionLimit, HttpServers, PendingRequests, TrustedProxies } from "#http"
 import { type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
 import type { NoPortReason, PortAssignments, PortRange } from "./addressing/port-choice.ts"
-import { RunPorts } from "./addressing/run-ports.ts"
+import { RunPortAllocator } from "./addressing/run-port-allocator.ts"
 import { RunUrls } from "./addressing/run-urls.ts"
-import { startPath } from "./addressing/ticket-flow.ts"
+import { ticketStartPath } from "./addressing/ticket-flow.ts"
 import type { GatewayContext } from "./context.ts"
 import { handleRequest } from "./entry.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
@@ -97,7 +97,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     close,
     tickets: context.tickets,
     hasOrigin: (target) => context.urls.originOf(target) !== undefined,
-    openUrl: (target, path) => requireOrigin(context.urls, target) + startPath(path),
+    openUrl: (target, path) => requireOrigin(context.urls, target) + ticketStartPath(path),
     runUrl: (runId) => context.urls.urlOf(runId),
     get openConnections() {
       return context.connections.size
@@ -160,8 +160,8 @@ function createContext(options: GatewayOptions, servers: HttpServers): GatewayCo
 function createRunPorts(
   { first, last, ledger, maxPerPerson }: NonNullable<GatewayOptions["ports"]>,
   { servers, runs, logger, clock }: { servers: HttpServers; runs: RunDirectory; logger: Logger; clock: Clock },
-): RunPorts {
-  return new RunPorts({
+): RunPortAllocator {
+  return new RunPortAllocator({
     ...{ range: { first, last }, ledger, maxPerPerson, logger, clock },
     open: (port) => servers.openPort(port),
     isLive: (key) => runs.byKey(key) !== undefined,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 
-export interface Page {
+export interface PageContent {
   title: string
   text: string
   link?: { href: string; text: string }
@@ -22,7 +22,7 @@ const policy = [
  * The headers of each response of the gateway itself: no caching, no scripts, no referrer, and no
  * opener.
  */
-export const ownHeaders = {
+export const gatewayResponseHeaders = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": policy,
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -32,7 +32,7 @@ export const ownHeaders = {
   "X-Frame-Options": "DENY",
 } as const
 
-export function renderPage({ title, text, link, refreshSeconds }: Page): string {
+export function renderPage({ title, text, link, refreshSeconds }: PageContent): string {
   const refresh = refreshSeconds === undefined ? "" : `<meta http-equiv="refresh" content="${refreshSeconds}">\n`
   const anchor =
     link === undefined ? "" : `<p><a href="${escapeHtml(link.href)}" target="_top" rel="noreferrer">${escapeHtml(link.text)}</a></p>\n`

@@ -2,14 +2,14 @@ import { Failure } from "#contract"
 import { anonymousDrain, assignConnection, drainBody, hasBody, prefersHtml, tooManyConnections } from "#http"
 import type { GatewayContext } from "./context.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
-import { ownHeaders, type Page, renderPage } from "./pages.ts"
+import { gatewayResponseHeaders, type PageContent, renderPage } from "./pages.ts"
 import type { RunTarget, Visitor } from "./run-directory.ts"
 
 /** A failure with the page that explains it to a person. */
 export class PageFailure extends Failure {
-  readonly page: Page
+  readonly page: PageContent
 
-  constructor(failure: Failure, page: Page) {
+  constructor(failure: Failure, page: PageContent) {
     super(failure.code, failure.message, { status: failure.status, headers: failure.headers })
     this.page = page
   }
@@ -50,13 +50,13 @@ export function unavailable(why: "silent" | "malformed"): PageFailure {
   })
 }
 
-export function unauthorized(msg: string, page?: Page): Failure {
+export function unauthorized(msg: string, page?: PageContent): Failure {
   const failure = new Failure("unauthorized", msg, { headers: { "WWW-Authenticate": "Bearer" } })
   return page ? new PageFailure(failure, page) : failure
 }
 
 /** Counts the connection for the person who authenticated on it. */
-export function countForVisitor({ userId }: Visitor, gatewayRequest: GatewayRequest): void {
+export function assignConnectionToVisitor({ userId }: Visitor, gatewayRequest: GatewayRequest): void {
   gatewayRequest.isAuthenticated = true
   if (assignConnection(gatewayRequest.request.socket, userId)) return
   throw tooManyConnections()
@@ -126,18 +126,18 @@ export function redirect(
   })
 }
 
-export interface OwnResponse {
+export interface GatewayResponse {
   body: string
   type: string
   headers: Readonly<Record<string, string | string[]>>
 }
 
-export function send({ response, expects }: GatewayRequest, status: number, { body, type, headers }: OwnResponse): void {
+export function send({ response, expects }: GatewayRequest, status: number, { body, type, headers }: GatewayResponse): void {
   if (expects) response.shouldKeepAlive = false
   response.writeHead(status, {
     "Content-Type": `${type}; charset=utf-8`,
     "Content-Length": Buffer.byteLength(body),
-    ...ownHeaders,
+    ...gatewayResponseHeaders,
     ...headers,
   })
   response.end(body)

@@ -13,7 +13,7 @@ import {
 } from "#http"
 import { ChunkBuffer } from "#kit"
 import type { GatewayRequest } from "./gateway-request.ts"
-import { ownHeaders } from "./pages.ts"
+import { gatewayResponseHeaders } from "./pages.ts"
 
 /**
  * How long a client may continue to send after its response, so that it reads the response instead
@@ -37,7 +37,7 @@ export function createGatewayServer({ handler, connections, pending }: GatewaySe
       linger(gatewayRequest)
       handler(gatewayRequest)
     },
-    parseErrors: { maxHeadBytes: bounds.http.headBytes.value, longChunkExtensions: "invalid", headers: ownHeaders },
+    parseErrors: { maxHeadBytes: bounds.http.headBytes.value, longChunkExtensions: "invalid", headers: gatewayResponseHeaders },
     requestTimeoutMs: 0,
     maxHeadBytes: bounds.http.headBytes.value,
     connections,

@@ -15,7 +15,7 @@ export { detachConnection, hasPendingRequest } from "./connections/pipelining.ts
 export { PacedReader, sharedTurnBudget } from "./connections/turn-budget.ts"
 export * as http from "./node/http.ts"
 export { createUpgradeResponse } from "./node/upgrade-response.ts"
-export { type BodyOptions, IncompleteBody, readBody } from "./requests/body.ts"
+export { type BodyOptions, IncompleteBodyError, readBody } from "./requests/body.ts"
 export {
   isBrowserLoad,
   isCrossOrigin,

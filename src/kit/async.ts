@@ -58,7 +58,9 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
   }
 }
 
-/** Runs at most `width` tasks at once. At most `queue` more wait; the next throws `Overloaded`. */
+/**
+ * Runs at most `width` tasks at once. At most `queue` more wait; the next throws `OverloadedError`.
+ */
 export class Semaphore {
   readonly #width: number
   readonly #queue: number
@@ -80,7 +82,7 @@ export class Semaphore {
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
     if (this.#running >= this.#width) {
-      if (this.#waiting.length >= this.#queue) throw new Overloaded(`${this.#queue} are waiting already`)
+      if (this.#waiting.length >= this.#queue) throw new OverloadedError(`${this.#queue} are waiting already`)
       const turn = Promise.withResolvers<void>()
       this.#waiting.push(turn)
       await turn.promise
@@ -96,6 +98,6 @@ export class Semaphore {
 }
 
 /** The bounded queue of a `Semaphore` is full. */
-export class Overloaded extends Error {
-  override readonly name = "Overloaded"
+export class OverloadedError extends Error {
+  override readonly name = "OverloadedError"
 }

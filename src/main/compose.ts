@@ -44,13 +44,13 @@ export interface ComposeOptions {
   hashing?: NonNullable<IdentityOptions["hashing"]>
   /** How runs are supervised. Default: as the settings say. */
   supervision?: RunSettingsOptions
-  /** When it aborts, the start ends at its next step and throws `StartStopped`. */
+  /** When it aborts, the start ends at its next step and throws `StartStoppedError`. */
   signal?: AbortSignal
 }
 
 /** The start was stopped before it was complete. No component is left running. */
-export class StartStopped extends Error {
-  override readonly name = "StartStopped"
+export class StartStoppedError extends Error {
+  override readonly name = "StartStoppedError"
 }
 
 /** How long open requests have to finish when the service stops. */
@@ -97,7 +97,7 @@ interface Components extends BaseComponents, FileServer {
 export async function compose(options: ComposeOptions): Promise<Quayside> {
   const { logger, signal } = options
   const assertNotStopped = () => {
-    if (signal?.aborted) throw new StartStopped("The start was stopped")
+    if (signal?.aborted) throw new StartStoppedError("The start was stopped")
   }
   await using stack = new AsyncDisposableStack()
   const context = await prepareStart(options, stack)

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util"
 import { BatchedWriter, createLogger, systemClock } from "#kit"
 import { StoreError } from "#store"
-import { compose, type Quayside, StartStopped } from "./compose.ts"
+import { compose, type Quayside, StartStoppedError } from "./compose.ts"
 import { SettingError } from "./settings/setting.ts"
 import { optionName, readSettings, type Settings, settingsHelp, settingsTable } from "./settings/settings.ts"
 import { version } from "./version.ts"
@@ -23,7 +23,7 @@ export async function serve(words: readonly string[]): Promise<number> {
     await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }))
     return 0
   } catch (error) {
-    if (error instanceof StartStopped) return 0
+    if (error instanceof StartStoppedError) return 0
     const message = configurationErrorMessage(error)
     if (message === undefined) throw error
     process.stderr.write(`quayside: ${message}\n`)

@@ -1,11 +1,11 @@
 import { type Caller, loadMountModes } from "#access"
 import { checkPlainText, Failure, type ProjectDataInput, planMounts } from "#contract"
-import type { Change, DataRow, LinkRow, ProjectRow } from "#store"
+import type { Change, DataRow, ProjectDatasetRow, ProjectRow } from "#store"
 import { invalidReference } from "./references.ts"
 
 interface WantedLinks {
   project: Pick<ProjectRow, "userPath" | "codePath" | "modelPath">
-  stored: readonly LinkRow[]
+  stored: readonly ProjectDatasetRow[]
   /** The datasets that a body names; undefined if it names none, so that the stored ones stay. */
   wanted: readonly ProjectDataInput[] | undefined
 }

@@ -1,5 +1,5 @@
 import { type Action, type Caller, can, imageResource, isAllowed, type Resource } from "#access"
-import { Failure, invalid } from "#contract"
+import { Failure, invalidField } from "#contract"
 import type { Reads, UserRow } from "#store"
 
 /**
@@ -48,7 +48,7 @@ export async function resolveGroup(reads: Pick<Reads, "groups">, caller: Caller,
   if (groupName === "") return { id: 0 }
   const group = await reads.groups.byName(groupName)
   if (!group || group.deletedAt !== null || !(caller.isAdmin || caller.groupIds.includes(group.id))) {
-    throw invalid("GroupName", caller.isAdmin ? "a group that exists" : `a group that ${caller.userName} is in`, groupName)
+    throw invalidField("GroupName", caller.isAdmin ? "a group that exists" : `a group that ${caller.userName} is in`, groupName)
   }
   return { id: group.id }
 }

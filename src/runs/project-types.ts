@@ -1,7 +1,7 @@
 import type { ProjectType } from "#contract"
 
 /** How Quayside detects that a program is ready. */
-export type Readiness =
+export type ReadinessCheck =
   /**
    * A response to GET `path` (relative to the program's base) with a status that `accepts` permits:
    * exactly 200, or any below 500.
@@ -55,7 +55,7 @@ export interface ProjectTypeRule {
   prefix: "keep" | "strip"
   /** The first page for a browser, relative to the program's base. */
   landing: string
-  readiness: Readiness
+  readiness: ReadinessCheck
   /**
    * The path of a list of kernels in Jupyter's format, relative to the program's base. A busy
    * kernel counts as activity. Null: the program has no such list.

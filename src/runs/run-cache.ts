@@ -1,13 +1,13 @@
 import { isLive } from "#contract"
-import type { Address, EngineError } from "#engine"
+import type { EngineError, RunAddress } from "#engine"
 import type { RunRow } from "#store"
-import { FairnessFacts, fairOrder, type QueuedRun } from "./admission/fair-order.ts"
+import { FairnessState, fairOrder, type QueuedRun } from "./admission/fair-order.ts"
 import { type QueueConditions, WaitExplainer } from "./admission/wait-explanation.ts"
 import { upstreamHeaders } from "./lifecycle/engine-spec.ts"
 import { ruleOfType, type WebSocketProtocol } from "./project-types.ts"
 
 /** A live run as the gateway sees it. */
-export interface RunTarget {
+export interface CachedRun {
   readonly id: number
   readonly key: string
   readonly userId: number
@@ -16,7 +16,7 @@ export interface RunTarget {
   readonly authors: string
   readonly state: RunRow["state"]
   /** Known only while the run is `ready`. */
-  readonly address: Address | undefined
+  readonly address: RunAddress | undefined
   readonly prefix: "keep" | "strip"
   readonly upstreamHeaders: Readonly<Record<string, string>>
   readonly landing: string
@@ -39,11 +39,11 @@ const maxEndedIds = 1_000
  */
 export class RunCache {
   readonly #rows = new Map<number, RunRow>()
-  readonly #targets = new Map<number, RunTarget>()
+  readonly #targets = new Map<number, CachedRun>()
   readonly #ids = new Map<string, number>()
   readonly #endedIds = new Set<number>()
   /** As observed by this process: a restart forgets turns of people whose runs ended. */
-  readonly fairnessFacts = new FairnessFacts()
+  readonly fairnessFacts = new FairnessState()
   #queueConditions: QueueConditions | undefined
   #waitExplainer: WaitExplainer | undefined
   #positions: ReadonlyMap<number, number> | undefined
@@ -99,19 +99,19 @@ export class RunCache {
     return this.#waitExplainer.explain(run, position - 1)
   }
 
-  target(id: number): RunTarget | undefined {
+  target(id: number): CachedRun | undefined {
     return this.#targets.get(id)
   }
 
-  targetByKey(key: string): RunTarget | undefined {
+  targetByKey(key: string): CachedRun | undefined {
     return this.#targets.get(this.#ids.get(key) ?? -1)
   }
 
-  targets(): RunTarget[] {
+  targets(): CachedRun[] {
     return [...this.#targets.values()]
   }
 
-  publish(run: RunRow, address?: Address): void {
+  publish(run: RunRow, address?: RunAddress): void {
     const before = this.#rows.get(run.id)
     if (this.#endedIds.has(run.id) || (before && before.version >= run.version)) return
     this.#positions = undefined
@@ -123,7 +123,7 @@ export class RunCache {
     for (const listener of [...(this.#listeners.get(run.id) ?? [])]) listener.changed(run)
   }
 
-  setAddress(id: number, address: Address | undefined): void {
+  setAddress(id: number, address: RunAddress | undefined): void {
     const run = this.#rows.get(id)
     if (run) this.#store(run, address)
   }
@@ -143,7 +143,7 @@ export class RunCache {
     }
   }
 
-  #store(run: RunRow, address: Address | undefined): void {
+  #store(run: RunRow, address: RunAddress | undefined): void {
     const { id, key, userId, projectId, state } = run
     const { prefix, landing, webSocketProtocol } = ruleOfType(run.spec.type)
     const readyAddress = state === "ready" ? address : undefined

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type Progress, reasonMessages } from "#contract"
-import { type Engine, EngineError, type ImagePolicy, type LogLine, type LogOptions } from "#engine"
+import { type ContainerLogLine, type Engine, EngineError, type ImagePolicy, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { Reads, RunRow, Store } from "#store"
@@ -22,7 +22,7 @@ import { UsageMonitor, type UsageSample } from "./limits/usage-monitor.ts"
 import { pruneLogs, readLogs } from "./logs/logs.ts"
 import { probe } from "./readiness/probe.ts"
 import { ProbeLimiter } from "./readiness/probe-limiter.ts"
-import { RunCache, type RunTarget } from "./run-cache.ts"
+import { type CachedRun, RunCache } from "./run-cache.ts"
 import { type RunSettingsOptions, resolveRunSettings } from "./settings.ts"
 import { StorageEnforcer } from "./storage/storage-enforcer.ts"
 import type { StorageMeter } from "./storage/storage-meter.ts"
@@ -110,9 +110,9 @@ export interface Runs extends AsyncDisposable {
   stop(id: number, options: StopOptions): Promise<RunRow | undefined>
 
   /** A live run for the gateway, from memory. */
-  target(id: number): RunTarget | undefined
-  targetByKey(key: string): RunTarget | undefined
-  targets(): RunTarget[]
+  target(id: number): CachedRun | undefined
+  targetByKey(key: string): CachedRun | undefined
+  targets(): CachedRun[]
   /**
    * The last committed row of a live run, from memory; at most `observeEveryMs` old where another
    * process wrote it.
@@ -150,7 +150,7 @@ export interface Runs extends AsyncDisposable {
    * Its output, oldest first; stored after the end. `follow` continues until the program exits.
    * Rejects with a `Failure` (503) when the engine cannot be reached.
    */
-  logs(run: RunRow, options?: LogOptions): AsyncIterable<LogLine>
+  logs(run: RunRow, options?: LogOptions): AsyncIterable<ContainerLogLine>
   /**
    * Total and free resources of the nodes, after reserve and overcommit. Rejects with an
    * `EngineError` when the engine was never reached.

@@ -6,24 +6,24 @@ export type { GroupRow } from "./tables/groups.ts"
 export type { IdempotencyEntry } from "./tables/idempotency-keys.ts"
 export type { ImageRow } from "./tables/images.ts"
 export type { DatasetMove } from "./tables/moves.ts"
-export type { LinkRow, ProjectRow } from "./tables/projects.ts"
-export type { ResourceType } from "./tables/resource-type.ts"
+export type { ProjectDatasetRow, ProjectRow } from "./tables/projects.ts"
+export type { GrantableType } from "./tables/resource-type.ts"
 export type { PlannedMount, RunPlan } from "./tables/run-plan.ts"
 export type { RunPortRow } from "./tables/run-ports.ts"
 export type { RunRow } from "./tables/runs.ts"
 export type { UserRow } from "./tables/users.ts"
 export type { Viewer } from "./viewer.ts"
 
-import type { LinkRow } from "./tables/projects.ts"
+import type { ProjectDatasetRow } from "./tables/projects.ts"
 import type { RowOf } from "./tables/row-mapper.ts"
 import type { liveRunMapper } from "./tables/runs.ts"
 import type { stamps } from "./tables/stamps.ts"
 
 /** The fields of every row that can be changed or deleted. */
-export interface Stamped extends RowOf<typeof stamps> {}
+export interface StampedFields extends RowOf<typeof stamps> {}
 
 /** A link whose `mountPath` is empty if it is long. */
-export interface LinkSummary extends LinkRow {
+export interface ProjectDatasetSummary extends ProjectDatasetRow {
   /** The size of the path. */
   bytes: number
   isTruncated: boolean
@@ -42,17 +42,17 @@ export interface RowSummaries<Row> {
 }
 
 /** One page of a list, and the total for this viewer. */
-export interface Page<Row> extends RowSummaries<Row> {
+export interface RowPage<Row> extends RowSummaries<Row> {
   total: number
 }
 
-export interface PageRequest {
+export interface RowPageRequest {
   /** From 1. */
   page: number
   pageSize: number
 }
 
-export interface Holdings {
+export interface UserRunTotals {
   runs: number
   queued: number
   cpus: number
@@ -62,7 +62,7 @@ export interface Holdings {
 /** The fields of a live run that admission counts. */
 export type LiveRun = ReturnType<(typeof liveRunMapper)["toRow"]>
 
-export interface JournalEntry {
+export interface NewJournalEntry {
   /** `<resource>.<verb>` */
   event: string
   /** The data that subscribers receive; `ID` at least. */
@@ -72,7 +72,7 @@ export interface JournalEntry {
   visibility?: Readonly<Record<string, unknown>>
 }
 
-export interface AuditEntry {
+export interface NewAuditEntry {
   actor: string
   action: string
   resource: { type: string; id: number } | null
@@ -85,13 +85,13 @@ export interface AuditEntry {
   at?: number
 }
 
-export interface JournalRow extends Required<JournalEntry> {
+export interface JournalRow extends Required<NewJournalEntry> {
   /** Grows in the order of commits. */
   id: number
   at: number
 }
 
-export interface AuditRow extends Required<AuditEntry> {
+export interface AuditRow extends Required<NewAuditEntry> {
   id: number
 }
 export interface AuditFilter {

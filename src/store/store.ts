@@ -1,33 +1,33 @@
 import type {
-  AuditEntry,
   AuditFilter,
   AuditRow,
   DataRow,
   DatasetMove,
   GrantRow,
   GroupRow,
-  Holdings,
   IdempotencyEntry,
   ImageRow,
-  JournalEntry,
   JournalRow,
-  LinkRow,
-  LinkSummary,
   LiveRun,
-  Page,
-  PageRequest,
+  NewAuditEntry,
+  NewJournalEntry,
+  ProjectDatasetRow,
+  ProjectDatasetSummary,
   ProjectRow,
+  RowPage,
+  RowPageRequest,
   RowSummaries,
   RunPortRow,
   RunRow,
   SessionRow,
-  Stamped,
+  StampedFields,
   SubjectRow,
   TokenRow,
   UserRow,
+  UserRunTotals,
   Viewer,
 } from "./rows.ts"
-import type { projects } from "./tables/projects.ts"
+import type { projectsTable } from "./tables/projects.ts"
 import type { OptionalFields } from "./tables/row-mapper.ts"
 
 /** The database. Reads see committed rows only; every write is part of a `change`. */
@@ -86,9 +86,9 @@ export interface Change extends Reads {
   readonly ports: PortReads & PortWrites
   readonly grants: GrantReads & GrantWrites
   /** Adds a row to the journal that `/events` replays. */
-  journal(entry: JournalEntry): Promise<void>
+  journal(entry: NewJournalEntry): Promise<void>
   /** Adds an audit row, which never changes. */
-  audit(entry: AuditEntry): Promise<void>
+  audit(entry: NewAuditEntry): Promise<void>
   /** Removes journal rows up to this ID, never the newest one. Returns how many. */
   pruneJournal(upTo: number): Promise<number>
   /**
@@ -102,13 +102,13 @@ export interface Change extends Reads {
 }
 
 /** Fields that only the store sets. */
-type Kept = keyof Stamped | "userName" | "groupName"
+type Kept = keyof StampedFields | "userName" | "groupName"
 /** Fields of projects that have a default. */
-type Initial = OptionalFields<typeof projects.fields>
-type Given<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof Stamped : Kept>
+type Initial = OptionalFields<typeof projectsTable.fields>
+type Given<Row> = Omit<Row, Row extends UserRow | GroupRow ? keyof StampedFields : Kept>
 export type NewRow<Row> = Row extends ProjectRow ? Omit<Given<Row>, Initial> & Partial<Pick<Row, Initial>> : Given<Row>
 
-export interface Writes<Row extends Stamped> {
+export interface Writes<Row extends StampedFields> {
   /**
    * IDs grow and are never reused. Throws `DuplicateError` (`userName`, `groupName`) if the name
    * exists or ever existed; the change can continue.
@@ -130,7 +130,7 @@ export interface Writes<Row extends Stamped> {
  * Reads of a resource that has an owner and can be published. Only lists filter by viewer; for all
  * others the caller checks rights.
  */
-export interface ResourceReads<Row extends Stamped> {
+export interface ResourceReads<Row extends StampedFields> {
   /** Also returns deleted rows; check `deletedAt`. */
   get(id: number): Promise<Row | undefined>
   getMany(ids: readonly number[]): Promise<Row[]>
@@ -143,7 +143,7 @@ export interface ResourceReads<Row extends Stamped> {
    * Visible rows that match, without long texts. Default order: newest first. `total` counts all of
    * them.
    */
-  list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>>
+  list(filter: ResourceFilter<Row>, viewer: Viewer, page: RowPageRequest): Promise<RowPage<Row>>
 }
 
 export interface ResourceFilter<Row> {
@@ -175,11 +175,11 @@ export interface DataWrites {
 
 export interface ProjectReads {
   /** The datasets of these projects, in each project's order. */
-  links(projectIds: readonly number[]): Promise<LinkRow[]>
-  linkSummaries(projectIds: readonly number[]): Promise<LinkSummary[]>
+  links(projectIds: readonly number[]): Promise<ProjectDatasetRow[]>
+  linkSummaries(projectIds: readonly number[]): Promise<ProjectDatasetSummary[]>
 }
 export interface ProjectWrites {
-  setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void>
+  setLinks(projectId: number, links: readonly Omit<ProjectDatasetRow, "projectId">[]): Promise<void>
 }
 
 /** Grants in force: not expired, and on resources that are not deleted. */
@@ -199,7 +199,7 @@ export interface GrantReads {
    * Newest first. Viewers who cannot see everything see grants on their own resources, and grants
    * to themselves or their groups.
    */
-  list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>>
+  list(filter: GrantFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<GrantRow>>
 }
 export interface GrantFilter {
   ids?: readonly number[]
@@ -222,7 +222,7 @@ export interface UserReads {
   get(id: number): Promise<UserRow | undefined>
   /** Also returns deleted people: a name is never reused. */
   byName(userName: string): Promise<UserRow | undefined>
-  list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>>
+  list(filter: ResourceFilter<UserRow>, page: RowPageRequest): Promise<RowPage<UserRow>>
   count(): Promise<number>
   /**
    * The number of images, datasets, projects, tokens and grants that a person owns, live and
@@ -234,7 +234,7 @@ export interface UserReads {
 export interface GroupReads {
   get(id: number): Promise<GroupRow | undefined>
   byName(groupName: string): Promise<GroupRow | undefined>
-  list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: PageRequest): Promise<Page<GroupRow>>
+  list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: RowPageRequest): Promise<RowPage<GroupRow>>
   /** Names in alphabetical order. */
   members(groupId: number): Promise<string[]>
   /** The live groups of a person. */
@@ -250,7 +250,7 @@ export interface GroupWrites {
 export interface TokenReads {
   get(id: number): Promise<TokenRow | undefined>
   byHash(hash: string): Promise<TokenRow | undefined>
-  list(userId: number, page: PageRequest): Promise<Page<TokenRow>>
+  list(userId: number, page: RowPageRequest): Promise<RowPage<TokenRow>>
 }
 export interface TokenWrites {
   insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow>
@@ -291,7 +291,7 @@ export interface RunReads {
   /** Queued runs, without their plans, oldest first. */
   queued(): Promise<LiveRun[]>
   /** The resources that a person's live runs reserve in total, queued ones included. */
-  holdings(userId: number): Promise<Holdings>
+  holdings(userId: number): Promise<UserRunTotals>
   /** The version of each live run, by its ID. */
   liveVersions(): Promise<Map<number, number>>
   /** People with more than `maxRuns` ended runs, with their number. */
@@ -301,7 +301,7 @@ export interface RunReads {
   lastOf(userId: number, projectId: number): Promise<RunRow | undefined>
   /** IDs of the projects of which the person has a `ready` run. */
   readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]>
-  list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>>
+  list(filter: RunFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<RunRow>>
   /** The entry of `saveIdempotencyKey`, for 24 h. */
   findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined>
 }
@@ -363,5 +363,5 @@ export interface JournalReads {
 
 export interface AuditReads {
   /** Newest first. */
-  list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>
+  list(filter: AuditFilter, page: RowPageRequest): Promise<RowPage<AuditRow>>
 }

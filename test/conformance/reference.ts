@@ -11,7 +11,7 @@ import {
   runStates,
 } from "#contract"
 import { settingsTable } from "#main"
-import { projectTypeRules, type Readiness, resolveRunSettings } from "#runs"
+import { projectTypeRules, type ReadinessCheck, resolveRunSettings } from "#runs"
 import { limitsPage } from "./limits.ts"
 import { conformancePage } from "./page.ts"
 import { permissionsPage } from "./permissions.ts"
@@ -215,7 +215,7 @@ The first one found starts with these arguments, without the image's entry point
 ${table(["Type", "Port", "Program", "Arguments", "Environment", "Ready when", "First page", "May write to its root file system"], rows)}`
 }
 
-function readiness(ready: Readiness): string {
+function readiness(ready: ReadinessCheck): string {
   if (ready.kind === "websocket") return `the WebSocket at \`/${ready.path}\` greets with \`${ready.banner.trim()}\``
   return `GET \`/${ready.path}\` is answered with ${ready.accepts === "200" ? "200" : "a status below 500"}`
 }

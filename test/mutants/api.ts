@@ -28,9 +28,9 @@ export const api = [
     [["one person's concurrent reads by computed fields are unlimited", at("findOne", "scan(search"), "search("]],
   ),
   ...faults("src/api/handlers/resources/owned-resource.ts", writing, [
-    ["DELETE ignores If-Match", at("remove", 'checkIfMatch(context.header("if-match"), stored as R)'), ""],
-    ["the right to read allows deleting", at("remove", '"delete"'), '"read"'],
-    ["a restoration may grant others rights to a directory", at("restore", "await kind.checkRestore?.(tx, stored)"), ""],
+    ["DELETE ignores If-Match", at("removeResource", 'checkIfMatch(context.header("if-match"), stored as R)'), ""],
+    ["the right to read allows deleting", at("removeResource", '"delete"'), '"read"'],
+    ["a restoration may grant others rights to a directory", at("restoreResource", "await kind.checkRestore?.(tx, stored)"), ""],
   ]),
   ...faults("src/projects/trust.ts", writing, [
     [
@@ -162,7 +162,7 @@ export const api = [
       at("checkOrigin", "options.bySession && origin === undefined && site === undefined"),
       "false",
     ],
-    ["a body in any transfer coding is read", at("checkHead", "checkTransferEncoding(request)"), ""],
+    ["a body in any transfer coding is read", at("checkRequestHead", "checkTransferEncoding(request)"), ""],
   ]),
   ...faults(
     "src/http/requests/headers.ts",

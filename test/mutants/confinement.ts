@@ -40,11 +40,15 @@ export const confinement = [
     [["one person's starts occupy all reads of the engine", at("CallQueues.constructor", ", engineCallsOfPerson.value"), ""]],
   ),
   ...faults(
-    "src/engine/docker/containers/made-paths.ts",
+    "src/engine/docker/containers/runtime-created-paths.ts",
     ["src/engine/docker/containers/container-options.test.ts"],
     [
       ["an image leads a path into the kernel's files", at("checkKernelTrees", "tree === undefined"), "true"],
-      ["a relative volume is not made before the runtime makes it as root", at("madeDirectories", 'path !== ""'), 'path.startsWith("/")'],
+      [
+        "a relative volume is not made before the runtime makes it as root",
+        at("runtimeCreatedDirectories", 'path !== ""'),
+        'path.startsWith("/")',
+      ],
     ],
   ),
   ...faults(
@@ -59,9 +63,9 @@ export const confinement = [
     ],
   ),
   ...faults(
-    "src/runs/readiness/ask-program.ts",
+    "src/runs/readiness/fetch-from-program.ts",
     ["src/runs/project-types.test.ts"],
-    [["a program's answer to a probe has any length", at("askProgram", "maxBytes = answerHeadBytes.value"), "maxBytes = 2 ** 30"]],
+    [["a program's answer to a probe has any length", at("fetchFromProgram", "maxBytes = answerHeadBytes.value"), "maxBytes = 2 ** 30"]],
   ),
   ...faults(
     "src/engine/docker/observe/directory-sizes.ts",
@@ -115,9 +119,9 @@ export const confinement = [
     ],
   ]),
   ...faults(
-    "src/engine/docker/containers/gpu-holders.ts",
+    "src/engine/docker/containers/gpu-allocations.ts",
     ["src/engine/docker/gpus.docker.test.ts"],
-    [["two installations on one machine give the same device", at("GpuHolders.assertFree", "|| !isMockGpu(id)"), ""]],
+    [["two installations on one machine give the same device", at("GpuAllocations.assertFree", "|| !isMockGpu(id)"), ""]],
   ),
   ...faults("src/api/http/access-log.ts", secrets, [
     [

@@ -211,7 +211,7 @@ export const guards = [
   ...faults(
     "src/main/settings/parse.ts",
     ["test/settings.test.ts"],
-    [["an address is taken for the path of a socket", at("socketPath", 'path.includes("://")'), "path === value + 1"]],
+    [["an address is taken for the path of a socket", at("parseSocketPath", 'path.includes("://")'), "path === value + 1"]],
   ),
   ...faults("src/main/files-authority.ts", refusals, [
     [
@@ -274,7 +274,7 @@ export const guards = [
   ...faults(
     "src/store/repositories/grants.ts",
     ["test/access/lists.test.ts"],
-    [["everybody's grants are listed to everybody", at("Grants.list", 'addViewer("grants", viewer, { args, shape })'), ""]],
+    [["everybody's grants are listed to everybody", at("GrantRepository.list", 'addViewer("grants", viewer, { args, shape })'), ""]],
   ),
   ...faults(
     "src/access/policy/file-access.ts",
@@ -292,7 +292,7 @@ export const guards = [
     ["test/access/pages.test.ts"],
     [
       ["the home page is shown to everybody", at("homePage"), 'return staticFile("home.html")(services, request)'],
-      ["a page without a rule for its visitors", at("pages", "openIdPages"), 'openIdPages,\n  "/ui/else": home'],
+      ["a page without a rule for its visitors", at("pageHandlers", "openIdPages"), 'openIdPages,\n  "/ui/else": home'],
     ],
   ),
   ...faults(

@@ -368,7 +368,7 @@ export const isolation = [
     ],
   ),
   ...faults("src/api/handlers/resources/projects.ts", home, [
-    ["the person who adds a mount is not recorded", at("projects.change", "linksChanged ||"), ""],
+    ["the person who adds a mount is not recorded", at("projectDefinition.change", "linksChanged ||"), ""],
   ]),
   ...faults(
     "src/engine/image-policy.ts",
@@ -380,7 +380,7 @@ export const isolation = [
   ),
   ...faults(
     "src/gateway/sessions/program-cookies.ts",
-    ["src/gateway/addressing/run-ports.test.ts"],
+    ["src/gateway/addressing/run-port-allocator.test.ts"],
     [["a program gets cookies that another run's set", at("ProgramCookies.decode", "signed[0] !== this.#owner ||"), ""]],
   ),
   ...faults(

@@ -2,8 +2,8 @@
 
 import { at, faults } from "./mutant.ts"
 
-const ports = ["src/gateway/addressing/run-ports.test.ts"]
-const chromium = ["src/gateway/addressing/run-ports.browser.test.ts"]
+const ports = ["src/gateway/addressing/run-port-allocator.test.ts"]
+const chromium = ["src/gateway/addressing/run-port-allocator.browser.test.ts"]
 const authors = ["test/api/ports.test.ts"]
 
 /** What keeps one run's pages out of another's, where an origin is used again. */
@@ -17,10 +17,10 @@ export const origins = [
       "if (assigned.has(port) && port < 0) continue",
     ],
   ]),
-  ...faults("src/gateway/addressing/run-ports.ts", ports, [
+  ...faults("src/gateway/addressing/run-port-allocator.ts", ports, [
     [
       "a run that became a stranger's in the queue stays at the port",
-      at("RunPorts.canServe"),
+      at("RunPortAllocator.canServe"),
       "return this.#openPorts.get(key)?.entry.authors !== undefined",
     ],
   ]),

@@ -83,17 +83,17 @@ export const rights = [
   ]),
   ...faults("src/access/policy/load-grants.ts", grants, [
     ["grants are never loaded", at("loadGrants", "!first"), "asked"],
-    ["every loaded grant allows writing", at("loadGrants", " }): Grant => ({ access"), ': _ }): Grant => ({ access: "write"'],
+    ["every loaded grant allows writing", at("loadGrants", " }): PolicyGrant => ({ access"), ': _ }): PolicyGrant => ({ access: "write"'],
   ]),
   ...faults("src/store/repositories/grants.ts", grants, [
     [
       "grants to a group have no effect",
-      at("Grants.accessFor", "user_id: userId, groups: groupIds, now"),
+      at("GrantRepository.accessFor", "user_id: userId, groups: groupIds, now"),
       "user_id: userId, groups: [], now",
     ],
     [
       "the expiry of a grant sends no event",
-      at("Grants.anyExpired", "(await runner.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined"),
+      at("GrantRepository.anyExpired", "(await runner.first(q.expired, { now: clock.now(), limit: 1 })) !== undefined"),
       "false",
     ],
   ]),
@@ -231,6 +231,6 @@ export const rights = [
   ...faults(
     "src/store/repositories/grants.ts",
     ["test/access/matrix.test.ts"],
-    [["a grant counts when its time is over", at("Grants.accessFor", "clock.now()"), "0"]],
+    [["a grant counts when its time is over", at("GrantRepository.accessFor", "clock.now()"), "0"]],
   ),
 ]

@@ -31,7 +31,7 @@ export const runs = [
   ...faults(
     "src/runs/programs/program-search.ts",
     ["src/runs/project-types.test.ts"],
-    [["the shell of a base image runs instead of a type's program", at("ownStartOf", "return isMeant ?"), "return image ?"]],
+    [["the shell of a base image runs instead of a type's program", at("imageStartOf", "return isMeant ?"), "return image ?"]],
   ),
   ...faults(
     "src/runs/programs/start-hints.ts",

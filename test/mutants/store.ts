@@ -104,7 +104,7 @@ export const store = [
     [...suite, ...upgrades],
     [
       ["deleted rows stay counted", at("triggers", 'count(table, "old")]'), "]"],
-      ["rows from before an upgrade are not counted", at("counters.statements", "...counted.flatMap(fill),"), ""],
+      ["rows from before an upgrade are not counted", at("countersMigration.statements", "...counted.flatMap(fill),"), ""],
       ["a publication does not move a row to another class", at("triggers", 'count(table, "old"),'), ""],
     ],
   ),
@@ -112,11 +112,11 @@ export const store = [
     "src/store/repositories/resource.ts",
     [...suite, "test/api/writing.test.ts"],
     [
-      ["a change leaves the time of the last one", at("StampedRows.update", "this.clock.now()"), "row.updatedAt"],
-      ["a restored row stays deleted", at("StampedRows.setDeleted", "deleted_at: deleted ? now : null"), "deleted_at: now"],
+      ["a change leaves the time of the last one", at("StampedRepository.update", "this.clock.now()"), "row.updatedAt"],
+      ["a restored row stays deleted", at("StampedRepository.setDeleted", "deleted_at: deleted ? now : null"), "deleted_at: now"],
       [
         "a name in use can be used again",
-        at("StampedRows.insert", 'throw new DuplicateError(uniqueNames[this.table.name === "groups" ? "groups" : "users"'),
+        at("StampedRepository.insert", 'throw new DuplicateError(uniqueNames[this.table.name === "groups" ? "groups" : "users"'),
         "return this.table.toRow([",
       ],
     ],
@@ -164,7 +164,7 @@ export const store = [
     ],
   ]),
   ...faults("src/store/sqlite/open.ts", failures, [
-    ["no server starts on a full disk", at("retryWithReserve", "if (!isFull(error) || !reserve.release())"), ""],
+    ["no server starts on a full disk", at("retryWithReserve", "if (!isDatabaseFull(error) || !reserve.release())"), ""],
   ]),
   ...faults("src/store/sqlite/driver.ts", failures, [
     ["statements after a full disk commit by themselves", at("SqliteTransaction.beforeStatement"), ""],

@@ -66,8 +66,8 @@ describe("password checks", () => {
   it("are refused beyond the bound of their reputation, and the other levels stay open", async () => {
     const { ask, finish } = controlled(1, { known: 1, clean: 1, suspect: 0 })
     const taken = [ask("one", {}), ask("two", {}), ask("known", { reputation: "known" })]
-    await assert.rejects(ask("three", {}), { name: "Overloaded" })
-    await assert.rejects(ask("suspect", { reputation: "suspect" }), { name: "Overloaded" })
+    await assert.rejects(ask("three", {}), { name: "OverloadedError" })
+    await assert.rejects(ask("suspect", { reputation: "suspect" }), { name: "OverloadedError" })
     await finish(3)
     await Promise.all(taken)
   })

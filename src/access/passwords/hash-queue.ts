@@ -1,4 +1,4 @@
-import { Overloaded } from "#kit"
+import { OverloadedError } from "#kit"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
 
 /**
@@ -43,7 +43,10 @@ export class HashQueue {
     this.#maxWaiting = maxWaiting
   }
 
-  /** Rejects with `Overloaded` when too many of this level wait, and with the reason of `close`. */
+  /**
+   * Rejects with `OverloadedError` when too many of this level wait, and with the reason of
+   * `close`.
+   */
   async run<T>(request: HashRequest, work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
     if (this.#mayRun(request)) this.#begin(request)
@@ -63,7 +66,7 @@ export class HashQueue {
 
   #wait(request: HashRequest): Promise<void> {
     const waiting = this.#levels.find(({ reputation }) => reputation === request.reputation)?.waiting ?? []
-    if (waiting.length >= this.#maxWaiting[request.reputation]) throw new Overloaded(`${waiting.length} hashes are already waiting`)
+    if (waiting.length >= this.#maxWaiting[request.reputation]) throw new OverloadedError(`${waiting.length} hashes are already waiting`)
     const admission = Promise.withResolvers<void>()
     waiting.push({ ...request, admission })
     return admission.promise

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto"
 import { availableParallelism } from "node:os"
 import { bounds, Failure } from "#contract"
-import { Overloaded } from "#kit"
+import { OverloadedError } from "#kit"
 import { AuthenticationFailure } from "../caller.ts"
 import { isTokenFormat, maxPasswordBytes } from "../credentials/authorization-header.ts"
 import { HashQueue, type HashRequest } from "./hash-queue.ts"
@@ -140,7 +140,7 @@ export class PasswordHasher implements AsyncDisposable {
     try {
       return await this.#queue.run(request, work)
     } catch (error) {
-      if (!(error instanceof Overloaded)) throw error
+      if (!(error instanceof OverloadedError)) throw error
       throw new AuthenticationFailure("unavailable", "Too many people are signing in with a password at once; try again", {
         retryAfterSeconds: 1,
       })

@@ -1,7 +1,7 @@
 import { type DataRow, type Reads, unrestrictedViewer } from "#store"
 import { type Caller, scopedRunId, toViewer } from "../caller.ts"
 import { loadGrants } from "./load-grants.ts"
-import { can, type Grant, type Resource } from "./policy.ts"
+import { can, type PolicyGrant, type Resource } from "./policy.ts"
 import { dataResource, missingResource } from "./resources.ts"
 
 /**
@@ -49,7 +49,7 @@ export async function loadFileAccess(reads: DataReads, caller: Caller, paths: re
 }
 
 /** How a dataset may be mounted into the caller's run. `grants`: those in force on it. */
-export function mountMode(caller: Caller, dataset: DataRow, grants: readonly Grant[] = []): "rw" | "ro" | "no" {
+export function mountMode(caller: Caller, dataset: DataRow, grants: readonly PolicyGrant[] = []): "rw" | "ro" | "no" {
   return mountOf(caller, dataResource(dataset, grants))
 }
 

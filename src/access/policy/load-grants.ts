@@ -1,16 +1,16 @@
 import type { GrantRow, Reads } from "#store"
 import type { Caller } from "../caller.ts"
-import { can, type Decision, type Grant, type Resource } from "./policy.ts"
+import { can, type Decision, type PolicyGrant, type Resource } from "./policy.ts"
 import { toGrant } from "./resources.ts"
 import type { Action } from "./rights.ts"
 
-export type GrantReads = Pick<Reads, "grants">
+export type GrantSource = Pick<Reads, "grants">
 
 /**
  * `can`, with the grants that are in force now. They are read only if one could change the
  * decision: never for owners, rarely for administrators.
  */
-export async function decideWithGrants(reads: GrantReads, caller: Caller, action: Action, resource: Resource): Promise<Decision> {
+export async function decideWithGrants(reads: GrantSource, caller: Caller, action: Action, resource: Resource): Promise<Decision> {
   const [whole] = await loadGrants(reads, caller, { actions: [action], resources: [resource] })
   return can(caller, action, whole as Resource)
 }
@@ -20,7 +20,7 @@ export async function decideWithGrants(reads: GrantReads, caller: Caller, action
  * none.
  */
 export async function loadGrants(
-  reads: GrantReads,
+  reads: GrantSource,
   caller: Caller,
   asked: { actions: readonly Action[]; resources: readonly Resource[] },
 ): Promise<Resource[]> {
@@ -36,7 +36,7 @@ export async function loadGrants(
   )
   return asked.resources.map((resource) => {
     const own = given.get(resource.id as number)
-    return own ? { ...resource, grants: own.map(({ access }): Grant => ({ access, userId: caller.userId })) } : resource
+    return own ? { ...resource, grants: own.map(({ access }): PolicyGrant => ({ access, userId: caller.userId })) } : resource
   })
 }
 
@@ -44,7 +44,7 @@ export async function loadGrants(
  * Resources of one type with all grants in force, to notify everybody who sees them. One query.
  */
 export async function loadAllGrants(
-  reads: GrantReads,
+  reads: GrantSource,
   type: GrantRow["resourceType"],
   resources: readonly Resource[],
 ): Promise<Resource[]> {
@@ -63,7 +63,7 @@ function isGranted({ type, id }: Resource): boolean {
   return id !== undefined && (type === "image" || type === "data" || type === "project" || type === "run")
 }
 
-const every: readonly Grant[] = [{ access: "read" }, { access: "use" }, { access: "write" }]
+const every: readonly PolicyGrant[] = [{ access: "read" }, { access: "use" }, { access: "write" }]
 
 /** A grant never takes a right away. */
 function matters(caller: Caller, action: Action, resource: Resource): boolean {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import type { Scope } from "../caller.ts"
-import { can, type Decision, type Grant, type Principal, type Resource } from "./policy.ts"
+import { can, type Decision, type PolicyGrant, type Principal, type Resource } from "./policy.ts"
 import { type Action, actions, rights } from "./rights.ts"
 
 const ownerId = 1
@@ -38,7 +38,7 @@ const columns: Record<string, [Principal, Partial<Resource>][]> = {
   ],
 }
 
-function granted(access: Grant["access"]): [Principal, Partial<Resource>][] {
+function granted(access: PolicyGrant["access"]): [Principal, Partial<Resource>][] {
   return [
     [other, { grants: [{ access, userId: other.userId }] }],
     [member, { grants: [{ access, groupId: 6 }] }],

@@ -18,7 +18,7 @@ export type Principal = Pick<Caller, "userId" | "isAdmin" | "groupIds" | "scopes
  * A right that was given to a person, to the members of a group, or (neither is set) to everyone
  * who is signed in.
  */
-export interface Grant {
+export interface PolicyGrant {
   access: "read" | "use" | "write"
   userId?: number
   groupId?: number
@@ -38,7 +38,7 @@ export interface Resource {
   groupId?: number
   deleted?: boolean
   /** The grants in force now. */
-  grants?: readonly Grant[]
+  grants?: readonly PolicyGrant[]
 }
 
 /**
@@ -98,7 +98,7 @@ function relationBitsOf(actor: Principal, resource: Resource): RelationBits {
   return relation
 }
 
-function concerns(grant: Grant, actor: Principal): boolean {
+function concerns(grant: PolicyGrant, actor: Principal): boolean {
   if (grant.userId !== undefined) return grant.userId === actor.userId
   return grant.groupId === undefined || actor.groupIds.includes(grant.groupId)
 }

@@ -1,5 +1,5 @@
 import type { DataRow, GrantRow, GroupRow, ImageRow, ProjectRow, RunRow, TokenRow, UserRow } from "#store"
-import type { Grant, Resource } from "./policy.ts"
+import type { PolicyGrant, Resource } from "./policy.ts"
 import type { ResourceType } from "./rights.ts"
 
 /**
@@ -11,15 +11,15 @@ export function missingResource(type: ResourceType): Resource {
 }
 
 /** Rows as the policy sees them. `grants` are those in force on that row. */
-export function imageResource(row: ImageRow, grants: readonly Grant[] = []): Resource {
+export function imageResource(row: ImageRow, grants: readonly PolicyGrant[] = []): Resource {
   return { type: "image", id: row.id, ownerId: row.userId, published: row.isPublished, deleted: row.deletedAt !== null, grants }
 }
 
-export function dataResource(row: DataRow, grants: readonly Grant[] = []): Resource {
+export function dataResource(row: DataRow, grants: readonly PolicyGrant[] = []): Resource {
   return { type: "data", id: row.id, ownerId: row.userId, published: row.isPublished, deleted: row.deletedAt !== null, grants }
 }
 
-export function projectResource(row: ProjectRow, grants: readonly Grant[] = []): Resource {
+export function projectResource(row: ProjectRow, grants: readonly PolicyGrant[] = []): Resource {
   const { id, userId: ownerId, isPublic: published, groupId } = row
   return { type: "project", id, ownerId, published, groupId, deleted: row.deletedAt !== null, grants }
 }
@@ -28,7 +28,7 @@ export function projectResource(row: ProjectRow, grants: readonly Grant[] = []):
  * `projectOwnerId`: the owner of the run's project, if known; owners see that others run their
  * project.
  */
-export function runResource(row: RunRow, projectOwnerId?: number, grants: readonly Grant[] = []): Resource {
+export function runResource(row: RunRow, projectOwnerId?: number, grants: readonly PolicyGrant[] = []): Resource {
   return { type: "run", id: row.id, ownerId: row.userId, ...(projectOwnerId === undefined ? {} : { projectOwnerId }), grants }
 }
 
@@ -45,7 +45,7 @@ export function tokenResource(row: TokenRow): Resource {
 }
 
 /** A grant as the policy counts it. */
-export function toGrant({ access, userId, groupId }: GrantRow): Grant {
+export function toGrant({ access, userId, groupId }: GrantRow): PolicyGrant {
   return { access, ...(groupId === 0 ? { userId } : { groupId }) }
 }
 

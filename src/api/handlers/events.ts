@@ -1,6 +1,6 @@
 import { Failure } from "#contract"
 import { EventStream } from "../answer-forms.ts"
-import type { Context, HandlerResult, Handlers } from "../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../context.ts"
 
 /** The row after which the stream continues: the last event that the client received. */
 function lastEventId(header: string | undefined): number | undefined {
@@ -12,7 +12,7 @@ function lastEventId(header: string | undefined): number | undefined {
   })
 }
 
-function followEvents(context: Context<"followEvents">): HandlerResult<"followEvents"> {
+function followEvents(context: OperationContext<"followEvents">): HandlerResult<"followEvents"> {
   const { caller, server, services } = context
   const after = lastEventId(context.header("last-event-id"))
   const maxStreams = caller.isAdmin ? Number.POSITIVE_INFINITY : services.settings.rates.openStreams

@@ -1,11 +1,11 @@
 import { type AuditEntry, openApi } from "#contract"
 import type { AuditRow } from "#store"
 import { SerializedJson } from "../answer-forms.ts"
-import type { ApiSettings, Context, HandlerResult, Handlers, Services } from "../context.ts"
+import type { ApiSettings, HandlerResult, Handlers, OperationContext, Services } from "../context.ts"
 import { docsPage, docsSecurityPolicy } from "../pages/docs.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../responses/lists.ts"
 
-async function listAudit({ services, query }: Context<"listAudit">): Promise<HandlerResult<"listAudit">> {
+async function listAudit({ services, query }: OperationContext<"listAudit">): Promise<HandlerResult<"listAudit">> {
   const page = toPageRequest(query)
   const { UserName: actor, Action: action, from, to } = query
   const filter = {

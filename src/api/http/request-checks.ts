@@ -3,7 +3,7 @@ import { Failure } from "#contract"
 import { type AllowedHosts, checkTarget, checkTransferEncoding, countHeader, declaresOtherOrigin, isSafeMethod } from "#http"
 
 /** Rejects an invalid head of a request. `host` is the authority that the request names. */
-export function checkHead(request: IncomingMessage, { hosts, host }: { hosts: AllowedHosts; host: string }): void {
+export function checkRequestHead(request: IncomingMessage, { hosts, host }: { hosts: AllowedHosts; host: string }): void {
   checkTarget(request)
   // A proxy in front may have used the other one (RFC 9112, 3.2).
   const count = countHeader(request, "host")

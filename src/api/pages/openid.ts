@@ -6,7 +6,7 @@ import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "../context.ts"
 import { cookieHeader, sessionCookie } from "../http/session-cookie.ts"
 import { escapeHtml } from "./html.ts"
-import { messagePage, type Page, type PageRequest, type PageResponse, redirect, staticFile, withParameters } from "./page.ts"
+import { messagePage, type PageHandler, type PageRequest, type PageResponse, redirect, staticFile, withParameters } from "./page.ts"
 
 /** The cookie binds a sign-in to the browser that started it. */
 const cookieName = "quayside_oidc"
@@ -16,7 +16,7 @@ function requireOpenId({ openId }: Services): OpenIdSignIn {
   return openId
 }
 
-const login: Page = async (services, request) => {
+const login: PageHandler = async (services, request) => {
   const { openId } = requireOpenId(services)
   return refusalAsPage(services, request, async () => {
     const { location, cookie } = await openId.begin(request.query.get("next") ?? undefined)
@@ -24,7 +24,7 @@ const login: Page = async (services, request) => {
   })
 }
 
-const callback: Page = async (services, request) => {
+const callback: PageHandler = async (services, request) => {
   const { openId } = requireOpenId(services)
   const answer = await refusalAsPage(services, request, async () => {
     const { person, next } = await openId.finish(request.queryText, request.cookie(cookieName))
@@ -101,7 +101,7 @@ async function refusalAsPage(services: Services, request: PageRequest, render: (
 const signInFile = staticFile("sign-in.html")
 
 /** The sign-in page, with a link to the provider if one is configured. */
-export const signInPage: Page = async (services, request) => {
+export const signInPage: PageHandler = async (services, request) => {
   const page = await signInFile(services, request)
   const { openId, settings } = services
   const link = openId
@@ -110,7 +110,7 @@ export const signInPage: Page = async (services, request) => {
   return { ...page, body: page.body.toString().replace("<!-- openid -->", () => link) }
 }
 
-export const openIdPages: Readonly<Record<string, Page>> = {
+export const openIdPages: Readonly<Record<string, PageHandler>> = {
   "/oidc/login": withParameters(["next"], login),
   "/oidc/callback": callback,
 }

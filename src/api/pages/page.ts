@@ -26,13 +26,13 @@ export interface PageResponse {
   failure?: Failure
 }
 
-export type Page = (services: Services, request: PageRequest) => Promise<PageResponse>
+export type PageHandler = (services: Services, request: PageRequest) => Promise<PageResponse>
 
 /**
  * Makes a page that accepts these query parameters, each once, and rejects all others. A token
  * among the others would otherwise be copied into redirects.
  */
-export function withParameters(names: readonly string[], page: Page): Page {
+export function withParameters(names: readonly string[], page: PageHandler): PageHandler {
   const params = Object.fromEntries(names.map((name) => [name, textParam]))
   return async (services, request) => {
     parseQuery(params, request.queryText)
@@ -74,7 +74,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 }
 
 /** A file of the web UI. The few small files stay in memory after the first read. */
-export function staticFile(name: string): Page {
+export function staticFile(name: string): PageHandler {
   let body: Promise<Buffer> | undefined
   return async () => {
     body ??= readFile(new URL(name, web))

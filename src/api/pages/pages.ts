@@ -2,7 +2,7 @@ import { type Caller, isAllowed, runResource } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { openIdPages, signInPage } from "./openid.ts"
-import { messagePage, type Page, type PageResponse, redirect, sessionCaller, staticFile, withParameters } from "./page.ts"
+import { messagePage, type PageHandler, type PageResponse, redirect, sessionCaller, staticFile, withParameters } from "./page.ts"
 
 const noSuchRun = messagePage(404, { title: "No such run", text: "There is no such run, or you may not open it." })
 
@@ -35,7 +35,7 @@ const noPortPages = {
  * Redirects a signed-in browser to a run's own origin. With a nonce of that origin, the redirect
  * carries a one-time ticket; without one, it leads to the page that makes the nonce.
  */
-const openRun: Page = async (services, request) => {
+const openRun: PageHandler = async (services, request) => {
   const { gateway, runs } = services
   const caller = await sessionCaller(services, request)
   if (!caller) return redirect(`/ui/sign-in?next=${encodeURIComponent(`/open?${request.query}`)}`)
@@ -64,13 +64,13 @@ async function canOpen({ store }: Services, caller: Caller, run: RunRow | undefi
   return isAllowed(store, caller, "run:open", run && runResource(run, project?.userId))
 }
 
-const homePage: Page = async (services, request) => {
+const homePage: PageHandler = async (services, request) => {
   if (!(await sessionCaller(services, request))) return redirect("/ui/sign-in")
   return staticFile("home.html")(services, request)
 }
 
 /** The pages for browsers at the base URL, beside the API. */
-export const pages: Readonly<Record<string, Page>> = {
+export const pageHandlers: Readonly<Record<string, PageHandler>> = {
   "/": async () => redirect("/ui/"),
   "/open": withParameters(["ID", "nonce", "path"], openRun),
   "/ui/": homePage,

@@ -1,12 +1,12 @@
 import { bounds, defaultPageSize, Failure, type List, maxPageSize } from "#contract"
 import { rfc3339 } from "#kit"
-import type { Page, PageRequest } from "#store"
+import type { RowPage, RowPageRequest } from "#store"
 
-export function toPageRequest(query: { page?: number; pageSize?: number }): PageRequest {
+export function toPageRequest(query: { page?: number; pageSize?: number }): RowPageRequest {
   return { page: query.page ?? 1, pageSize: Math.min(query.pageSize ?? defaultPageSize, maxPageSize) }
 }
 
-export function toListResponse<Row, T>(found: Page<Row>, request: PageRequest, data: T[]): List<T> {
+export function toListResponse<Row, T>(found: RowPage<Row>, request: RowPageRequest, data: T[]): List<T> {
   return { data, page: request.page, pageCount: Math.ceil(found.total / request.pageSize), pageSize: request.pageSize }
 }
 

@@ -1,5 +1,5 @@
 import { bounds, type List } from "#contract"
-import type { Page, PageRequest } from "#store"
+import type { RowPage, RowPageRequest } from "#store"
 import { LongList } from "../answer-forms.ts"
 import { toListResponse } from "./lists.ts"
 import type { SummaryResponses } from "./resources.ts"
@@ -7,9 +7,9 @@ import type { SummaryResponses } from "./resources.ts"
 const maxPlainBytes = bounds.texts.plainAnswerBytes.value
 
 /** A page of a list. A small one is sent at once, a large one in slices. */
-export interface FoundPage<Row, A> {
-  found: Page<Row>
-  page: PageRequest
+export interface ListPage<Row, A> {
+  found: RowPage<Row>
+  page: RowPageRequest
   draft: SummaryResponses<A>
   /**
    * The whole answers of those of these rows that still match and may still be seen, in any order.
@@ -18,7 +18,7 @@ export interface FoundPage<Row, A> {
 }
 
 export async function toListResult<Row extends { id: number }, A extends object>(
-  listing: FoundPage<Row, A>,
+  listing: ListPage<Row, A>,
 ): Promise<List<A> | LongList<A>> {
   const { found, page, draft, read } = listing
   const isSmall = draft.bytes.reduce((sum, bytes) => sum + bytes, 0) <= maxPlainBytes
@@ -30,7 +30,7 @@ export async function toListResult<Row extends { id: number }, A extends object>
   return new LongList(rest, slices.length, async (at) => inOrder(slices[at] as number[], read))
 }
 
-async function inOrder<A>(ids: readonly number[], read: FoundPage<unknown, A>["read"]): Promise<A[]> {
+async function inOrder<A>(ids: readonly number[], read: ListPage<unknown, A>["read"]): Promise<A[]> {
   const answers = new Map((await read(ids)).map((answer) => [answer.ID, answer]))
   return ids.map((id) => answers.get(id)).filter((answer) => answer !== undefined)
 }

@@ -1,6 +1,6 @@
 import { type Action, type Caller, can, dataResource, imageResource, loadGrants, type Resource } from "#access"
 import type { Data, DataPart, Image, ImagePart, Project, ProjectData } from "#contract"
-import type { DataRow, ImageRow, LinkRow, LinkSummary, ProjectRow, Reads, RowSummaries } from "#store"
+import type { DataRow, ImageRow, ProjectDatasetRow, ProjectDatasetSummary, ProjectRow, Reads, RowSummaries } from "#store"
 import { toCommonFields, toTimestamp } from "./lists.ts"
 
 /** Written out, since spreading objects is slow and lists are made of these. */
@@ -80,7 +80,7 @@ export function toSummaryResponses<Row, A>(
 type ProjectReads = Pick<Reads, "images" | "data" | "projects" | "runs" | "grants">
 
 interface PartReads {
-  links(ids: readonly number[]): Promise<(LinkRow & Partial<LinkSummary>)[]>
+  links(ids: readonly number[]): Promise<(ProjectDatasetRow & Partial<ProjectDatasetSummary>)[]>
   images(ids: readonly number[]): Promise<RowSummaries<ImageRow>>
   data(ids: readonly number[]): Promise<RowSummaries<DataRow>>
 }
@@ -136,7 +136,8 @@ async function addProjectParts(
     return toProjectResponse(row, { image: images.get(row.imageId) ?? { ID: row.imageId }, train, running: running.has(row.id) })
   })
   const [imageBytes, dataBytes] = [bytesById(foundImages), bytesById(foundData)]
-  const linkBytes = (link: LinkRow & Partial<LinkSummary>) => baseBytes / 2 + (link.bytes ?? 0) + (dataBytes.get(link.dataId) ?? 0)
+  const linkBytes = (link: ProjectDatasetRow & Partial<ProjectDatasetSummary>) =>
+    baseBytes / 2 + (link.bytes ?? 0) + (dataBytes.get(link.dataId) ?? 0)
   const bytes = rows.map((row, i) => {
     const ofLinks = (linksOf.get(row.id) ?? []).reduce((sum, link) => sum + linkBytes(link), 0)
     return baseBytes + (found.bytes?.[i] ?? 0) + baseBytes / 2 + (imageBytes.get(row.imageId) ?? 0) + ofLinks

@@ -1,7 +1,7 @@
 import type { Bounds } from "./bound.ts"
 
 /** Signing in. */
-export const accounts = {
+export const accountBounds = {
   passwordBytes: {
     what: "Length of a password in UTF-8",
     value: 1_024,

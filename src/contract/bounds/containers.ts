@@ -1,7 +1,7 @@
 import type { Bounds } from "./bound.ts"
 
 /** Containers and registries. */
-export const containers = {
+export const containerBounds = {
   processes: {
     what: "Processes and threads",
     value: 2_048,

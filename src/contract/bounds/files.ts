@@ -1,7 +1,7 @@
 import type { Bounds } from "./bound.ts"
 
 /** Files (WebDAV). */
-export const files = {
+export const fileBounds = {
   pathNames: {
     what: "Names in a path: of a request, its `Destination` and `If` headers, and of a new dataset's `AccessInfo`",
     value: 256,

@@ -1,7 +1,7 @@
 import type { Bounds } from "./bound.ts"
 
 /** Gateway. */
-export const gateway = {
+export const gatewayBounds = {
   headers: {
     what: "Header fields of a request",
     value: 500,

@@ -1,7 +1,7 @@
 import type { Bounds } from "./bound.ts"
 
 /** Connections and requests, at all three addresses. */
-export const http = {
+export const httpBounds = {
   targetBytes: {
     what: "Length of a request's target",
     value: 8_192,

@@ -3,7 +3,7 @@ import type { Bounds } from "./bound.ts"
 const refused = "429 `too_many_requests` with `Retry-After`"
 
 /** Rates of a person; administrators have none. */
-export const rates = {
+export const rateBounds = {
   starts: {
     what: "Starts of runs in a minute",
     value: 600,

@@ -3,7 +3,7 @@ import type { Bounds } from "./bound.ts"
 const defaults = "QUAYSIDE_DEFAULT_LIMITS"
 
 /** Runs, queue and history. */
-export const runs = {
+export const runBounds = {
   maxRuns: {
     what: "Runs at once, unless `MaxRuns` is set",
     value: 50,

@@ -1,7 +1,7 @@
 import type { Bounds } from "./bound.ts"
 
 /** Disk. */
-export const storage = {
+export const storageBounds = {
   maxStorage: {
     what: "Homes, datasets and released code of a person, unless `MaxStorage` is set",
     value: 102_400,

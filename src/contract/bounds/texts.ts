@@ -1,7 +1,7 @@
 import type { Bounds } from "./bound.ts"
 
 /** Texts, lists and answers of the API. */
-export const texts = {
+export const textBounds = {
   bodyLevels: {
     what: "Depth of a JSON body",
     value: 64,

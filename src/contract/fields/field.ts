@@ -73,7 +73,7 @@ export function writabilityOf<W extends Writability>(write: W | undefined, fallb
 }
 
 /** The refusal of a field: the expected value and, if given, the received one. */
-export function invalid(field: string, expected: string, received?: unknown): Failure {
+export function invalidField(field: string, expected: string, received?: unknown): Failure {
   const got = received === undefined ? "" : `; got ${describeValue(received)}`
   return new Failure("invalid", `${field} must be ${expected}${got}`, { field })
 }

@@ -1,4 +1,4 @@
-import { type Field, type FieldOptions, invalid, type Writability, writabilityOf } from "./field.ts"
+import { type Field, type FieldOptions, invalidField, type Writability, writabilityOf } from "./field.ts"
 
 export interface IntegerOptions<W extends Writability> extends FieldOptions<number, W> {
   /** Default 0. */
@@ -12,7 +12,7 @@ export function integer<W extends Writability = "optional">(options: IntegerOpti
   const write = writabilityOf<W>(options.write, "optional")
   const expected = `a whole number from ${min} to ${max}`
   const check = (value: unknown, field: string): number => {
-    if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) throw invalid(field, expected, value)
+    if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) throw invalidField(field, expected, value)
     return value === 0 ? 0 : value
   }
   return {
@@ -22,7 +22,7 @@ export function integer<W extends Writability = "optional">(options: IntegerOpti
     bodySchema: undefined,
     parse: check,
     fromQuery: (value, field) => {
-      if (!/^\d{1,16}$/.test(value)) throw invalid(field, expected, value)
+      if (!/^\d{1,16}$/.test(value)) throw invalidField(field, expected, value)
       return check(Number(value), field)
     },
   }
@@ -36,13 +36,13 @@ export function boolean<W extends Writability = "optional">(options: FieldOption
     schema: { type: "boolean", description },
     bodySchema: undefined,
     parse: (value, field) => {
-      if (typeof value !== "boolean") throw invalid(field, "true or false", value)
+      if (typeof value !== "boolean") throw invalidField(field, "true or false", value)
       return value
     },
     fromQuery: (value, field) => {
       if (value === "true" || value === "1") return true
       if (value === "false" || value === "0") return false
-      throw invalid(field, "true, false, 1 or 0", value)
+      throw invalidField(field, "true, false, 1 or 0", value)
     },
   }
 }
@@ -55,9 +55,9 @@ export interface EnumOptions<T extends string, W extends Writability> extends Fi
 export function oneOf<const T extends string, W extends Writability = "optional">(options: EnumOptions<T, W>): Field<T, T, W> {
   const { values, description } = options
   const parse = (value: unknown, field: string): T => {
-    if (typeof value !== "string") throw invalid(field, "a string", value)
+    if (typeof value !== "string") throw invalidField(field, "a string", value)
     const known = values.find((each) => each === value)
-    if (known === undefined) throw invalid(field, `one of ${values.join(", ")}`, value)
+    if (known === undefined) throw invalidField(field, `one of ${values.join(", ")}`, value)
     return known
   }
   return {
@@ -91,7 +91,7 @@ function timeField<T, W extends Writability>({ description, write, initial }: Fi
 
 function parseTime(value: unknown, field: string): string {
   const utc = typeof value === "string" ? toUtc(value) : undefined
-  if (utc === undefined) throw invalid(field, "a time like 2026-01-31T12:00:00.000Z", value)
+  if (utc === undefined) throw invalidField(field, "a time like 2026-01-31T12:00:00.000Z", value)
   return utc
 }
 

@@ -4,7 +4,7 @@ import {
   type Field,
   type FieldOptions,
   type Fields,
-  invalid,
+  invalidField,
   type JsonSchema,
   type OptionalField,
   type Writability,
@@ -40,7 +40,7 @@ export function readOnlyField<Out>(schema: JsonSchema, description?: string): Re
     schema: description === undefined ? schema : { ...schema, description },
     bodySchema: undefined,
     parse: (_value, field) => {
-      throw invalid(field, "left out")
+      throw invalidField(field, "left out")
     },
     fromQuery: undefined,
   }

@@ -1,6 +1,6 @@
 import { bounds } from "../bounds/index.ts"
 import type { Failure } from "../failure.ts"
-import { type Field, type FieldOptions, invalid, type Writability, writabilityOf } from "./field.ts"
+import { type Field, type FieldOptions, invalidField, type Writability, writabilityOf } from "./field.ts"
 
 /**
  * Control characters (C0, DEL and C1) other than tab, line feed and carriage return: nobody types
@@ -20,7 +20,7 @@ export function isPlainText(value: string): boolean {
 }
 
 function checkUnicode(value: string, field: string): void {
-  if (!value.isWellFormed()) throw invalid(field, "well-formed Unicode; it holds half of a surrogate pair")
+  if (!value.isWellFormed()) throw invalidField(field, "well-formed Unicode; it holds half of a surrogate pair")
 }
 
 /** Throws unless the text is well-formed Unicode without control characters. */
@@ -29,7 +29,7 @@ export function checkPlainText(value: string, field: string): void {
   const at = value.search(control)
   if (at < 0) return
   const code = value.charCodeAt(at).toString(16).toUpperCase().padStart(4, "0")
-  throw invalid(field, `text without control characters other than tab and line ends; got U+${code} at character ${at + 1}`)
+  throw invalidField(field, `text without control characters other than tab and line ends; got U+${code} at character ${at + 1}`)
 }
 
 /**
@@ -38,7 +38,7 @@ export function checkPlainText(value: string, field: string): void {
  */
 export function checkWellFormed(value: string, field: string): void {
   checkUnicode(value, field)
-  if (value.includes("\0")) throw invalid(field, "text without NUL")
+  if (value.includes("\0")) throw invalidField(field, "text without NUL")
 }
 
 export interface TextOptions<W extends Writability> extends FieldOptions<string, W> {
@@ -95,15 +95,15 @@ function fieldOf<Out, W extends Writability>(options: TextOptions<W>, anyPattern
       pattern: options.pattern ?? (filled ? filledTextPattern : anyPattern),
     },
     parse: (value, field) => {
-      if (typeof value !== "string") throw invalid(field, "a string", value)
+      if (typeof value !== "string") throw invalidField(field, "a string", value)
       // A far too long text is refused unread. A character has one or two units.
       if (value.length > 4 * max) throw tooLong(field, max)
       checkCharacters(value, field)
       if (value.length > max) checkLength(value, field, max)
       if (maxBytes !== undefined && value.length * 3 > maxBytes) checkBytes(value, field, maxBytes)
-      if (filled && value.trim() === "") throw invalid(field, "a text that is not empty", value)
+      if (filled && value.trim() === "") throw invalidField(field, "a text that is not empty", value)
       const expected = format?.(value)
-      if (expected !== undefined) throw invalid(field, expected, value)
+      if (expected !== undefined) throw invalidField(field, expected, value)
       return value
     },
     fromQuery: undefined,
@@ -118,10 +118,10 @@ function checkLength(value: string, field: string, max: number): void {
 }
 
 function tooLong(field: string, max: number, got = "; got more than twice as many"): Failure {
-  return invalid(field, `at most ${max.toLocaleString("en")} characters${got}`)
+  return invalidField(field, `at most ${max.toLocaleString("en")} characters${got}`)
 }
 
 function checkBytes(value: string, field: string, max: number): void {
   const bytes = new TextEncoder().encode(value).length
-  if (bytes > max) throw invalid(field, `at most ${max.toLocaleString("en")} bytes in UTF-8; got ${bytes.toLocaleString("en")}`)
+  if (bytes > max) throw invalidField(field, `at most ${max.toLocaleString("en")} bytes in UTF-8; got ${bytes.toLocaleString("en")}`)
 }

@@ -2,7 +2,7 @@ import { boolean, integer } from "../fields/scalars.ts"
 import { list, nullable, number, object } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
-import { reason, waitsFor } from "./run-parts.ts"
+import { reason, waitsForField } from "./run-parts.ts"
 
 const share = object({ total: number(), free: number() })
 const amountOrNull = nullable(number(), "null: unlimited.")
@@ -34,7 +34,7 @@ export const preview = structure("Preview", {
   Admitted: boolean({ description: "It would start at once." }),
   Queued: boolean({ description: "It would wait for resources that others use." }),
   QueuePosition: nullable(integer({ min: 1 }), "From 1, if the run would be queued."),
-  WaitsFor: waitsFor("would wait"),
+  WaitsFor: waitsForField("would wait"),
   Reason: nullable(reason, "Why it would fail."),
 })
 export type Preview = StructureValue<typeof preview>

@@ -16,10 +16,10 @@ const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$"
 const docMax = bounds.texts.docBytes.value
 
-export const name = (description: string) => text({ description, max: bounds.texts.nameCharacters.value, write: "required" })
-export const comment = text({ description: "Short description.", max: bounds.texts.commentCharacters.value })
-export const doc = text({ description: "Markdown documentation, at most 262,144 bytes in UTF-8.", max: docMax, maxBytes: docMax })
-export const userName = text({
+export const nameField = (description: string) => text({ description, max: bounds.texts.nameCharacters.value, write: "required" })
+export const commentField = text({ description: "Short description.", max: bounds.texts.commentCharacters.value })
+export const docField = text({ description: "Markdown documentation, at most 262,144 bytes in UTF-8.", max: docMax, maxBytes: docMax })
+export const userNameField = text({
   description: "Owner. Defaults to the caller; only administrators may name somebody else.",
   max: 64,
   pattern: `^$|${namePattern}`,
@@ -27,7 +27,7 @@ export const userName = text({
 })
 
 /** A name that must be there. */
-export const accountName = (what: string) =>
+export const accountNameField = (what: string) =>
   text({ description: what, max: 64, write: "required", pattern: namePattern, format: accountNameError })
 
 /** Of a part inside of another object. */

@@ -4,16 +4,16 @@ import { boolean, oneOf } from "../fields/scalars.ts"
 import { type StructureValue, structure, wholeOrId } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 import { accessInfoError } from "../formats/paths.ts"
-import { comment, commonFields, doc, name, partDescription, pathPattern, userName } from "./common.ts"
+import { commentField, commonFields, docField, nameField, partDescription, pathPattern, userNameField } from "./common.ts"
 
 /** DataModel: a dataset that projects mount and people reach through WebDAV. */
 export const dataFields = {
   ...commonFields,
   Type: oneOf({ description: "How the dataset is accessed.", values: ["dir"], initial: "dir" }),
-  Name: name("Display name."),
-  Comment: comment,
-  Doc: doc,
-  UserName: userName,
+  Name: nameField("Display name."),
+  Comment: commentField,
+  Doc: docField,
+  UserName: userNameField,
   AccessInfo: text({
     description:
       "The directory, absolute below the files root. Empty on POST means a new directory of the owner's. `{files URL}` followed by it (percent-encoded) is its WebDAV address.",

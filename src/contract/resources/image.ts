@@ -1,5 +1,5 @@
 import { bounds } from "../bounds/index.ts"
-import { type AnswerValues, invalid } from "../fields/field.ts"
+import { type AnswerValues, invalidField } from "../fields/field.ts"
 import { boolean, integer, oneOf } from "../fields/scalars.ts"
 import { custom, list } from "../fields/shapes.ts"
 import { type StructureValue, structure, wholeOrId } from "../fields/structure.ts"
@@ -10,20 +10,20 @@ import { portError } from "../formats/names.ts"
 import { ociReferenceError } from "../formats/oci-reference.ts"
 import { normalizePath, writablePathError } from "../formats/paths.ts"
 import { projectTypes } from "../states.ts"
-import { comment, commonFields, doc, name, partDescription, userName } from "./common.ts"
+import { commentField, commonFields, docField, nameField, partDescription, userNameField } from "./common.ts"
 
 const { writablePaths, writablePathsCharacters } = bounds.texts
 
 /** ImageModel: a container image definition that a project runs. */
 export const imageFields = {
   ...commonFields,
-  Name: name("Display name."),
+  Name: nameField("Display name."),
   Image: text({
     description: "Container image reference, such as `repo/name:tag` or `repo/name@sha256:…`.",
     write: "required",
     format: ociReferenceError,
   }),
-  Comment: comment,
+  Comment: commentField,
   Command: text({
     description:
       "Arguments for the container: empty (the image's own, or the type's default), the text of a JSON array of strings, or one line split as a POSIX shell splits words. `{port}` and `{baseUrl}` are filled in.",
@@ -41,7 +41,7 @@ export const imageFields = {
     pattern: "^$|^[1-9][0-9]{0,4}(/tcp)?$",
     format: portError,
   }),
-  UserName: userName,
+  UserName: userNameField,
   IsPublished: boolean({ description: "Whether every signed-in person may see and use it." }),
   IsTrusted: boolean({
     description:
@@ -56,17 +56,17 @@ export const imageFields = {
     bodySchema: { type: "array", items: { type: "string", pattern: "^/" }, maxItems: writablePaths.value },
     parse: parseWritablePaths,
   }),
-  Doc: doc,
+  Doc: docField,
 }
 
 function parseWritablePaths(value: unknown, field: string): string[] {
   const isList = Array.isArray(value) && value.every((entry) => typeof entry === "string")
-  if (!isList || value.length > writablePaths.value) throw invalid(field, `a list of at most ${writablePaths.value} paths`, value)
+  if (!isList || value.length > writablePaths.value) throw invalidField(field, `a list of at most ${writablePaths.value} paths`, value)
   if (value.join("").length > writablePathsCharacters.value)
-    throw invalid(field, `paths of at most ${writablePathsCharacters.value} characters together`)
+    throw invalidField(field, `paths of at most ${writablePathsCharacters.value} characters together`)
   for (const path of value) {
     const expected = writablePathError(path)
-    if (expected !== undefined) throw invalid(field, expected, path)
+    if (expected !== undefined) throw invalidField(field, expected, path)
   }
   return [...new Set(value.map(normalizePath))]
 }

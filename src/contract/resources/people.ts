@@ -1,12 +1,12 @@
 import { bounds } from "../bounds/index.ts"
-import { runs } from "../bounds/runs.ts"
-import { storage } from "../bounds/storage.ts"
-import { type AnswerValues, invalid, parseObject, type Writability } from "../fields/field.ts"
+import { runBounds } from "../bounds/runs.ts"
+import { storageBounds } from "../bounds/storage.ts"
+import { type AnswerValues, invalidField, parseObject, type Writability } from "../fields/field.ts"
 import { boolean, integer, nullableTimestamp, timestamp } from "../fields/scalars.ts"
 import { custom, list, readOnlyField } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { secret, text } from "../fields/text.ts"
-import { accountName, comment, commonFields } from "./common.ts"
+import { accountNameField, commentField, commonFields } from "./common.ts"
 
 /** `MaxMemory`, `MaxDisk` and `MaxStorage` are in the unit of `memoryUnit`. */
 export const limitNames = [
@@ -36,16 +36,16 @@ export const noLimits: Limits = {}
  * disk are MiB.
  */
 export const defaultLimits: EffectiveLimits = {
-  MaxRuns: runs.maxRuns.value,
+  MaxRuns: runBounds.maxRuns.value,
   MaxCpus: null,
   MaxMemory: null,
   MaxGpus: null,
   MaxRunHours: null,
   IdleMinutes: null,
   MaxDisk: null,
-  MaxStorage: storage.maxStorage.value,
-  MaxQueued: runs.maxQueued.value,
-  MaxObjects: runs.maxObjects.value,
+  MaxStorage: storageBounds.maxStorage.value,
+  MaxQueued: runBounds.maxQueued.value,
+  MaxObjects: runBounds.maxObjects.value,
 }
 
 const limitsSchema = {
@@ -70,7 +70,7 @@ const limits = (description: string) =>
         if (!Object.hasOwn(object, name)) continue
         const limit = object[name]
         if (limit !== null && (typeof limit !== "number" || !Number.isSafeInteger(limit) || limit < 0))
-          throw invalid(field, `whole numbers from 0 or null (${name} is not)`, limit)
+          throw invalidField(field, `whole numbers from 0 or null (${name} is not)`, limit)
         result[name] = limit
       }
       return result
@@ -83,13 +83,13 @@ const password = <W extends Writability>(description: string, write: W) => secre
 /** A person's account. */
 export const userFields = {
   ...commonFields,
-  UserName: accountName("Never changes and is never given again."),
+  UserName: accountNameField("Never changes and is never given again."),
   Password: password(
     "Write only. 1 to 1,024 bytes. Without one, nobody can sign in to the account by password; an empty one changes nothing.",
     "optional",
   ),
   Email: text({ description: "Where to reach the person.", max: 320 }),
-  Comment: comment,
+  Comment: commentField,
   IsAdmin: boolean({ description: "Whether the person administers the installation." }),
   IsDisabled: boolean({ description: "Whether the person is locked out." }),
   Limits: limits("The limits of the person. `null` is unlimited; the defaults apply to absent limits."),
@@ -111,15 +111,16 @@ export const userChangeFields = {
 /** A group of people. */
 export const groupFields = {
   ...commonFields,
-  GroupName: accountName("Never changes and is never given again."),
-  Comment: comment,
+  GroupName: accountNameField("Never changes and is never given again."),
+  Comment: commentField,
   Members: custom<string[]>({
     description: "User names, in alphabetical order.",
     write: "optional",
     initial: [],
     schema: { type: "array", items: { type: "string" } },
     parse: (value, field) => {
-      if (!Array.isArray(value) || !value.every((entry) => typeof entry === "string")) throw invalid(field, "a list of user names", value)
+      if (!Array.isArray(value) || !value.every((entry) => typeof entry === "string"))
+        throw invalidField(field, "a list of user names", value)
       return value
     },
   }),
@@ -160,7 +161,7 @@ export const tokenFields = {
     parse: (value, field) => {
       const scopes = Array.isArray(value) && value.every((entry) => typeof entry === "string") ? [...new Set(value)].sort() : []
       const fits = ["read", "read,write"].includes(scopes.join()) || (scopes.length === 1 && /^run:[1-9]\d{0,15}$/.test(String(scopes[0])))
-      if (!fits) throw invalid(field, '["read"], ["read", "write"] or ["run:<ID>"]', value)
+      if (!fits) throw invalidField(field, '["read"], ["read", "write"] or ["run:<ID>"]', value)
       return scopes as string[]
     },
   }),

@@ -1,13 +1,13 @@
 import { bounds } from "../bounds/index.ts"
 import { Failure } from "../failure.ts"
-import { type AnswerValues, describeValue, invalid, type JsonSchema, parseObject } from "../fields/field.ts"
+import { type AnswerValues, describeValue, invalidField, type JsonSchema, parseObject } from "../fields/field.ts"
 import { boolean, integer, oneOf } from "../fields/scalars.ts"
 import { custom, list, optional } from "../fields/shapes.ts"
 import { refTo, type StructureValue, structure, structureField } from "../fields/structure.ts"
 import { checkWellFormed, text } from "../fields/text.ts"
 import { defaultMountPaths, mountPathError } from "../formats/paths.ts"
 import { projectTypes } from "../states.ts"
-import { comment, commonFields, doc, name, pathPattern, userName } from "./common.ts"
+import { commentField, commonFields, docField, nameField, pathPattern, userNameField } from "./common.ts"
 import { dataPart } from "./data.ts"
 import { type ImagePart, imagePart } from "./image.ts"
 
@@ -52,8 +52,8 @@ const path = (what: string, initial: string) =>
 /** ProjectModel: an image, datasets, mount locations and a type. */
 export const projectFields = {
   ...commonFields,
-  ProjectName: name("Project name."),
-  UserName: userName,
+  ProjectName: nameField("Project name."),
+  UserName: userNameField,
   GroupName: text({
     description: "The group whose members may see and start it; empty: none. Only its members and administrators may name it.",
     max: 64,
@@ -63,8 +63,8 @@ export const projectFields = {
     values: projectTypes,
     write: "required",
   }),
-  Comment: comment,
-  Doc: doc,
+  Comment: commentField,
+  Doc: docField,
   IsPublic: boolean({ description: "Whether every signed-in person may see and start it." }),
   IsTrusted: boolean({
     description:
@@ -130,8 +130,8 @@ export function reference(value: unknown, field: string): number {
 }
 
 function parseTrainData(value: unknown, field: string): ProjectDataInput[] {
-  if (!Array.isArray(value)) throw invalid(field, "a list", value)
-  if (value.length > projectDataMax) throw invalid(field, `at most ${projectDataMax} datasets long; got ${value.length}`)
+  if (!Array.isArray(value)) throw invalidField(field, "a list", value)
+  if (value.length > projectDataMax) throw invalidField(field, `at most ${projectDataMax} datasets long; got ${value.length}`)
   return value.map((entry, i) => {
     const at = `${field}[${i}]`
     const object = parseObject(entry, at, field)

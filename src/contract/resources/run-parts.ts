@@ -24,6 +24,6 @@ export const progress = object({
 export type Progress = AnswerValue<typeof progress>
 
 /** Present in previews and in runs; `verb` completes its description. */
-export function waitsFor(verb: "waits" | "would wait") {
+export function waitsForField(verb: "waits" | "would wait") {
   return nullable(text({}), `One sentence on what it ${verb} for in the queue; otherwise null.`)
 }

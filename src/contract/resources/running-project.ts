@@ -4,9 +4,9 @@ import { custom, list, nullable } from "../fields/shapes.ts"
 import { idOnlySchema, refTo, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 import { runStateNames } from "../states.ts"
-import { userName } from "./common.ts"
+import { userNameField } from "./common.ts"
 import { type Project, projectModel, reference, referenceSchema } from "./project.ts"
-import { progress, reason, waitsFor } from "./run-parts.ts"
+import { progress, reason, waitsForField } from "./run-parts.ts"
 
 const computed = "never" as const
 const amount = (description: string) => integer({ description: `${description} 0 or absent means the default.`, max: 2 ** 31 - 1 })
@@ -27,7 +27,7 @@ export const runningProjectFields = {
   }),
   ProjectID: integer({ description: "The project's ID. A body may name the project here or in `Project`." }),
   StartTime: nullableTimestamp({ description: "When it left the queue; null before." }),
-  UserName: userName,
+  UserName: userNameField,
   Nodes: amount("Node count."),
   Cpus: amount("CPU count."),
   Memory: memory("Memory, in the unit that the setting `memoryUnit` names (MiB by default)."),
@@ -43,7 +43,7 @@ export const runningProjectFields = {
   State: oneOf({ description: "The state of its life cycle.", values: runStateNames, write: computed }),
   Reason: nullable(reason, "Why it ended or failed: a code from a closed list and one plain sentence."),
   QueuePosition: { ...nullable(position, "From 1 while it is queued, otherwise null."), fromQuery: position.fromQuery },
-  WaitsFor: waitsFor("waits"),
+  WaitsFor: waitsForField("waits"),
   Progress: nullable(progress, "The current step of the start."),
   ReadyTime: nullableTimestamp({ description: "When its program first answered." }),
   EndTime: nullableTimestamp({ description: "When it was over." }),

@@ -4,21 +4,21 @@ import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
 import { abortable, type Logger, silentLogger } from "#kit"
 import {
-  type Address,
   type CompleteSpec,
+  type ContainerLogLine,
+  type ContainerStats,
   type Engine,
   EngineError,
   type ImageInfo,
   type ImagePolicy,
   type ListeningPort,
-  type LogLine,
   type LogOptions,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
   type RecoveredSpec,
+  type RunAddress,
   type RunSpec,
-  type RunStats,
   type StartResult,
   type StartStep,
   type WritableLayer,
@@ -30,8 +30,8 @@ import { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { CallKind } from "./client/call-queue.ts"
 import { type DaemonInfo, DockerClient } from "./client/docker-client.ts"
 import { undefinedIfNotFound } from "./client/errors.ts"
-import { GpuHolders } from "./containers/gpu-holders.ts"
-import { belongsToInstance, containerName, identityOf } from "./containers/labels.ts"
+import { GpuAllocations } from "./containers/gpu-allocations.ts"
+import { belongsToInstance, containerIdentityOf, containerName } from "./containers/labels.ts"
 import { recoverSpec } from "./containers/recover-spec.ts"
 import { removeContainer } from "./containers/remove-container.ts"
 import { RunStarter } from "./containers/run-starter.ts"
@@ -96,7 +96,7 @@ class DockerEngine implements Engine {
   readonly #starter: RunStarter
   readonly #pins: MountPins
   readonly #gpus: GpuProvider
-  readonly #gpuHolders: GpuHolders
+  readonly #gpuHolders: GpuAllocations
   readonly #addressOwners = new AddressOwnership()
   readonly #lock = new KeyedLock()
   readonly #observation = new Coalescer(() => this.#observe())
@@ -112,7 +112,7 @@ class DockerEngine implements Engine {
     this.#pins = pins
     this.#firewall = firewall
     this.#gpus = createGpuProvider(options)
-    this.#gpuHolders = new GpuHolders(this.#client, options.instance)
+    this.#gpuHolders = new GpuAllocations(this.#client, options.instance)
     const {
       instance,
       clock,
@@ -237,14 +237,14 @@ class DockerEngine implements Engine {
     return this.#lock.abortAndRun(key, signal, async () => {
       const found = await this.#find(key, signal, "remove")
       if (found) {
-        const owner = identityOf(found.Config.Labels)?.user
+        const owner = containerIdentityOf(found.Config.Labels)?.user
         await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, owner, signal })
       }
       await this.#pins.release(key)
     })
   }
 
-  async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
+  async *logs(key: string, options: LogOptions = {}): AsyncIterable<ContainerLogLine> {
     const found = await this.#find(key, options.signal).catch((error: unknown) => {
       if (options.signal?.aborted) return undefined
       throw error
@@ -252,7 +252,7 @@ class DockerEngine implements Engine {
     if (found) yield* readLogs(this.#client, found.Id, options)
   }
 
-  stats(signal?: AbortSignal): Promise<RunStats[]> {
+  stats(signal?: AbortSignal): Promise<ContainerStats[]> {
     return readContainerStats(this.#observer.running, this.#gpus, signal)
   }
 
@@ -289,7 +289,7 @@ class DockerEngine implements Engine {
     return found && recoverSpec(found)
   }
 
-  async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
+  async address(key: string, port: number, signal?: AbortSignal): Promise<RunAddress | undefined> {
     // Hundreds of callers arrive at once after a restart.
     if (this.#addressLookups >= maxSingleLookups) return this.#addressByList(key, port, signal)
     this.#addressLookups += 1
@@ -308,7 +308,7 @@ class DockerEngine implements Engine {
     return found && listeningPorts({ id: found.Id, pid: found.State.Pid })
   }
 
-  async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<Address | undefined> {
+  async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<RunAddress | undefined> {
     const found = await this.#observer.findAddress(key, signal)
     if (!found) return undefined
     const { id, host } = found

@@ -1,4 +1,4 @@
-import type { LogLine, RunSpec } from "../engine.ts"
+import type { ContainerLogLine, RunSpec } from "../engine.ts"
 
 /** The stored part of a spec: no credentials. */
 export type StoredSpec = Omit<RunSpec, "imagePolicy">
@@ -12,5 +12,5 @@ export interface FakeContainer {
   oomKilled: boolean
   startedAt: number | null
   finishedAt: number | null
-  lines: LogLine[]
+  lines: ContainerLogLine[]
 }

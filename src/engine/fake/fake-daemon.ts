@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events"
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Clock, systemClock } from "#kit"
-import type { LogLine, RunSpec } from "../engine.ts"
+import type { ContainerLogLine, RunSpec } from "../engine.ts"
 import { behaviourOf } from "./behaviour.ts"
 import type { FakeContainer, StoredSpec } from "./fake-container.ts"
 import { type FakeProgram, startFakeProgram } from "./fake-program.ts"
@@ -30,8 +30,8 @@ export class FakeDaemon implements AsyncDisposable {
   readonly containers = new Map<string, FakeContainer>()
   readonly images = new Set<string>()
   /**
-   * Emits `changed` after every change, `log:<key>` with each `LogLine`, and `end:<key>` when a
-   * program ends.
+   * Emits `changed` after every change, `log:<key>` with each `ContainerLogLine`, and `end:<key>`
+   * when a program ends.
    */
   readonly events = new EventEmitter().setMaxListeners(0)
   readonly clock: Clock
@@ -119,7 +119,7 @@ export class FakeDaemon implements AsyncDisposable {
   }
 
   log(container: FakeContainer, stream: "stdout" | "stderr", text: string): void {
-    const line: LogLine = { time: this.clock.now(), stream, text }
+    const line: ContainerLogLine = { time: this.clock.now(), stream, text }
     container.lines.push(line)
     if (container.lines.length > maxLogLines) container.lines.shift()
     this.events.emit(`log:${container.spec.key}`, line)

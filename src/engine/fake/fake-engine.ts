@@ -4,8 +4,9 @@ import { isDeepStrictEqual } from "node:util"
 import { reasonMessages } from "#contract"
 import { splitPath } from "#kit"
 import {
-  type Address,
   type CompleteSpec,
+  type ContainerLogLine,
+  type ContainerStats,
   checkExpectedDigest,
   type Engine,
   EngineError,
@@ -13,14 +14,13 @@ import {
   type ImageInfo,
   type ImagePolicy,
   type ListeningPort,
-  type LogLine,
   type LogOptions,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
   type RecoveredSpec,
+  type RunAddress,
   type RunSpec,
-  type RunStats,
   type StartResult,
   type StartStep,
   type WritableLayer,
@@ -189,13 +189,13 @@ export class FakeEngine implements Engine {
     await this.#daemon.remove(key)
   }
 
-  async *logs(key: string, options: LogOptions = {}): AsyncIterable<LogLine> {
+  async *logs(key: string, options: LogOptions = {}): AsyncIterable<ContainerLogLine> {
     await this.ping(options.signal)
     const container = this.#ownContainer(key)
     if (container) yield* readLogs(this.#daemon, container, options)
   }
 
-  async stats(signal?: AbortSignal): Promise<RunStats[]> {
+  async stats(signal?: AbortSignal): Promise<ContainerStats[]> {
     signal?.throwIfAborted()
     const now = this.#daemon.clock.now()
     return this.#ownContainers().flatMap((container) => (container.state === "running" ? [statsOf(container, now)] : []))
@@ -234,7 +234,7 @@ export class FakeEngine implements Engine {
     return this.#ownContainer(key)?.spec
   }
 
-  async address(key: string, port: number, signal?: AbortSignal): Promise<Address | undefined> {
+  async address(key: string, port: number, signal?: AbortSignal): Promise<RunAddress | undefined> {
     await this.ping(signal)
     const container = this.#ownContainer(key)
     if (container?.state !== "running") return undefined
@@ -278,7 +278,7 @@ function toObservedRun(container: FakeContainer): ObservedRun {
  * Simulated figures: a sixteenth of the memory, no traffic, and processor time only for
  * `fake/busy`.
  */
-function statsOf({ spec, startedAt }: FakeContainer, now: number): RunStats {
+function statsOf({ spec, startedAt }: FakeContainer, now: number): ContainerStats {
   const cpuSeconds = behaviourOf(spec.image).isBusy ? (spec.cpus * (now - (startedAt ?? now))) / 1_000 : 0
   const memory = Math.floor(spec.memoryMiB / 16) * 2 ** 20
   return { key: spec.key, cpuSeconds, memory, gpuMemory: null, gpuBusy: null, networkIn: 0, networkOut: 0 }

@@ -1,4 +1,4 @@
-import type { LogLine, LogOptions } from "../engine.ts"
+import type { ContainerLogLine, LogOptions } from "../engine.ts"
 import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 
@@ -6,13 +6,13 @@ import type { FakeDaemon } from "./fake-daemon.ts"
  * Yields the stored lines, then, with `follow`, each new one until the program ends or the signal
  * is aborted.
  */
-export async function* readLogs(daemon: FakeDaemon, container: FakeContainer, options: LogOptions): AsyncIterable<LogLine> {
+export async function* readLogs(daemon: FakeDaemon, container: FakeContainer, options: LogOptions): AsyncIterable<ContainerLogLine> {
   const { tail, since, follow = false, signal } = options
   const { key } = container.spec
-  const fresh: LogLine[] = []
+  const fresh: ContainerLogLine[] = []
   let ended = container.state === "exited"
   let wake = () => {}
-  const onLine = (line: LogLine) => {
+  const onLine = (line: ContainerLogLine) => {
     fresh.push(line)
     wake()
   }
@@ -26,7 +26,7 @@ export async function* readLogs(daemon: FakeDaemon, container: FakeContainer, op
   try {
     yield* tail === undefined ? stored : stored.slice(Math.max(0, stored.length - tail))
     while (follow) {
-      while (fresh.length > 0) yield fresh.shift() as LogLine
+      while (fresh.length > 0) yield fresh.shift() as ContainerLogLine
       if (ended || signal?.aborted) return
       await new Promise<void>((resolve) => {
         wake = resolve

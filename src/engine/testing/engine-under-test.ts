@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import type { Program } from "../../../test/fixtures/run-spec.ts"
-import type { Engine, LogLine, ObservedRun, RunSpec } from "../engine.ts"
+import type { ContainerLogLine, Engine, ObservedRun, RunSpec } from "../engine.ts"
 
 const ignore = () => {}
 
@@ -80,10 +80,10 @@ export async function fetchWhenListening(engine: Engine, spec: RunSpec): Promise
 }
 
 /** Resolves at the end of the iterator. */
-export async function readToEnd(lines: AsyncIterator<LogLine> | undefined): Promise<void> {
+export async function readToEnd(lines: AsyncIterator<ContainerLogLine> | undefined): Promise<void> {
   while (lines && !(await lines.next()).done);
 }
 
-export async function readAll(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
+export async function readAll(lines: AsyncIterable<ContainerLogLine>): Promise<ContainerLogLine[]> {
   return await Array.fromAsync(lines)
 }

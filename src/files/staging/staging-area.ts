@@ -1,7 +1,7 @@
 import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
 import { fileFailure } from "../failures.ts"
 import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
-import { readProject, writeProject } from "../storage/project-id.ts"
+import { readQuotaProject, writeQuotaProject } from "../storage/quota-project.ts"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import type { Entry } from "../tree/entry-location.ts"
 import { ignoreErrors } from "../tree/ignore-errors.ts"
@@ -78,10 +78,10 @@ export class StagingArea implements AsyncDisposable {
    * kernel renames no directory into another project.
    */
   createDirectoryEntry(parent: DirectoryHandle): StagedEntry {
-    const project = readProject(parent.fd)
+    const project = readQuotaProject(parent.fd)
     if (!project?.isInherited || parent.stat().dev !== this.#device) return this.createEntry(parent)
     using folder = openOrMake(this.#own, `project-${project.id}`)
-    if (!readProject(folder.fd)?.isInherited) writeProject(folder.fd, project)
+    if (!readQuotaProject(folder.fd)?.isInherited) writeQuotaProject(folder.fd, project)
     return new StagedEntry(folder.duplicate(), this.#nextName())
   }
 

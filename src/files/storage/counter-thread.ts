@@ -2,8 +2,8 @@ import { setPriority } from "node:os"
 import { setImmediate as turn } from "node:timers/promises"
 import { parentPort, workerData } from "node:worker_threads"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
-import { projectOf } from "./project-id.ts"
-import { ProjectLabels } from "./project-labels.ts"
+import { quotaProjectId } from "./quota-project.ts"
+import { QuotaProjectLabels } from "./quota-project-labels.ts"
 import { StorageScan } from "./scan.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
@@ -59,7 +59,9 @@ port.on("message", (request: CountRequest) => {
 function begin({ id, account, checksFiles }: CountRequest): void {
   const { firstProject } = settings
   const labels =
-    firstProject === undefined ? undefined : new ProjectLabels(projectOf(account.userId, firstProject), { firstProject, checksFiles })
+    firstProject === undefined
+      ? undefined
+      : new QuotaProjectLabels(quotaProjectId(account.userId, firstProject), { firstProject, checksFiles })
   const scan = new StorageScan(root, account, settings, labels)
   running.push({ id, scan, steps: scan.steps(), spentMs: 0 })
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import type { Logger } from "#kit"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
-import { projectOf, writeLimits } from "./project-id.ts"
+import { quotaProjectId, writeQuotaProjectLimits } from "./quota-project.ts"
 import type { StorageSettings } from "./storage.ts"
 
 type ProjectSettings = Pick<StorageSettings, "firstProject" | "minEntryBytes">
@@ -39,7 +39,7 @@ export class ProjectQuotas {
     const entries = maxBytes === null ? 0 : Math.max(1, Math.floor(maxBytes / this.#minEntryBytes))
     // Zero would be unlimited.
     const kibibytes = maxBytes === null ? 0 : Math.max(1, Math.floor(maxBytes / 1_024))
-    writeLimits(this.#root.fd, projectOf(userId, this.#firstProject), { kibibytes, entries })
+    writeQuotaProjectLimits(this.#root.fd, quotaProjectId(userId, this.#firstProject), { kibibytes, entries })
     this.#known.set(userId, maxBytes)
   }
 }
@@ -49,7 +49,7 @@ function whyUnavailable(root: DirectoryHandle, firstProject: number): string | u
   if (!mount || !hasProjectQuotas(mount)) return "the file system of the files root is not ext4 or XFS mounted with `prjquota`"
   try {
     // Nobody has the ID 0.
-    writeLimits(root.fd, firstProject, { kibibytes: 0, entries: 0 })
+    writeQuotaProjectLimits(root.fd, firstProject, { kibibytes: 0, entries: 0 })
     return undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

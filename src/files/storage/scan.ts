@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs"
 import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import { DeepScan } from "./deep-scan.ts"
-import type { ProjectLabels } from "./project-labels.ts"
+import type { QuotaProjectLabels } from "./quota-project-labels.ts"
 import type { StorageAccount, StorageCount, StorageSettings } from "./storage.ts"
 
 /** Levels that are open at the same time. */
@@ -49,10 +49,10 @@ export class StorageScan {
   readonly #account: StorageAccount
   readonly #settings: ScanSettings
   readonly #seen = new Set<string>()
-  readonly #labels: ProjectLabels | undefined
+  readonly #labels: QuotaProjectLabels | undefined
 
   /** `labels` labels all entries that are counted. */
-  constructor(root: DirectoryHandle, account: StorageAccount, settings: ScanSettings, labels?: ProjectLabels) {
+  constructor(root: DirectoryHandle, account: StorageAccount, settings: ScanSettings, labels?: QuotaProjectLabels) {
     this.#root = root
     this.#labels = labels
     this.#account = account

@@ -1,6 +1,6 @@
 import type { StagingArea } from "../staging/staging-area.ts"
 import { assertDepth, copyEntry, forEachEntry } from "./copy-entry.ts"
-import { CopyCounter, type CopyOptions } from "./copy-totals.ts"
+import { CopyCounter, type EntryCopyOptions } from "./copy-totals.ts"
 import type { Entry } from "./entry-location.ts"
 import { moveEntry } from "./move-entry.ts"
 
@@ -9,14 +9,14 @@ import { moveEntry } from "./move-entry.ts"
  * the other name then has no access to it. After a failure the files already replaced stay so, and
  * the work may be repeated.
  */
-export async function breakHardLinks(entry: Entry, staging: StagingArea, { signal }: Pick<CopyOptions, "signal">): Promise<void> {
+export async function breakHardLinks(entry: Entry, staging: StagingArea, { signal }: Pick<EntryCopyOptions, "signal">): Promise<void> {
   const options = signal ? { signal } : {}
   await breakLinksWithin({ staging, options, counter: new CopyCounter(options) }, entry, 0)
 }
 
 interface LinkBreaking {
   staging: StagingArea
-  options: CopyOptions
+  options: EntryCopyOptions
   counter: CopyCounter
 }
 

@@ -3,7 +3,7 @@ import { bounds } from "#contract"
 import { notFound } from "../failures.ts"
 import { isReservedName } from "../requests/address.ts"
 import { copyFile } from "./copy-file.ts"
-import { CopyCounter, CopyLimitError, type CopyOptions, type CopyTotals } from "./copy-totals.ts"
+import { CopyCounter, CopyLimitError, type CopyTotals, type EntryCopyOptions } from "./copy-totals.ts"
 import type { DirectoryHandle } from "./directory-handle.ts"
 import type { Entry } from "./entry-location.ts"
 
@@ -16,7 +16,7 @@ const maxLevels = bounds.files.levels.value
  * `preserveLinksAndTimes` also copies links and times. `to` must not exist and should be out of
  * others' reach. After a failure the part already copied remains.
  */
-export async function copyEntry(from: Entry, to: Entry, options: CopyOptions = {}): Promise<CopyTotals> {
+export async function copyEntry(from: Entry, to: Entry, options: EntryCopyOptions = {}): Promise<CopyTotals> {
   const counter = new CopyCounter(options)
   await copyAny(counter, { from, to, depth: 0 })
   return counter.totals

@@ -7,7 +7,7 @@ export interface CopyLimits {
   maxEntries?: number
 }
 
-export interface CopyOptions extends CopyLimits {
+export interface EntryCopyOptions extends CopyLimits {
   /** Only the entry itself, a directory without its content. */
   withoutContent?: boolean
   /** For a move: also copy links, as they are, and times. */
@@ -37,9 +37,9 @@ export class CopyLimitError extends Error {
 export class CopyCounter {
   readonly totals: CopyTotals = { entries: 0, bytes: 0 }
   readonly yielder = new Yielder()
-  readonly options: CopyOptions
+  readonly options: EntryCopyOptions
 
-  constructor(options: CopyOptions) {
+  constructor(options: EntryCopyOptions) {
     this.options = options
   }
 

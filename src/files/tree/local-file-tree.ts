@@ -5,8 +5,8 @@ import { fileFailure, forbidden, invalid } from "../failures.ts"
 import { isReservedName } from "../requests/address.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { Reservation, StorageLedger } from "../storage/ledger.ts"
-import { readProject } from "../storage/project-id.ts"
-import { ProjectLabels } from "../storage/project-labels.ts"
+import { readQuotaProject } from "../storage/quota-project.ts"
+import { QuotaProjectLabels } from "../storage/quota-project-labels.ts"
 import { StorageScan } from "../storage/scan.ts"
 import { breakHardLinks } from "./break-hard-links.ts"
 import { copyEntry } from "./copy-entry.ts"
@@ -128,10 +128,10 @@ export class LocalFileTree {
 
   /** The kernel renames a directory only within its project. */
   async #labelFor(parent: DirectoryHandle, from: string, { signal }: TreeOperationOptions): Promise<void> {
-    const project = readProject(parent.fd)
+    const project = readQuotaProject(parent.fd)
     if (!project?.isInherited || !this.#exists(from)) return
     using moved = this.#root.openDescendant(namesFor(from))
-    const before = readProject(moved.fd)
+    const before = readQuotaProject(moved.fd)
     if (!before || before.id === project.id) return
     if (await this.#label(from, project.id, signal)) return
     await this.#label(from, before.id, signal)
@@ -140,7 +140,7 @@ export class LocalFileTree {
 
   /** False if the project has no room for all of it. */
   async #label(path: string, project: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const labels = new ProjectLabels(project, { checksFiles: true })
+    const labels = new QuotaProjectLabels(project, { checksFiles: true })
     const account = { name: "", userId: 0, roots: [path], excluded: [], subAreas: [] }
     const yielder = new Yielder()
     for (const _ of new StorageScan(this.#root, account, { minEntryBytes: 0, maxHardLinks: 0 }, labels).steps()) {

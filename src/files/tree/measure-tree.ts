@@ -1,9 +1,9 @@
 import { assertDepth, forEachEntry } from "./copy-entry.ts"
-import { bytesOnDisk, CopyCounter, type CopyOptions, type CopyTotals } from "./copy-totals.ts"
+import { bytesOnDisk, CopyCounter, type CopyTotals, type EntryCopyOptions } from "./copy-totals.ts"
 import type { Entry } from "./entry-location.ts"
 
 /** Returns the size of a copy of the entry, by the rules and limits of the copy itself. */
-export async function measureTree(entry: Entry, options: CopyOptions): Promise<CopyTotals> {
+export async function measureTree(entry: Entry, options: EntryCopyOptions): Promise<CopyTotals> {
   const counter = new CopyCounter({ ...options, onProgress: () => {} })
   await measureAny(counter, entry, 0)
   return counter.totals

@@ -3,11 +3,11 @@ import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { RunEntityTags } from "../proxy/entity-tags.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
-import { checkNoTokenInUrl, countForVisitor, forbidden, notFound, notReady, redirect, unauthorized } from "../refusals.ts"
+import { assignConnectionToVisitor, checkNoTokenInUrl, forbidden, notFound, notReady, redirect, unauthorized } from "../refusals.ts"
 import type { RunTarget } from "../run-directory.ts"
 import type { RunSession } from "../sessions/run-sessions.ts"
 import { isGatewayPath, isProgramRoot, toOriginPath, toProgramPath } from "./paths.ts"
-import { handleGatewayPath, redirectToSignIn, sessionLost, startPath } from "./ticket-flow.ts"
+import { handleGatewayPath, redirectToSignIn, sessionLostFailure, ticketStartPath } from "./ticket-flow.ts"
 
 /**
  * Handles a request at a run's own origin, where only a signed cookie of that origin authenticates.
@@ -37,7 +37,7 @@ function decide(
 ): void {
   const { request, response } = gatewayRequest
   if (response.destroyed) return
-  if (session) countForVisitor(session.visitor, gatewayRequest)
+  if (session) assignConnectionToVisitor(session.visitor, gatewayRequest)
   const path = request.url as string
   if (session === undefined) return void withoutSession(context, gatewayRequest, { target, path: toProgramPath(target, path) })
   if (leadsToLanding(gatewayRequest, target)) {
@@ -65,12 +65,16 @@ function withoutSession(
 ): void {
   const { request } = gatewayRequest
   if (isNavigation(request) && gatewayRequest.upgrade === undefined) {
-    if (context.sessionsFor(target).wasJustCreated(request.headers.cookie)) throw sessionLost(path)
+    if (context.sessionsFor(target).wasJustCreated(request.headers.cookie)) throw sessionLostFailure(path)
     return void redirectToSignIn(context, gatewayRequest, { target, path })
   }
   throw unauthorized(
     "No session at this run's address: open it in a browser, or send an Authorization header to /run/<ID>/ at the apps URL",
-    { title: "Your session has ended", text: "Open the run again to continue.", link: { href: startPath(path), text: "Open the run" } },
+    {
+      title: "Your session has ended",
+      text: "Open the run again to continue.",
+      link: { href: ticketStartPath(path), text: "Open the run" },
+    },
   )
 }
 

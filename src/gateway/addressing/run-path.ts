@@ -4,9 +4,9 @@ import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
 import {
+  assignConnectionToVisitor,
   auditRefusal,
   checkNoTokenInUrl,
-  countForVisitor,
   forbidden,
   notFound,
   notReady,
@@ -35,7 +35,7 @@ export async function handleRunPath(context: GatewayContext, gatewayRequest: Gat
   }
   checkOrigin(context, gatewayRequest)
   const visitor = await identify(context, gatewayRequest)
-  countForVisitor(visitor, gatewayRequest)
+  assignConnectionToVisitor(visitor, gatewayRequest)
   checkNoTokenInUrl(url)
   const target = await openableRun(context, gatewayRequest, { visitor, id })
   if (gatewayRequest.response.destroyed) return

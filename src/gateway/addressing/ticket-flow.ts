@@ -7,7 +7,7 @@ import type { RunTarget } from "../run-directory.ts"
 import { gatewayPrefix, sanitizePath, toOriginPath } from "./paths.ts"
 
 /** The path that starts the ticket flow at a run's origin. */
-export function startPath(path: string | undefined): string {
+export function ticketStartPath(path: string | undefined): string {
   const clean = sanitizePath(path)
   return `${gatewayPrefix}start${clean === "" ? "" : `?path=${encodeURIComponent(clean)}`}`
 }
@@ -72,18 +72,18 @@ function cannotEnter(path: string): PageFailure {
   return new PageFailure(new Failure("forbidden", "This link was already used, has expired, or was issued to another browser"), {
     title: "This link does not open the run",
     text: "It was already used, is older than half a minute, or this browser blocks cookies for this address.",
-    link: { href: startPath(path), text: "Try again" },
+    link: { href: ticketStartPath(path), text: "Try again" },
   })
 }
 
 /** The page that replaces a redirect which would lead back here. */
-export function sessionLost(path: string): PageFailure {
+export function sessionLostFailure(path: string): PageFailure {
   return new PageFailure(
     new Failure("forbidden", "A session was just created, but the browser did not send its cookie, or the session has ended"),
     {
       title: "This browser did not keep its session",
       text: "You just signed in, but the browser did not send its cookie back, or you lost the right to open this run. Allow cookies for this address.",
-      link: { href: startPath(path), text: "Try again" },
+      link: { href: ticketStartPath(path), text: "Try again" },
     },
   )
 }

@@ -4,7 +4,7 @@ import type { GatewayRequest } from "../gateway-request.ts"
 import { sendFailure, unavailable } from "../refusals.ts"
 import type { OpenConnection } from "../sessions/connection-registry.ts"
 import type { ResponseHandler, UpstreamConnection } from "../upstream/connection.ts"
-import { BadResponse, type ResponseHead } from "../upstream/response-head.ts"
+import { BadResponseError, type ResponseHead } from "../upstream/response-head.ts"
 import type { ProxyRequest } from "./proxy-request.ts"
 import { RequestBody } from "./request-body.ts"
 import { requestHead } from "./request-headers.ts"
@@ -118,7 +118,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     this.#context.logger.debug({ err: error, run: this.#proxyRequest.target.id }, "a run's program did not answer")
     this.#body?.stop()
     if (this.#hasHead) this.#gatewayRequest.response.destroy()
-    else sendFailure(this.#context, this.#gatewayRequest, unavailable(error instanceof BadResponse ? "malformed" : "silent"))
+    else sendFailure(this.#context, this.#gatewayRequest, unavailable(error instanceof BadResponseError ? "malformed" : "silent"))
   }
 
   #upstream() {
@@ -166,7 +166,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
   #switch(head: ResponseHead): void {
     const connection = this.#connection
     const { upgrade } = this.#gatewayRequest
-    if (connection === undefined || upgrade === undefined) throw new BadResponse("a change of protocol that nobody asked for")
+    if (connection === undefined || upgrade === undefined) throw new BadResponseError("a change of protocol that nobody asked for")
     this.#close()
     openTunnel(this.#context, {
       gatewayRequest: { ...this.#gatewayRequest, upgrade },

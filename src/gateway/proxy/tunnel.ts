@@ -4,7 +4,7 @@ import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest, Upgrade } from "../gateway-request.ts"
 import type { OpenConnection } from "../sessions/connection-registry.ts"
 import type { ResponseHandler, UpstreamConnection } from "../upstream/connection.ts"
-import { BadResponse, type ResponseHead } from "../upstream/response-head.ts"
+import { BadResponseError, type ResponseHead } from "../upstream/response-head.ts"
 import { ClientFrames } from "./client-frames.ts"
 import type { ProxyRequest } from "./proxy-request.ts"
 import { responseHeaders } from "./response-headers.ts"
@@ -21,8 +21,8 @@ export interface TunnelOptions {
 }
 
 /**
- * Copies bytes between client and program after a 101, until either ends. Throws `BadResponse` when
- * the 101 names another protocol.
+ * Copies bytes between client and program after a 101, until either ends. Throws `BadResponseError`
+ * when the 101 names another protocol.
  */
 export function openTunnel(context: GatewayContext, options: TunnelOptions): void {
   const { gatewayRequest, connection, proxyRequest } = options
@@ -142,7 +142,7 @@ function switchingHead(context: GatewayContext, { gatewayRequest, proxyRequest, 
   const { host = "", upgrade = "" } = gatewayRequest.request.headers
   const at = head.names.indexOf("upgrade")
   const protocol = head.headers[2 * at + 1] ?? ""
-  if (at < 0 || !includesProtocol(upgrade, protocol)) throw new BadResponse("a change to a protocol that nobody asked for")
+  if (at < 0 || !includesProtocol(upgrade, protocol)) throw new BadResponseError("a change to a protocol that nobody asked for")
   const { isTrustworthy } = context.urls
   const headers = responseHeaders(head, { proxyRequest, host, isTrustworthy, isBrowser: true, hasTrailers: false, renewal })
   let text = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n`

@@ -19,8 +19,8 @@ export interface ResponseHead {
 export type Framing = { kind: "none" } | { kind: "length"; length: number } | { kind: "chunked" } | { kind: "close" }
 
 /** A program's response is not well-formed HTTP. */
-export class BadResponse extends Error {
-  override readonly name = "BadResponse"
+export class BadResponseError extends Error {
+  override readonly name = "BadResponseError"
 }
 
 /** Anything but visible characters, spaces and tabs in lines that end with CR LF. */
@@ -29,18 +29,18 @@ const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: (.*))?$/
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /**
- * Parses a head without its last two line ends. `method` is the request's. Throws `BadResponse` on
- * anything ambiguous.
+ * Parses a head without its last two line ends. `method` is the request's. Throws
+ * `BadResponseError` on anything ambiguous.
  */
 export function parseResponseHead(text: string, method: string): ResponseHead {
-  if (unclean.test(text)) throw new BadResponse("a control character in the answer's head")
+  if (unclean.test(text)) throw new BadResponseError("a control character in the answer's head")
   const lines = text.split("\r\n")
   const start = statusLine.exec(lines[0] ?? "")
-  if (start === null) throw new BadResponse("no HTTP/1 status line")
+  if (start === null) throw new BadResponseError("no HTTP/1 status line")
   const headers: string[] = []
   const names: string[] = []
   for (let i = 1; i < lines.length; i += 1) readField(lines[i] as string, headers, names)
-  if (start[1] === "0" && (start[2] as string) < "200") throw new BadResponse("an interim answer in HTTP/1.0")
+  if (start[1] === "0" && (start[2] as string) < "200") throw new BadResponseError("an interim answer in HTTP/1.0")
   const head = { status: Number(start[2]), message: start[3] ?? "", headers, names }
   const { keepAlive, keepAliveMs } = connectionOf(head, start[1] === "1")
   return { ...head, keepAlive: keepAlive && !announcesForbiddenBody(head), keepAliveMs, framing: framingOf(head, method) }
@@ -50,10 +50,10 @@ export function parseResponseHead(text: string, method: string): ResponseHead {
 export function readField(line: string, headers: string[], names: string[]): void {
   const colon = line.indexOf(":")
   const name = line.slice(0, Math.max(colon, 0))
-  if (!token.test(name)) throw new BadResponse("a malformed header line")
+  if (!token.test(name)) throw new BadResponseError("a malformed header line")
   const plain = name.toLowerCase()
   // Some readers take `chunked` and a tab for another coding.
-  if (plain === "transfer-encoding" && line.includes("\t")) throw new BadResponse("a tab in Transfer-Encoding")
+  if (plain === "transfer-encoding" && line.includes("\t")) throw new BadResponseError("a tab in Transfer-Encoding")
   headers.push(name, trimmed(line, colon + 1))
   names.push(plain)
 }
@@ -75,9 +75,9 @@ type Fields = Pick<ResponseHead, "status" | "headers" | "names">
 function framingOf({ status, headers, names }: Fields, method: string): Framing {
   const length = sole(headers, names, "content-length")
   const coding = sole(headers, names, "transfer-encoding")
-  if (length !== undefined && coding !== undefined) throw new BadResponse("both Content-Length and Transfer-Encoding")
-  if (length !== undefined && !/^\d{1,15}$/.test(length)) throw new BadResponse("a malformed Content-Length")
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") throw new BadResponse("a Transfer-Encoding other than chunked")
+  if (length !== undefined && coding !== undefined) throw new BadResponseError("both Content-Length and Transfer-Encoding")
+  if (length !== undefined && !/^\d{1,15}$/.test(length)) throw new BadResponseError("a malformed Content-Length")
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") throw new BadResponseError("a Transfer-Encoding other than chunked")
   if (method === "HEAD" || status < 200 || status === 204 || status === 304) return { kind: "none" }
   if (coding !== undefined) return { kind: "chunked" }
   return length === undefined ? { kind: "close" } : { kind: "length", length: Number(length) }
@@ -93,7 +93,7 @@ function announcesForbiddenBody({ status, headers, names }: Fields): boolean {
 function sole(headers: string[], names: string[], name: string): string | undefined {
   const at = names.indexOf(name)
   if (at < 0) return undefined
-  if (names.indexOf(name, at + 1) >= 0) throw new BadResponse(`two ${name} headers`)
+  if (names.indexOf(name, at + 1) >= 0) throw new BadResponseError(`two ${name} headers`)
   return headers[2 * at + 1]
 }
 

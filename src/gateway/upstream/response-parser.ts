@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
 import { ChunkBuffer } from "#kit"
-import { BadResponse, parseResponseHead, type ResponseHead, readField } from "./response-head.ts"
+import { BadResponseError, parseResponseHead, type ResponseHead, readField } from "./response-head.ts"
 
 /** Receives one response: `onHead` once, then data, then `onEnd`. After a 101 all is data. */
 export interface ResponseSink {
@@ -24,7 +24,8 @@ type State = "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "c
 /**
  * Reads the answers of one upstream connection, one after the other.
  *
- * It is strict: anything ambiguous is a `BadResponse`. The sink receives views of the fed data.
+ * It is strict: anything ambiguous is a `BadResponseError`. The sink receives views of the fed
+ * data.
  */
 export class ResponseParser {
   #state: State = "done"
@@ -73,7 +74,7 @@ export class ResponseParser {
   /** The program closed its side: the end of a response without length, a failure of any other. */
   finish(): void {
     if (this.#state === "done") return
-    if (this.#state !== "close") throw new BadResponse("the program closed the connection before the end of its answer")
+    if (this.#state !== "close") throw new BadResponseError("the program closed the connection before the end of its answer")
     this.#end()
   }
 
@@ -102,7 +103,7 @@ export class ResponseParser {
     const head = parseResponseHead(found, this.#method)
     if (head.status < 200 && head.status !== 101) {
       this.#interims += 1
-      if (this.#interims > maxInterims) throw new BadResponse(`more than ${maxInterims} interim answers`)
+      if (this.#interims > maxInterims) throw new BadResponseError(`more than ${maxInterims} interim answers`)
       return next
     }
     this.#state = afterHead(head)
@@ -132,24 +133,24 @@ export class ResponseParser {
 
   #size(line: string): void {
     const match = chunkSize.exec(line)
-    if (match === null) throw new BadResponse("a malformed chunk size")
+    if (match === null) throw new BadResponseError("a malformed chunk size")
     this.#left = Number.parseInt(match[1] as string, 16)
     this.#state = this.#left === 0 ? "trailer" : "chunk"
   }
 
   #chunkEnd(line: string): void {
-    if (line !== "") throw new BadResponse("a chunk longer than its size")
+    if (line !== "") throw new BadResponseError("a chunk longer than its size")
     this.#state = "size"
   }
 
   #trailer(line: string): void {
     if (line === "") return void this.#end()
     this.#trailerBytes += line.length + 2
-    if (this.#trailerBytes > maxTrailerBytes) throw new BadResponse(`more than ${maxTrailerBytes} bytes of trailers`)
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(line)) throw new BadResponse("a control character in a trailer")
+    if (this.#trailerBytes > maxTrailerBytes) throw new BadResponseError(`more than ${maxTrailerBytes} bytes of trailers`)
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(line)) throw new BadResponseError("a control character in a trailer")
     const names: string[] = []
     readField(line, this.#trailers, names)
-    if (names[0] === "content-length" || names[0] === "transfer-encoding") throw new BadResponse("a trailer about the answer's end")
+    if (names[0] === "content-length" || names[0] === "transfer-encoding") throw new BadResponseError("a trailer about the answer's end")
   }
 
   #line(data: Buffer, at: number, take: (line: string) => void): number {
@@ -163,7 +164,7 @@ export class ResponseParser {
     const all = held === 0 ? data.subarray(at) : this.#hold(data.subarray(at))
     // What was held before has been searched: only its last bytes can begin the end.
     const to = all.indexOf(end, Math.max(0, held - end.length + 1))
-    if ((to < 0 ? all.length : to) > most) throw new BadResponse(`more than ${most} bytes of head or chunk line`)
+    if ((to < 0 ? all.length : to) > most) throw new BadResponseError(`more than ${most} bytes of head or chunk line`)
     if (to < 0) {
       if (held === 0) this.#hold(all)
       return { found: undefined, next: data.length }

@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { countTurns } from "../../../test/fixtures/turns.ts"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
-import { IncompleteBody, readBody } from "./body.ts"
+import { IncompleteBodyError, readBody } from "./body.ts"
 
 test("`readBody` rejects when the client left before it was called", { timeout: 20_000 }, async () => {
   const received = Promise.withResolvers<IncomingMessage>()
@@ -20,7 +20,7 @@ test("`readBody` rejects when the client left before it was called", { timeout: 
   client.destroy()
   await closed
   server.close()
-  await assert.rejects(readBody(request, { maxBytes: 100, timeoutMs: 5_000 }), IncompleteBody)
+  await assert.rejects(readBody(request, { maxBytes: 100, timeoutMs: 5_000 }), IncompleteBodyError)
 })
 
 test("a large body moves no more in a turn than the person's budget", async (t) => {

@@ -17,7 +17,7 @@ export interface BodyOptions {
 }
 
 /** The client closed the connection, or broke HTTP, within its body. */
-export class IncompleteBody extends Failure {
+export class IncompleteBodyError extends Failure {
   constructor() {
     super("invalid", "The body ended before it was complete")
   }
@@ -25,13 +25,13 @@ export class IncompleteBody extends Failure {
 
 /**
  * Reads a body that fits into memory. Throws a `Failure`: 413 when it is too long, 400 when it
- * comes in thousands of tiny chunks, 408 when it comes too slowly, and `IncompleteBody`.
+ * comes in thousands of tiny chunks, 408 when it comes too slowly, and `IncompleteBodyError`.
  */
 export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs, userId = systemUserId }: BodyOptions): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0)
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   // The events of a client that left before this call never come again.
-  if (request.destroyed) throw new IncompleteBody()
+  if (request.destroyed) throw new IncompleteBodyError()
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
   const chunks: Buffer[] = []
@@ -50,7 +50,7 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs, 
     request.off("data", onData).pause()
     reject(hasTinyChunks(request) ? new Failure("invalid", "The body must come in larger pieces") : tooLarge(maxBytes))
   }
-  const onClose = () => reject(new IncompleteBody())
+  const onClose = () => reject(new IncompleteBodyError())
   request.on("data", onData)
   request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
   request.on("error", onClose)

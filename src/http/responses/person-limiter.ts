@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import { Overloaded, Semaphore } from "#kit"
+import { OverloadedError, Semaphore } from "#kit"
 
 export interface PersonLimits {
   maxRunning: number
@@ -27,7 +27,7 @@ export class PersonLimiter<Person = number> {
     try {
       return await active.semaphore.run(work)
     } catch (error) {
-      throw error instanceof Overloaded ? this.#rejection() : error
+      throw error instanceof OverloadedError ? this.#rejection() : error
     } finally {
       active.count -= 1
       if (active.count === 0) this.#people.delete(person)

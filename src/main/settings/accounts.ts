@@ -1,4 +1,4 @@
-import { claimValue, issuer, list, oneOf, text, throwExpected } from "./parse.ts"
+import { choiceOf, parseClaimValue, parseIssuer, parseList, parseText, throwExpected } from "./parse.ts"
 import { setting } from "./setting.ts"
 
 /** The first administrator, and sign-in by OpenID. */
@@ -7,35 +7,35 @@ export const accountsSettings = {
     env: "ADMIN_PASSWORD",
     default: "generated and printed once",
     initial: "",
-    read: text,
+    read: parseText,
     doc: "Password of the first administrator, `admin`, at the first start. Later starts ignore it.",
   }),
   oidcIssuer: setting({
     env: "OIDC_ISSUER",
     default: "none",
     initial: "",
-    read: issuer,
+    read: parseIssuer,
     doc: "Issuer identifier of the OpenID provider for sign-in: `https://…` (`http://` on this machine only). Needs `OIDC_CLIENT_ID`.",
   }),
   oidcClientId: setting({
     env: "OIDC_CLIENT_ID",
     default: "none",
     initial: "",
-    read: text,
+    read: parseText,
     doc: "The client ID of Quayside at the provider.",
   }),
   oidcClientSecret: setting({
     env: "OIDC_CLIENT_SECRET",
     default: "none",
     initial: "",
-    read: text,
+    read: parseText,
     doc: "The client secret; none for a public client.",
   }),
   oidcName: setting({
     env: "OIDC_NAME",
     default: "the issuer's host",
     initial: "",
-    read: text,
+    read: parseText,
     doc: "Name of the provider on the sign-in page: the button reads `Sign in with …`.",
   }),
   oidcScope: setting({
@@ -49,49 +49,49 @@ export const accountsSettings = {
     env: "OIDC_USER_CLAIM",
     default: "preferred_username",
     initial: "preferred_username",
-    read: text,
+    read: parseText,
     doc: "The claim with the user name of a new account. It may change later: the account is bound to the provider's subject.",
   }),
   oidcUserSuffix: setting({
     env: "OIDC_USER_SUFFIX",
     default: "none",
     initial: "",
-    read: text,
+    read: parseText,
     doc: "Suffix to remove from that name, like `@example.com`; a name without this suffix creates no account.",
   }),
   oidcUnknown: setting({
     env: "OIDC_UNKNOWN",
     default: "refuse",
     initial: "refuse" as "refuse" | "create",
-    read: oneOf("refuse", "create"),
+    read: choiceOf("refuse", "create"),
     doc: "Whether a first sign-in by the provider creates an account or is refused.",
   }),
   oidcLink: setting({
     env: "OIDC_LINK",
     default: "never",
     initial: "never" as "never" | "no-password" | "all",
-    read: oneOf("never", "no-password", "all"),
+    read: choiceOf("never", "no-password", "all"),
     doc: "Which existing accounts a first sign-in by the provider may link to by user name: none, those without a password, or all.",
   }),
   oidcGroupsClaim: setting({
     env: "OIDC_GROUPS_CLAIM",
     default: "none",
     initial: "",
-    read: text,
+    read: parseText,
     doc: "The claim with the names of a person's groups.",
   }),
   oidcGroups: setting({
     env: "OIDC_GROUPS",
     default: "none",
     initial: [] as string[],
-    read: list,
+    read: parseList,
     doc: "Groups whose members the provider decides, separated by commas; `lab-*` matches every name that begins with `lab-`. Created if missing, updated at each sign-in.",
   }),
   oidcAdmin: setting({
     env: "OIDC_ADMIN",
     default: "none",
     initial: undefined as { claim: string; value: string } | undefined,
-    read: claimValue,
+    read: parseClaimValue,
     doc: "Who is an administrator, as `claim=value`, like `groups=quayside-admins`: people whose claim equals or contains the value. Updated at each sign-in.",
   }),
 } as const

@@ -8,48 +8,48 @@ export function throwExpected(expected: string): never {
   throw new SettingError(expected)
 }
 
-export const text = (value: string) => value
-export const whole = (min: number, max: number) => (value: string) => {
+export const parseText = (value: string) => value
+export const integerBetween = (min: number, max: number) => (value: string) => {
   const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
   return number >= min && number <= max ? number : throwExpected(`a whole number from ${min} to ${max}`)
 }
-export const port = whole(0, 65_535)
-export const portRange = (value: string) => {
+export const parseListenPort = integerBetween(0, 65_535)
+export const parsePortRange = (value: string) => {
   const [, first = Number.NaN, last = Number.NaN] = (/^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []).map(Number)
   return first >= 1_024 && last <= 65_535 && last - first >= 3
     ? { first, last }
     : throwExpected("a range of four ports or more from 1024 on, like 21000-21999")
 }
-export const positive = (value: string) =>
+export const parsePositiveNumber = (value: string) =>
   /^\d{1,6}(\.\d{1,3})?$/.test(value) && Number(value) > 0 ? Number(value) : throwExpected("a number above 0")
-export const oneOf =
+export const choiceOf =
   <const T extends string>(...values: T[]) =>
   (value: string): T =>
     (values as string[]).includes(value) ? (value as T) : throwExpected(`one of ${values.join(", ")}`)
-export const url = (value: string) => {
+export const parseUrl = (value: string) => {
   const parsed = URL.canParse(value) ? new URL(value) : undefined
   const isPlain = parsed && /^https?:$/.test(parsed.protocol) && parsed.search === "" && parsed.hash === "" && parsed.username === ""
   return isPlain && parsed.pathname === "/" ? parsed.origin : throwExpected("an address like https://quayside.example.com, without a path")
 }
 /** Accepts `unix://` in front, as `DOCKER_HOST` has it. */
-export const socketPath = (value: string) => {
+export const parseSocketPath = (value: string) => {
   const path = value.replace(/^unix:\/\//, "")
   return path.includes("://") ? throwExpected("the path of a Unix socket, like /var/run/docker.sock") : path
 }
-export const subnets = (value: string) =>
-  list(value).map((entry) => (isSubnet(entry) ? entry : throwExpected("addresses and networks like 10.1.2.0/24, separated by commas")))
-export const proxies = (value: string) =>
-  list(value).map((entry) =>
+export const parseSubnets = (value: string) =>
+  parseList(value).map((entry) => (isSubnet(entry) ? entry : throwExpected("addresses and networks like 10.1.2.0/24, separated by commas")))
+export const parseProxies = (value: string) =>
+  parseList(value).map((entry) =>
     isAddressOrNetwork(entry) ? entry : throwExpected("addresses and networks like 10.0.0.0/8, separated by commas"),
   )
-export const list = (value: string) =>
+export const parseList = (value: string) =>
   value
     .split(",")
     .map((entry) => entry.trim())
     .filter((entry) => entry !== "")
 /** Entries `GROUP=on`, `GROUP=off` or `GROUP=NETWORK+NETWORK`, in order of precedence. */
-export const groupInternet = (value: string) => {
-  const entries = list(value).map((entry) => {
+export const parseGroupInternet = (value: string) => {
+  const entries = parseList(value).map((entry) => {
     const [, group, reach = ""] = /^([a-z0-9][a-z0-9._-]{0,63})=(.+)$/.exec(entry) ?? []
     if (group === undefined) return throwExpected("entries like students=off or lab=198.51.100.0/24+203.0.113.7, separated by commas")
     if (reach === "on" || reach === "off") return { group, internet: reach === "on" }
@@ -61,9 +61,9 @@ export const groupInternet = (value: string) => {
   return twice === undefined ? entries : throwExpected(`at most one entry per group; ${twice} has two`)
 }
 /** Limits by name, over the built-in defaults. */
-export const limitList = (value: string): EffectiveLimits => {
+export const parseLimitList = (value: string): EffectiveLimits => {
   const limits = { ...defaultLimits }
-  for (const entry of list(value)) {
+  for (const entry of parseList(value)) {
     const [, given, amount] = /^(\w+)=(none|\d{1,15})$/.exec(entry) ?? []
     const name = limitNames.find((each) => each === given)
     if (!name)
@@ -73,28 +73,28 @@ export const limitList = (value: string): EffectiveLimits => {
   return limits
 }
 /** Hosts as image references name them. */
-export const registries = (value: string) =>
-  list(value.toLowerCase()).map((entry) =>
+export const parseRegistries = (value: string) =>
+  parseList(value.toLowerCase()).map((entry) =>
     isRegistryPattern(entry)
       ? entry
       : throwExpected("`public` and registries like ghcr.io, registry.lan:5000 or *.example.com, separated by commas"),
   )
 /** Bytes; 0 means none. */
-export const sizeOrNone = (value: string) => (value === "0" ? 0 : memory(value) * 1024 * 1024)
+export const parseBytesOrNone = (value: string) => (value === "0" ? 0 : parseMemoryMiB(value) * 1024 * 1024)
 /** An amount of memory in MiB: `2GiB`, `512MiB`, or bytes. */
-export const memory = (value: string) => {
+export const parseMemoryMiB = (value: string) => {
   const match = /^(\d{1,15})\s*(MiB|GiB|TiB|)$/i.exec(value)
   if (!match) return throwExpected("an amount of memory like 2GiB or 512MiB")
   const factor = { mib: 1, gib: 1024, tib: 1024 * 1024, "": 1 / (1024 * 1024) }[match[2]?.toLowerCase() ?? ""] ?? 1
   const amount = Math.floor(Number(match[1]) * factor)
   return amount >= 1 ? amount : throwExpected("an amount of memory of at least 1MiB")
 }
-export const runMemory = (value: string) => {
-  const amount = memory(value)
+export const parseRunMemoryMiB = (value: string) => {
+  const amount = parseMemoryMiB(value)
   return amount >= minMemoryMiB ? amount : throwExpected(`an amount of memory of at least ${minMemoryMiB}MiB`)
 }
 
-export const issuer = (value: string) => {
+export const parseIssuer = (value: string) => {
   const parsed = URL.canParse(value) ? new URL(value) : undefined
   const isLocal = parsed?.protocol === "http:" && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(parsed.hostname)
   const isPlain = parsed && parsed.search === "" && parsed.hash === "" && parsed.username === "" && parsed.password === ""
@@ -103,7 +103,7 @@ export const issuer = (value: string) => {
     ? value
     : throwExpected("an address that begins with https:// (or http:// on this machine), like https://id.example.com/realms/lab")
 }
-export const claimValue = (value: string) => {
+export const parseClaimValue = (value: string) => {
   const [, claim, expected] = /^([^=]+)=(.+)$/.exec(value) ?? []
   return claim !== undefined && expected !== undefined
     ? { claim, value: expected }

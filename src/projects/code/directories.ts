@@ -23,12 +23,16 @@ export function releaseDirectory(projectId: number): string {
   return `/projects/${projectId}/release`
 }
 
-export type CopyOptions = Pick<CopyTreeOptions, "signal" | "onProgress" | "account">
+export type CodeCopyOptions = Pick<CopyTreeOptions, "signal" | "onProgress" | "account">
 
 /**
  * Copies code if there is any. Several processes may do so at once: the first copy stays, and the
  * others are discarded.
  */
-export async function copyCodeIfMissing(tree: FileTree, { from, to }: { from: string; to: string }, options: CopyOptions): Promise<void> {
+export async function copyCodeIfMissing(
+  tree: FileTree,
+  { from, to }: { from: string; to: string },
+  options: CodeCopyOptions,
+): Promise<void> {
   if (await tree.exists(from)) await tree.copyTree(from, to, { ...codeLimits, ...options, replace: false })
 }

@@ -1,6 +1,6 @@
 import type { EffectiveLimits, Reason } from "#contract"
 import { EngineError } from "#engine"
-import type { Holdings, LiveRun, Reads } from "#store"
+import type { LiveRun, Reads, UserRunTotals } from "#store"
 import type { RunsContext } from "../context.ts"
 import { createReason } from "../lifecycle/reasons.ts"
 import { loadLimits } from "../limits/effective-limits.ts"
@@ -48,7 +48,7 @@ export async function previewStart(ctx: RunsContext, input: AdmissionInput): Pro
 interface AdmissionState {
   demand: ResourceRequest & { nodes: number }
   /** What the person's own live runs hold. */
-  own: Holdings
+  own: UserRunTotals
   limits: EffectiveLimits
   /** Of the person's groups. */
   quotas: readonly GroupQuota[]

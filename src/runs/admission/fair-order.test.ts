@@ -1,20 +1,20 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { FairnessFacts, fairOrder, type HoldingRun, type QueuedRun } from "./fair-order.ts"
+import { type AllocatedRun, FairnessState, fairOrder, type QueuedRun } from "./fair-order.ts"
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const small = { cpus: 1, memoryMiB: 0, gpus: 0 }
 const queued = (id: number, userId: number, more: Partial<QueuedRun> = {}): QueuedRun => ({ ...small, id, userId, createdAt: id, ...more })
-const held = (userId: number, more: Partial<HoldingRun> = {}): HoldingRun => ({ ...small, userId, ...more })
+const held = (userId: number, more: Partial<AllocatedRun> = {}): AllocatedRun => ({ ...small, userId, ...more })
 
-function factsOf(cpus: number, { gpus = 0, groups = {} }: { gpus?: number; groups?: Record<number, number[]> } = {}): FairnessFacts {
-  const facts = new FairnessFacts()
+function factsOf(cpus: number, { gpus = 0, groups = {} }: { gpus?: number; groups?: Record<number, number[]> } = {}): FairnessState {
+  const facts = new FairnessState()
   facts.setCapacity([{ cpus, memoryMiB: 0, gpus: Array(gpus) }])
   facts.setGroups(new Map(Object.entries(groups).map(([userId, ids]) => [Number(userId), ids])))
   return facts
 }
-const ids = (waiting: readonly QueuedRun[], holding: readonly HoldingRun[] = [], facts = factsOf(4)) =>
+const ids = (waiting: readonly QueuedRun[], holding: readonly AllocatedRun[] = [], facts = factsOf(4)) =>
   fairOrder(waiting, holding, facts).map(({ id }) => id)
 
 test("people take turns, each with their oldest run first", () => {
@@ -106,5 +106,5 @@ test("recorded starts may arrive twice and late", () => {
 })
 
 test("without a known capacity the shares of what is in use count", () => {
-  assert.deepEqual(ids([queued(10, 1), queued(90, 2)], [held(1, { cpus: 3 }), held(2)], new FairnessFacts()), [90, 10])
+  assert.deepEqual(ids([queued(10, 1), queued(90, 2)], [held(1, { cpus: 3 }), held(2)], new FairnessState()), [90, 10])
 })

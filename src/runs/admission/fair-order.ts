@@ -15,13 +15,13 @@ const nothing: Amounts = { cpus: 0, memoryMiB: 0, gpus: 0 }
 export type QueuedRun = Amounts & Pick<RunRow, "id" | "userId" | "createdAt">
 
 /** A run that holds its resources. */
-export type HoldingRun = Amounts & Pick<RunRow, "userId">
+export type AllocatedRun = Amounts & Pick<RunRow, "userId">
 
 /** Maximum number of people who are remembered. */
 const maxPeople = 10_000
 
 /** What fair order knows beside the runs. */
-export class FairnessFacts {
+export class FairnessState {
   #capacity: Amounts | undefined
   readonly #groups = new Map<number, readonly number[]>()
   /**
@@ -83,7 +83,7 @@ function remember<T>(map: Map<number, T>, userId: number, value: T): void {
  * the person and their groups hold. A person's older queued runs count as held, so people take
  * turns. The penalty of a share has a maximum, so nobody waits for ever.
  */
-export function fairOrder<Run extends QueuedRun>(queued: readonly Run[], holding: readonly HoldingRun[], facts: FairnessFacts): Run[] {
+export function fairOrder<Run extends QueuedRun>(queued: readonly Run[], holding: readonly AllocatedRun[], facts: FairnessState): Run[] {
   const shares = new Shares(holding, facts)
   const latest = queued.reduce((max, { createdAt }) => Math.max(max, createdAt), 0)
   const ranked = [...queued]
@@ -99,12 +99,12 @@ export function fairOrder<Run extends QueuedRun>(queued: readonly Run[], holding
 }
 
 class Shares {
-  readonly #facts: FairnessFacts
+  readonly #facts: FairnessState
   readonly #total: Amounts
   readonly #heldByPerson = new Map<number, Amounts>()
   readonly #heldByGroup = new Map<number, Amounts>()
 
-  constructor(holding: readonly HoldingRun[], facts: FairnessFacts) {
+  constructor(holding: readonly AllocatedRun[], facts: FairnessState) {
     this.#facts = facts
     const { cpus, memoryMiB, gpus } = facts.capacity ?? holding.reduce(sum, nothing)
     this.#total = { cpus: Math.max(1, cpus), memoryMiB: Math.max(1, memoryMiB), gpus: Math.max(1, gpus) }
@@ -114,7 +114,7 @@ class Shares {
     }
   }
 
-  countAsHeld(run: HoldingRun): void {
+  countAsHeld(run: AllocatedRun): void {
     add(this.#heldByPerson, run.userId, run)
   }
 

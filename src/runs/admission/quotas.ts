@@ -1,5 +1,5 @@
 import type { Reason } from "#contract"
-import type { Holdings, Limits, RunRow } from "#store"
+import type { Limits, RunRow, UserRunTotals } from "#store"
 import type { ResourceRequest } from "./resource-request.ts"
 
 /**
@@ -77,7 +77,7 @@ export function exceedsQuota(
   return exceededLimit(demand, held, limits) !== undefined
 }
 
-type ResourceTotals = Omit<Holdings, "queued">
+type ResourceTotals = Omit<UserRunTotals, "queued">
 
 export function sumResources(runs: readonly ResourceRequest[]): ResourceTotals {
   const total = { runs: 0, cpus: 0, memoryMiB: 0, gpus: 0 }

@@ -113,7 +113,7 @@ export function schedule(cluster: ClusterState): Map<number, Placement> {
   for (const run of cluster.live) {
     if (run.state !== "queued" || !usage.reserve(run)) continue
     if (isExhausted(free)) break
-    const node = bestNode(free.filter((one) => couldFit(one, run) && hasAvailable(one, run)))
+    const node = bestNode(free.filter((one) => couldFit(one, run) && hasFreeResources(one, run)))
     if (node) {
       const placement = { nodeNames: [node.name], gpuDevices: pickGpus(node, run) }
       placements.set(run.id, placement)
@@ -131,11 +131,12 @@ function isExhausted(free: readonly Node[]): boolean {
 /** Whether the run could start with an empty queue. */
 export function fitsNow(demand: ResourceRequest & Pick<RunRow, "userName">, cluster: ClusterState): boolean {
   return (
-    new GroupUsage(cluster).reserve(demand) && availableNodes(cluster).some((node) => couldFit(node, demand) && hasAvailable(node, demand))
+    new GroupUsage(cluster).reserve(demand) &&
+    availableNodes(cluster).some((node) => couldFit(node, demand) && hasFreeResources(node, demand))
   )
 }
 
-export function hasAvailable(free: Node, demand: ResourceRequest): boolean {
+export function hasFreeResources(free: Node, demand: ResourceRequest): boolean {
   return demand.cpus <= free.cpus && demand.memoryMiB <= free.memoryMiB && fittingGpus(free.gpus, demand).length >= demand.gpus
 }
 

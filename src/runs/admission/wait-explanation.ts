@@ -1,7 +1,7 @@
 import type { RunRow } from "#store"
 import { exceedsQuota, type GroupQuota } from "./quotas.ts"
 import type { ResourceRequest } from "./resource-request.ts"
-import { availableNodes, couldFit, fittingGpus, hasAvailable, type Node } from "./scheduler.ts"
+import { availableNodes, couldFit, fittingGpus, hasFreeResources, type Node } from "./scheduler.ts"
 
 /** A live run; `expiresAt` is when it is stopped at the latest, null: no such time. */
 type LiveRun = ResourceRequest & Pick<RunRow, "id" | "userName" | "state" | "nodeNames" | "gpuDevices" | "expiresAt">
@@ -38,7 +38,7 @@ export class WaitExplainer {
     const suitable = new Set(nodes.filter((node) => couldFit(node, run)).map(({ name }) => name))
     if (suitable.size === 0) return `waits for a node with ${amountsOf(run)}; there is none at present`
     const free = this.#free.filter(({ name }) => suitable.has(name))
-    if (free.some((node) => hasAvailable(node, run))) {
+    if (free.some((node) => hasFreeResources(node, run))) {
       return ahead === 0 ? "waits to be started" : `waits for ${earlierRuns(ahead)}, which may take the free resources first`
     }
     const { node, at } = this.#earliestRoom(free, run)

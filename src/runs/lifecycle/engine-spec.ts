@@ -1,7 +1,7 @@
 import { parsePort, substitutePlaceholders } from "#contract"
 import type { ImageInfo, Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
-import { ownStartOf, type ProgramStart, startBySearch } from "../programs/program-search.ts"
+import { imageStartOf, type ProgramStart, startBySearch } from "../programs/program-search.ts"
 import { type ProjectTypeRule, ruleOfType } from "../project-types.ts"
 import { environmentOf, type InstallationFacts } from "./environment.ts"
 
@@ -75,7 +75,7 @@ function programStart(
   if (plan.command !== null) return { entryPoint: undefined, command: substitutePlaceholders(plan.command, placeholders) }
   if (rule.program === null) return { entryPoint: undefined, command: [] }
   const words = substitutePlaceholders(typeArguments(rule, plan), placeholders)
-  return startBySearch(rule.program, words, ownStartOf(image, rule))
+  return startBySearch(rule.program, words, imageStartOf(image, rule))
 }
 
 /** They open the code directory and show the other mounts. */

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util"
 import { type Progress, reasonMessages } from "#contract"
-import { type Address, type CompleteSpec, EngineError, type ImageInfo, type StartResult, type StartStep } from "#engine"
+import { type CompleteSpec, EngineError, type ImageInfo, type RunAddress, type StartResult, type StartStep } from "#engine"
 import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { maxDiskMiBPerRun } from "../limits/effective-limits.ts"
 import type { ProbeResult } from "../readiness/probe.ts"
-import { answerFault, type StartFault, unknownPortFault } from "../readiness/start-fault.ts"
+import { responseFault, type StartFault, unknownPortFault } from "../readiness/start-fault.ts"
 import { watchStartup } from "../readiness/startup-watch.ts"
 import { waitUntilReady } from "../readiness/wait-until-ready.ts"
 import { engineSpecOf, portOf, withImagePort } from "./engine-spec.ts"
@@ -85,7 +85,7 @@ export class LaunchAttempt implements Disposable {
     return undefined
   }
 
-  async #startProgram(): Promise<Address> {
+  async #startProgram(): Promise<RunAddress> {
     if (this.#state === "pulling") {
       await this.#replan()
       await this.#untilStuck(this.#prepareDirectories())
@@ -106,7 +106,7 @@ export class LaunchAttempt implements Disposable {
   }
 
   /** The program's own deadline begins now, however long the engine took. */
-  async #waitForProgram(): Promise<Address> {
+  async #waitForProgram(): Promise<RunAddress> {
     const { settings, closed } = this.#ctx
     const { startMinutes } = this.#run.spec
     const totalMs = (startMinutes ?? settings.startMinutes) * 60_000
@@ -197,7 +197,7 @@ export class LaunchAttempt implements Disposable {
 
   #timeoutError(): EngineError {
     const port = portOf(this.#run)
-    const fault = answerFault(this.#run, this.#lastProbe)
+    const fault = responseFault(this.#run, this.#lastProbe)
     if (fault) return new EngineError("not_answering", `Port ${port} is open, but ${fault.text}`, { hint: fault.hint })
     if (this.#lastProbe?.ready === false) {
       const { text, hint } = this.#portFault

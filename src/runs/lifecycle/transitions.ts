@@ -1,5 +1,5 @@
 import { canTransition, isLive, type Reason, type RunState } from "#contract"
-import type { Address } from "#engine"
+import type { RunAddress } from "#engine"
 import type { Change, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { createReason } from "./reasons.ts"
@@ -15,7 +15,7 @@ export interface Transition {
   /** Set together with the last state. */
   fields?: Fields
   /** The run's address, published together with the new state. */
-  address?: Address
+  address?: RunAddress
   /**
    * Whether the fields are also set when the run is already at the path's end. Never for an end,
    * whose first cause wins.

@@ -2,7 +2,7 @@ import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { basePath, upstreamHeaders } from "../lifecycle/engine-spec.ts"
 import { ruleOfType } from "../project-types.ts"
-import { askProgram, readHead } from "../readiness/ask-program.ts"
+import { fetchFromProgram, parseResponseStatus } from "../readiness/fetch-from-program.ts"
 
 const timeoutMs = 3_000
 const maxBytes = 1024 * 1024
@@ -18,7 +18,7 @@ export async function probeIdleMs(ctx: RunsContext, run: RunRow): Promise<number
   if (!address) return undefined
   const question = { address, path: basePath(run) + kernelsPath, headers: upstreamHeaders(run), version: "1.0", maxBytes } as const
   try {
-    const text = await askProgram({ ...question, signal: AbortSignal.timeout(timeoutMs) }, bodyOf)
+    const text = await fetchFromProgram({ ...question, signal: AbortSignal.timeout(timeoutMs) }, bodyOf)
     return idleMsOfKernels(JSON.parse(text), ctx.clock.now())
   } catch (err) {
     ctx.logger.debug({ err, run: run.id }, "a run's kernels could not be listed")
@@ -42,7 +42,7 @@ function idleMsOfKernels(list: unknown, now: number): number | undefined {
 /** The body, once the program has closed the connection. */
 function bodyOf(received: Buffer, isEnd: boolean): string | undefined {
   if (!isEnd) return undefined
-  const head = readHead(received)
+  const head = parseResponseStatus(received)
   if (head?.status !== 200) throw new Error(`Status 200 is expected; got ${head?.status ?? "no answer"}`)
   return received.toString("utf8", head.end)
 }

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { describe, it } from "node:test"
 import { noLimits } from "#contract"
-import type { Engine, RunStats } from "#engine"
+import type { ContainerStats, Engine } from "#engine"
 import type { Limits, RunRow } from "#store"
 import type { Runs, StartRequest } from "../index.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
@@ -49,7 +49,7 @@ class IdleFixture implements AsyncDisposable {
   readonly engine: Engine
   readonly warnings: Warning[] = []
   /** Changes the engine's figures. */
-  figures: (stats: RunStats) => RunStats = (stats) => stats
+  figures: (stats: ContainerStats) => ContainerStats = (stats) => stats
 
   private constructor(made: { clock: SteppedClock; fixture: RunsFixture; jupyter: TestJupyter; engine: Engine }) {
     this.clock = made.clock

@@ -1,4 +1,4 @@
-import type { RunStats, WritableLayer } from "#engine"
+import type { ContainerStats, WritableLayer } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import type { ActivityTracker } from "./activity-tracker.ts"
@@ -39,7 +39,7 @@ export class UsageMonitor {
   readonly #ctx: RunsContext
   readonly #activity: ActivityTracker
   readonly #series = new Map<number, UsageSample[]>()
-  readonly #before = new Map<number, { time: number; stats: RunStats }>()
+  readonly #before = new Map<number, { time: number; stats: ContainerStats }>()
   #layers: ReadonlyMap<string, WritableLayer> = new Map()
   #sampling: Promise<void> | undefined
   #updatingLayers: Promise<void> | undefined
@@ -130,7 +130,7 @@ export class UsageMonitor {
     }
   }
 
-  #add(run: RunRow, stats: RunStats, time: number): void {
+  #add(run: RunRow, stats: ContainerStats, time: number): void {
     const before = this.#before.get(run.id)
     // Work during a gap of the figures counts once they are back.
     if (stats.cpuSeconds !== null || !before) this.#before.set(run.id, { time, stats })
@@ -161,7 +161,7 @@ function rate(before: number | null | undefined, now: number | null, seconds: nu
   return now < before ? null : (now - before) / seconds
 }
 
-function sum(stats: RunStats | undefined): number | null {
+function sum(stats: ContainerStats | undefined): number | null {
   return stats == null || stats.networkIn === null || stats.networkOut === null ? null : stats.networkIn + stats.networkOut
 }
 

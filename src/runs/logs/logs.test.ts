@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import type { Failure } from "#contract"
-import type { LogLine } from "#engine"
+import type { ContainerLogLine } from "#engine"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 
 async function temporary(): Promise<AsyncDisposable & { path: string }> {
@@ -12,7 +12,7 @@ async function temporary(): Promise<AsyncDisposable & { path: string }> {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-async function texts(lines: AsyncIterable<LogLine>): Promise<string[]> {
+async function texts(lines: AsyncIterable<ContainerLogLine>): Promise<string[]> {
   return (await Array.fromAsync(lines)).map(({ text }) => text)
 }
 

@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { bounds, Failure, isLive } from "#contract"
-import { EngineError, type LogLine, type LogOptions } from "#engine"
+import { type ContainerLogLine, EngineError, type LogOptions } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 
@@ -19,7 +19,7 @@ const dayMs = 24 * 3_600_000
  * A run's output: from the engine while the run is live, from storage afterwards. Rejects with a
  * `Failure` when the engine cannot be reached.
  */
-export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptions): AsyncIterable<LogLine> {
+export async function* readLogs(ctx: RunsContext, run: RunRow, options: LogOptions): AsyncIterable<ContainerLogLine> {
   const now = ctx.runCache.row(run.id) ?? run
   if (!isLive(now.state)) return yield* storedLogs(ctx, run, options)
   try {
@@ -123,12 +123,12 @@ async function* storedLogs(
   { settings }: RunsContext,
   { key, userId }: RunRow,
   { tail, since, signal }: LogOptions,
-): AsyncIterable<LogLine> {
+): AsyncIterable<ContainerLogLine> {
   if (settings.logsDir === undefined) return
   const path = fileOf(directoryOf(settings.logsDir, userId), key)
   // Older versions stored output beside the directories of people.
   const file = existsSync(path) ? path : fileOf(settings.logsDir, key)
-  const isNewer = (line: LogLine) => since === undefined || line.time > since
+  const isNewer = (line: ContainerLogLine) => since === undefined || line.time > since
   // Counted first and then read again: a slow reader must not hold all lines in memory.
   let toSkip = 0
   if (tail !== undefined) {
@@ -143,10 +143,10 @@ async function* storedLogs(
 }
 
 /** Yields nothing when the file does not exist. */
-async function* linesOf(file: string, signal: AbortSignal | undefined): AsyncIterable<LogLine> {
+async function* linesOf(file: string, signal: AbortSignal | undefined): AsyncIterable<ContainerLogLine> {
   try {
     const input = createReadStream(file, signal ? { signal } : {})
-    for await (const text of createInterface({ input })) yield JSON.parse(text) as LogLine
+    for await (const text of createInterface({ input })) yield JSON.parse(text) as ContainerLogLine
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
   }

@@ -29,7 +29,7 @@ export function searchEntryPoint(program: ProgramRule): string[] {
  * The image's own start, which runs if the type's program is not found: only an entry point, or a
  * command beside the type's port. The shell of a base image would just end.
  */
-export function ownStartOf(image: ImageInfo | undefined, { port }: ProjectTypeRule): string[] {
+export function imageStartOf(image: ImageInfo | undefined, { port }: ProjectTypeRule): string[] {
   if (!image) return []
   const isMeant = image.entryPoint.length > 0 || image.ports.includes(`${port}/tcp`)
   return isMeant ? [...image.entryPoint, ...image.command] : []
@@ -48,7 +48,7 @@ function searchScript({ names, modules, directories }: ProgramRule): string {
     'if command -v $p >/dev/null 2>&1;then shift $own;exec $p "$@";fi',
     `for d in ${folders};do if [ -x "$d/$p" ];then shift $own;PATH=$d:$PATH;export PATH;exec "$d/$p" "$@";fi;done;done`,
     ...(modules.length > 0 ? [moduleSearch(modules, folders)] : []),
-    `echo "${searchPrefix}looked for ${described({ names, modules })} in the PATH ($PATH) and in ${directories.join(", ")}" >&2`,
+    `echo "${searchPrefix}looked for ${describePrograms({ names, modules })} in the PATH ($PATH) and in ${directories.join(", ")}" >&2`,
     "[ $own -gt 0 ]||exit 127",
     `echo "${searchPrefix}starting the image's own entry point" >&2`,
     'all=$#;i=0;while [ $i -lt $own ];do set -- "$@" "$1";shift;i=$((i+1));done',
@@ -66,6 +66,6 @@ function moduleSearch(modules: readonly string[], folders: string): string {
 }
 
 /** The programs by their names, as a person would start them. */
-export function described({ names, modules }: Pick<ProgramRule, "names" | "modules">): string {
+export function describePrograms({ names, modules }: Pick<ProgramRule, "names" | "modules">): string {
   return [...names, ...modules.map((name) => `python3 -m ${name}`)].join(", ")
 }

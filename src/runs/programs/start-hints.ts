@@ -1,7 +1,7 @@
 import type { Reason } from "#contract"
 import type { RunPlan } from "#store"
 import { ruleOfType } from "../project-types.ts"
-import { described, searchPrefix } from "./program-search.ts"
+import { describePrograms, searchPrefix } from "./program-search.ts"
 
 const howTo = "see docs/how-to/bring-your-own-image.md"
 const writableHint = `Ask an administrator to make it writable (WritablePaths of the image); ${howTo}`
@@ -40,7 +40,7 @@ function explainSearch(plan: RunPlan, reason: Reason, lines: readonly string[]):
   const { program } = ruleOfType(plan.type)
   if (program === null || plan.command !== null) return undefined
   if (reason.code === "command_not_found") {
-    const msg = `The image has no shell (/bin/sh), with which the type ${plan.type} looks for ${described(program)}`
+    const msg = `The image has no shell (/bin/sh), with which the type ${plan.type} looks for ${describePrograms(program)}`
     return { ...reason, msg, hint: `Type http needs no shell; ${howTo}` }
   }
   const line = lines.find((each) => each.startsWith(`${searchPrefix}looked for `))?.slice(searchPrefix.length, maxSearchCharacters)

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto"
 import { bounds } from "#contract"
-import type { Address } from "#engine"
-import type { Readiness } from "../project-types.ts"
-import { askProgram, NoAnswer, readHead } from "./ask-program.ts"
+import type { RunAddress } from "#engine"
+import type { ReadinessCheck } from "../project-types.ts"
+import { fetchFromProgram, NoResponseError, parseResponseStatus } from "./fetch-from-program.ts"
 
 export interface ProbeTarget {
-  address: Address
+  address: RunAddress
   /** The program's base path, with a slash at both ends. */
   base: string
   headers: Readonly<Record<string, string>>
-  readiness: Readiness
+  readiness: ReadinessCheck
   /** The deadline of one attempt. */
   timeoutMs: number
 }
@@ -50,7 +50,7 @@ const ready: ProbeResult = { ready: true }
 const notAnswering = (detail: string, status?: number): ProbeResult => ({ ready: false, code: "not_answering", detail, status })
 const notOpen: ProbeResult = { ready: false, code: "port_not_open" }
 
-type ReadinessOf<Kind extends Readiness["kind"]> = Extract<Readiness, { kind: Kind }>
+type ReadinessOf<Kind extends ReadinessCheck["kind"]> = Extract<ReadinessCheck, { kind: Kind }>
 
 async function probeHttp(
   { address, base, headers }: ProbeTarget,
@@ -59,7 +59,7 @@ async function probeHttp(
 ): Promise<ProbeResult> {
   const path = base + readiness.path
   try {
-    const status = await askProgram({ address, path, headers, signal }, (received) => readHead(received)?.status)
+    const status = await fetchFromProgram({ address, path, headers, signal }, (received) => parseResponseStatus(received)?.status)
     if (status === 101) return notAnswering(`GET ${path} was not answered`)
     const isAccepted = readiness.accepts === "200" ? status === 200 : status < 500
     return isAccepted ? ready : notAnswering(`GET ${path} was answered with status ${status}`, status)
@@ -76,7 +76,7 @@ async function probeWebSocket(
   const path = base + readiness.path
   let isOpen = false
   const read = (received: Buffer): ProbeResult | undefined => {
-    const head = readHead(received)
+    const head = parseResponseStatus(received)
     if (head && head.status !== 101) return notAnswering(`the WebSocket at ${path} was refused with status ${head.status}`, head.status)
     isOpen ||= head !== undefined
     const banner = head && messageBeginning(received.subarray(head.end), readiness.banner.length)
@@ -84,7 +84,7 @@ async function probeWebSocket(
     return banner === readiness.banner ? ready : notAnswering(`the WebSocket at ${path} did not greet with ${readiness.banner.trim()}`)
   }
   try {
-    return await askProgram({ address, path, headers: { ...headers, ...upgradeHeaders() }, signal }, read)
+    return await fetchFromProgram({ address, path, headers: { ...headers, ...upgradeHeaders() }, signal }, read)
   } catch (error) {
     if (!isPortOpen(error)) return notOpen
     return notAnswering(isOpen ? `the WebSocket at ${path} said nothing` : `the WebSocket at ${path} did not open`)
@@ -92,7 +92,7 @@ async function probeWebSocket(
 }
 
 function isPortOpen(error: unknown): boolean {
-  return !(error instanceof NoAnswer) || error.isConnected
+  return !(error instanceof NoResponseError) || error.isConnected
 }
 
 function upgradeHeaders() {

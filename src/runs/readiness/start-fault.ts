@@ -36,7 +36,7 @@ export function portFault(run: RunRow, ports: readonly ListeningPort[] | undefin
 }
 
 /** Undefined if the program's port did not open, or if it was not probed. */
-export function answerFault(run: RunRow, probed: ProbeResult | undefined): StartFault | undefined {
+export function responseFault(run: RunRow, probed: ProbeResult | undefined): StartFault | undefined {
   if (!probed || probed.ready || probed.code !== "not_answering") return undefined
   const { type } = run.spec
   const { readiness } = ruleOfType(type)

@@ -2,7 +2,7 @@ import type { Progress } from "#contract"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import type { ProbeResult } from "./probe.ts"
-import { answerFault, portFault, type StartFault } from "./start-fault.ts"
+import { portFault, responseFault, type StartFault } from "./start-fault.ts"
 
 /** With more starting programs, each is looked at less often. */
 const fullRateStarts = 5
@@ -58,7 +58,7 @@ async function findFault(
   run: RunRow,
   { lastProbe, onPortFault, signal }: WatchStartupOptions,
 ): Promise<(StartFault & { isFinal: boolean }) | undefined> {
-  const answer = answerFault(run, lastProbe())
+  const answer = responseFault(run, lastProbe())
   if (answer) return { ...answer, isFinal: true }
   const ports = await engine.listeningPorts(run.key, signal).catch(() => undefined)
   const fault = portFault(run, ports)

@@ -1,4 +1,4 @@
-import type { Address } from "#engine"
+import type { RunAddress } from "#engine"
 import { abortable } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
@@ -26,7 +26,7 @@ const fullRateProbes = 5
  * Resolves with the address of the program once its probe succeeds. Rejects with the signal's
  * reason, or when the engine cannot look up the address.
  */
-export async function waitUntilReady(ctx: RunsContext, run: RunRow, options: ReadinessOptions): Promise<Address> {
+export async function waitUntilReady(ctx: RunsContext, run: RunRow, options: ReadinessOptions): Promise<RunAddress> {
   ctx.probes.count += 1
   try {
     return await probeUntilReady(ctx, run, options)
@@ -35,7 +35,7 @@ export async function waitUntilReady(ctx: RunsContext, run: RunRow, options: Rea
   }
 }
 
-async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal }: ReadinessOptions): Promise<Address> {
+async function probeUntilReady(ctx: RunsContext, run: RunRow, { onProbe, signal }: ReadinessOptions): Promise<RunAddress> {
   const { clock, engine } = ctx
   const timeoutMs = Math.min(maxProbeMs, ctx.settings.timeoutsMs.starting / 3)
   const target = { base: basePath(run), headers: upstreamHeaders(run), readiness: ruleOfType(run.spec.type).readiness, timeoutMs }

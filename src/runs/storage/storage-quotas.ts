@@ -1,5 +1,5 @@
 import type { EffectiveLimits } from "#contract"
-import { type DataRow, type Page, type PageRequest, type Store, type UserRow, unrestrictedViewer } from "#store"
+import { type DataRow, type RowPage, type RowPageRequest, type Store, type UserRow, unrestrictedViewer } from "#store"
 import { loadLimits } from "../limits/effective-limits.ts"
 import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter.ts"
 
@@ -147,7 +147,7 @@ function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`)
 }
 
-async function all<Row>(list: (page: PageRequest) => Promise<Page<Row>>): Promise<Row[]> {
+async function all<Row>(list: (page: RowPageRequest) => Promise<RowPage<Row>>): Promise<Row[]> {
   const rows: Row[] = []
   for (let page = 1; ; page += 1) {
     const found = await list({ page, pageSize })

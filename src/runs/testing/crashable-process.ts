@@ -1,6 +1,6 @@
 import type { FakeDaemon } from "#engine"
 import type { Change, Store } from "#store"
-import { type Method, wrapMethods } from "./wrap-methods.ts"
+import { type AnyMethod, wrapMethods } from "./wrap-methods.ts"
 
 const never = new Promise<never>(() => {})
 
@@ -58,7 +58,7 @@ export class CrashableProcess {
         (...args) =>
           this.#perform(() => method(...args) as Promise<unknown>),
     )
-    return wrapMethods(real, (name, method) => (name === "change" ? (change as Method) : method), { runs })
+    return wrapMethods(real, (name, method) => (name === "change" ? (change as AnyMethod) : method), { runs })
   }
 
   /** A process that crashes at COMMIT does not call its after-commit callbacks. */
@@ -75,7 +75,7 @@ export class CrashableProcess {
       monotonic: () => real.clock.monotonic(),
       sleep: (ms: number, signal?: AbortSignal) => this.#perform(() => real.clock.sleep(ms, signal)),
     }
-    const act = (_: string, method: Method): Method => {
+    const act = (_: string, method: AnyMethod): AnyMethod => {
       return (...args) => {
         if (this.isCrashed) return never
         const result = method(...args)

@@ -3,7 +3,7 @@ import type { QueryRunner } from "../driver.ts"
 import { fold, indexKey } from "../fold.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
-import type { Page, PageRequest, Stamped, Viewer } from "../rows.ts"
+import type { RowPage, RowPageRequest, StampedFields, Viewer } from "../rows.ts"
 import type { ResourceFilter } from "../store.ts"
 import type { Column } from "../tables/column.ts"
 import type { ListedTable } from "../tables/index.ts"
@@ -20,17 +20,17 @@ export type ListTable<Row> = RowTable<Row, ListedTable>
 export interface ListRequest<Row> {
   filter: ResourceFilter<Row> & { memberId?: number }
   viewer: Viewer
-  page: PageRequest
+  page: RowPageRequest
   /** The time that decides which grants are in force. */
   now: number
 }
 
 /** One page of the matching rows that the viewer sees. */
-export async function listRows<Row extends Stamped>(
+export async function listRows<Row extends StampedFields>(
   runner: QueryRunner,
   table: ListTable<Row>,
   request: ListRequest<Row>,
-): Promise<Page<Row>> {
+): Promise<RowPage<Row>> {
   const { filter, viewer } = request
   const args: ListArgs = { now: request.now }
   const shape: ListShape = { table: table.name, part: filter.deleted ? "deleted" : "live", sees: "all" }
@@ -138,13 +138,13 @@ export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: L
 
 interface PageQuery extends ListQuery {
   viewer: Viewer
-  page: PageRequest
+  page: RowPageRequest
   sort: { by: string; descending: boolean }
 }
 
 const sortColumns: Record<string, string> = { id: "id", createdAt: "created_at", updatedAt: "updated_at", name: "name_fold" }
 
-export async function fetchPage<Row>(runner: QueryRunner, table: ListTable<Row>, fetch: PageQuery): Promise<Page<Row>> {
+export async function fetchPage<Row>(runner: QueryRunner, table: ListTable<Row>, fetch: PageQuery): Promise<RowPage<Row>> {
   const { args, shape, page } = fetch
   const sort = { by: sortColumns[fetch.sort.by] ?? "id", descending: fetch.sort.descending }
   const [granted, bare] = await Promise.all([grantedTo(runner, shape, args), planList(shape, args, fetch.viewer)])
@@ -205,11 +205,11 @@ async function grantedTo(runner: QueryRunner, { table, part, sees }: ListShape, 
 }
 
 /** Whether an index reaches the page in few steps: every row counts, and an end is near. */
-function isNear({ sees, where }: ListShape, { page, pageSize }: PageRequest, total: number): boolean {
+function isNear({ sees, where }: ListShape, { page, pageSize }: RowPageRequest, total: number): boolean {
   return sees === "all" && where === undefined && Math.min(page * pageSize, total - (page - 1) * pageSize) < 2_000
 }
 
-function isPast({ page, pageSize }: PageRequest, total: number): boolean {
+function isPast({ page, pageSize }: RowPageRequest, total: number): boolean {
   return (page - 1) * pageSize >= total
 }
 

@@ -2,7 +2,7 @@ import type { QueryRunner } from "../driver.ts"
 import type { SeekShape, SlicesArgs, SlicesShape } from "../queries/index-slices.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
-import type { PageRequest } from "../rows.ts"
+import type { RowPageRequest } from "../rows.ts"
 import type { ListedTable } from "../tables/index.ts"
 import { tables } from "../tables/index.ts"
 import type { ColumnValue } from "../values.ts"
@@ -22,7 +22,7 @@ const sumCounters = { one: query("sumCounters", "one"), two: query("sumCounters"
 export interface PlannedPage {
   table: ListedTable
   plan: ListPlan
-  page: PageRequest
+  page: RowPageRequest
   sort: { by: string; descending: boolean }
 }
 

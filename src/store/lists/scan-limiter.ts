@@ -1,5 +1,5 @@
 import { bounds, Failure } from "#contract"
-import { Overloaded, Semaphore } from "#kit"
+import { OverloadedError, Semaphore } from "#kit"
 import type { QueryRunner, UserScans } from "../driver.ts"
 import type { Query } from "../queries/query.ts"
 import type { ColumnValue } from "../values.ts"
@@ -20,7 +20,7 @@ export class ScanLimiter {
     try {
       return await person.semaphore.run(work)
     } catch (error) {
-      throw error instanceof Overloaded ? tooMany() : error
+      throw error instanceof OverloadedError ? tooMany() : error
     } finally {
       person.count -= 1
       if (person.count === 0) this.#people.delete(userId)

@@ -4,7 +4,7 @@ const stamps = "created_at $int not null, updated_at $int not null, deleted_at $
 const named = "name_fold $text not null, search $text not null"
 
 /** Columns that lists read precede long texts, so that a scan need not step over these. */
-export const first: Migration = {
+export const firstMigration: Migration = {
   version: 1,
   name: "first",
   statements: () =>

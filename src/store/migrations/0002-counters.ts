@@ -97,7 +97,7 @@ function fill({ table, classes }: Counted): string[] {
  * Totals and pages of lists without a scan: rows are counted by visibility class, and by class and
  * block of IDs.
  */
-export const counters: Migration = {
+export const countersMigration: Migration = {
   version: 2,
   name: "counters",
   statements: (dialect) => [

@@ -4,7 +4,7 @@ import type { Migration } from "./migration.ts"
  * The people behind the subjects of OpenID providers. A subject never changes its person, so rows
  * stay for ever.
  */
-export const openidSubjects: Migration = {
+export const openidSubjectsMigration: Migration = {
   version: 3,
   name: "openid subjects",
   statements: () => [

@@ -18,7 +18,7 @@ function carry(table: string, column: string, found: string): string[] {
 /** All live rows of one owner in the order of IDs. */
 const owned = (table: string) => `create index ${table}_owned on ${table} (user_id, id) where deleted_at is null`
 
-export const names: Migration = {
+export const namesMigration: Migration = {
   version: 4,
   name: "names",
   statements: () => [

@@ -5,7 +5,7 @@ import type { Migration } from "./migration.ts"
  * `owner_id` and `is_live` are copied from the resource's row, so that a list of grants reads no
  * other table. `moves` contains directories that are being moved to another owner.
  */
-export const grants: Migration = {
+export const grantsMigration: Migration = {
   version: 6,
   name: "grants",
   statements: () => [

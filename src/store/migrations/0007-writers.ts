@@ -8,7 +8,7 @@ const writer = (table: string, type: string) =>
  * The person who last changed the parts that run: the owner's home is not mounted for other
  * people's code.
  */
-export const writers: Migration = {
+export const writersMigration: Migration = {
   version: 7,
   name: "writers",
   statements: () => [

@@ -4,7 +4,7 @@ import type { Migration } from "./migration.ts"
  * The owner of each port of the apps host, for ever: browsers store caches and site data by port. A
  * port belongs to one person and to one set of authors. `run_key` names its last run.
  */
-export const runPorts: Migration = {
+export const runPortsMigration: Migration = {
   version: 8,
   name: "run-ports",
   statements: () => [

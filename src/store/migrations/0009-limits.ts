@@ -16,7 +16,7 @@ function withoutNulls(table: string, column: string, dialect: Dialect): string {
  * Unset limits are absent. Queued runs, admitted runs and suspended grants get indexes of their
  * own.
  */
-export const limits: Migration = {
+export const limitsMigration: Migration = {
   version: 9,
   name: "limits",
   statements: (dialect) => [

@@ -60,7 +60,7 @@ function postgres(): string[] {
 }
 
 /** Trigrams of names and comments, so that a search for a rare word need not scan all rows. */
-export const search: Migration = {
+export const searchMigration: Migration = {
   version: 10,
   name: "search",
   statements: (dialect: Dialect) => [...refolded, ...versions(dialect), ...(dialect === "sqlite" ? sqlite() : postgres())],

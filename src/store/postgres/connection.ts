@@ -18,7 +18,7 @@ export interface PostgresDriverOptions {
 }
 
 /** The settings of a connection. It returns 64-bit numbers as numbers: none is beyond 2^53. */
-export function connection({ url, timeoutMs }: PostgresDriverOptions): pg.ClientConfig {
+export function connectionOptions({ url, timeoutMs }: PostgresDriverOptions): pg.ClientConfig {
   return {
     connectionString: url,
     application_name: "quayside",

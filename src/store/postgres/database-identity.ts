@@ -5,7 +5,7 @@ import type { IdentityCheck } from "../database-identity.ts"
  * Where a PostgreSQL database is kept: which one it is of which server. A dump that is read into
  * another database is a copy; one that is read into the same, a restoration.
  */
-export async function identityOf(client: pg.Client): Promise<IdentityCheck> {
+export async function databaseIdentityOf(client: pg.Client): Promise<IdentityCheck> {
   const { rows } = await client.query(
     "select (select system_identifier::text from pg_control_system()) as machine, oid::text as oid, datname = current_database() as is_here from pg_database",
   )

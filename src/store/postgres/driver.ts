@@ -3,7 +3,7 @@ import type { IdentityCheck } from "../database-identity.ts"
 import type { Driver, QueryRunner, Transaction } from "../driver.ts"
 import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
-import { connection, type PostgresDriverOptions } from "./connection.ts"
+import { connectionOptions, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { PostgresQueryRunner, type SendQuery, StatementNames } from "./query-runner.ts"
 import { PostgresTransaction } from "./transaction.ts"
@@ -24,7 +24,7 @@ export class PostgresDriver implements Driver {
   constructor(options: PostgresDriverOptions & { identity: IdentityCheck; hasTrigrams: boolean }) {
     this.#options = options
     this.identity = options.identity
-    this.#pool = new pg.Pool({ ...connection(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
+    this.#pool = new pg.Pool({ ...connectionOptions(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
     const reading = { compiler: options.compiler, names: this.#names, send: (config: Parameters<SendQuery>[0]) => this.#read(config) }
     this.reads = new PostgresQueryRunner({

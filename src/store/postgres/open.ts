@@ -4,7 +4,7 @@ import { StoreError } from "../errors.ts"
 import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { QueryCompiler } from "../queries/query-compiler.ts"
 import { writeLock } from "./connection.ts"
-import { identityOf } from "./database-identity.ts"
+import { databaseIdentityOf } from "./database-identity.ts"
 import { PostgresDriver } from "./driver.ts"
 import { openingError } from "./errors.ts"
 
@@ -28,7 +28,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDr
     try {
       await client.connect()
       await migrate(client, { ...options, where })
-      const identity = await identityOf(client)
+      const identity = await databaseIdentityOf(client)
       const hasTrigrams = await isIndexed(client)
       return new PostgresDriver({ ...options, identity, hasTrigrams, compiler: new QueryCompiler("postgres") })
     } finally {

@@ -2,7 +2,7 @@ import pg from "pg"
 import { Failure } from "#contract"
 import type { Transaction } from "../driver.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
-import { connection, type PostgresDriverOptions, writeLock } from "./connection.ts"
+import { connectionOptions, type PostgresDriverOptions, writeLock } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
 import { PostgresQueryRunner, type SendQuery, type StatementNames } from "./query-runner.ts"
 
@@ -20,7 +20,7 @@ export class PostgresTransaction extends PostgresQueryRunner implements Transact
   #toRelease = false
 
   static async connect(options: PostgresDriverOptions, names: StatementNames): Promise<PostgresTransaction> {
-    const client = new pg.Client(connection(options))
+    const client = new pg.Client(connectionOptions(options))
     const transaction = new PostgresTransaction(client, { compiler: options.compiler, names })
     await client.connect()
     // Acknowledged changes must be on disk, even if the server's default is less.

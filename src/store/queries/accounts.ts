@@ -7,7 +7,7 @@ import { pickColumns, rowColumns } from "./select.ts"
 type Args = Readonly<Record<string, unknown>>
 
 /** People, groups and their credentials. */
-export const accounts = {
+export const accountQueries = {
   userByName: ({ db }: QueryBuilder, args: { name: string }) =>
     db.selectFrom("users").select(rowColumns("users")).where("user_name", "=", args.name),
 

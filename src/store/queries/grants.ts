@@ -1,10 +1,10 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
 import { grantAccessMapper } from "../tables/grants.ts"
 import { type GrantableTable, tables } from "../tables/index.ts"
-import type { ResourceType } from "../tables/resource-type.ts"
+import type { GrantableType } from "../tables/resource-type.ts"
 import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues } from "./rows.ts"
-import { isEnded } from "./runs.ts"
+import { endedCondition } from "./runs.ts"
 import { column, pickColumns, rowColumns } from "./select.ts"
 import { visibilityClasses } from "./visibility.ts"
 
@@ -28,7 +28,7 @@ interface To {
 }
 
 /** IDs of the resources granted to a person, also by groups; an ID may appear several times. */
-export function selectGrantedIds({ among }: QueryBuilder, type: ResourceType, to: To): RawBuilder<unknown> {
+export function selectGrantedIds({ among }: QueryBuilder, type: GrantableType, to: To): RawBuilder<unknown> {
   const ids = (whom: RawBuilder<unknown>) =>
     sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${isInForce(to.now)}`
   return sql`${ids(sql`user_id <> 0 and user_id = ${to.user_id}`)} union all ${ids(sql`group_id <> 0 and ${among(sql.ref("group_id"), to.groups)}`)}`
@@ -36,12 +36,12 @@ export function selectGrantedIds({ among }: QueryBuilder, type: ResourceType, to
 
 type Columns = Readonly<Record<string, unknown>>
 
-export const grants = {
+export const grantQueries = {
   /** Rows that a person sees by grants alone, outside of all visibility classes. */
   granted: (build: QueryBuilder, args: To, shape: { table: GrantableTable; part: "live" | "history" }) => {
     const { table, part } = shape
     const classes = visibilityClasses(table, args, isOfGroups(build, table, args.groups))
-    const isThere = table !== "runs" ? sql`deleted_at is null` : part === "history" ? isEnded : sql`1 = 1`
+    const isThere = table !== "runs" ? sql`deleted_at is null` : part === "history" ? endedCondition : sql`1 = 1`
     return build.anyTable
       .selectFrom(table)
       .select(["id", "user_id"])

@@ -49,7 +49,7 @@ export interface SeekShape extends SlicesShape {
  * Lists as unions of slices. Counters give totals; a page merges only as many rows of each slice as
  * it can need.
  */
-export const slices = {
+export const sliceQueries = {
   /** The sum of the counters with these keys. */
   sumCounters: ({ db, among }: QueryBuilder, args: CounterArgs, keys: "one" | "two" | "list") => {
     const key = sql.ref<string>("key")

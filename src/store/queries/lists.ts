@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely"
 import type { ListedTable } from "../tables/index.ts"
 import { grantVisibility, isInForce, isOfGroups } from "./grants.ts"
 import type { QueryBuilder } from "./query-builder.ts"
-import { isEnded, isLive } from "./runs.ts"
+import { endedCondition, liveCondition } from "./runs.ts"
 import { column, pageQuery } from "./select.ts"
 import { visibilityClasses } from "./visibility.ts"
 
@@ -55,7 +55,7 @@ export interface PageArgs extends ListArgs {
 }
 
 /** Lists with any filter, found and counted by a scan of the rows that an index leaves. */
-export const lists = {
+export const listQueries = {
   page: (build: QueryBuilder, args: PageArgs, shape: PageShape) =>
     pageQuery(build, shape, { matches: listCondition(build, args, shape), by: shape.by, limit: args.limit, offset: args.offset }),
 
@@ -94,11 +94,11 @@ function part({ among }: QueryBuilder, args: ListArgs, shape: ListShape): unknow
   switch (shape.part) {
     case "live":
       if (shape.table === "grants") return sql`is_live = 1 and ${isInForce(args.now as number)}`
-      return shape.table === "runs" ? isLive : sql`${column(shape.table, "deleted_at")} is null`
+      return shape.table === "runs" ? liveCondition : sql`${column(shape.table, "deleted_at")} is null`
     case "deleted":
       return sql`${column(shape.table, "deleted_at")} is not null`
     case "history":
-      return isEnded
+      return endedCondition
     case "states":
       return among(column("runs", "state"), args.states ?? [])
   }

@@ -31,7 +31,7 @@ function auditMatches(args: AuditArgs, shape: AuditShape): RawBuilder<boolean> {
 }
 
 /** Links between rows, and append-only tables. */
-export const records = {
+export const recordQueries = {
   meta: ({ db }: QueryBuilder, args: { key: string }) => db.selectFrom("meta").select("value").where("key", "=", args.key),
 
   setMeta: ({ db }: QueryBuilder, args: { key: string; value: string }) =>

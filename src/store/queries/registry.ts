@@ -1,12 +1,22 @@
-import { accounts } from "./accounts.ts"
-import { grants } from "./grants.ts"
-import { slices } from "./index-slices.ts"
-import { lists } from "./lists.ts"
-import { records } from "./records.ts"
-import { rows } from "./rows.ts"
-import { runPorts } from "./run-ports.ts"
-import { runs } from "./runs.ts"
-import { search } from "./search.ts"
+import { accountQueries } from "./accounts.ts"
+import { grantQueries } from "./grants.ts"
+import { sliceQueries } from "./index-slices.ts"
+import { listQueries } from "./lists.ts"
+import { recordQueries } from "./records.ts"
+import { rowQueries } from "./rows.ts"
+import { runPortQueries } from "./run-ports.ts"
+import { runQueries } from "./runs.ts"
+import { searchQueries } from "./search.ts"
 
 /** Every query by name: a function of the query builder, its arguments and, for some, a shape. */
-export const queries = { ...accounts, ...grants, ...lists, ...records, ...rows, ...runPorts, ...runs, ...search, ...slices }
+export const queries = {
+  ...accountQueries,
+  ...grantQueries,
+  ...listQueries,
+  ...recordQueries,
+  ...rowQueries,
+  ...runPortQueries,
+  ...runQueries,
+  ...searchQueries,
+  ...sliceQueries,
+}

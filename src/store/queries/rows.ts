@@ -9,7 +9,7 @@ type Args = Readonly<Record<string, unknown>>
  * Queries that all tables of rows share. The shape is the table; arguments of writes are its
  * columns.
  */
-export const rows = {
+export const rowQueries = {
   get: ({ anyTable }: QueryBuilder, args: { id: number }, table: StampedTable | "tokens" | "runs") =>
     anyTable.selectFrom(table).select(rowColumns(table)).where(column(table, "id"), "=", args.id),
 

@@ -11,7 +11,7 @@ interface RangeArgs {
 type Args = Readonly<Record<string, unknown>>
 
 /** Ports of runs. */
-export const runPorts = {
+export const runPortQueries = {
   portsOfUser: ({ db }: QueryBuilder, args: RangeArgs & { user_id: number }) =>
     db
       .selectFrom("run_ports")

@@ -10,17 +10,17 @@ type Args = Readonly<Record<string, unknown>>
 /**
  * Has the exact text of the condition of the indexes over live runs; otherwise they are not used.
  */
-export const isLive = sql<boolean>`state not in ('ended', 'failed')`
-export const isEnded = sql<boolean>`state in ('ended', 'failed')`
+export const liveCondition = sql<boolean>`state not in ('ended', 'failed')`
+export const endedCondition = sql<boolean>`state in ('ended', 'failed')`
 
 /** Has the exact text of the condition of the partial indexes `runs_held` and `runs_queued`. */
 const isAdmitted = sql<boolean>`state not in ('queued', 'ended', 'failed')`
 const isQueued = sql<boolean>`state = 'queued'`
 
-export const runs = {
+export const runQueries = {
   runByKey: ({ db }: QueryBuilder, args: { key: string }) => db.selectFrom("runs").select(rowColumns("runs")).where("key", "=", args.key),
 
-  liveRuns: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(isLive).orderBy("id"),
+  liveRuns: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(rowColumns("runs")).where(liveCondition).orderBy("id"),
 
   /** Admitted runs: they use the engine, or are about to. */
   admittedRuns: ({ db }: QueryBuilder, _: object) =>
@@ -41,9 +41,9 @@ export const runs = {
         sql<number>`cast(coalesce(sum(gpus), 0) as bigint)`.as("gpus"),
       ])
       .where("user_id", "=", args.user_id)
-      .where(isLive),
+      .where(liveCondition),
 
-  liveVersions: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(["id", "version"]).where(isLive).orderBy("id"),
+  liveVersions: ({ db }: QueryBuilder, _: object) => db.selectFrom("runs").select(["id", "version"]).where(liveCondition).orderBy("id"),
 
   liveRunOf: ({ db }: QueryBuilder, args: { user_id: number; project_id: number }) =>
     db
@@ -51,7 +51,7 @@ export const runs = {
       .select(rowColumns("runs"))
       .where("user_id", "=", args.user_id)
       .where("project_id", "=", args.project_id)
-      .where(isLive),
+      .where(liveCondition),
 
   lastRunOf: ({ db }: QueryBuilder, args: { user_id: number; project_id: number }) =>
     db
@@ -69,7 +69,7 @@ export const runs = {
       .where("user_id", "=", args.user_id)
       .where(among(sql.ref("project_id"), args.project_ids))
       .where("state", "=", sql.lit("ready"))
-      .where(isLive)
+      .where(liveCondition)
       .orderBy("project_id"),
 
   /** Returns no row if the person already has a live run of the project. */
@@ -113,7 +113,7 @@ export const runs = {
     db
       .selectFrom("runs")
       .select(pickColumns("runs", removedRunMapper))
-      .where(isEnded)
+      .where(endedCondition)
       .where("end_time", "<=", args.until)
       .orderBy("end_time")
       .orderBy("id")
@@ -135,7 +135,7 @@ export const runs = {
       .selectFrom("runs")
       .select(pickColumns("runs", removedRunMapper))
       .where("user_id", "=", args.user_id)
-      .where(isEnded)
+      .where(endedCondition)
       .orderBy("id")
       .limit(args.limit),
 
@@ -152,7 +152,7 @@ export const runs = {
     db
       .deleteFrom("runs")
       .where(among(sql.ref("id"), args.ids))
-      .where(isEnded),
+      .where(endedCondition),
 
   idempotencyKey: ({ db }: QueryBuilder, args: { user_id: number; key: string; after: number }) =>
     db

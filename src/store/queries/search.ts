@@ -16,7 +16,7 @@ export interface CandidatesArgs {
 const markOf = (table: ResourceTable) => sql`(select search_marks.id from search_marks where kind = ${sql.lit(table)})`
 
 /** Searches by words. */
-export const search = {
+export const searchQueries = {
   /**
    * At most `limit` IDs of rows that may contain the words, by an index of trigrams. A superset:
    * the caller compares the `search` column.

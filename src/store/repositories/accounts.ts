@@ -1,12 +1,12 @@
 import { listRows } from "../lists/list.ts"
 import { query } from "../queries/query.ts"
-import type { GroupRow, Page, PageRequest, UserRow } from "../rows.ts"
+import type { GroupRow, RowPage, RowPageRequest, UserRow } from "../rows.ts"
 import type { GroupReads, GroupWrites, NewRow, ResourceFilter, UserReads } from "../store.ts"
-import { groups } from "../tables/groups.ts"
+import { groupsTable } from "../tables/groups.ts"
 import { resourceTables } from "../tables/index.ts"
-import { users } from "../tables/users.ts"
+import { usersTable } from "../tables/users.ts"
 import { unrestrictedViewer } from "../viewer.ts"
-import { type RepositoryContext, StampedRows } from "./resource.ts"
+import { type RepositoryContext, StampedRepository } from "./resource.ts"
 
 const q = {
   userByName: query("userByName"),
@@ -27,18 +27,18 @@ function ownedKeys(userId: number): string[] {
   return resourceTables.flatMap((table) => [`${table} public ${userId}`, `${table} private ${userId}`])
 }
 
-export class Users extends StampedRows<UserRow> implements UserReads {
+export class UserRepository extends StampedRepository<UserRow> implements UserReads {
   constructor(context: RepositoryContext) {
-    super(context, users)
+    super(context, usersTable)
   }
 
   async byName(userName: string): Promise<UserRow | undefined> {
     const values = await this.runner.first(q.userByName, { name: userName })
-    return values && users.toRow(values)
+    return values && usersTable.toRow(values)
   }
 
-  list(filter: ResourceFilter<UserRow>, page: PageRequest): Promise<Page<UserRow>> {
-    return listRows(this.runner, users, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
+  list(filter: ResourceFilter<UserRow>, page: RowPageRequest): Promise<RowPage<UserRow>> {
+    return listRows(this.runner, usersTable, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
   }
 
   async count(): Promise<number> {
@@ -61,18 +61,18 @@ export class Users extends StampedRows<UserRow> implements UserReads {
   }
 }
 
-export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWrites {
+export class GroupRepository extends StampedRepository<GroupRow> implements GroupReads, GroupWrites {
   constructor(context: RepositoryContext) {
-    super(context, groups)
+    super(context, groupsTable)
   }
 
   async byName(groupName: string): Promise<GroupRow | undefined> {
     const values = await this.runner.first(q.groupByName, { name: groupName })
-    return values && groups.toRow(values)
+    return values && groupsTable.toRow(values)
   }
 
-  list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: PageRequest): Promise<Page<GroupRow>> {
-    return listRows(this.runner, groups, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
+  list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: RowPageRequest): Promise<RowPage<GroupRow>> {
+    return listRows(this.runner, groupsTable, { filter, viewer: unrestrictedViewer, page, now: this.clock.now() })
   }
 
   async members(groupId: number): Promise<string[]> {
@@ -80,7 +80,7 @@ export class Groups extends StampedRows<GroupRow> implements GroupReads, GroupWr
   }
 
   async ofUser(userId: number): Promise<GroupRow[]> {
-    return (await this.runner.all(q.ofUser, { user_id: userId })).map(groups.toRow)
+    return (await this.runner.all(q.ofUser, { user_id: userId })).map(groupsTable.toRow)
   }
 
   async setMembers(groupId: number, userIds: readonly number[]): Promise<void> {

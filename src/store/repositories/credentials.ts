@@ -1,8 +1,8 @@
 import { DuplicateError } from "../errors.ts"
 import { query } from "../queries/query.ts"
-import type { Page, PageRequest, SessionRow, TokenRow } from "../rows.ts"
+import type { RowPage, RowPageRequest, SessionRow, TokenRow } from "../rows.ts"
 import type { SessionReads, SessionWrites, TokenReads, TokenWrites } from "../store.ts"
-import { sessions, tokens } from "../tables/credentials.ts"
+import { sessionsTable, tokensTable } from "../tables/credentials.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = {
@@ -22,7 +22,7 @@ const q = {
   deleteExpired: query("deleteExpiredSessions"),
 }
 
-export class Tokens implements TokenReads, TokenWrites {
+export class TokenRepository implements TokenReads, TokenWrites {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
@@ -32,25 +32,25 @@ export class Tokens implements TokenReads, TokenWrites {
   async get(id: number): Promise<TokenRow | undefined> {
     if (!Number.isSafeInteger(id)) return undefined
     const values = await this.#context.runner.first(q.token, { id })
-    return values && tokens.toRow(values)
+    return values && tokensTable.toRow(values)
   }
 
   async byHash(hash: string): Promise<TokenRow | undefined> {
     const values = await this.#context.runner.first(q.tokenByHash, { hash })
-    return values && tokens.toRow(values)
+    return values && tokensTable.toRow(values)
   }
 
-  async list(userId: number, { page, pageSize }: PageRequest): Promise<Page<TokenRow>> {
+  async list(userId: number, { page, pageSize }: RowPageRequest): Promise<RowPage<TokenRow>> {
     const { runner } = this.#context
     const [total] = (await runner.first(q.tokenTotal, { user_id: userId })) as [number]
     const values = await runner.all(q.tokenPage, { user_id: userId, limit: pageSize, offset: (page - 1) * pageSize })
-    return { rows: values.map(tokens.toRow), total }
+    return { rows: values.map(tokensTable.toRow), total }
   }
 
   async insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow> {
     const { runner, clock } = this.#context
-    const values = await runner.first(q.insertToken, tokens.toColumns({ ...row, createdAt: clock.now() }))
-    if (values) return tokens.toRow(values)
+    const values = await runner.first(q.insertToken, tokensTable.toColumns({ ...row, createdAt: clock.now() }))
+    if (values) return tokensTable.toRow(values)
     throw new DuplicateError("tokenHash")
   }
 
@@ -67,7 +67,7 @@ export class Tokens implements TokenReads, TokenWrites {
   }
 }
 
-export class Sessions implements SessionReads, SessionWrites {
+export class SessionRepository implements SessionReads, SessionWrites {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
@@ -76,13 +76,13 @@ export class Sessions implements SessionReads, SessionWrites {
 
   async byHash(hash: string): Promise<SessionRow | undefined> {
     const values = await this.#context.runner.first(q.sessionByHash, { hash })
-    return values && sessions.toRow(values)
+    return values && sessionsTable.toRow(values)
   }
 
   async insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow> {
     const { runner, clock } = this.#context
-    const values = await runner.first(q.insertSession, sessions.toColumns({ ...row, createdAt: clock.now() }))
-    if (values) return sessions.toRow(values)
+    const values = await runner.first(q.insertSession, sessionsTable.toColumns({ ...row, createdAt: clock.now() }))
+    if (values) return sessionsTable.toRow(values)
     throw new DuplicateError("sessionHash")
   }
 

@@ -2,9 +2,9 @@ import { indexKey } from "../fold.ts"
 import { query } from "../queries/query.ts"
 import type { DataRow, DatasetMove, Viewer } from "../rows.ts"
 import type { DataReads, DataWrites } from "../store.ts"
-import { datasets } from "../tables/datasets.ts"
-import { moves } from "../tables/moves.ts"
-import { type RepositoryContext, ResourceRows } from "./resource.ts"
+import { datasetsTable } from "../tables/datasets.ts"
+import { datasetMovesTable } from "../tables/moves.ts"
+import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 
 const plannedMoves = query("plannedMoves")
 const planMove = query("planMove")
@@ -12,16 +12,16 @@ const endMove = query("endMove")
 const around = query("datasetsAround")
 const visible = { all: query("visibleBetween", "all"), some: query("visibleBetween", "some") }
 
-export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWrites {
+export class DatasetRepository extends ResourceRepository<DataRow> implements DataReads, DataWrites {
   constructor(context: RepositoryContext) {
-    super(context, datasets)
+    super(context, datasetsTable)
   }
 
   async overlapping(accessInfo: string): Promise<DataRow[]> {
     const found = await this.runner.all(around, { above: parents(accessInfo).map(indexKey), ...keysBelow(accessInfo) })
     const ownPrefix = prefixBelow(accessInfo)
     return found
-      .map(datasets.toRow)
+      .map(datasetsTable.toRow)
       .filter(
         (row) =>
           row.accessInfo === accessInfo || row.accessInfo.startsWith(ownPrefix) || accessInfo.startsWith(prefixBelow(row.accessInfo)),
@@ -39,11 +39,11 @@ export class Datasets extends ResourceRows<DataRow> implements DataReads, DataWr
   }
 
   async moves(): Promise<DatasetMove[]> {
-    return (await this.runner.all(plannedMoves, {})).map(moves.toRow)
+    return (await this.runner.all(plannedMoves, {})).map(datasetMovesTable.toRow)
   }
 
   async planMove(move: DatasetMove): Promise<boolean> {
-    return (await this.runner.run(planMove, moves.toColumns(move))) > 0
+    return (await this.runner.run(planMove, datasetMovesTable.toColumns(move))) > 0
   }
 
   async endMove(dataId: number): Promise<void> {

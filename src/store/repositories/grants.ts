@@ -1,9 +1,9 @@
 import { addViewer, addWhere, fetchPage } from "../lists/list.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
-import type { GrantRow, Page, PageRequest, Viewer } from "../rows.ts"
+import type { GrantRow, RowPage, RowPageRequest, Viewer } from "../rows.ts"
 import type { GrantFilter, GrantReads, GrantWrites } from "../store.ts"
-import { grantAccessMapper, grants } from "../tables/grants.ts"
+import { grantAccessMapper, grantsTable } from "../tables/grants.ts"
 import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
 
@@ -16,7 +16,7 @@ const q = {
   expired: query("expiredGrants"),
 }
 
-export class Grants implements GrantReads, GrantWrites {
+export class GrantRepository implements GrantReads, GrantWrites {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
@@ -26,7 +26,7 @@ export class Grants implements GrantReads, GrantWrites {
   async get(id: number): Promise<GrantRow | undefined> {
     const { runner, clock } = this.#context
     const values = Number.isSafeInteger(id) ? await runner.first(q.get, { id, now: clock.now() }) : undefined
-    return values && grants.toRow(values)
+    return values && grantsTable.toRow(values)
   }
 
   async accessFor(...[type, ids, { userId, groupIds }]: Parameters<GrantReads["accessFor"]>): ReturnType<GrantReads["accessFor"]> {
@@ -39,27 +39,27 @@ export class Grants implements GrantReads, GrantWrites {
   async onResources(type: GrantRow["resourceType"], ids: readonly number[]): Promise<GrantRow[]> {
     if (ids.length === 0) return []
     const { runner, clock } = this.#context
-    return (await runner.all(q.of, { thing_type: type, ids, now: clock.now() })).map(grants.toRow)
+    return (await runner.all(q.of, { thing_type: type, ids, now: clock.now() })).map(grantsTable.toRow)
   }
 
-  async list(filter: GrantFilter, viewer: Viewer, page: PageRequest): Promise<Page<GrantRow>> {
+  async list(filter: GrantFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<GrantRow>> {
     const { runner, clock } = this.#context
     const args: ListArgs = { now: clock.now() }
     const shape: ListShape = { table: "grants", part: "live", sees: "all" }
-    if (!(await addWhere(runner, grants, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+    if (!(await addWhere(runner, grantsTable, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
       args.ids = filter.ids.filter(Number.isSafeInteger)
     }
     addViewer("grants", viewer, { args, shape })
-    return fetchPage(runner, grants, { args, shape, viewer, page, sort: { by: "id", descending: true } })
+    return fetchPage(runner, grantsTable, { args, shape, viewer, page, sort: { by: "id", descending: true } })
   }
 
   async put(row: Parameters<GrantWrites["put"]>[0]): Promise<GrantRow> {
     const { runner, clock } = this.#context
     const now = clock.now()
-    const columns = { ...grants.toColumns(row), created_at: now, updated_at: now }
-    return grants.toRow((await runner.first(q.put, columns)) as ColumnValue[])
+    const columns = { ...grantsTable.toColumns(row), created_at: now, updated_at: now }
+    return grantsTable.toRow((await runner.first(q.put, columns)) as ColumnValue[])
   }
 
   async delete(id: number): Promise<boolean> {
@@ -73,7 +73,7 @@ export class Grants implements GrantReads, GrantWrites {
 
   async pruneExpired(limit: number): Promise<GrantRow[]> {
     const { runner, clock } = this.#context
-    const rows = (await runner.all(q.expired, { now: clock.now(), limit })).map(grants.toRow)
+    const rows = (await runner.all(q.expired, { now: clock.now(), limit })).map(grantsTable.toRow)
     for (const { id } of rows) await this.delete(id)
     return rows
   }

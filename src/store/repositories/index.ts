@@ -1,91 +1,91 @@
 import type { Clock } from "#kit"
 import type { QueryRunner } from "../driver.ts"
 import type { ChangeTransaction } from "../group-commit/change-transaction.ts"
-import type { AuditEntry, ImageRow, JournalEntry } from "../rows.ts"
+import type { ImageRow, NewAuditEntry, NewJournalEntry } from "../rows.ts"
 import type { Change, Reads } from "../store.ts"
-import { images } from "../tables/images.ts"
-import { Groups, Users } from "./accounts.ts"
-import { Sessions, Tokens } from "./credentials.ts"
-import { Datasets } from "./datasets.ts"
-import { Grants } from "./grants.ts"
-import { Projects } from "./projects.ts"
-import { Audit, Journal } from "./records.ts"
-import { type RepositoryContext, ResourceRows } from "./resource.ts"
-import { RunPorts } from "./run-ports.ts"
-import { Runs } from "./runs.ts"
-import { Subjects } from "./subjects.ts"
+import { imagesTable } from "../tables/images.ts"
+import { GroupRepository, UserRepository } from "./accounts.ts"
+import { SessionRepository, TokenRepository } from "./credentials.ts"
+import { DatasetRepository } from "./datasets.ts"
+import { GrantRepository } from "./grants.ts"
+import { ProjectRepository } from "./projects.ts"
+import { AuditRepository, JournalRepository } from "./records.ts"
+import { type RepositoryContext, ResourceRepository } from "./resource.ts"
+import { RunPortRepository } from "./run-ports.ts"
+import { RunRepository } from "./runs.ts"
+import { SubjectRepository } from "./subjects.ts"
 
 /** All tables over one runner. Each is created at its first use: most changes need two. */
 export class Repositories implements Reads {
   protected readonly context: RepositoryContext
-  #users: Users | undefined
-  #groups: Groups | undefined
-  #tokens: Tokens | undefined
-  #sessions: Sessions | undefined
-  #subjects: Subjects | undefined
-  #images: ResourceRows<ImageRow> | undefined
-  #data: Datasets | undefined
-  #projects: Projects | undefined
-  #runs: Runs | undefined
-  #ports: RunPorts | undefined
-  #grants: Grants | undefined
-  #events: Journal | undefined
-  #audits: Audit | undefined
+  #users: UserRepository | undefined
+  #groups: GroupRepository | undefined
+  #tokens: TokenRepository | undefined
+  #sessions: SessionRepository | undefined
+  #subjects: SubjectRepository | undefined
+  #images: ResourceRepository<ImageRow> | undefined
+  #data: DatasetRepository | undefined
+  #projects: ProjectRepository | undefined
+  #runs: RunRepository | undefined
+  #ports: RunPortRepository | undefined
+  #grants: GrantRepository | undefined
+  #events: JournalRepository | undefined
+  #audits: AuditRepository | undefined
 
   constructor(runner: QueryRunner, clock: Clock) {
     this.context = { runner, clock }
   }
 
-  get users(): Users {
-    this.#users ??= new Users(this.context)
+  get users(): UserRepository {
+    this.#users ??= new UserRepository(this.context)
     return this.#users
   }
-  get groups(): Groups {
-    this.#groups ??= new Groups(this.context)
+  get groups(): GroupRepository {
+    this.#groups ??= new GroupRepository(this.context)
     return this.#groups
   }
-  get tokens(): Tokens {
-    this.#tokens ??= new Tokens(this.context)
+  get tokens(): TokenRepository {
+    this.#tokens ??= new TokenRepository(this.context)
     return this.#tokens
   }
-  get sessions(): Sessions {
-    this.#sessions ??= new Sessions(this.context)
+  get sessions(): SessionRepository {
+    this.#sessions ??= new SessionRepository(this.context)
     return this.#sessions
   }
-  get subjects(): Subjects {
-    this.#subjects ??= new Subjects(this.context)
+  get subjects(): SubjectRepository {
+    this.#subjects ??= new SubjectRepository(this.context)
     return this.#subjects
   }
-  get images(): ResourceRows<ImageRow> {
-    this.#images ??= new ResourceRows(this.context, images)
+  get images(): ResourceRepository<ImageRow> {
+    this.#images ??= new ResourceRepository(this.context, imagesTable)
     return this.#images
   }
-  get data(): Datasets {
-    this.#data ??= new Datasets(this.context)
+  get data(): DatasetRepository {
+    this.#data ??= new DatasetRepository(this.context)
     return this.#data
   }
-  get projects(): Projects {
-    this.#projects ??= new Projects(this.context)
+  get projects(): ProjectRepository {
+    this.#projects ??= new ProjectRepository(this.context)
     return this.#projects
   }
-  get runs(): Runs {
-    this.#runs ??= new Runs(this.context)
+  get runs(): RunRepository {
+    this.#runs ??= new RunRepository(this.context)
     return this.#runs
   }
-  get ports(): RunPorts {
-    this.#ports ??= new RunPorts(this.context)
+  get ports(): RunPortRepository {
+    this.#ports ??= new RunPortRepository(this.context)
     return this.#ports
   }
-  get grants(): Grants {
-    this.#grants ??= new Grants(this.context)
+  get grants(): GrantRepository {
+    this.#grants ??= new GrantRepository(this.context)
     return this.#grants
   }
-  get events(): Journal {
-    this.#events ??= new Journal(this.context)
+  get events(): JournalRepository {
+    this.#events ??= new JournalRepository(this.context)
     return this.#events
   }
-  get audits(): Audit {
-    this.#audits ??= new Audit(this.context)
+  get audits(): AuditRepository {
+    this.#audits ??= new AuditRepository(this.context)
     return this.#audits
   }
 }
@@ -99,11 +99,11 @@ export class ChangeRepositories extends Repositories implements Change {
     this.#tx = tx
   }
 
-  journal(entry: JournalEntry): Promise<void> {
+  journal(entry: NewJournalEntry): Promise<void> {
     return this.events.add(entry)
   }
 
-  audit(entry: AuditEntry): Promise<void> {
+  audit(entry: NewAuditEntry): Promise<void> {
     return this.audits.add(entry)
   }
 

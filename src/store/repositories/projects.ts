@@ -1,9 +1,9 @@
 import { toSummaries } from "../lists/summaries.ts"
 import { query } from "../queries/query.ts"
-import type { LinkRow, LinkSummary, ProjectRow } from "../rows.ts"
+import type { ProjectDatasetRow, ProjectDatasetSummary, ProjectRow } from "../rows.ts"
 import type { NewRow, ProjectReads, ProjectWrites } from "../store.ts"
-import { projectDatasets, projects } from "../tables/projects.ts"
-import { type RepositoryContext, ResourceRows } from "./resource.ts"
+import { projectDatasetsTable, projectsTable } from "../tables/projects.ts"
+import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 
 const links = query("links")
 const linkSummaries = query("linkSummaries")
@@ -11,9 +11,9 @@ const clearLinks = query("clearLinks")
 const addLink = query("addLink")
 const transferRuns = query("transferRuns")
 
-export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, ProjectWrites {
+export class ProjectRepository extends ResourceRepository<ProjectRow> implements ProjectReads, ProjectWrites {
   constructor(context: RepositoryContext) {
-    super(context, projects)
+    super(context, projectsTable)
   }
 
   override async update(id: number, fields: Partial<NewRow<ProjectRow>>): Promise<ProjectRow | undefined> {
@@ -22,24 +22,24 @@ export class Projects extends ResourceRows<ProjectRow> implements ProjectReads, 
     return row
   }
 
-  async links(projectIds: readonly number[]): Promise<LinkRow[]> {
+  async links(projectIds: readonly number[]): Promise<ProjectDatasetRow[]> {
     if (projectIds.length === 0) return []
-    return (await this.runner.all(links, { project_ids: projectIds })).map(projectDatasets.toRow)
+    return (await this.runner.all(links, { project_ids: projectIds })).map(projectDatasetsTable.toRow)
   }
 
-  async linkSummaries(projectIds: readonly number[]): Promise<LinkSummary[]> {
+  async linkSummaries(projectIds: readonly number[]): Promise<ProjectDatasetSummary[]> {
     if (projectIds.length === 0) return []
     const found = await this.runner.all(linkSummaries, { project_ids: projectIds })
     return found.map((values) => {
-      const { rows, bytes, isTruncated } = toSummaries(projectDatasets, [values])
-      return { ...(rows[0] as LinkRow), bytes: bytes?.[0] ?? 0, isTruncated: isTruncated ?? false }
+      const { rows, bytes, isTruncated } = toSummaries(projectDatasetsTable, [values])
+      return { ...(rows[0] as ProjectDatasetRow), bytes: bytes?.[0] ?? 0, isTruncated: isTruncated ?? false }
     })
   }
 
-  async setLinks(projectId: number, links: readonly Omit<LinkRow, "projectId">[]): Promise<void> {
+  async setLinks(projectId: number, links: readonly Omit<ProjectDatasetRow, "projectId">[]): Promise<void> {
     await this.runner.run(clearLinks, { project_id: projectId })
     for (const [position, link] of links.entries()) {
-      await this.runner.run(addLink, { ...projectDatasets.toColumns({ ...link, projectId }), position })
+      await this.runner.run(addLink, { ...projectDatasetsTable.toColumns({ ...link, projectId }), position })
     }
   }
 }

@@ -1,8 +1,8 @@
 import { query } from "../queries/query.ts"
 import type { AuditArgs, AuditShape } from "../queries/records.ts"
-import type { AuditEntry, AuditFilter, AuditRow, JournalEntry, JournalRow, Page, PageRequest } from "../rows.ts"
+import type { AuditFilter, AuditRow, JournalRow, NewAuditEntry, NewJournalEntry, RowPage, RowPageRequest } from "../rows.ts"
 import type { AuditReads, JournalReads } from "../store.ts"
-import { audit, journal, type StoredEvent } from "../tables/history.ts"
+import { auditTable, journalTable, type StoredEvent } from "../tables/history.ts"
 import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
 
@@ -17,7 +17,7 @@ const q = {
 }
 
 /** The journal of events, which is replayed and pruned. */
-export class Journal implements JournalReads {
+export class JournalRepository implements JournalReads {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
@@ -33,11 +33,11 @@ export class Journal implements JournalReads {
     return { first, last }
   }
 
-  async add({ event, data, resource, visibility = {} }: JournalEntry): Promise<void> {
+  async add({ event, data, resource, visibility = {} }: NewJournalEntry): Promise<void> {
     const { runner, clock } = this.#context
     const stored = Object.keys(visibility).length > 0 ? [data, visibility] : data
     const row = { at: clock.now(), event, resourceType: resource.type, resourceId: resource.id, data: stored }
-    await runner.run(q.journal, journal.toColumns(row))
+    await runner.run(q.journal, journalTable.toColumns(row))
   }
 
   prune(upTo: number): Promise<number> {
@@ -46,14 +46,14 @@ export class Journal implements JournalReads {
 }
 
 /** The audit: who did what. */
-export class Audit implements AuditReads {
+export class AuditRepository implements AuditReads {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
     this.#context = context
   }
 
-  async list(filter: AuditFilter, { page, pageSize }: PageRequest): Promise<Page<AuditRow>> {
+  async list(filter: AuditFilter, { page, pageSize }: RowPageRequest): Promise<RowPage<AuditRow>> {
     const { runner } = this.#context
     const args: AuditArgs = { ...filter }
     const shape: AuditShape = {}
@@ -63,11 +63,11 @@ export class Audit implements AuditReads {
     return { rows: values.map(toAudit), total }
   }
 
-  async add(entry: AuditEntry): Promise<void> {
+  async add(entry: NewAuditEntry): Promise<void> {
     const { runner, clock } = this.#context
     const { resource, at = clock.now(), count = 1 } = entry
     const row = { ...entry, at, count, resourceType: resource?.type ?? null, resourceId: resource?.id ?? null }
-    await runner.run(q.audit, audit.toColumns(row))
+    await runner.run(q.audit, auditTable.toColumns(row))
   }
 
   prune(until: number, limit: number): Promise<number> {
@@ -83,7 +83,7 @@ export class Audit implements AuditReads {
  * `data` is the subscribers' data, or a pair of that and of the fields that decide who receives it.
  */
 function toJournal(values: readonly ColumnValue[]): JournalRow {
-  const { resourceType, resourceId, data: stored, ...row } = journal.toRow(values)
+  const { resourceType, resourceId, data: stored, ...row } = journalTable.toRow(values)
   const [data, visibility] = isPair(stored) ? stored : [stored, {}]
   return { ...row, resource: { type: resourceType, id: resourceId }, data, visibility }
 }
@@ -93,6 +93,6 @@ function isPair(stored: StoredEvent["data"]): stored is Extract<StoredEvent["dat
 }
 
 function toAudit(values: readonly ColumnValue[]): AuditRow {
-  const { resourceType, resourceId, ...row } = audit.toRow(values)
+  const { resourceType, resourceId, ...row } = auditTable.toRow(values)
   return { ...row, resource: resourceType === null || resourceId === null ? null : { type: resourceType, id: resourceId } }
 }

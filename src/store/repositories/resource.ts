@@ -4,7 +4,7 @@ import { DuplicateError } from "../errors.ts"
 import { listRows } from "../lists/list.ts"
 import { toSummaries } from "../lists/summaries.ts"
 import { type Query, query } from "../queries/query.ts"
-import type { Page, PageRequest, RowSummaries, Stamped, Viewer } from "../rows.ts"
+import type { RowPage, RowPageRequest, RowSummaries, StampedFields, Viewer } from "../rows.ts"
 import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
 import { type ResourceTable, type StampedTable, tables } from "../tables/index.ts"
 import type { RowTable } from "../tables/table.ts"
@@ -19,7 +19,7 @@ export interface RepositoryContext {
 }
 
 /** Reads and writes that all stamped tables share. */
-export class StampedRows<Row extends Stamped> implements Writes<Row> {
+export class StampedRepository<Row extends StampedFields> implements Writes<Row> {
   protected readonly runner: QueryRunner
   protected readonly clock: Clock
   protected readonly table: StampedRowTable<Row>
@@ -67,8 +67,11 @@ export class StampedRows<Row extends Stamped> implements Writes<Row> {
 }
 
 /** Rows that have an owner and can be published. */
-export class ResourceRows<Row extends Stamped & { userId: number }> extends StampedRows<Row> implements ResourceReads<Row> {
-  list(filter: ResourceFilter<Row>, viewer: Viewer, page: PageRequest): Promise<Page<Row>> {
+export class ResourceRepository<Row extends StampedFields & { userId: number }>
+  extends StampedRepository<Row>
+  implements ResourceReads<Row>
+{
+  list(filter: ResourceFilter<Row>, viewer: Viewer, page: RowPageRequest): Promise<RowPage<Row>> {
     return listRows(this.runner, this.table, { filter, viewer, page, now: this.clock.now() })
   }
 

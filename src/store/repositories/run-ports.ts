@@ -1,7 +1,7 @@
 import { query } from "../queries/query.ts"
 import type { RunPortRow } from "../rows.ts"
 import type { PortReads, PortWrites } from "../store.ts"
-import { runPorts } from "../tables/run-ports.ts"
+import { runPortsTable } from "../tables/run-ports.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = {
@@ -12,7 +12,7 @@ const q = {
 }
 
 /** Ports of runs. No port is ever removed: browsers store data by port without a time limit. */
-export class RunPorts implements PortReads, PortWrites {
+export class RunPortRepository implements PortReads, PortWrites {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
@@ -21,7 +21,7 @@ export class RunPorts implements PortReads, PortWrites {
 
   async ofUser(userId: number, { first, last }: { first: number; last: number }): Promise<RunPortRow[]> {
     const rows = await this.#context.runner.all(q.ofUser, { user_id: userId, first, last })
-    return rows.map(runPorts.toRow)
+    return rows.map(runPortsTable.toRow)
   }
 
   async assigned({ first, last }: { first: number; last: number }): Promise<number[]> {
@@ -30,7 +30,7 @@ export class RunPorts implements PortReads, PortWrites {
 
   async assign(row: RunPortRow): Promise<boolean> {
     const { runner, clock } = this.#context
-    const columns = runPorts.toColumns(row)
+    const columns = runPortsTable.toColumns(row)
     if ((await runner.run(q.insert, { ...columns, created_at: clock.now() })) > 0) return true
     return (await runner.run(q.update, columns)) > 0
   }

@@ -4,10 +4,10 @@ import { DuplicateError } from "../errors.ts"
 import { addViewer, addWhere, fetchPage } from "../lists/list.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
-import type { Holdings, IdempotencyEntry, LiveRun, Page, PageRequest, RunRow, Viewer } from "../rows.ts"
+import type { IdempotencyEntry, LiveRun, RowPage, RowPageRequest, RunRow, UserRunTotals, Viewer } from "../rows.ts"
 import type { RunFilter, RunReads, RunWrites } from "../store.ts"
-import { idempotencyKeys } from "../tables/idempotency-keys.ts"
-import { liveRunMapper, removedRunMapper, runs } from "../tables/runs.ts"
+import { idempotencyKeysTable } from "../tables/idempotency-keys.ts"
+import { liveRunMapper, removedRunMapper, runsTable } from "../tables/runs.ts"
 import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
 
@@ -40,7 +40,7 @@ const q = {
 const idempotencyMs = bounds.runs.idempotencyMs.value
 const ended: readonly RunState[] = ["ended", "failed"]
 
-export class Runs implements RunReads, RunWrites {
+export class RunRepository implements RunReads, RunWrites {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
@@ -56,7 +56,7 @@ export class Runs implements RunReads, RunWrites {
   }
 
   async live(): Promise<RunRow[]> {
-    return (await this.#context.runner.all(q.live, {})).map(runs.toRow)
+    return (await this.#context.runner.all(q.live, {})).map(runsTable.toRow)
   }
 
   async admitted(): Promise<LiveRun[]> {
@@ -67,7 +67,7 @@ export class Runs implements RunReads, RunWrites {
     return (await this.#context.runner.all(q.queued, {})).map(liveRunMapper.toRow)
   }
 
-  async holdings(userId: number): Promise<Holdings> {
+  async holdings(userId: number): Promise<UserRunTotals> {
     const found = (await this.#context.runner.first(q.holdings, { user_id: userId })) as ColumnValue[]
     const [runs = 0, queued = 0, cpus = 0, memoryMiB = 0, gpus = 0] = found.map(Number)
     return { runs, queued, cpus, memoryMiB, gpus }
@@ -111,24 +111,24 @@ export class Runs implements RunReads, RunWrites {
     return found.map(([id]) => id as number)
   }
 
-  async list(filter: RunFilter, viewer: Viewer, page: PageRequest): Promise<Page<RunRow>> {
+  async list(filter: RunFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<RunRow>> {
     const { runner, clock } = this.#context
     const args: ListArgs = { now: clock.now() }
     const shape: ListShape = { table: "runs", part: partOf(filter.states), sees: "all" }
     if (shape.part === "states") args.states = filter.states ?? []
-    if (!(await addWhere(runner, runs, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
+    if (!(await addWhere(runner, runsTable, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
       args.ids = filter.ids.filter(Number.isSafeInteger)
     }
     addViewer("runs", viewer, { args, shape })
-    return fetchPage(runner, runs, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
+    return fetchPage(runner, runsTable, { args, shape, viewer, page, sort: filter.sort ?? { by: "id", descending: true } })
   }
 
   async insert(row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow> {
     const now = this.#context.clock.now()
-    const values = await this.#context.runner.first(q.insert, { ...runs.toColumns(row), created_at: now, updated_at: now })
-    if (values) return runs.toRow(values)
+    const values = await this.#context.runner.first(q.insert, { ...runsTable.toColumns(row), created_at: now, updated_at: now })
+    if (values) return runsTable.toRow(values)
     throw new DuplicateError("liveRun")
   }
 
@@ -142,14 +142,14 @@ export class Runs implements RunReads, RunWrites {
   async transition(id: number, from: readonly RunState[], fields: Parameters<RunWrites["transition"]>[2]): Promise<RunRow | undefined> {
     const row = await this.get(id)
     if (row === undefined || !from.includes(row.state)) return undefined
-    const columns = runs.toColumns({ ...row, ...fields })
+    const columns = runsTable.toColumns({ ...row, ...fields })
     return this.#one(await this.#context.runner.first(q.update, { ...columns, id, updated_at: this.#context.clock.now() }))
   }
 
   async saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean> {
     const { runner, clock } = this.#context
     await runner.run(q.deleteExpiredIdempotencyKeys, { until: clock.now() - idempotencyMs })
-    const columns = idempotencyKeys.toColumns(entry)
+    const columns = idempotencyKeysTable.toColumns(entry)
     if ((await runner.run(q.insertIdempotencyKey, columns)) > 0) return true
     return (await this.findIdempotencyKey(entry.userId, entry.key))?.bodyHash === entry.bodyHash
   }
@@ -157,11 +157,11 @@ export class Runs implements RunReads, RunWrites {
   async findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined> {
     const { runner, clock } = this.#context
     const values = await runner.first(q.idempotencyKey, { user_id: userId, key, after: clock.now() - idempotencyMs })
-    return values && idempotencyKeys.toRow(values)
+    return values && idempotencyKeysTable.toRow(values)
   }
 
   #one(values: readonly ColumnValue[] | undefined): RunRow | undefined {
-    return values && runs.toRow(values)
+    return values && runsTable.toRow(values)
   }
 }
 

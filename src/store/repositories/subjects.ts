@@ -2,7 +2,7 @@ import { DuplicateError } from "../errors.ts"
 import { query } from "../queries/query.ts"
 import type { SubjectRow } from "../rows.ts"
 import type { SubjectReads, SubjectWrites } from "../store.ts"
-import { openidSubjects, subjectUserMapper } from "../tables/credentials.ts"
+import { openidSubjectsTable, subjectUserMapper } from "../tables/credentials.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = {
@@ -12,7 +12,7 @@ const q = {
 }
 
 /** The subjects of people at OpenID providers. */
-export class Subjects implements SubjectReads, SubjectWrites {
+export class SubjectRepository implements SubjectReads, SubjectWrites {
   readonly #context: RepositoryContext
 
   constructor(context: RepositoryContext) {
@@ -25,12 +25,12 @@ export class Subjects implements SubjectReads, SubjectWrites {
   }
 
   async ofUser(userId: number): Promise<SubjectRow[]> {
-    return (await this.#context.runner.all(q.subjectsOfUser, { user_id: userId })).map(openidSubjects.toRow)
+    return (await this.#context.runner.all(q.subjectsOfUser, { user_id: userId })).map(openidSubjectsTable.toRow)
   }
 
   async insert(row: Omit<SubjectRow, "createdAt">): Promise<void> {
     const { runner, clock } = this.#context
-    const columns = openidSubjects.toColumns({ ...row, createdAt: clock.now() })
+    const columns = openidSubjectsTable.toColumns({ ...row, createdAt: clock.now() })
     if ((await runner.run(q.insertSubject, columns)) === 0) throw new DuplicateError("openidSubject")
   }
 }

@@ -9,7 +9,7 @@ import type { DatabaseIdentity, IdentityCheck } from "../database-identity.ts"
 export const lockPath = (file: string) => `${file}.lock`
 
 /** Where an SQLite database is kept; its lock is there already. */
-export function identityOf(file: string): IdentityCheck {
+export function databaseIdentityOf(file: string): IdentityCheck {
   const machine = machineName()
   return {
     here: { machine, path: file, mark: lockMark(file) ?? "" },

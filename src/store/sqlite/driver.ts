@@ -5,7 +5,7 @@ import type { Driver, QueryRunner, SearchContext, Transaction, UserScans } from 
 import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
 import type { QueryCompiler } from "../queries/query-compiler.ts"
-import { identityOf } from "./database-identity.ts"
+import { databaseIdentityOf } from "./database-identity.ts"
 import type { DiskReserve } from "./disk-reserve.ts"
 import { failureOf, isBusy } from "./errors.ts"
 import { SqliteQueryRunner } from "./query-runner.ts"
@@ -17,7 +17,7 @@ import { ScanWorker } from "./scan-worker.ts"
  */
 const busyRetryMs = 20
 
-export interface SqliteParts {
+export interface SqliteDriverOptions {
   writer: DatabaseSync
   reader: DatabaseSync
   compiler: QueryCompiler
@@ -35,13 +35,13 @@ export class SqliteDriver implements Driver {
   readonly identity: IdentityCheck
   readonly reserve: DiskReserve
   readonly #reads: SqliteReads
-  readonly #parts: SqliteParts
+  readonly #parts: SqliteDriverOptions
   readonly #transaction: SqliteTransaction
   readonly #scans: ScanWorker
 
-  constructor(parts: SqliteParts) {
+  constructor(parts: SqliteDriverOptions) {
     this.#parts = parts
-    this.identity = identityOf(parts.file)
+    this.identity = databaseIdentityOf(parts.file)
     this.reserve = parts.reserve
     this.#scans = new ScanWorker(parts.file, parts.compiler)
     this.#reads = new SqliteReads(parts.reader, parts.compiler, {

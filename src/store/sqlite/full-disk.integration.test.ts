@@ -9,7 +9,7 @@ import { testDatabase } from "../testing/databases.ts"
 import { assertOpenFails } from "../testing/open-errors.ts"
 import { startProgram } from "../testing/process.ts"
 import { addImage, addUser, imageRow } from "../testing/samples.ts"
-import { fillDisk, isFull, smallDisk } from "../testing/small-disk.ts"
+import { fillDisk, isStorageFailure, smallDisk } from "../testing/small-disk.ts"
 import { unrestrictedViewer } from "../viewer.ts"
 
 const firstPage = { page: 1, pageSize: 1 }
@@ -42,7 +42,7 @@ async function addUntilFull(store: Store, userId: number): Promise<number[]> {
     const results = await Promise.allSettled(Array.from({ length: 10 }, () => addImage(store, userId, { doc: "x".repeat(4000) })))
     for (const result of results) {
       if (result.status === "fulfilled") ids.push(result.value.id)
-      else assert.ok(isFull(result.reason), String(result.reason))
+      else assert.ok(isStorageFailure(result.reason), String(result.reason))
     }
     if (results.every((result) => result.status === "rejected")) return ids
   }
@@ -72,7 +72,7 @@ test("`check` fails while the disk is full, and succeeds afterwards", async () =
   await using disk = await smallDisk(4096)
   await using store = await disk.open()
   const reserve = await fillDisk(disk.path)
-  await assert.rejects(store.check(), isFull)
+  await assert.rejects(store.check(), isStorageFailure)
   await rm(reserve)
   await store.check()
 })
@@ -96,11 +96,11 @@ test("on a full disk only urgent changes use the reserve, which is restored once
   const urgent = () => store.change((tx) => tx.images.insert(imageRow(ann.id, { doc: "x".repeat(10_000) })), { urgent: true })
   for (let i = 0; i < 10; i += 1) {
     const [first, ordinary, second] = await Promise.allSettled([urgent(), addImage(store, ann.id), urgent()])
-    assert.ok(ordinary.status === "rejected" && isFull(ordinary.reason), "what is not urgent gets nothing of it")
+    assert.ok(ordinary.status === "rejected" && isStorageFailure(ordinary.reason), "what is not urgent gets nothing of it")
     for (const each of [first, second]) ids.push(each.status === "fulfilled" ? each.value.id : assert.fail(String(each.reason)))
   }
   assert.ok((await stat(reserve)).size < whole)
-  await assert.rejects(store.check(), isFull)
+  await assert.rejects(store.check(), isStorageFailure)
   await rm(filling)
   const added = () =>
     addImage(store, ann.id).then(
@@ -135,7 +135,7 @@ test("urgent changes are rejected when the reserve is used up, and nothing ackno
       .change((tx) => tx.images.insert(imageRow(ann.id, { doc: "x".repeat(60_000) })), { urgent: true })
       .catch((err) => err)
     if (made instanceof Error) {
-      assert.ok(isFull(made), String(made))
+      assert.ok(isStorageFailure(made), String(made))
       break
     }
     ids.push(made.id)
@@ -191,7 +191,7 @@ test("a change too large for the disk is rejected alone, and the others of its g
     results.map((result) => result.status),
     ["rejected", "fulfilled", "rejected", "fulfilled", "fulfilled", "fulfilled"],
   )
-  for (const result of results) if (result.status === "rejected") assert.ok(isFull(result.reason), String(result.reason))
+  for (const result of results) if (result.status === "rejected") assert.ok(isStorageFailure(result.reason), String(result.reason))
   const { rows } = await store.images.list({ sort: { by: "id", descending: false } }, unrestrictedViewer, { page: 1, pageSize: 200 })
   assert.deepEqual(
     rows.map((row) => row.name),

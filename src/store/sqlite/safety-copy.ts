@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
 
-export interface CopyOptions {
+export interface SafetyCopyOptions {
   file: string
   version: number
   now: () => number
@@ -12,7 +12,7 @@ export interface CopyOptions {
 }
 
 /** Makes a complete, checked copy beside the database before a migration. Returns its path. */
-export function makeSafetyCopy(db: DatabaseSync, options: CopyOptions): string {
+export function makeSafetyCopy(db: DatabaseSync, options: SafetyCopyOptions): string {
   const stamp = new Date(options.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")
   const copy = `${options.file}.version-${options.version}-${stamp}`
   const half = `${options.file}.copy`

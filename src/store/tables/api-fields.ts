@@ -1,7 +1,7 @@
-import type { Fields, RowOf } from "./row-mapper.ts"
+import type { RowOf, TableColumns } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
 
-interface FieldsOfTable<F extends Fields> {
+interface FieldsOfTable<F extends TableColumns> {
   readonly fields: F
 }
 
@@ -19,22 +19,22 @@ type BodyField<F> = {
 }[keyof F]
 
 /** The values of a body for a table's fields, by their API names. */
-export type BodyFieldsOf<F extends Fields> = { [K in BodyField<F> as ApiNameOf<F[K]>]: RowOf<F>[K] }
+export type BodyFieldsOf<F extends TableColumns> = { [K in BodyField<F> as ApiNameOf<F[K]>]: RowOf<F>[K] }
 
 /** The fields of a new row in a complete body. */
-export function fieldsFromBody<F extends Fields>(table: FieldsOfTable<F>, body: BodyFieldsOf<F>): Pick<RowOf<F>, BodyField<F>> {
+export function fieldsFromBody<F extends TableColumns>(table: FieldsOfTable<F>, body: BodyFieldsOf<F>): Pick<RowOf<F>, BodyField<F>> {
   return givenFields(table.fields, body) as Pick<RowOf<F>, BodyField<F>>
 }
 
 /** The fields of a row that a body changes. */
-export function changesFromBody<F extends Fields>(
+export function changesFromBody<F extends TableColumns>(
   table: FieldsOfTable<F>,
   body: Partial<BodyFieldsOf<F>>,
 ): Partial<Pick<RowOf<F>, BodyField<F>>> {
   return givenFields(table.fields, body) as Partial<Pick<RowOf<F>, BodyField<F>>>
 }
 
-function givenFields(fields: Fields, body: Readonly<Record<string, unknown>>): object {
+function givenFields(fields: TableColumns, body: Readonly<Record<string, unknown>>): object {
   const given: Record<string, unknown> = {}
   for (const [field, { apiName, isCopied }] of Object.entries(fields)) {
     if (apiName === undefined || isCopied || Object.hasOwn(stamps, field)) continue
@@ -44,13 +44,13 @@ function givenFields(fields: Fields, body: Readonly<Record<string, unknown>>): o
 }
 
 /** The field of a row for each API name. */
-export function fieldsByApiName({ fields }: FieldsOfTable<Fields>): Readonly<Record<string, string>> {
+export function fieldsByApiName({ fields }: FieldsOfTable<TableColumns>): Readonly<Record<string, string>> {
   const named: Record<string, string> = {}
   for (const [field, { apiName }] of Object.entries(fields)) if (apiName !== undefined) named[apiName] = field
   return named
 }
 
 /** The stored values of a row by their API names. */
-export function valuesByApiName<F extends Fields>(table: FieldsOfTable<F>, row: RowOf<F>): Readonly<Record<string, unknown>> {
+export function valuesByApiName<F extends TableColumns>(table: FieldsOfTable<F>, row: RowOf<F>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fieldsByApiName(table)).map(([apiName, field]) => [apiName, row[field]]))
 }

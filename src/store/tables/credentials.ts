@@ -2,7 +2,7 @@ import { generatedId, integer, json, nullableInteger, text } from "./column.ts"
 import { pickFields, type RowOf } from "./row-mapper.ts"
 import { describeTable } from "./table.ts"
 
-export const tokens = describeTable({
+export const tokensTable = describeTable({
   name: "tokens",
   fields: {
     id: generatedId(),
@@ -17,9 +17,9 @@ export const tokens = describeTable({
     scopes: json<string[]>()("scopes"),
   },
 })
-export interface TokenRow extends RowOf<typeof tokens.fields> {}
+export interface TokenRow extends RowOf<typeof tokensTable.fields> {}
 
-export const sessions = describeTable({
+export const sessionsTable = describeTable({
   name: "sessions",
   fields: {
     /** SHA-256 of the cookie's secret, hexadecimal. */
@@ -29,9 +29,9 @@ export const sessions = describeTable({
     expiresAt: integer("expires_at"),
   },
 })
-export interface SessionRow extends RowOf<typeof sessions.fields> {}
+export interface SessionRow extends RowOf<typeof sessionsTable.fields> {}
 
-export const openidSubjects = describeTable({
+export const openidSubjectsTable = describeTable({
   name: "openid_subjects",
   fields: {
     issuer: text("issuer"),
@@ -42,6 +42,6 @@ export const openidSubjects = describeTable({
   },
 })
 /** A person's identity at an OpenID provider. */
-export interface SubjectRow extends RowOf<typeof openidSubjects.fields> {}
+export interface SubjectRow extends RowOf<typeof openidSubjectsTable.fields> {}
 
-export const subjectUserMapper = pickFields(openidSubjects, ["userId"])
+export const subjectUserMapper = pickFields(openidSubjectsTable, ["userId"])

@@ -5,7 +5,7 @@ import type { RowOf } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
 import { describeTable } from "./table.ts"
 
-export const datasets = describeTable({
+export const datasetsTable = describeTable({
   name: "datasets",
   resourceType: "data",
   fields: {
@@ -26,4 +26,4 @@ export const datasets = describeTable({
   },
 })
 
-export interface DataRow extends RowOf<typeof datasets.fields> {}
+export interface DataRow extends RowOf<typeof datasetsTable.fields> {}

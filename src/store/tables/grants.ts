@@ -1,17 +1,17 @@
 import { generatedId, integer, joinedName, nullableInteger, oneOf } from "./column.ts"
-import type { ResourceType } from "./resource-type.ts"
+import type { GrantableType } from "./resource-type.ts"
 import { pickFields, type RowOf } from "./row-mapper.ts"
 import { describeTable } from "./table.ts"
 
 /** Rights on one resource that a person or the members of a group have. */
-export const grants = describeTable({
+export const grantsTable = describeTable({
   name: "grants",
   fields: {
     id: generatedId(),
     createdAt: integer("created_at", { written: "once" }),
     updatedAt: integer("updated_at"),
     version: integer("version", { written: "never" }),
-    resourceType: oneOf<ResourceType>()("thing_type", { written: "once" }),
+    resourceType: oneOf<GrantableType>()("thing_type", { written: "once" }),
     resourceId: integer("thing_id", { written: "once" }),
     /** The resource's owner. */
     ownerId: integer("owner_id", { written: "once" }),
@@ -32,6 +32,6 @@ export const grants = describeTable({
   internal: { isLive: integer("is_live") },
 })
 
-export interface GrantRow extends RowOf<typeof grants.fields> {}
+export interface GrantRow extends RowOf<typeof grantsTable.fields> {}
 
-export const grantAccessMapper = pickFields(grants, ["resourceId", "access"])
+export const grantAccessMapper = pickFields(grantsTable, ["resourceId", "access"])

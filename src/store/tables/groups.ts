@@ -5,7 +5,7 @@ import type { RowOf } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
 import { describeTable } from "./table.ts"
 
-export const groups = describeTable({
+export const groupsTable = describeTable({
   name: "groups",
   fields: {
     ...stamps,
@@ -19,4 +19,4 @@ export const groups = describeTable({
   derived: foldedNames((row: { groupName: string; comment: string }) => ({ name: row.groupName, comment: row.comment })),
 })
 
-export interface GroupRow extends RowOf<typeof groups.fields> {}
+export interface GroupRow extends RowOf<typeof groupsTable.fields> {}

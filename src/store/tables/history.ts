@@ -5,7 +5,7 @@ import { describeTable } from "./table.ts"
 type JsonObject = Readonly<Record<string, unknown>>
 
 /** Events for subscribers. */
-export const journal = describeTable({
+export const journalTable = describeTable({
   name: "journal",
   fields: {
     id: generatedId(),
@@ -17,9 +17,9 @@ export const journal = describeTable({
     data: json<JsonObject | [JsonObject, JsonObject]>()("data"),
   },
 })
-export interface StoredEvent extends RowOf<typeof journal.fields> {}
+export interface StoredEvent extends RowOf<typeof journalTable.fields> {}
 
-export const audit = describeTable({
+export const auditTable = describeTable({
   name: "audit",
   fields: {
     id: generatedId(),
@@ -34,4 +34,4 @@ export const audit = describeTable({
     count: integer("count"),
   },
 })
-export interface StoredAudit extends RowOf<typeof audit.fields> {}
+export interface StoredAudit extends RowOf<typeof auditTable.fields> {}

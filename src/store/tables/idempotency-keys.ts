@@ -2,7 +2,7 @@ import { integer, text } from "./column.ts"
 import type { RowOf } from "./row-mapper.ts"
 import { describeTable } from "./table.ts"
 
-export const idempotencyKeys = describeTable({
+export const idempotencyKeysTable = describeTable({
   name: "idempotency_keys",
   fields: {
     userId: integer("user_id"),
@@ -14,4 +14,4 @@ export const idempotencyKeys = describeTable({
   },
 })
 
-export interface IdempotencyEntry extends RowOf<typeof idempotencyKeys.fields> {}
+export interface IdempotencyEntry extends RowOf<typeof idempotencyKeysTable.fields> {}

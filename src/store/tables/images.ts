@@ -4,7 +4,7 @@ import type { RowOf } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
 import { describeTable } from "./table.ts"
 
-export const images = describeTable({
+export const imagesTable = describeTable({
   name: "images",
   resourceType: "image",
   fields: {
@@ -27,4 +27,4 @@ export const images = describeTable({
   derived: foldedNames((row: { name: string; comment: string }) => row),
 })
 
-export interface ImageRow extends RowOf<typeof images.fields> {}
+export interface ImageRow extends RowOf<typeof imagesTable.fields> {}

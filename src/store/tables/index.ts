@@ -1,34 +1,34 @@
-import { openidSubjects, sessions, tokens } from "./credentials.ts"
-import { datasets } from "./datasets.ts"
-import { grants } from "./grants.ts"
-import { groups } from "./groups.ts"
-import { audit, journal } from "./history.ts"
-import { idempotencyKeys } from "./idempotency-keys.ts"
-import { images } from "./images.ts"
-import { moves } from "./moves.ts"
-import { projectDatasets, projects } from "./projects.ts"
-import { runPorts } from "./run-ports.ts"
-import { runs } from "./runs.ts"
-import { users } from "./users.ts"
+import { openidSubjectsTable, sessionsTable, tokensTable } from "./credentials.ts"
+import { datasetsTable } from "./datasets.ts"
+import { grantsTable } from "./grants.ts"
+import { groupsTable } from "./groups.ts"
+import { auditTable, journalTable } from "./history.ts"
+import { idempotencyKeysTable } from "./idempotency-keys.ts"
+import { imagesTable } from "./images.ts"
+import { datasetMovesTable } from "./moves.ts"
+import { projectDatasetsTable, projectsTable } from "./projects.ts"
+import { runPortsTable } from "./run-ports.ts"
+import { runsTable } from "./runs.ts"
+import { usersTable } from "./users.ts"
 
 /** Every table whose rows become objects. */
 export const tables = {
-  users,
-  groups,
-  tokens,
-  sessions,
-  openid_subjects: openidSubjects,
-  images,
-  datasets,
-  projects,
-  project_datasets: projectDatasets,
-  runs,
-  grants,
-  run_ports: runPorts,
-  moves,
-  idempotency_keys: idempotencyKeys,
-  journal,
-  audit,
+  users: usersTable,
+  groups: groupsTable,
+  tokens: tokensTable,
+  sessions: sessionsTable,
+  openid_subjects: openidSubjectsTable,
+  images: imagesTable,
+  datasets: datasetsTable,
+  projects: projectsTable,
+  project_datasets: projectDatasetsTable,
+  runs: runsTable,
+  grants: grantsTable,
+  run_ports: runPortsTable,
+  moves: datasetMovesTable,
+  idempotency_keys: idempotencyKeysTable,
+  journal: journalTable,
+  audit: auditTable,
 } as const
 export type TableName = keyof typeof tables
 

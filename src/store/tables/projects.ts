@@ -5,7 +5,7 @@ import type { RowOf } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
 import { describeTable } from "./table.ts"
 
-export const projects = describeTable({
+export const projectsTable = describeTable({
   name: "projects",
   resourceType: "project",
   fields: {
@@ -37,10 +37,10 @@ export const projects = describeTable({
   derived: foldedNames((row: { projectName: string; comment: string }) => ({ name: row.projectName, comment: row.comment })),
 })
 
-export interface ProjectRow extends RowOf<typeof projects.fields> {}
+export interface ProjectRow extends RowOf<typeof projectsTable.fields> {}
 
 /** The datasets of projects. */
-export const projectDatasets = describeTable({
+export const projectDatasetsTable = describeTable({
   name: "project_datasets",
   fields: {
     projectId: integer("project_id"),
@@ -52,4 +52,4 @@ export const projectDatasets = describeTable({
 })
 
 /** A dataset of a project, in the project's order. */
-export interface LinkRow extends RowOf<typeof projectDatasets.fields> {}
+export interface ProjectDatasetRow extends RowOf<typeof projectDatasetsTable.fields> {}

@@ -1,2 +1,2 @@
 /** What grants, events and the audit call the rows of a table. */
-export type ResourceType = "image" | "data" | "project" | "run"
+export type GrantableType = "image" | "data" | "project" | "run"

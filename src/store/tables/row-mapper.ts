@@ -1,10 +1,10 @@
 import type { ColumnValue } from "../values.ts"
 import type { Codec, Column } from "./column.ts"
 
-export type Fields = Readonly<Record<string, Column>>
+export type TableColumns = Readonly<Record<string, Column>>
 type FieldOf<C> = C extends Column<string, infer Field, unknown> ? Field : never
 /** The row that a table's fields make. */
-export type RowOf<F extends Fields> = { -readonly [K in keyof F]: FieldOf<F[K]> }
+export type RowOf<F extends TableColumns> = { -readonly [K in keyof F]: FieldOf<F[K]> }
 
 /** The fields that a new row may leave out. */
 export type OptionalFields<F> = { [K in keyof F]: F[K] extends { initial: string } ? K : never }[keyof F]
@@ -16,7 +16,7 @@ export interface RowMapper<Row> {
   toRow(values: readonly ColumnValue[]): Row
 }
 
-export function rowMapper<Row>(fields: Fields): RowMapper<Row> {
+export function rowMapper<Row>(fields: TableColumns): RowMapper<Row> {
   let read: ((values: readonly ColumnValue[]) => Row) | undefined
   return {
     columns: Object.values(fields).map(({ name }) => name),
@@ -28,7 +28,7 @@ export function rowMapper<Row>(fields: Fields): RowMapper<Row> {
 }
 
 /** A mapper of some fields of a table's rows. */
-export function pickFields<F extends Fields, const K extends keyof F & string>(
+export function pickFields<F extends TableColumns, const K extends keyof F & string>(
   table: { readonly fields: F },
   names: readonly K[],
 ): RowMapper<Pick<RowOf<F>, K>> {
@@ -46,7 +46,7 @@ const readers: Record<Codec, (value: string) => string> = {
  * A function that makes a row as an object literal. The engine then knows the row's layout: a loop
  * that assigns the fields takes about 50 times as long. Names come from descriptions only.
  */
-function compileReader<Row>(fields: Fields): (values: readonly ColumnValue[]) => Row {
+function compileReader<Row>(fields: TableColumns): (values: readonly ColumnValue[]) => Row {
   const properties = Object.entries(fields).map(([field, { codec }], i) => `${JSON.stringify(field)}: ${readers[codec](`values[${i}]`)}`)
   return new Function("values", `return { ${properties.join(", ")} }`) as (values: readonly ColumnValue[]) => Row
 }

@@ -15,7 +15,7 @@ const fields = {
 }
 
 /** Ports of the apps host that runs have of their own. */
-export const runPorts = describeTable({ name: "run_ports", fields, internal: { createdAt: integer("created_at") } })
+export const runPortsTable = describeTable({ name: "run_ports", fields, internal: { createdAt: integer("created_at") } })
 
 /** A port of the apps host that belongs to one person, and to one set of authors, for ever. */
 export interface RunPortRow extends RowOf<typeof fields> {}

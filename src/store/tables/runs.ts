@@ -4,7 +4,7 @@ import { pickFields, type RowOf } from "./row-mapper.ts"
 import type { RunPlan } from "./run-plan.ts"
 import { describeTable } from "./table.ts"
 
-export const runs = describeTable({
+export const runsTable = describeTable({
   name: "runs",
   resourceType: "run",
   fields: {
@@ -45,10 +45,10 @@ export const runs = describeTable({
   internal: { ownerId: integer("owner_id") },
 })
 
-export interface RunRow extends RowOf<typeof runs.fields> {}
+export interface RunRow extends RowOf<typeof runsTable.fields> {}
 
 /** What admission counts of a live run; the plan, which is long, is left out. */
-export const liveRunMapper = pickFields(runs, [
+export const liveRunMapper = pickFields(runsTable, [
   "id",
   "userId",
   "userName",
@@ -64,4 +64,4 @@ export const liveRunMapper = pickFields(runs, [
 ])
 
 /** What remains known of a run that is removed. */
-export const removedRunMapper = pickFields(runs, ["id", "key", "userId"])
+export const removedRunMapper = pickFields(runsTable, ["id", "key", "userId"])

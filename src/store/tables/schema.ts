@@ -1,6 +1,6 @@
 import type { Column } from "./column.ts"
 import type { tables } from "./index.ts"
-import type { Fields } from "./row-mapper.ts"
+import type { TableColumns } from "./row-mapper.ts"
 import type { Table } from "./table.ts"
 
 type StoredColumns<F> = {
@@ -11,7 +11,7 @@ type StoredColumns<F> = {
     : never]: F[K] extends Column<string, unknown, infer Stored> ? Stored : never
 }
 type ColumnsOf<T> =
-  T extends Table<string, infer F extends Fields, infer D, infer I>
+  T extends Table<string, infer F extends TableColumns, infer D, infer I>
     ? StoredColumns<F> & { [K in keyof D]: string } & StoredColumns<I>
     : never
 

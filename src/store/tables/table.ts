@@ -1,14 +1,14 @@
 import type { QueryArgument } from "../values.ts"
 import type { Column } from "./column.ts"
-import type { ResourceType } from "./resource-type.ts"
-import { type Fields, type RowMapper, type RowOf, rowMapper } from "./row-mapper.ts"
+import type { GrantableType } from "./resource-type.ts"
+import { type RowMapper, type RowOf, rowMapper, type TableColumns } from "./row-mapper.ts"
 
 /**
  * Texts that are made from a row's fields whenever it is written, by the column that holds them.
  */
-type Derived<F extends Fields> = Readonly<Record<string, (row: RowOf<F>) => string>>
+type Derived<F extends TableColumns> = Readonly<Record<string, (row: RowOf<F>) => string>>
 
-interface Description<Name extends string, F extends Fields, D, I, R> {
+interface Description<Name extends string, F extends TableColumns, D, I, R> {
   name: Name
   /** By the names that rows have; in the order in which queries read the columns. */
   fields: F
@@ -23,13 +23,14 @@ interface Description<Name extends string, F extends Fields, D, I, R> {
 /** A table as the code sees it that works with any. */
 export interface RowTable<Row, Name extends string = string> extends RowMapper<Row> {
   readonly name: Name
-  readonly fields: Fields
+  readonly fields: TableColumns
   /** What the given fields are stored as, with the columns that are derived from them. */
   toColumns(row: object): Record<string, QueryArgument>
 }
 
 /** All that the store knows of one table. */
-export interface Table<Name extends string = string, F extends Fields = Fields, D = unknown, I = unknown> extends RowTable<RowOf<F>, Name> {
+export interface Table<Name extends string = string, F extends TableColumns = TableColumns, D = unknown, I = unknown>
+  extends RowTable<RowOf<F>, Name> {
   readonly fields: F
   /** All columns of the table in the database. */
   readonly storedColumns: readonly string[]
@@ -46,10 +47,10 @@ export interface Table<Name extends string = string, F extends Fields = Fields, 
 
 export function describeTable<
   const Name extends string,
-  F extends Fields,
+  F extends TableColumns,
   D extends Derived<F> = Record<never, never>,
-  I extends Fields = Record<never, never>,
-  R extends ResourceType | undefined = undefined,
+  I extends TableColumns = Record<never, never>,
+  R extends GrantableType | undefined = undefined,
 >(description: Description<Name, F, D, I, R>): Table<Name, F, D, I> & { readonly resourceType: R } {
   const { name, fields, derived, internal, resourceType } = description
   const columns = Object.values(fields)

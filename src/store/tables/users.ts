@@ -5,7 +5,7 @@ import type { RowOf } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
 import { describeTable } from "./table.ts"
 
-export const users = describeTable({
+export const usersTable = describeTable({
   name: "users",
   fields: {
     ...stamps,
@@ -21,4 +21,4 @@ export const users = describeTable({
   derived: foldedNames((row: { userName: string; comment: string }) => ({ name: row.userName, comment: row.comment })),
 })
 
-export interface UserRow extends RowOf<typeof users.fields> {}
+export interface UserRow extends RowOf<typeof usersTable.fields> {}

@@ -6,7 +6,7 @@ import { Failure } from "#contract"
 import { type TestDatabase, testDatabase } from "./databases.ts"
 
 /** Whether a change failed because the disk is full. */
-export const isFull = (error: unknown) => error instanceof Failure && error.code === "storage_full"
+export const isStorageFailure = (error: unknown) => error instanceof Failure && error.code === "storage_full"
 
 /** Mounts a file system of `size` KiB for a database. Needs root. */
 export async function smallDisk(size: number): Promise<TestDatabase & { path: string }> {

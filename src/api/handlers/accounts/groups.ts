@@ -2,7 +2,7 @@ import { authorize, groupResource } from "#access"
 import { Failure, type Group, type Limits } from "#contract"
 import { memberIdsOf, publishGroupChange } from "#projects"
 import { changesFromBody, fieldsFromBody, type GroupRow, type Reads, tables } from "#store"
-import type { Context, HandlerContext, HandlerResult, Handlers, Services } from "../../context.ts"
+import type { HandlerContext, HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { toListFilter } from "../../responses/accounts.ts"
@@ -33,7 +33,7 @@ async function resolveMembers(reads: Pick<Reads, "users">, names: readonly strin
   return ids
 }
 
-async function createGroup(context: Context<"createGroup">): Promise<HandlerResult<"createGroup">> {
+async function createGroup(context: OperationContext<"createGroup">): Promise<HandlerResult<"createGroup">> {
   const { services } = context
   authorize(context.caller, "group:create", { resource: { type: "group" }, what: "group" })
   const values = context.body
@@ -78,7 +78,7 @@ async function respondWithGroup(context: Pick<HandlerContext, "services" | "setH
   return toGroupResponse(context.services, row)
 }
 
-async function updateGroup(context: Context<"updateGroup">): Promise<HandlerResult<"updateGroup">> {
+async function updateGroup(context: OperationContext<"updateGroup">): Promise<HandlerResult<"updateGroup">> {
   const { services } = context
   const id = context.body.ID
   const row = await services.store.change(async (tx) => {
@@ -103,7 +103,7 @@ async function updateGroup(context: Context<"updateGroup">): Promise<HandlerResu
   return respondWithGroup(context, row)
 }
 
-async function deleteGroup(context: Context<"deleteGroup">): Promise<HandlerResult<"deleteGroup">> {
+async function deleteGroup(context: OperationContext<"deleteGroup">): Promise<HandlerResult<"deleteGroup">> {
   const { services } = context
   const id = requireId(context)
   await services.store.change(async (tx) => {
@@ -118,7 +118,7 @@ async function deleteGroup(context: Context<"deleteGroup">): Promise<HandlerResu
   return { ok: true }
 }
 
-async function readGroup(context: Context<"readGroup">): Promise<HandlerResult<"readGroup">> {
+async function readGroup(context: OperationContext<"readGroup">): Promise<HandlerResult<"readGroup">> {
   const { services } = context
   const { ID, GroupName } = context.query
   if (ID === undefined && GroupName === undefined) throw new Failure("invalid", "ID or GroupName is needed", { field: "ID" })
@@ -128,7 +128,7 @@ async function readGroup(context: Context<"readGroup">): Promise<HandlerResult<"
   return respondWithGroup(context, row as GroupRow)
 }
 
-async function listGroups(context: Context<"listGroups">): Promise<HandlerResult<"listGroups">> {
+async function listGroups(context: OperationContext<"listGroups">): Promise<HandlerResult<"listGroups">> {
   const { services } = context
   const { query, caller } = context
   const page = toPageRequest(query)

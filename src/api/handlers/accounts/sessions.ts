@@ -1,7 +1,7 @@
 import { AuthenticationFailure, type Caller, can, forbidden, sessionLifetimeMs } from "#access"
 import type { Whoami } from "#contract"
 import { effectiveLimitsOf } from "#runs"
-import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { sessionCookie } from "../../http/session-cookie.ts"
 import { toLimitsResponse } from "../../responses/limits.ts"
 import { toTimestamp } from "../../responses/lists.ts"
@@ -11,7 +11,7 @@ async function toWhoami({ store, settings }: Services, caller: Caller): Promise<
   return { UserName: caller.userName, IsAdmin: caller.isAdmin, Groups: [...caller.groupNames].sort(), Limits: limits }
 }
 
-async function createSession(context: Context<"createSession">): Promise<HandlerResult<"createSession">> {
+async function createSession(context: OperationContext<"createSession">): Promise<HandlerResult<"createSession">> {
   const { services } = context
   const given = context.body
   const caller = await services.identity.checkPassword(given.UserName, given.Password, context.actor.address)
@@ -34,7 +34,7 @@ async function createSession(context: Context<"createSession">): Promise<Handler
 /**
  * Ending a session needs no credential but the session itself; without one, nothing ends.
  */
-async function deleteSession(context: Context<"deleteSession">): Promise<HandlerResult<"deleteSession">> {
+async function deleteSession(context: OperationContext<"deleteSession">): Promise<HandlerResult<"deleteSession">> {
   const { services } = context
   if (context.query.All) await endAllSessions(context)
   else if (context.session !== undefined) await endSession(context, context.session)
@@ -42,7 +42,7 @@ async function deleteSession(context: Context<"deleteSession">): Promise<Handler
   return { ok: true }
 }
 
-async function endSession({ services, actor }: Context<"deleteSession">, session: string): Promise<void> {
+async function endSession({ services, actor }: OperationContext<"deleteSession">, session: string): Promise<void> {
   const { identity, store, events } = services
   const caller = await identity.authenticate(undefined, session, actor.address)
   const userName = caller instanceof AuthenticationFailure ? actor.userName : caller.userName
@@ -54,7 +54,7 @@ async function endSession({ services, actor }: Context<"deleteSession">, session
 }
 
 /** Ends all sessions of the person whose credential the request carries. */
-async function endAllSessions(context: Context<"deleteSession">): Promise<void> {
+async function endAllSessions(context: OperationContext<"deleteSession">): Promise<void> {
   const { identity, store, events } = context.services
   const { actor } = context
   const caller = await identity.authenticate(context.header("authorization"), context.session, actor.address)
@@ -66,7 +66,7 @@ async function endAllSessions(context: Context<"deleteSession">): Promise<void> 
   })
 }
 
-function createFilesToken({ services, caller }: Context<"createFilesToken">): HandlerResult<"createFilesToken"> {
+function createFilesToken({ services, caller }: OperationContext<"createFilesToken">): HandlerResult<"createFilesToken"> {
   const { token, expiresAt } = services.identity.createFilesToken(caller)
   return { Token: token, ExpiresAt: toTimestamp(expiresAt) }
 }

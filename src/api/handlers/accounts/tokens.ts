@@ -1,7 +1,7 @@
 import { tokenResource } from "#access"
 import type { Token } from "#contract"
 import type { TokenRow } from "#store"
-import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 import { requireId } from "../resources/owned-resource.ts"
@@ -20,7 +20,7 @@ function toTokenResponse(row: TokenRow): Token {
 /** A token never changes, so its version is always 1. */
 const toVersionedRow = (id: number) => ({ id, version: 1, updatedAt: 0 })
 
-async function createToken(context: Context<"createToken">): Promise<HandlerResult<"createToken">> {
+async function createToken(context: OperationContext<"createToken">): Promise<HandlerResult<"createToken">> {
   const { services } = context
   const values = context.body
   const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
@@ -34,14 +34,14 @@ async function createToken(context: Context<"createToken">): Promise<HandlerResu
   return { ...toTokenResponse(row), Token: token }
 }
 
-async function listTokens(context: Context<"listTokens">): Promise<HandlerResult<"listTokens">> {
+async function listTokens(context: OperationContext<"listTokens">): Promise<HandlerResult<"listTokens">> {
   const { services } = context
   const page = toPageRequest(context.query)
   const found = await services.store.tokens.list(context.caller.userId, page)
   return toListResponse(found, page, found.rows.map(toTokenResponse))
 }
 
-async function deleteToken(context: Context<"deleteToken">): Promise<HandlerResult<"deleteToken">> {
+async function deleteToken(context: OperationContext<"deleteToken">): Promise<HandlerResult<"deleteToken">> {
   const { services } = context
   const id = requireId(context)
   await services.store.change(async (tx) => {

@@ -2,7 +2,7 @@ import { AuthenticationFailure, authorize, can, notFound, userResource } from "#
 import { Failure, type User } from "#contract"
 import { removeFromAllGroups, stopRunsOfUser } from "#projects"
 import { changesFromBody, fieldsFromBody, tables, type UserRow } from "#store"
-import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { omitUndefined } from "../../omit-undefined.ts"
 import { toListFilter } from "../../responses/accounts.ts"
@@ -22,7 +22,7 @@ function toUserResponse({ settings }: Services, row: UserRow): User {
   }
 }
 
-async function createUser(context: Context<"createUser">): Promise<HandlerResult<"createUser">> {
+async function createUser(context: OperationContext<"createUser">): Promise<HandlerResult<"createUser">> {
   const { services } = context
   authorize(context.caller, "user:create", { resource: { type: "user" }, what: "account" })
   const values = context.body
@@ -45,7 +45,7 @@ async function createUser(context: Context<"createUser">): Promise<HandlerResult
  * Administrators change everything but the name. Other people change only their own password, and
  * must send the current one.
  */
-async function updateUser(context: Context<"updateUser">): Promise<HandlerResult<"updateUser">> {
+async function updateUser(context: OperationContext<"updateUser">): Promise<HandlerResult<"updateUser">> {
   const { services } = context
   const { caller, actor } = context
   const { identity } = services
@@ -82,7 +82,7 @@ async function updateUser(context: Context<"updateUser">): Promise<HandlerResult
 }
 
 async function checkOwnChange(
-  { services, actor }: Context<"updateUser">,
+  { services, actor }: OperationContext<"updateUser">,
   asked: { user: UserRow; fields: object; password: string | undefined; current: string | undefined },
 ): Promise<void> {
   const { user, fields, password, current } = asked
@@ -105,7 +105,7 @@ function apiNameOf(field: string): string {
   return field.slice(0, 1).toUpperCase() + field.slice(1)
 }
 
-async function deleteUser(context: Context<"deleteUser">): Promise<HandlerResult<"deleteUser">> {
+async function deleteUser(context: OperationContext<"deleteUser">): Promise<HandlerResult<"deleteUser">> {
   const { services } = context
   const id = requireId(context)
   await services.store.change(async (tx) => {
@@ -124,7 +124,7 @@ async function deleteUser(context: Context<"deleteUser">): Promise<HandlerResult
   return { ok: true }
 }
 
-async function readUser(context: Context<"readUser">): Promise<HandlerResult<"readUser">> {
+async function readUser(context: OperationContext<"readUser">): Promise<HandlerResult<"readUser">> {
   const { services } = context
   const { ID, UserName } = context.query
   if (ID === undefined && UserName === undefined) throw new Failure("invalid", "ID or UserName is needed", { field: "ID" })
@@ -135,7 +135,7 @@ async function readUser(context: Context<"readUser">): Promise<HandlerResult<"re
   return toUserResponse(services, row as UserRow)
 }
 
-async function listUsers(context: Context<"listUsers">): Promise<HandlerResult<"listUsers">> {
+async function listUsers(context: OperationContext<"listUsers">): Promise<HandlerResult<"listUsers">> {
   const { services } = context
   const { query } = context
   const page = toPageRequest(query)

@@ -2,24 +2,24 @@ import { type Caller, can, dataResource, homePath } from "#access"
 import type { BodyValues, dataFields } from "#contract"
 import { type PendingTransfer, resolveOwner, transferDataset } from "#projects"
 import type { DataRow } from "#store"
-import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch } from "../../http/etag.ts"
 import { toDataResponse } from "../../responses/resources.ts"
-import { data } from "./data.ts"
-import { update } from "./owned-resource.ts"
+import { datasetDefinition } from "./data.ts"
+import { updateResource } from "./owned-resource.ts"
 
 type Given = Partial<BodyValues<typeof dataFields>>
 
 /** Changes a dataset. If an administrator transfers it, its directory moves with it. */
-async function updateData(context: Context<"updateData">): Promise<HandlerResult<"updateData">> {
+async function updateData(context: OperationContext<"updateData">): Promise<HandlerResult<"updateData">> {
   const { services, caller, body } = context
   const row = await services.store.data.get(body.ID)
   const given = body.against(row && toDataResponse(row))
-  if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return update(data, context)
+  if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return updateResource(datasetDefinition, context)
   checkIfMatch(context.header("if-match"), row)
   const newOwner = await resolveOwner(services.store, caller, given.UserName)
   const transfer = { dataset: row, newOwner, isPublished: given.IsPublished ?? row.isPublished, name: given.Name ?? row.name }
-  return transferDataset(services, transfer, (moved) => update(withMove(moved), context))
+  return transferDataset(services, transfer, (moved) => updateResource(withMove(moved), context))
 }
 
 /**
@@ -31,10 +31,10 @@ function movesDirectory(caller: Caller, row: DataRow, given: Given): boolean {
   return !given.AccessInfo && !row.accessInfo.startsWith(`${homePath(given.UserName)}/`)
 }
 
-function withMove(moved: PendingTransfer): typeof data {
+function withMove(moved: PendingTransfer): typeof datasetDefinition {
   return {
-    ...data,
-    change: (tx, context, change) => moved.complete(tx, change.row, () => data.change(tx, context, change)),
+    ...datasetDefinition,
+    change: (tx, context, change) => moved.complete(tx, change.row, () => datasetDefinition.change(tx, context, change)),
   }
 }
 

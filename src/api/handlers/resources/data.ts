@@ -9,11 +9,18 @@ import {
   resolveOwner,
 } from "#projects"
 import { changesFromBody, type DataRow, fieldsFromBody, tables } from "#store"
-import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { toDataResponse, toSummaryResponses } from "../../responses/resources.ts"
-import { list, type ResourceDefinition, readById, remove, respondWithETag, restore } from "./owned-resource.ts"
+import {
+  listResources,
+  type ResourceDefinition,
+  readResourceById,
+  removeResource,
+  respondWithETag,
+  restoreResource,
+} from "./owned-resource.ts"
 
-export const data: ResourceDefinition<DataRow, Data, typeof dataFields> = {
+export const datasetDefinition: ResourceDefinition<DataRow, Data, typeof dataFields> = {
   type: "data",
   label: "dataset",
   published: "isPublished",
@@ -47,7 +54,7 @@ function changesOf(given: Partial<BodyValues<typeof dataFields>>) {
   return fields.accessInfo === undefined ? fields : { ...fields, accessInfo: normalizePath(fields.accessInfo) }
 }
 
-async function createData(context: Context<"createData">): Promise<HandlerResult<"createData">> {
+async function createData(context: OperationContext<"createData">): Promise<HandlerResult<"createData">> {
   const { services, caller, body: values } = context
   const owner = await resolveOwner(services.store, caller, values.UserName)
   authorize(caller, "data:create", { resource: newResource("data", owner.id), what: "dataset" })
@@ -68,19 +75,19 @@ async function createData(context: Context<"createData">): Promise<HandlerResult
       if (wanted === "") await services.tree.removeEmptyDirectory(accessInfo)
       throw error
     })
-  return respondWithETag(data, context, row)
+  return respondWithETag(datasetDefinition, context, row)
 }
 
 /** `ID` alone reads one dataset; everything else is a list. */
-function listData(context: Context<"listData">): Promise<HandlerResult<"listData">> {
+function listData(context: OperationContext<"listData">): Promise<HandlerResult<"listData">> {
   const { ID: [id, ...more] = [], ...others } = context.query
   const isOne = id !== undefined && more.length === 0 && Object.keys(others).length === 0
-  return isOne ? readById(data, context, id) : list(data, context)
+  return isOne ? readResourceById(datasetDefinition, context, id) : listResources(datasetDefinition, context)
 }
 
 export const dataHandlers = {
   createData,
-  deleteData: (context) => remove(data, context),
-  restoreData: (context) => restore(data, context),
+  deleteData: (context) => removeResource(datasetDefinition, context),
+  restoreData: (context) => restoreResource(datasetDefinition, context),
   listData,
 } satisfies Partial<Handlers>

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises"
 import { notFound } from "#access"
 import { Failure } from "#contract"
-import { fieldsByApiName, type Page, type PageRequest } from "#store"
+import { fieldsByApiName, type RowPage, type RowPageRequest } from "#store"
 
 /** How the fields of a structure are found in the store's rows. */
 export type FieldColumns = Readonly<Record<string, { column?: string; toColumn?: (value: unknown) => unknown }>>
@@ -16,7 +16,7 @@ const timeColumns: FieldColumns = {
 }
 
 /** All fields of a table's resources that the store compares. */
-export function columnsOf(table: Parameters<typeof fieldsByApiName>[0]): FieldColumns {
+export function fieldColumnsOf(table: Parameters<typeof fieldsByApiName>[0]): FieldColumns {
   const named = Object.entries(fieldsByApiName(table)).map(([apiName, column]) => [apiName, { column }])
   return { ...Object.fromEntries(named), ...timeColumns }
 }
@@ -28,9 +28,9 @@ export interface FindOneOptions<Row, Answer> {
   /** The word in messages. */
   label: string
   columns: FieldColumns
-  list(where: Record<string, unknown>, page: PageRequest): Promise<Page<Row>>
+  list(where: Record<string, unknown>, page: RowPageRequest): Promise<RowPage<Row>>
   /** Long texts may be missing in the answers. They are compared in the store. */
-  toResponses(found: Page<Row>): Promise<Answer[]>
+  toResponses(found: RowPage<Row>): Promise<Answer[]>
   /**
    * Limits how many searches of one person run at once. A search may read everything that they see.
    */

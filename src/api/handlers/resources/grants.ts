@@ -13,7 +13,7 @@ import {
   resolveGrantee,
 } from "#projects"
 import type { Change, GrantFilter, GrantRow } from "#store"
-import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 
@@ -34,7 +34,7 @@ function toGrantResponse(row: GrantRow): Grant {
   }
 }
 
-async function create(context: Context<"createGrant">): Promise<HandlerResult<"createGrant">> {
+async function create(context: OperationContext<"createGrant">): Promise<HandlerResult<"createGrant">> {
   const { services } = context
   const { caller, body } = context
   const { type, id } = parseGrantTarget(body)
@@ -84,7 +84,7 @@ function toGrantFilter(query: Partial<Omit<Grant, "ID">>): GrantFilter["where"] 
   }
 }
 
-async function list(context: Context<"listGrants">): Promise<HandlerResult<"listGrants">> {
+async function list(context: OperationContext<"listGrants">): Promise<HandlerResult<"listGrants">> {
   const { services } = context
   const page = toPageRequest(context.query)
   const { ID, ...fields } = context.query
@@ -95,7 +95,7 @@ async function list(context: Context<"listGrants">): Promise<HandlerResult<"list
 }
 
 /** The only grant with these fields that the caller sees. */
-async function findGrant(tx: Change, context: Context<"deleteGrant">): Promise<GrantRow> {
+async function findGrant(tx: Change, context: OperationContext<"deleteGrant">): Promise<GrantRow> {
   const { query } = context
   if (Object.keys(query).length === 0)
     throw new Failure("invalid", "ID, or other fields that pick exactly one grant, are needed", { field: "ID" })
@@ -108,7 +108,7 @@ async function findGrant(tx: Change, context: Context<"deleteGrant">): Promise<G
   return found[0]
 }
 
-async function remove(context: Context<"deleteGrant">): Promise<HandlerResult<"deleteGrant">> {
+async function remove(context: OperationContext<"deleteGrant">): Promise<HandlerResult<"deleteGrant">> {
   const { services } = context
   await services.store.change(async (tx) => {
     const grant = await findGrant(tx, context)

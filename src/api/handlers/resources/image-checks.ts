@@ -5,8 +5,8 @@ import type { ImageRequest, ImageState } from "#images"
 import { abortable } from "#kit"
 import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
-import type { Context, HandlerContext, HandlerResult, Handlers } from "../../context.ts"
-import { respondsAsync } from "../runs/prefer.ts"
+import type { HandlerContext, HandlerResult, Handlers, OperationContext } from "../../context.ts"
+import { prefersAsync } from "../runs/prefer.ts"
 import { requireId } from "./owned-resource.ts"
 
 /**
@@ -18,7 +18,7 @@ export function checkImageReference({ services, caller }: Pick<HandlerContext, "
   if (refusal !== undefined) throw new Failure("invalid", `Image must be one that may be fetched: ${refusal}`, { field: "Image" })
 }
 
-type ImageContext = Context<"checkImage" | "pullImage">
+type ImageContext = OperationContext<"checkImage" | "pullImage">
 
 async function toImageRequest(context: ImageContext, action: Action): Promise<ImageRequest> {
   const { services } = context
@@ -27,7 +27,7 @@ async function toImageRequest(context: ImageContext, action: Action): Promise<Im
   return { image: image as ImageRow, byAdmin: await isAdminImage(services.store, image as ImageRow), person: context.caller }
 }
 
-async function checkImage(context: Context<"checkImage">): Promise<HandlerResult<"checkImage">> {
+async function checkImage(context: OperationContext<"checkImage">): Promise<HandlerResult<"checkImage">> {
   const request = await toImageRequest(context, "image:check")
   return toCheckResponse(request, await imageState(context, request).catch((error: unknown) => refuse(context, error)))
 }
@@ -38,12 +38,12 @@ function imageState({ services, server, caller }: ImageContext, request: ImageRe
 }
 
 /** The pull continues when the caller leaves; only the waiting ends. */
-async function pullImage(context: Context<"pullImage">): Promise<HandlerResult<"pullImage">> {
+async function pullImage(context: OperationContext<"pullImage">): Promise<HandlerResult<"pullImage">> {
   const { services } = context
   const request = await toImageRequest(context, "image:pull")
   const pulling = services.images.pull(request, context.actor)
   try {
-    if (!respondsAsync(context)) await abortable(pulling, context.signal)
+    if (!prefersAsync(context)) await abortable(pulling, context.signal)
     return toCheckResponse(request, await imageState(context, request))
   } catch (error) {
     return refuse(context, error)

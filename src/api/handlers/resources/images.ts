@@ -15,18 +15,26 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ImageRow, tables } from "#store"
-import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { toImageResponse, toSummaryResponses } from "../../responses/resources.ts"
-import { columnsOf } from "./find-one.ts"
+import { fieldColumnsOf } from "./find-one.ts"
 import { checkImageReference } from "./image-checks.ts"
-import { list, type ResourceDefinition, read, remove, respondWithETag, restore, update } from "./owned-resource.ts"
+import {
+  listResources,
+  type ResourceDefinition,
+  readResource,
+  removeResource,
+  respondWithETag,
+  restoreResource,
+  updateResource,
+} from "./owned-resource.ts"
 
-export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
+export const imageDefinition: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   type: "image",
   label: "image",
   published: "isPublished",
   name: "name",
-  columns: columnsOf(tables.images),
+  columns: fieldColumnsOf(tables.images),
   reads: (reads) => reads.images,
   writes: (tx) => tx.images,
   resource: (row) => imageResource(row),
@@ -63,7 +71,7 @@ export const images: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   },
 }
 
-async function createImage(context: Context<"createImage">): Promise<HandlerResult<"createImage">> {
+async function createImage(context: OperationContext<"createImage">): Promise<HandlerResult<"createImage">> {
   const { services, body: values } = context
   checkTrustChange(context.caller, values.IsTrusted, false)
   checkWritablePathsChange(context.caller, values.WritablePaths, [])
@@ -80,14 +88,14 @@ async function createImage(context: Context<"createImage">): Promise<HandlerResu
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "image", id: made.id } })
     return made
   })
-  return respondWithETag(images, context, row)
+  return respondWithETag(imageDefinition, context, row)
 }
 
 export const imageHandlers = {
   createImage,
-  updateImage: (context) => update(images, context),
-  deleteImage: (context) => remove(images, context),
-  restoreImage: (context) => restore(images, context),
-  readImage: (context) => read(images, context),
-  listImages: (context) => list(images, context),
+  updateImage: (context) => updateResource(imageDefinition, context),
+  deleteImage: (context) => removeResource(imageDefinition, context),
+  restoreImage: (context) => restoreResource(imageDefinition, context),
+  readImage: (context) => readResource(imageDefinition, context),
+  listImages: (context) => listResources(imageDefinition, context),
 } satisfies Partial<Handlers>

@@ -87,7 +87,7 @@ export async function respondToWrite<R extends Row, A extends object, F extends 
   return warnings === undefined || warnings.length === 0 ? answer : { ...answer, Warnings: warnings }
 }
 
-export async function list<R extends Row, A extends { ID: number }, F extends Fields>(
+export async function listResources<R extends Row, A extends { ID: number }, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: ListQuery },
 ): Promise<List<A> | LongList<A>> {
@@ -120,12 +120,12 @@ export async function list<R extends Row, A extends { ID: number }, F extends Fi
   return toListResult({ found, page, draft, read: readSlice })
 }
 
-export async function read<R extends Row, A extends object, F extends Fields>(
+export async function readResource<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },
 ): Promise<A> {
   const { query, services } = context
-  if (query.ID !== undefined && Object.keys(query).length === 1) return readById(kind, context, query.ID)
+  if (query.ID !== undefined && Object.keys(query).length === 1) return readResourceById(kind, context, query.ID)
   const viewer = toViewer(context.caller)
   const reads = kind.reads(services.store)
   const { row } = await findOne<R, A>(query, {
@@ -140,7 +140,7 @@ export async function read<R extends Row, A extends object, F extends Fields>(
   return respondWithETag(kind, context, whole)
 }
 
-export async function readById<R extends Row, A extends object, F extends Fields>(
+export async function readResourceById<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext,
   id: number,
@@ -151,7 +151,7 @@ export async function readById<R extends Row, A extends object, F extends Fields
   return respondWithETag(kind, context, row as R)
 }
 
-export async function update<R extends Row, A extends object, F extends Fields>(
+export async function updateResource<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { body: BodyChanges<F> },
   match: string | undefined = context.header("if-match"),
@@ -174,7 +174,7 @@ export async function update<R extends Row, A extends object, F extends Fields>(
   return respondToWrite(kind, context, row)
 }
 
-export async function remove<R extends Row, A extends object, F extends Fields>(
+export async function removeResource<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },
 ): Promise<Done> {
@@ -192,7 +192,7 @@ export async function remove<R extends Row, A extends object, F extends Fields>(
 }
 
 /** Restoring a resource that is not deleted changes nothing and returns it. */
-export async function restore<R extends Row, A extends object, F extends Fields>(
+export async function restoreResource<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },
 ): Promise<A> {

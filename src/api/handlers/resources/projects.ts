@@ -16,17 +16,17 @@ import {
   writerAfterTransfer,
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ProjectRow, tables, valuesByApiName } from "#store"
-import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { toProjectResponses, toProjectSummaries } from "../../responses/resources.ts"
-import { columnsOf } from "./find-one.ts"
-import { list, type ResourceDefinition, read, remove, respondToWrite, restore } from "./owned-resource.ts"
+import { fieldColumnsOf } from "./find-one.ts"
+import { listResources, type ResourceDefinition, readResource, removeResource, respondToWrite, restoreResource } from "./owned-resource.ts"
 
-export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFields> = {
+export const projectDefinition: ResourceDefinition<ProjectRow, Project, typeof projectFields> = {
   type: "project",
   label: "project",
   published: "isPublic",
   name: "projectName",
-  columns: columnsOf(tables.projects),
+  columns: fieldColumnsOf(tables.projects),
   reads: (reads) => reads.projects,
   writes: (tx) => tx.projects,
   resource: (row) => projectResource(row),
@@ -65,7 +65,7 @@ export const projects: ResourceDefinition<ProjectRow, Project, typeof projectFie
     publishTrustEnd(context.services, tx, context, { type: "project", was, now, by: "changed what it runs, or who may start it" }),
 }
 
-async function createProject(context: Context<"createProject">): Promise<HandlerResult<"createProject">> {
+async function createProject(context: OperationContext<"createProject">): Promise<HandlerResult<"createProject">> {
   const { services, caller, body: values } = context
   checkTrustChange(caller, values.IsTrusted, false)
   const row = await services.store.change(async (tx) => {
@@ -82,13 +82,13 @@ async function createProject(context: Context<"createProject">): Promise<Handler
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "project", id: made.id } })
     return made
   })
-  return respondToWrite(projects, context, row)
+  return respondToWrite(projectDefinition, context, row)
 }
 
 export const projectHandlers = {
   createProject,
-  deleteProject: (context) => remove(projects, context),
-  restoreProject: (context) => restore(projects, context),
-  readProject: (context) => read(projects, context),
-  listProjects: (context) => list(projects, context),
+  deleteProject: (context) => removeResource(projectDefinition, context),
+  restoreProject: (context) => restoreResource(projectDefinition, context),
+  readProject: (context) => readResource(projectDefinition, context),
+  listProjects: (context) => listResources(projectDefinition, context),
 } satisfies Partial<Handlers>

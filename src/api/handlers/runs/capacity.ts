@@ -1,11 +1,11 @@
 import { Failure } from "#contract"
 import { EngineError } from "#engine"
 import { type NodeUsage, remainingResourcesOf } from "#runs"
-import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { fromMiBRoundedDown } from "../../units.ts"
 
 /** The capacity of the nodes, and the resources that the caller's limits leave them. */
-async function readCapacity(context: Context<"readCapacity">): Promise<HandlerResult<"readCapacity">> {
+async function readCapacity(context: OperationContext<"readCapacity">): Promise<HandlerResult<"readCapacity">> {
   const { services } = context
   const nodes = await services.runs.nodeUsage().catch((error: unknown) => {
     if (error instanceof EngineError) throw new Failure("engine_unreachable", error.message, { cause: error })
@@ -17,7 +17,7 @@ async function readCapacity(context: Context<"readCapacity">): Promise<HandlerRe
   }
 }
 
-async function toNodeResponse({ services, caller }: Context<"readCapacity">, node: NodeUsage) {
+async function toNodeResponse({ services, caller }: OperationContext<"readCapacity">, node: NodeUsage) {
   const { store, settings } = services
   const inUnit = (amount: { total: number; free: number }) => ({
     total: fromMiBRoundedDown(amount.total, settings.memoryUnit),

@@ -1,9 +1,9 @@
 import { Failure } from "#contract"
-import type { Context, HandlerResult, Handlers } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 
 /** The runs that an idle rule would end now. */
-async function listIdle({ services, query }: Context<"listIdle">): Promise<HandlerResult<"listIdle">> {
+async function listIdle({ services, query }: OperationContext<"listIdle">): Promise<HandlerResult<"listIdle">> {
   const { Minutes } = query
   if (Minutes === undefined) throw new Failure("invalid", "Minutes is needed: the time without use, from 1", { field: "Minutes" })
   const page = toPageRequest(query)

@@ -1,17 +1,17 @@
 import { Failure, isLive } from "#contract"
 import type { UsageSample } from "#runs"
 import type { RunRow } from "#store"
-import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toTimestamp } from "../../responses/lists.ts"
 import { toRunResponse } from "../../responses/runs.ts"
 import { fromBytes, fromMiB } from "../../units.ts"
-import { authorizedRun } from "./runs.ts"
+import { loadAuthorizedRun } from "./runs.ts"
 
 /** The usage of a run now and in the last hour. Unknown values are null. */
-async function readStats(context: Context<"runStats">): Promise<HandlerResult<"runStats">> {
+async function readStats(context: OperationContext<"runStats">): Promise<HandlerResult<"runStats">> {
   const { services } = context
-  const run = await authorizedRun(context, "run:stats")
+  const run = await loadAuthorizedRun(context, "run:stats")
   const series = (await services.runs.usageSamples(run.id)).map((sample) => toSampleResponse(services, sample))
   return { now: series.at(-1) ?? toUnknownSample(services, run), series }
 }
@@ -36,9 +36,9 @@ function toUnknownSample({ clock, settings }: Services, run: RunRow) {
   return { Time: toTimestamp(clock.now()), ...unknown, MemoryLimit: fromMiB(run.memoryMiB, settings.memoryUnit) }
 }
 
-async function keepAlive(context: Context<"keepRun">): Promise<HandlerResult<"keepRun">> {
+async function keepAlive(context: OperationContext<"keepRun">): Promise<HandlerResult<"keepRun">> {
   const { services } = context
-  const run = await authorizedRun(context, "run:keep")
+  const run = await loadAuthorizedRun(context, "run:keep")
   const extended = (await services.runs.keepAlive(run.id, context.actor)) ?? ((await services.store.runs.get(run.id)) as RunRow)
   if (!isLive(extended.state)) throw new Failure("conflict", `Run ${run.id} has ended; only a live run can be kept`, { field: "ID" })
   context.setHeader("etag", etagOf(extended))

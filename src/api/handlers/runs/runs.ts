@@ -1,10 +1,10 @@
 import { type Action, authorizeWithGrants, projectResource, runResource, toViewer } from "#access"
 import { Failure, type LogLine, type RunningProject, runStateNames } from "#contract"
-import type { LogLine as EngineLogLine } from "#engine"
+import type { ContainerLogLine as EngineLogLine } from "#engine"
 import { abortOnRevocation } from "#projects"
 import type { RunRow } from "#store"
 import { JsonLines } from "../../answer-forms.ts"
-import type { Context, HandlerContext, HandlerResult, Handlers, Services } from "../../context.ts"
+import type { HandlerContext, HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toPageRequest, toSortColumn, toTimestamp } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
@@ -27,7 +27,7 @@ const columns: FieldColumns = {
   IdleExpiresAt: timeInResponse,
 }
 
-async function stop(context: Context<"stopRun">): Promise<HandlerResult<"stopRun">> {
+async function stop(context: OperationContext<"stopRun">): Promise<HandlerResult<"stopRun">> {
   const { services } = context
   const { ID, ProjectID } = context.query
   if ((ID === undefined) === (ProjectID === undefined))
@@ -61,7 +61,7 @@ async function resourceOf({ store }: Services, run: RunRow | undefined) {
 }
 
 /** The run of `ID`. Throws if the caller may not do this with it. */
-export async function authorizedRun({ services, caller, query }: RunContext, action: Action): Promise<RunRow> {
+export async function loadAuthorizedRun({ services, caller, query }: RunContext, action: Action): Promise<RunRow> {
   const { ID } = query
   if (ID === undefined) throw new Failure("invalid", "ID is needed: it names the run", { field: "ID" })
   const run = await services.store.runs.get(ID)
@@ -71,7 +71,7 @@ export async function authorizedRun({ services, caller, query }: RunContext, act
 
 type RunContext = Pick<HandlerContext, "services" | "caller"> & { query: { ID?: number } }
 
-async function read(context: Context<"readRun">): Promise<HandlerResult<"readRun">> {
+async function read(context: OperationContext<"readRun">): Promise<HandlerResult<"readRun">> {
   const { services } = context
   const { query } = context
   const { store } = services
@@ -92,7 +92,7 @@ async function read(context: Context<"readRun">): Promise<HandlerResult<"readRun
   return toRunResponse(services, context.caller, row)
 }
 
-async function list(context: Context<"listRuns">): Promise<HandlerResult<"listRuns">> {
+async function list(context: OperationContext<"listRuns">): Promise<HandlerResult<"listRuns">> {
   const { services } = context
   const { query, caller } = context
   const page = toPageRequest(query)
@@ -119,11 +119,11 @@ async function list(context: Context<"listRuns">): Promise<HandlerResult<"listRu
   return toListResult({ found, page, draft, read: readSlice })
 }
 
-async function logs(context: Context<"runLogs">): Promise<HandlerResult<"runLogs">> {
+async function logs(context: OperationContext<"runLogs">): Promise<HandlerResult<"runLogs">> {
   const { services } = context
   const { tail, since, follow = false } = context.query
   if (follow && !context.caller.isAdmin) context.server.rateLimiter.consume(context.caller.userId, "streams")
-  const run = await authorizedRun(context, "run:logs")
+  const run = await loadAuthorizedRun(context, "run:logs")
   const from = tail === undefined ? {} : { tail }
   const resource = async () => {
     const now = await services.store.runs.get(run.id)

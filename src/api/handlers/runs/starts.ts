@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto"
 import { authorizeWithGrants, type Caller, can, projectResource, runResource } from "#access"
-import { Failure, invalid, isLive, type RunningProject, reasonStatus, withHint } from "#contract"
+import { Failure, invalidField, isLive, type RunningProject, reasonStatus, withHint } from "#contract"
 import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
 import { AlreadyRunningError, type StartRequest } from "#runs"
 import type { ProjectRow, RunPlan, RunRow } from "#store"
-import type { Context, HandlerResult, Handlers, Services } from "../../context.ts"
+import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
 import { toRunResponses } from "../../responses/runs.ts"
 import { toMiB, toRunMemoryMiB } from "../../units.ts"
-import { respondsAsync } from "./prefer.ts"
-import { authorizedRun } from "./runs.ts"
+import { prefersAsync } from "./prefer.ts"
+import { loadAuthorizedRun } from "./runs.ts"
 
-type BodyContext = Context<"startRun"> | Context<"previewRun">
-type StartContext = Context<"startRun"> | Context<"repeatRun">
+type BodyContext = OperationContext<"startRun"> | OperationContext<"previewRun">
+type StartContext = OperationContext<"startRun"> | OperationContext<"repeatRun">
 /** `warning` is published to the starter if the run is admitted. */
 type RequestWithWarning = StartRequest & { warning?: string }
 
-async function start(context: Context<"startRun">): Promise<HandlerResult<"startRun">> {
+async function start(context: OperationContext<"startRun">): Promise<HandlerResult<"startRun">> {
   const earlier = await findEarlierStart(context)
   if (earlier) return respond(context, earlier)
   return startAndRespond(context, await toStartRequest(context, "project:start"))
@@ -26,12 +26,12 @@ async function start(context: Context<"startRun">): Promise<HandlerResult<"start
  * Starts a run again with the resources, image and mounts of an earlier one, even if image and
  * project have changed.
  */
-async function repeat(context: Context<"repeatRun">): Promise<HandlerResult<"repeatRun">> {
+async function repeat(context: OperationContext<"repeatRun">): Promise<HandlerResult<"repeatRun">> {
   const { services } = context
   const earlier = await findEarlierStart(context)
   if (earlier) return respond(context, earlier)
   const { store } = services
-  const run = await authorizedRun(context, "run:repeat")
+  const run = await loadAuthorizedRun(context, "run:repeat")
   const starter = context.caller
   if (isLive(run.state)) throw addRunUrl(services, starter, new AlreadyRunningError(run))
   const found = await store.projects.get(run.projectId)
@@ -84,7 +84,7 @@ async function startAndRespond(context: StartContext, { warning, ...request }: R
 /** Waits until the run is ready or over, unless the caller asked for a response at once. */
 async function respond(context: StartContext, run: RunRow): Promise<RunningProject> {
   const { services } = context
-  const row = respondsAsync(context) ? run : await services.runs.waitUntilSettled(run.id, { signal: context.signal })
+  const row = prefersAsync(context) ? run : await services.runs.waitUntilSettled(run.id, { signal: context.signal })
   context.setHeader("etag", etagOf(row))
   return toStartResponse(services, context.caller, row)
 }
@@ -95,7 +95,7 @@ async function findEarlierStart(context: StartContext): Promise<RunRow | undefin
   return idempotency && context.services.runs.findByIdempotencyKey(context.caller.userId, idempotency)
 }
 
-async function preview(context: Context<"previewRun">): Promise<HandlerResult<"previewRun">> {
+async function preview(context: OperationContext<"previewRun">): Promise<HandlerResult<"previewRun">> {
   const { services } = context
   const request = await toStartRequest(context, "project:preview")
   const { refusal, placement, position, waitsFor } = await services.runs.preview(request).catch((error: unknown) => {
@@ -173,7 +173,7 @@ function projectIdOf(given: { Project?: number | undefined; ProjectID: number })
 function idempotencyOf(context: StartContext): { key: string; bodyHash: string } | undefined {
   const key = context.header("idempotency-key")
   if (key === undefined) return undefined
-  if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw invalid("Idempotency-Key", "1 to 200 printable ASCII characters, without spaces", key)
+  if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw invalidField("Idempotency-Key", "1 to 200 printable ASCII characters, without spaces", key)
   return {
     key,
     bodyHash: context.requestHash(),

@@ -23,14 +23,14 @@ const cannotRun = {
 }
 
 /** For a full disk of the engine. */
-export const makeRoom = "Ask an administrator to make room on the engine's disk, such as with `docker image prune`"
+export const freeSpaceHint = "Ask an administrator to make room on the engine's disk, such as with `docker image prune`"
 
 /**
  * The daemon's messages, most specific first. It has codes for few of its failures, so its messages
  * must be parsed.
  */
 const phrases: readonly Phrase[] = [
-  [/no space left on device|disk quota exceeded/i, "disk_full", "The disk of the container engine is full", makeRoom],
+  [/no space left on device|disk quota exceeded/i, "disk_full", "The disk of the container engine is full", freeSpaceHint],
   [
     /device error: \S+ unknown device|unknown device id|unresolvable CDI/i,
     "insufficient_gpu",

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { containerOptions } from "./container-options.ts"
 import { diskLimitOf } from "./labels.ts"
-import { checkRoutes } from "./made-paths.ts"
+import { checkRuntimeCreatedPaths } from "./runtime-created-paths.ts"
 
 const fixed = {
   ...{ imageId: "sha256:0", instance: "i", network: "n", address: "10.0.0.2", uid: 1000, gid: 1000, mounts: [] },
@@ -44,7 +44,7 @@ function check(fields: Partial<typeof image> & { volumes?: string[] }, links: Re
     const link = Object.keys(links).find((each) => path === each || path.startsWith(`${each}/`))
     return link === undefined ? [path] : [link, `${links[link]}${path.slice(link.length)}`]
   }
-  checkRoutes(specOf({ image: "i" }), { ...image, ...fields } as never, routeOf)
+  checkRuntimeCreatedPaths(specOf({ image: "i" }), { ...image, ...fields } as never, routeOf)
 }
 
 for (const [what, fields, links] of [

@@ -43,7 +43,7 @@ export function containerOptions(options: ContainerOptions): Dockerode.Container
   const { spec, imageId, instance, uid, gid } = options
   const isBound = options.diskBytes !== undefined && spec.diskMiB !== undefined
   return {
-    Hostname: hostName(spec.key),
+    Hostname: containerHostName(spec.key),
     User: `${uid}:${gid}`,
     Image: imageId,
     ...(spec.entryPoint !== undefined && { Entrypoint: [...spec.entryPoint] }),
@@ -107,7 +107,7 @@ export function homeDirectory(spec: RunSpec): string {
   return spec.env.HOME ?? `/home/${spec.user}`
 }
 
-export function hostName(key: string): string {
+export function containerHostName(key: string): string {
   return `run-${key.slice(0, 12)}`
 }
 

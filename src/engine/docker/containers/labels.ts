@@ -77,7 +77,7 @@ export function diskLimitOf(found: Record<string, string>): number | null {
  * Undefined for a container with the instance's label but without a valid key: Quayside did not
  * create it.
  */
-export function identityOf(found: Record<string, string>): ContainerIdentity | undefined {
+export function containerIdentityOf(found: Record<string, string>): ContainerIdentity | undefined {
   const key = found[labels.key] ?? ""
   if (!/^[0-9a-f]{32}$/.test(key)) return undefined
   return {
@@ -93,7 +93,7 @@ export function identityOf(found: Record<string, string>): ContainerIdentity | u
 export const gpusLabel = labels.gpus
 
 /** The devices of any instance's container. */
-export function gpuHolderOf(found: Record<string, string>): { instance: string; key: string; gpuDevices: string[] } {
+export function gpuAllocationOf(found: Record<string, string>): { instance: string; key: string; gpuDevices: string[] } {
   return { instance: found[labels.instance] ?? "", key: found[labels.key] ?? "", gpuDevices: devicesOf(found) }
 }
 

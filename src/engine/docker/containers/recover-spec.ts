@@ -1,10 +1,10 @@
 import type Dockerode from "dockerode"
 import type { RecoveredSpec } from "../../engine.ts"
-import { identityOf, specFromLabels } from "./labels.ts"
+import { containerIdentityOf, specFromLabels } from "./labels.ts"
 
 /** The inverse of `containerOptions`. Undefined for a container that Quayside did not create. */
 export function recoverSpec({ Config, HostConfig }: Dockerode.ContainerInspectInfo): RecoveredSpec | undefined {
-  const identity = identityOf(Config.Labels)
+  const identity = containerIdentityOf(Config.Labels)
   if (!identity) return undefined
   const { key, run, project, user, gpuDevices } = identity
   const variables = Config.Env.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)])

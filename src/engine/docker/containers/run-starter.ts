@@ -16,7 +16,7 @@ import {
 import type { DockerOptions } from "../docker-options.ts"
 import type { Firewall } from "../firewall/firewall.ts"
 import { AccountFileCheck } from "../images/account-file-check.ts"
-import { ImagePaths } from "../images/image-paths.ts"
+import { ImagePathResolver } from "../images/image-path-resolver.ts"
 import type { ImageStore } from "../images/image-store.ts"
 import type { MountPins, PinnedMount } from "../mounts/mount-pins.ts"
 import type { AddressLease, UserNetworks } from "../network/user-networks.ts"
@@ -27,9 +27,9 @@ import { createContainer } from "./create-container.ts"
 import { DiskLimit } from "./disk-limit.ts"
 import { belongsToInstance, containerName, hasDevicesOf } from "./labels.ts"
 import { checkListEntrySize } from "./list-entry-size.ts"
-import { checkRoutes, madeDirectories, madePaths } from "./made-paths.ts"
 import { maxOpenFiles } from "./max-open-files.ts"
 import { removeContainer } from "./remove-container.ts"
+import { checkRuntimeCreatedPaths, runtimeCreatedDirectories, runtimeCreatedPaths } from "./runtime-created-paths.ts"
 import { StartCheck } from "./start-check.ts"
 
 export interface RunStarterContext {
@@ -93,7 +93,7 @@ export class RunStarter {
   readonly #startCheck: StartCheck
   readonly #diskLimit: DiskLimit
   readonly #accountFiles: AccountFileCheck
-  readonly #imagePaths: ImagePaths
+  readonly #imagePaths: ImagePathResolver
   #openFiles: number | undefined
 
   constructor({ client, pins, networks, firewall, images, seccomp, options }: RunStarterContext) {
@@ -110,7 +110,7 @@ export class RunStarter {
     this.#startCheck = new StartCheck(client, options.clock)
     this.#diskLimit = new DiskLimit(client, this.#log)
     this.#accountFiles = new AccountFileCheck(client)
-    this.#imagePaths = new ImagePaths(client)
+    this.#imagePaths = new ImagePathResolver(client)
   }
 
   /** Discards what is known of the daemon, which may be another one now. */
@@ -209,7 +209,7 @@ export class RunStarter {
    */
   async #checkImage({ spec, image }: ContainerRequest, signal: AbortSignal): Promise<void> {
     const imageId = image.digest
-    const paths = madePaths(spec, image)
+    const paths = runtimeCreatedPaths(spec, image)
     if (this.#accountFiles.hasPassed(imageId) && this.#imagePaths.knows(imageId, paths)) return
     const body = { ...unstartedContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
     const { id } = await this.#complete((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
@@ -235,18 +235,18 @@ export class RunStarter {
     signal.throwIfAborted()
     this.#checkPaths(request, spec)
     const files = accountFiles({ user: spec.user, home: homeDirectory(spec), uid, gid })
-    const directories = madeDirectories(spec, image)
+    const directories = runtimeCreatedDirectories(spec, image)
     return { spec, mounts: await this.#pins.pin({ key: spec.key, mounts: spec.mounts, directories, files, uid, gid }, signal) }
   }
 
   /** Another attempt looks up paths that were not planned: no wait may follow `completeSpec`. */
   #checkPaths(request: ContainerRequest, spec: RunSpec): void {
     const { image } = request
-    if (!this.#imagePaths.knows(image.digest, madePaths(spec, image))) {
+    if (!this.#imagePaths.knows(image.digest, runtimeCreatedPaths(spec, image))) {
       request.spec = spec
       throw new RetryStart("now", new EngineError("engine_error", "The paths of the run changed during its start"))
     }
-    checkRoutes(spec, image, (path) => this.#imagePaths.route(image.digest, path))
+    checkRuntimeCreatedPaths(spec, image, (path) => this.#imagePaths.route(image.digest, path))
   }
 
   async #create(

@@ -1,6 +1,6 @@
 import { formatOciReference, type OciReference, type ReasonCode, reasonMessages } from "#contract"
 import { EngineError } from "../../engine.ts"
-import { detailOf, isUnreachable, makeRoom } from "../client/errors.ts"
+import { detailOf, freeSpaceHint, isUnreachable } from "../client/errors.ts"
 
 interface PullFault {
   pattern: RegExp
@@ -20,7 +20,7 @@ const faults: readonly PullFault[] = [
     pattern: /no space left on device|disk quota exceeded/i,
     code: "disk_full",
     sentence: (image) => `The disk of the container engine is full: there is no room for the image ${image}`,
-    hint: makeRoom,
+    hint: freeSpaceHint,
   },
   {
     pattern: /no matching manifest/i,

@@ -3,7 +3,7 @@ import { abortable, Semaphore } from "#kit"
 import type { ObservedRun, WritableLayer } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
-import { diskLimitOf, identityOf, instanceLabel } from "../containers/labels.ts"
+import { containerIdentityOf, diskLimitOf, instanceLabel } from "../containers/labels.ts"
 import { Coalescer } from "./coalescer.ts"
 import { directorySizes } from "./directory-sizes.ts"
 
@@ -120,7 +120,7 @@ export class ContainerObserver {
     const sizes = await directorySizes(volumes.flat(), { timeoutMs: layersTimeoutMs, signal })
     return new Map(
       list.flatMap(({ Labels, SizeRw = 0 }, n) => {
-        const identity = identityOf(Labels)
+        const identity = containerIdentityOf(Labels)
         const bytes = (volumes[n] ?? []).reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw)
         return identity ? [[identity.key, { bytes, maxMiB: diskLimitOf(Labels) }] as const] : []
       }),
@@ -141,7 +141,7 @@ export class ContainerObserver {
     nodeName: string,
     detailsOf: (container: Dockerode.ContainerInfo) => Details | Promise<Details | undefined>,
   ): Promise<ObservedRun | undefined> {
-    const identity = identityOf(container.Labels)
+    const identity = containerIdentityOf(container.Labels)
     const details = identity && (await detailsOf(container))
     if (!details) return undefined
     const { state: engineState, pid: _, volumes: __, ...rest } = details
@@ -186,7 +186,7 @@ export class ContainerObserver {
 function addressesOf(list: readonly Dockerode.ContainerInfo[]): Map<string, ContainerAddress> {
   return new Map(
     list.flatMap(({ Id: id, Labels, State, NetworkSettings }) => {
-      const identity = identityOf(Labels)
+      const identity = containerIdentityOf(Labels)
       const host = Object.values(NetworkSettings?.Networks ?? {}).find(({ IPAddress }) => IPAddress !== "")?.IPAddress
       return identity && host !== undefined && stateOf(State) === "running" ? [[identity.key, { id, host }] as const] : []
     }),

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises"
-import type { RunStats } from "../../engine.ts"
+import type { ContainerStats } from "../../engine.ts"
 import type { GpuProvider, GpuUsage } from "../../gpus/gpu-provider.ts"
 import { isMockGpu } from "../../gpus/mock-gpus.ts"
 import type { RunningContainer } from "./container-observer.ts"
@@ -23,7 +23,7 @@ export async function readContainerStats(
   provider: Pick<GpuProvider, "usage">,
   signal?: AbortSignal,
   sources: StatsSources = localSources,
-): Promise<RunStats[]> {
+): Promise<ContainerStats[]> {
   const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
   const gpus = hasGpus ? await provider.usage() : new Map<string, GpuUsage>()
   signal?.throwIfAborted()
@@ -36,7 +36,7 @@ async function statsOf(
   { key, id, pid, gpuDevices }: RunningContainer,
   gpus: ReadonlyMap<string, GpuUsage>,
   { proc, cgroups }: StatsSources,
-): Promise<RunStats> {
+): Promise<ContainerStats> {
   const folders = await controlGroupsOf(`${proc}/${pid}`, id, cgroups)
   const [cpuSeconds, memory, network] = folders
     ? await Promise.all([cpuOf(folders), memoryOf(folders), trafficOf(`${proc}/${pid}`)])
@@ -87,7 +87,7 @@ async function memoryOf({ version, memory }: ControlGroups): Promise<number | nu
 }
 
 /** Traffic of the container's own interfaces, without loopback. */
-async function trafficOf(process: string): Promise<Pick<RunStats, "networkIn" | "networkOut">> {
+async function trafficOf(process: string): Promise<Pick<ContainerStats, "networkIn" | "networkOut">> {
   const text = await textOf(`${process}/net/dev`)
   if (text === undefined) return { networkIn: null, networkOut: null }
   let networkIn = 0
@@ -101,7 +101,7 @@ async function trafficOf(process: string): Promise<Pick<RunStats, "networkIn" | 
   return { networkIn, networkOut }
 }
 
-function gpuUse(devices: readonly string[], gpus: ReadonlyMap<string, GpuUsage>): Pick<RunStats, "gpuMemory" | "gpuBusy"> {
+function gpuUse(devices: readonly string[], gpus: ReadonlyMap<string, GpuUsage>): Pick<ContainerStats, "gpuMemory" | "gpuBusy"> {
   const uses = devices.map((id) => gpus.get(id))
   const sum = (figures: (number | null | undefined)[]) =>
     figures.length === 0 ? null : figures.reduce<number | null>((total, each) => (total === null || each == null ? null : total + each), 0)

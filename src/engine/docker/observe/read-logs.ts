@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream"
-import type { LogLine, LogOptions } from "../../engine.ts"
+import type { ContainerLogLine, LogOptions } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
 
@@ -9,7 +9,7 @@ const headerBytes = 8
  * Reads a container's stored output. A frame of the daemon's stream is one line, or one 16 KiB
  * piece of a longer line.
  */
-export async function* readLogs(client: DockerClient, container: string, options: LogOptions): AsyncIterable<LogLine> {
+export async function* readLogs(client: DockerClient, container: string, options: LogOptions): AsyncIterable<ContainerLogLine> {
   const { tail, since, follow = false, signal } = options
   const stream = await open(client, container, options).catch((error: unknown) => {
     // The daemon returns 409 for a container that is being removed.
@@ -46,7 +46,7 @@ function open(client: DockerClient, container: string, { tail, since, follow = f
   return undefinedIfNotFound(stream as Promise<unknown> as Promise<Readable>)
 }
 
-async function* lines(stream: Readable): AsyncIterable<LogLine> {
+async function* lines(stream: Readable): AsyncIterable<ContainerLogLine> {
   let pending: Buffer = Buffer.alloc(0)
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
@@ -61,7 +61,7 @@ async function* lines(stream: Readable): AsyncIterable<LogLine> {
   }
 }
 
-function lineOf(stream: LogLine["stream"], frame: string): LogLine {
+function lineOf(stream: ContainerLogLine["stream"], frame: string): ContainerLogLine {
   const space = frame.indexOf(" ")
   return { time: Date.parse(frame.slice(0, space)), stream, text: frame.slice(space + 1).replace(/\r?\n$/, "") }
 }

@@ -38,7 +38,7 @@ interface Action {
 
 const canAsk = (world: World) => world.runs !== undefined && !world.isClosing && world.process?.isAlive === true
 
-export const actions: Readonly<{ [name: string]: Action }> = {
+export const simulationActions: Readonly<{ [name: string]: Action }> = {
   "answer arrives": {
     weight: 40,
     isPossible: ({ held }) => held.count > 0,
@@ -62,7 +62,7 @@ export const actions: Readonly<{ [name: string]: Action }> = {
   "right granted": { weight: 3, isPossible: ({ withdrawn }) => withdrawn.size > 0, run: (world) => world.withdrawn.clear() },
 }
 
-const named = Object.entries(actions)
+const named = Object.entries(simulationActions)
 
 /** Chooses one possible action by the seed. */
 export function chooseAction(world: World): string {

@@ -1,6 +1,6 @@
 import type { FakeContainer } from "#engine"
 import type { Change, RunRow } from "#store"
-import { type Method, wrapMethods } from "../wrap-methods.ts"
+import { type AnyMethod, wrapMethods } from "../wrap-methods.ts"
 import { type People, peopleLimits, type Totals, totalsOf } from "./people.ts"
 import type { Record } from "./record.ts"
 
@@ -26,7 +26,7 @@ export class BrokenRule extends Error {
 /** The transaction as the code under test uses it, and the moves that it will have made. */
 export function recordMoves(tx: Change, isTold: () => boolean): { recorded: Change; moves: Move[] } {
   const moves: Move[] = []
-  const runs = wrapMethods(tx.runs, (name, method): Method => {
+  const runs = wrapMethods(tx.runs, (name, method): AnyMethod => {
     if (name === "prune")
       return async (...args) => {
         const pruned = (await method(...args)) as { key: string }[]
@@ -40,7 +40,7 @@ export function recordMoves(tx: Change, isTold: () => boolean): { recorded: Chan
       return row
     }
   })
-  const afterCommit: Method = (effect) => tx.afterCommit(() => isTold() && (effect as () => void)())
+  const afterCommit: AnyMethod = (effect) => tx.afterCommit(() => isTold() && (effect as () => void)())
   return { recorded: wrapMethods(tx, (name, method) => (name === "afterCommit" ? afterCommit : method), { runs }), moves }
 }
 

@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
-import { actions } from "./actions.ts"
+import { simulationActions } from "./actions.ts"
 import { DatabaseFiles } from "./database-files.ts"
 import { chanceFaults } from "./faults.ts"
 import { allowedMoves } from "./ledger.ts"
@@ -36,7 +36,7 @@ export async function runSeeds(first: number, count: number, threads: number): P
 /** The moves and faults that never happened. */
 export function unseenOf({ moves, faults }: Summary): string[] {
   const allMoves = Object.entries(allowedMoves).flatMap(([from, next]) => next.map((to) => `${from} → ${to}`))
-  const allFaults = [...chanceFaults, ...Object.keys(actions), "request of a dead process arrives"]
+  const allFaults = [...chanceFaults, ...Object.keys(simulationActions), "request of a dead process arrives"]
   return [...allMoves.filter((move) => !moves.has(move)), ...allFaults.filter((fault) => !faults.has(fault))]
 }
 

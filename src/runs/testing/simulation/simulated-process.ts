@@ -3,7 +3,7 @@ import { type Engine, EngineError, type FakeDaemon } from "#engine"
 import type { Clock } from "#kit"
 import type { Change, ChangeOptions, Store } from "#store"
 import type { ProbeResult, ProbeTarget, probe } from "../../readiness/probe.ts"
-import { type Method, wrapMethods } from "../wrap-methods.ts"
+import { type AnyMethod, wrapMethods } from "../wrap-methods.ts"
 import type { Faults } from "./faults.ts"
 import type { HeldAnswers } from "./held-answers.ts"
 import { type Ledger, recordMoves } from "./ledger.ts"
@@ -67,11 +67,11 @@ export class SimulatedProcess {
   store(real: Store): Store {
     const change = <T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions) => this.#change(real, work, options)
     const read =
-      (name: string, method: Method): Method =>
+      (name: string, method: AnyMethod): AnyMethod =>
       (...args) =>
         this.#read(name, () => method(...args) as Promise<unknown>)
     const runs = wrapMethods(real.runs, read)
-    return wrapMethods(real, (name, method) => (name === "change" ? (change as Method) : method), { runs })
+    return wrapMethods(real, (name, method) => (name === "change" ? (change as AnyMethod) : method), { runs })
   }
 
   async #read<T>(name: string, read: () => Promise<T>): Promise<T> {
@@ -106,7 +106,7 @@ export class SimulatedProcess {
 
   /** The daemon as this process reaches it. A request on its way may arrive after its death. */
   daemon(real: FakeDaemon): FakeDaemon {
-    const act = (name: string, method: Method): Method => {
+    const act = (name: string, method: AnyMethod): AnyMethod => {
       return (...args) => {
         if (!this.#isAlive) return never()
         if (!["run", "exit", "remove"].includes(name)) return method(...args)
@@ -128,7 +128,7 @@ export class SimulatedProcess {
   }
 
   engine(real: Engine): Engine {
-    const wrap = (name: string, method: Method): Method => {
+    const wrap = (name: string, method: AnyMethod): AnyMethod => {
       if (name === "watch") return (changed, signal) => method(() => void this.#notify(changed as () => void), signal)
       if (name === "logs") return (...args) => this.#output(method(...args) as AsyncIterable<unknown>)
       if (slowCalls.has(name)) return (...args) => this.pass(name, signalOf(args)).then(() => method(...args))

@@ -1,6 +1,6 @@
 import type { FakeDaemon } from "#engine"
 import type { Store } from "#store"
-import { actions, chooseAction, stopRun } from "./actions.ts"
+import { chooseAction, simulationActions, stopRun } from "./actions.ts"
 import type { DatabaseFiles } from "./database-files.ts"
 import { BrokenRule, type Ledger } from "./ledger.ts"
 import type { Record } from "./record.ts"
@@ -35,7 +35,7 @@ async function takeStep(world: World, step: number): Promise<void> {
   } else {
     const name = chooseAction(world)
     record.fault(name)
-    await actions[name]?.run(world)
+    await simulationActions[name]?.run(world)
   }
   await world.settleTurns()
   await checkWorld(world)

@@ -5,7 +5,7 @@ import type { Case } from "./case.ts"
 
 const page = { page: 1, pageSize: 10 }
 
-export const accounts: Record<string, Case> = {
+export const accountCases: Record<string, Case> = {
   "members of a group are listed in alphabetical order, without deleted people": async ({ open }) => {
     await using store = await open()
     const [cat, ann, bob] = [await addUser(store, "cat"), await addUser(store, "ann"), await addUser(store, "bob")]

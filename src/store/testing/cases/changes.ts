@@ -12,7 +12,7 @@ const names = async (store: Store) =>
   (await store.users.list({ sort: { by: "id", descending: false } }, firstPage)).rows.map((user) => user.userName)
 const event = (id: number) => ({ event: "image.created", data: { ID: id }, resource: { type: "image", id } })
 
-export const changes: Record<string, Case> = {
+export const changeCases: Record<string, Case> = {
   "a change that throws is rolled back, and others of its commit are stored": async ({ open }) => {
     await using store = await open()
     const results = await Promise.allSettled(

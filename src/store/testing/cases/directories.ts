@@ -3,7 +3,7 @@ import { seededRandom } from "../../../../test/fixtures/random.ts"
 import { addData, addUser } from "../samples.ts"
 import type { Case } from "./case.ts"
 
-export const directories: Record<string, Case> = {
+export const directoryCases: Record<string, Case> = {
   "datasets that share or contain a directory are found at any depth and length": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")

@@ -2,12 +2,12 @@ import assert from "node:assert/strict"
 import type { ManualClock } from "#kit"
 import { type Random, seededRandom } from "../../../../test/fixtures/random.ts"
 import { fold } from "../../fold.ts"
-import type { GrantRow, Page, PageRequest, Viewer } from "../../rows.ts"
+import type { GrantRow, RowPage, RowPageRequest, Viewer } from "../../rows.ts"
 import type { ResourceFilter, Store } from "../../store.ts"
 import { addUser, groupRow } from "../samples.ts"
 
 /** Names that fold, sort or match in unusual ways. */
-export const names = [
+export const sampleNames = [
   "alpha",
   "Alpha",
   "ALPHA beta",
@@ -47,7 +47,7 @@ export interface ListModel {
   grants: readonly ExpectedGrant[]
   userIds: number[]
   groupIds: number[]
-  list(filter: ResourceFilter<never>, viewer: Viewer, page: PageRequest): Promise<Page<{ id: number }>>
+  list(filter: ResourceFilter<never>, viewer: Viewer, page: RowPageRequest): Promise<RowPage<{ id: number }>>
   /** Names of fields in this table. */
   field: { name: string; published: string }
   grouped: boolean
@@ -132,7 +132,7 @@ function randomFilter(random: Random, { field, rows, userIds, grouped, groupIds 
     add("userName", userName, (row) => row.userName === userName)
   }
   if (random.once(6)) {
-    const name = random.pick(names)
+    const name = random.pick(sampleNames)
     add(field.name, name, (row) => row.name === name)
   }
   if (grouped && random.once(6)) {
@@ -209,8 +209,8 @@ export async function randomRows(store: Store, random: Random, count: number) {
   const draw = (): RandomRow => ({
     userId: random.pick(userIds.slice(0, 4)),
     groupId: random.pick([0, 0, ...groupIds]),
-    name: random.pick(names),
-    comment: random.once(2) ? "" : `comment ${random.pick(names)}`,
+    name: random.pick(sampleNames),
+    comment: random.once(2) ? "" : `comment ${random.pick(sampleNames)}`,
     published: random.once(3),
   })
   return { userIds, groupIds, drawn: Array.from({ length: count }, draw) }

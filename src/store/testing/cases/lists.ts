@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { seededRandom } from "../../../../test/fixtures/random.ts"
 import { dataRow, imageRow, projectRow } from "../samples.ts"
 import type { Case } from "./case.ts"
-import { addGrants, changeRandomly, comparePages, type ListModel, names, type RandomRow, randomRows } from "./list-model.ts"
+import { addGrants, changeRandomly, comparePages, type ListModel, type RandomRow, randomRows, sampleNames } from "./list-model.ts"
 
-export const lists: Record<string, Case> = {
+export const listCases: Record<string, Case> = {
   "any page of images has the rows that match the filter and that the viewer sees": async ({ open, clock }) => {
     await using store = await open()
     const random = seededRandom(1)
@@ -13,7 +13,9 @@ export const lists: Record<string, Case> = {
     const ids = await Promise.all(drawn.map(async (draw) => (await store.change((tx) => tx.images.insert(toRow(draw)))).id))
     await changeRandomly(random, ids, {
       update: (id) =>
-        store.change((tx) => tx.images.update(id, { userId: random.pick(userIds), isPublished: random.once(2), name: random.pick(names) })),
+        store.change((tx) =>
+          tx.images.update(id, { userId: random.pick(userIds), isPublished: random.once(2), name: random.pick(sampleNames) }),
+        ),
       setDeleted: (id, deleted) => store.change((tx) => tx.images.setDeleted(id, deleted)),
       tick: () => clock.advance(1000),
     })

@@ -5,7 +5,7 @@ import type { ProjectRow, Viewer } from "../../rows.ts"
 import type { Store } from "../../store.ts"
 import { imageRow, projectRow } from "../samples.ts"
 import type { Case } from "./case.ts"
-import { addGrants, type ExpectedGrant, isVisible, names, type RandomRow, randomRows } from "./list-model.ts"
+import { addGrants, type ExpectedGrant, isVisible, type RandomRow, randomRows, sampleNames } from "./list-model.ts"
 
 interface People {
   userIds: number[]
@@ -24,7 +24,7 @@ async function addUnevenProjects(store: Store, random: Random, { userIds, groupI
   const mixed = (): RandomRow => ({
     userId: random.pick(userIds),
     groupId: random.pick([0, ...groupIds]),
-    name: random.pick(names),
+    name: random.pick(sampleNames),
     comment: "",
     published: random.once(2),
   })
@@ -99,7 +99,7 @@ async function changeProjects(store: Store, random: Random, { ids, userIds }: { 
 }
 
 /** Lists and searches over more rows than a block of IDs has. */
-export const longLists: Record<string, Case> = {
+export const longListCases: Record<string, Case> = {
   "any page of a long list has the right rows, far from both ends too": async ({ open, clock }) => {
     await using store = await open()
     const random = seededRandom(7)

@@ -4,7 +4,7 @@ import type { Case } from "./case.ts"
 
 const range = { first: 21_000, last: 21_009 }
 
-export const ports: Record<string, Case> = {
+export const portCases: Record<string, Case> = {
   "a port belongs to its first person and authors for ever": async ({ open }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]

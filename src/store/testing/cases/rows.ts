@@ -5,7 +5,7 @@ import type { Case } from "./case.ts"
 
 const odd = 'Größe 🎈 ‘x’ "y" \\ % _ $1 ? :a 漢字 \u0301 \r\n\t'
 
-export const rows: Record<string, Case> = {
+export const rowCases: Record<string, Case> = {
   "an image is read as it was stored": async ({ open, clock }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")

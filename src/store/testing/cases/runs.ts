@@ -17,7 +17,7 @@ async function people(store: Store) {
   return { ann, bob, image, project, other }
 }
 
-export const runs: Record<string, Case> = {
+export const runRowCases: Record<string, Case> = {
   "a run is read as it was stored": async ({ open, clock }) => {
     await using store = await open()
     const { bob, project } = await people(store)

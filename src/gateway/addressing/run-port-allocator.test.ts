@@ -17,7 +17,7 @@ import {
   TestPortAssignments,
   TestProgram,
 } from "../testing/gateway-fixture.ts"
-import { RunPorts } from "./run-ports.ts"
+import { RunPortAllocator } from "./run-port-allocator.ts"
 
 /**
  * A gateway that people reach by a plain name, before the runs 1 (key `aaaa…`) and 2 of one person,
@@ -152,7 +152,7 @@ function rig() {
   const clock = new ManualClock()
   const ledger = new TestPortAssignments()
   const make = () =>
-    new RunPorts({
+    new RunPortAllocator({
       ...{ range: { first: 21_000, last: 21_009 }, ledger, maxPerPerson: 4, logger: silentLogger, clock },
       isLive: (key) => live.has(key),
       async open(port) {

@@ -1,6 +1,6 @@
 import { posix } from "node:path"
 import { EngineError, type ImageInfo, type RunSpec } from "../../engine.ts"
-import type { Route } from "../images/image-paths.ts"
+import type { PathTrace } from "../images/image-path-resolver.ts"
 import { tmpfsTargets } from "./container-options.ts"
 
 /** Mounted by the container runtime in every container. */
@@ -10,22 +10,22 @@ const fixedFiles = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", 
  * The directories that the container runtime makes when they are missing, besides the targets of
  * mounts: the working directory, the image's volumes and the directories in memory.
  */
-export function madeDirectories(spec: RunSpec, image: ImageInfo): string[] {
+export function runtimeCreatedDirectories(spec: RunSpec, image: ImageInfo): string[] {
   const paths = [spec.workDir || image.workDir, ...image.volumes, ...tmpfsTargets(spec)]
   return paths.filter((path) => path !== "").map(normalized)
 }
 
 /** Every path of the container at which the runtime may make something. */
-export function madePaths(spec: RunSpec, image: ImageInfo): string[] {
+export function runtimeCreatedPaths(spec: RunSpec, image: ImageInfo): string[] {
   const own = image.workDir === "" ? [] : [normalized(image.workDir)]
-  return [...new Set([...targetsOf(spec), ...madeDirectories(spec, image), ...own, ...fixedFiles])]
+  return [...new Set([...targetsOf(spec), ...runtimeCreatedDirectories(spec, image), ...own, ...fixedFiles])]
 }
 
 /** The kernel's files: below `/proc/self/fd` the runtime has directories of the host open. */
 const kernelTrees = ["/proc", "/sys", "/dev"]
 
 /** The runtime acts at the path with its own rights, before the program has lost them. */
-function checkKernelTrees(path: string, route: Route): void {
+function checkKernelTrees(path: string, route: PathTrace): void {
   const tree = fixedFiles.includes(path) ? undefined : kernelTrees.find((each) => [path, ...route].some((step) => isWithin(step, each)))
   if (tree === undefined) return
   const where = isWithin(path, tree) ? path : `${path}, which leads into ${tree},`
@@ -40,10 +40,10 @@ function checkKernelTrees(path: string, route: Route): void {
  * mounted directory: the runtime would make directories of root there, which their owner cannot
  * remove. Paths that are inside a mount by their name are made by `openMountSources`.
  */
-export function checkRoutes(spec: RunSpec, image: ImageInfo, routeOf: (path: string) => Route): void {
+export function checkRuntimeCreatedPaths(spec: RunSpec, image: ImageInfo, routeOf: (path: string) => PathTrace): void {
   const targets = targetsOf(spec)
   const ends = new Map(targets.map((target) => [target, routeOf(target).at(-1) ?? target]))
-  for (const path of madePaths(spec, image)) {
+  for (const path of runtimeCreatedPaths(spec, image)) {
     checkKernelTrees(path, routeOf(path))
     if (targets.some((target) => path.startsWith(`${target}/`))) continue
     const entered = targets.find((target) => target !== path && routeOf(path).some((step) => isWithin(step, ends.get(target) ?? target)))

@@ -1,6 +1,6 @@
 import { constants } from "node:fs"
 import { type DirectoryHandle, disposableDescriptor, type EntryName } from "../tree/directory-handle.ts"
-import { isFull, type Project, readProject, writeProject } from "./project-id.ts"
+import { isOutOfSpace, type QuotaProject, readQuotaProject, writeQuotaProject } from "./quota-project.ts"
 
 /** So many IDs from the first one on belong to this installation. */
 const ownIds = 1_000_000_000
@@ -16,7 +16,7 @@ interface LabelOptions {
  * Gives the files of a tree the ID of one project. An entry with an ID that is not of this
  * installation stays as it is: it belongs to an administrator's own quotas.
  */
-export class ProjectLabels {
+export class QuotaProjectLabels {
   readonly #id: number
   readonly #options: LabelOptions
   /** Entries that the project's limit leaves no room for. */
@@ -32,7 +32,7 @@ export class ProjectLabels {
    * by the kernel. Returns whether its files have to be labelled, too.
    */
   labelDirectory({ fd }: DirectoryHandle): boolean {
-    const project = readProject(fd)
+    const project = readQuotaProject(fd)
     if (!project || !this.#isOwn(project)) return false
     if (project.id === this.#id && project.isInherited) return this.#options.checksFiles
     return this.#write(fd, { id: this.#id, isInherited: true })
@@ -47,21 +47,21 @@ export class ProjectLabels {
       return
     }
     using file = disposableDescriptor(fd)
-    const project = readProject(file.fd)
+    const project = readQuotaProject(file.fd)
     if (project && project.id !== this.#id && this.#isOwn(project)) this.#write(file.fd, { id: this.#id, isInherited: false })
   }
 
-  #isOwn({ id }: Project): boolean {
+  #isOwn({ id }: QuotaProject): boolean {
     const { firstProject } = this.#options
     return id === 0 || firstProject === undefined || (id >= firstProject && id < firstProject + ownIds)
   }
 
-  #write(fd: number, project: Project): boolean {
+  #write(fd: number, project: QuotaProject): boolean {
     try {
-      writeProject(fd, project)
+      writeQuotaProject(fd, project)
       return true
     } catch (error) {
-      if (isFull(error)) this.refused += 1
+      if (isOutOfSpace(error)) this.refused += 1
       return false
     }
   }

@@ -11,14 +11,14 @@ const linkMode = 1 << 27
 const tarBlockBytes = 512
 
 /** Every name that the path leads through, in order; the last one is where it ends. */
-export type Route = readonly string[]
+export type PathTrace = readonly string[]
 type Entry = { link?: string } | "missing"
 
 /**
  * Follows paths through the links of images. The container runtime makes missing directories as
  * root and follows these links, also into mounted directories.
  */
-export class ImagePaths {
+export class ImagePathResolver {
   readonly #client: DockerClient
   readonly #entries = new Map<string, Map<string, Entry>>()
 
@@ -31,7 +31,7 @@ export class ImagePaths {
   }
 
   /** Only for paths that `knows`. */
-  route(imageId: string, path: string): Route {
+  route(imageId: string, path: string): PathTrace {
     return this.#follow(imageId, path).route
   }
 
@@ -99,7 +99,7 @@ function linkOf(header: Buffer): string {
  * Not complete: the route ends at a path whose entry is unknown. Below a missing directory all is
  * missing.
  */
-function followLinks(path: string, entries: ReadonlyMap<string, Entry>): { route: Route; isComplete: boolean } {
+function followLinks(path: string, entries: ReadonlyMap<string, Entry>): { route: PathTrace; isComplete: boolean } {
   const route: string[] = []
   let here = ""
   let isMissing = false

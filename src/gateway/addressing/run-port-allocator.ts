@@ -8,7 +8,7 @@ export interface OpenPort {
   close(): void
 }
 
-export interface RunPortsOptions {
+export interface RunPortAllocatorOptions {
   range: PortRange
   ledger: PortAssignments
   /** Default 32; never more than half of the range. */
@@ -38,8 +38,8 @@ interface OpenRunPort {
  * for ever, and the ledger records them before the port serves any request. A run gets its port
  * when a browser first opens it; runs that only programs reach need none.
  */
-export class RunPorts {
-  readonly #options: RunPortsOptions
+export class RunPortAllocator {
+  readonly #options: RunPortAllocatorOptions
   readonly #openPorts = new Map<string, OpenRunPort>()
   readonly #keys = new Map<number, string>()
   readonly #blockedUntil = new Map<number, number>()
@@ -48,7 +48,7 @@ export class RunPorts {
   /** No further warning is logged until this time. */
   #quietUntil = 0
 
-  constructor(options: RunPortsOptions) {
+  constructor(options: RunPortAllocatorOptions) {
     this.#options = options
   }
 

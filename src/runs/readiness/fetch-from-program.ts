@@ -1,12 +1,12 @@
 import { connect } from "node:net"
 import { bounds } from "#contract"
-import type { Address } from "#engine"
+import type { RunAddress } from "#engine"
 
 const { interimAnswers, answerHeadBytes } = bounds.gateway
 const headEnd = "\r\n\r\n"
 
-export interface Question {
-  address: Pick<Address, "host" | "port">
+export interface ProgramRequest {
+  address: Pick<RunAddress, "host" | "port">
   path: string
   headers: Readonly<Record<string, string>>
   /** With 1.0 a body ends with the connection. Default 1.1. */
@@ -17,7 +17,7 @@ export interface Question {
 }
 
 /** The program gave no usable answer. */
-export class NoAnswer extends Error {
+export class NoResponseError extends Error {
   /** Whether the program accepted the connection. */
   readonly isConnected: boolean
 
@@ -29,19 +29,19 @@ export class NoAnswer extends Error {
 
 /**
  * Sends a GET request to a run's program. Resolves with the first result of `read`, which gets all
- * bytes so far after each arrival, and at the end. Rejects with `NoAnswer`.
+ * bytes so far after each arrival, and at the end. Rejects with `NoResponseError`.
  *
  * Node's own client parses every interim answer that a program sends, thousands in one turn of the
  * event loop, and so delays everybody. This one stops after `maxBytes`.
  */
-export function askProgram<T>(question: Question, read: (received: Buffer, isEnd: boolean) => T | undefined): Promise<T> {
+export function fetchFromProgram<T>(question: ProgramRequest, read: (received: Buffer, isEnd: boolean) => T | undefined): Promise<T> {
   const { address, signal, maxBytes = answerHeadBytes.value } = question
   return new Promise((resolve, reject) => {
     let received: Buffer = Buffer.allocUnsafeSlow(4_096)
     let length = 0
     let isConnected = false
     const fail = (message: string) => {
-      reject(new NoAnswer(message, { isConnected }))
+      reject(new NoResponseError(message, { isConnected }))
       socket.destroy()
     }
     const tryRead = (isEnd: boolean) => {
@@ -84,7 +84,7 @@ function withRoom(buffer: Buffer, length: number, size: number): Buffer {
   return grown
 }
 
-function requestHead({ address: { host, port }, path, headers, version = "1.1" }: Question): string {
+function requestHead({ address: { host, port }, path, headers, version = "1.1" }: ProgramRequest): string {
   const name = host.includes(":") ? `[${host}]` : host
   const fields = { Host: `${name}:${port}`, Connection: "close", ...headers }
   const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}`)
@@ -92,7 +92,7 @@ function requestHead({ address: { host, port }, path, headers, version = "1.1" }
 }
 
 /** The first head that is not interim; undefined until it has arrived. Throws if it is not HTTP. */
-export function readHead(received: Buffer): { status: number; end: number } | undefined {
+export function parseResponseStatus(received: Buffer): { status: number; end: number } | undefined {
   let from = 0
   for (let interims = 0; interims <= interimAnswers.value; interims += 1) {
     const end = received.indexOf(headEnd, from, "latin1")

@@ -11,7 +11,7 @@ const limits = { size: 72, kibibytes: 0, entries: 24, valid: 64, both: 1 | 4, ca
  * a directory that passes its ID on, new entries get it; the kernel moves or links nothing into
  * such a directory that has another one (`EXDEV`).
  */
-export interface Project {
+export interface QuotaProject {
   id: number
   /** Whether new entries of the directory get the same ID. */
   isInherited: boolean
@@ -48,20 +48,20 @@ function loadKernel(): Kernel | undefined {
 }
 
 /** The project of a person's files: IDs from `firstProject` on belong to this installation. */
-export function projectOf(userId: number, firstProject: number): number {
+export function quotaProjectId(userId: number, firstProject: number): number {
   return firstProject + userId
 }
 
 /** Undefined where files have no project IDs. */
-export function readProject(fd: number): Project | undefined {
+export function readQuotaProject(fd: number): QuotaProject | undefined {
   const data = Buffer.alloc(attributes.size)
   const loaded = loadKernel()
   if (loaded?.ioctl(fd, attributes.read, data) !== 0) return undefined
   return { id: data.readUInt32LE(attributes.project), isInherited: (data.readUInt32LE(attributes.flags) & attributes.inherits) !== 0 }
 }
 
-/** Throws a system error; `isFull` where the project's limit leaves no room for the file. */
-export function writeProject(fd: number, { id, isInherited }: Project): void {
+/** Throws a system error; `isOutOfSpace` where the project's limit leaves no room for the file. */
+export function writeQuotaProject(fd: number, { id, isInherited }: QuotaProject): void {
   const data = Buffer.alloc(attributes.size)
   const loaded = loadKernel()
   if (!loaded) throw systemError("project IDs", constants.errno.ENOSYS)
@@ -73,7 +73,7 @@ export function writeProject(fd: number, { id, isInherited }: Project): void {
 }
 
 /** Whether a quota or the disk leaves no room: XFS does not say which. */
-export function isFull(error: unknown): boolean {
+export function isOutOfSpace(error: unknown): boolean {
   return ["EDQUOT", "ENOSPC"].includes((error as NodeJS.ErrnoException).code ?? "")
 }
 
@@ -83,18 +83,18 @@ const writeLease = [1_024, 1] as const
 /**
  * Until the descriptor is closed: false if the file is open elsewhere, and else nobody opens it.
  */
-export function holdAlone(fd: number): boolean {
+export function acquireWriteLease(fd: number): boolean {
   return loadKernel()?.fcntl(fd, ...writeLease) === 0
 }
 
 /** The limits of a project; zeros mean unlimited. */
-export interface ProjectLimits {
+export interface QuotaProjectLimits {
   kibibytes: number
   entries: number
 }
 
 /** Needs CAP_SYS_ADMIN. Throws a system error, with code `ESRCH` where there are no such quotas. */
-export function writeLimits(fd: number, id: number, { kibibytes, entries }: ProjectLimits): void {
+export function writeQuotaProjectLimits(fd: number, id: number, { kibibytes, entries }: QuotaProjectLimits): void {
   const data = Buffer.alloc(limits.size)
   data.writeBigUInt64LE(BigInt(kibibytes), limits.kibibytes)
   data.writeBigUInt64LE(BigInt(entries), limits.entries)

@@ -1,7 +1,7 @@
 import { EngineError, type GpuDevice, type RunSpec } from "../../engine.ts"
 import { isMockGpu } from "../../gpus/mock-gpus.ts"
 import type { DockerClient } from "../client/docker-client.ts"
-import { gpuHolderOf, gpusLabel } from "./labels.ts"
+import { gpuAllocationOf, gpusLabel } from "./labels.ts"
 
 /** A container that uses devices, or is about to. */
 interface GpuHolder {
@@ -14,7 +14,7 @@ interface GpuHolder {
  * The devices in use on this daemon, from the labels of its containers: those of every instance,
  * since instances on one machine share its devices. Simulated devices belong to one instance.
  */
-export class GpuHolders {
+export class GpuAllocations {
   readonly #client: DockerClient
   readonly #instance: string
 
@@ -47,6 +47,6 @@ export class GpuHolders {
   async #list(signal: AbortSignal | undefined): Promise<GpuHolder[]> {
     const filters = { label: [gpusLabel], status: ["created", "restarting", "running", "removing", "paused"] }
     const list = await this.#client.call((docker, abort) => docker.listContainers({ all: true, filters, ...abort }), { signal })
-    return list.map(({ Labels }) => gpuHolderOf(Labels))
+    return list.map(({ Labels }) => gpuAllocationOf(Labels))
   }
 }
