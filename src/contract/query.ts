@@ -46,7 +46,7 @@ const positive = (description: string) =>
 /** How many items a page has when the request does not say. */
 export const defaultPageSize = 20
 /** How often a parameter that repeats may stand. */
-const repeatsMax = bounds.texts.repeats.value
+const maxRepeats = bounds.texts.repeats.value
 /** More is answered as this many. */
 export const maxPageSize = bounds.texts.pageSize.value
 
@@ -168,7 +168,7 @@ export function parseQuery<P extends QueryParams>(params: P, text: string): Quer
     const parsed = param.parse(value, name)
     if (param.repeats) {
       const list = (result[name] as unknown[] | undefined) ?? []
-      if (list.length === repeatsMax) throw new Failure("invalid", `${name} may stand at most ${repeatsMax} times`, { field: name })
+      if (list.length === maxRepeats) throw new Failure("invalid", `${name} may stand at most ${maxRepeats} times`, { field: name })
       list.push(parsed)
       result[name] = list
     } else if (name in result) throw new Failure("invalid", `${name} must be sent once; got it twice`, { field: name })
@@ -197,7 +197,9 @@ export function nearestName(word: string, known: readonly string[]): string | un
   let best: string | undefined
   let least = Math.max(2, Math.floor(word.length / 3)) + 1
   for (const candidate of known) {
-    const steps = holds(candidate, word) ? Math.abs(candidate.length - word.length) / 100 : editDistance(word.slice(0, 60), candidate)
+    const steps = isSimilarWord(candidate, word)
+      ? Math.abs(candidate.length - word.length) / 100
+      : editDistance(word.slice(0, 60), candidate)
     if (steps < least) [best, least] = [candidate, steps]
   }
   return best
@@ -207,7 +209,7 @@ export function nearestName(word: string, known: readonly string[]): string | un
  * Whether two words are the same but for their case, or one, of three characters at least, is a
  * part of the other.
  */
-function holds(one: string, other: string): boolean {
+function isSimilarWord(one: string, other: string): boolean {
   const [short, long] = [one.toLowerCase(), other.toLowerCase()].sort((a, b) => a.length - b.length) as [string, string]
   return short === long || (short.length > 2 && long.includes(short))
 }

@@ -42,13 +42,13 @@ export class AuditPruner implements AsyncDisposable {
   }
 
   async #pruneUntilClosed(): Promise<void> {
-    let wait = pruneEveryMs
-    while (await this.#pause(wait)) {
+    let waitMs = pruneEveryMs
+    while (await this.#pause(waitMs)) {
       const removed = await this.#prune().catch((err: unknown) => {
         this.#options.logger.warn({ err }, "the audit was not pruned")
         return 0
       })
-      wait = removed < batchSize ? pruneEveryMs : pauseMs
+      waitMs = removed < batchSize ? pruneEveryMs : pauseMs
     }
   }
 

@@ -93,7 +93,7 @@ export class CredentialRules {
 
   /** The entry with the longest path wins, then the first. */
   credentialsFor(person: ImageUser, reference: OciReference): RegistryCredentials | undefined {
-    const own = this.#of(reference).filter((entry) => entry.for.some((each) => concerns(each, person)))
+    const own = this.#of(reference).filter((entry) => entry.for.some((each) => appliesTo(each, person)))
     const [best] = own.sort((a, b) => b.path.length - a.path.length)
     return best && { username: best.username, password: best.password }
   }
@@ -105,6 +105,6 @@ export class CredentialRules {
   }
 }
 
-function concerns(entry: string, { userName, groupNames }: ImageUser): boolean {
+function appliesTo(entry: string, { userName, groupNames }: ImageUser): boolean {
   return entry === "everyone" || entry === `user:${userName}` || groupNames.some((group) => entry === `group:${group}`)
 }

@@ -63,7 +63,7 @@ export const access = [
       ["one subject's account is linked to another", at("linked", "if (isTaken || !isOpen) {"), "if (!isOpen) {"],
       ["everybody gets an account", at("created", 'if (rules.unknown === "refuse") {'), "if (false) {"],
       ["memberships of groups never end", at("withGroups", "await tx.groups.removeMember(group.id, userId)"), ""],
-      ["the claim decides about every group", at("withGroups", "&& follows(patterns, name)"), ""],
+      ["the claim decides about every group", at("withGroups", "&& matchesPattern(patterns, name)"), ""],
     ],
   ),
   ...faults(

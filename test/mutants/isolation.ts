@@ -19,7 +19,7 @@ export const isolation = [
   ...faults(
     "src/gateway/proxy/activity.ts",
     ["src/gateway/proxy/activity.test.ts"],
-    [["polls count as use", at("ActivityReporter.reportRequest", "!this.#isPoll(this.#of(runId), request.path)"), "true"]],
+    [["polls count as use", at("ActivityReporter.reportRequest", "!this.#recordGet(this.#of(runId), request.path)"), "true"]],
   ),
   ...faults(
     "src/kit/directory.ts",

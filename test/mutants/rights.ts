@@ -20,17 +20,17 @@ export const rights = [
     ],
   ]),
   ...faults("src/access/policy/policy.ts", policy, [
-    ["a deleted object is found", at("visible", "if (resource.deleted && !right.deleted) return false"), ""],
+    ["a deleted object is found", at("isVisible", "if (resource.deleted && !right.deleted) return false"), ""],
     ["a published object is visible to its owner only", at("relationBitsOf", "if (resource.published || "), "if ("],
     [
       "a group's objects are visible to everybody",
       at("relationBitsOf", "(resource.groupId && actor.groupIds.includes(resource.groupId))"),
       "resource.groupId",
     ],
-    ["a grant to one person applies to everybody", at("concerns", "return grant.userId === actor.userId"), "return true"],
+    ["a grant to one person applies to everybody", at("appliesTo", "return grant.userId === actor.userId"), "return true"],
     [
       "a grant to one group applies to every group",
-      at("concerns", "grant.groupId === undefined || actor.groupIds.includes(grant.groupId)"),
+      at("appliesTo", "grant.groupId === undefined || actor.groupIds.includes(grant.groupId)"),
       "true",
     ],
     ["everybody owns the project of every run", at("relationBitsOf", "projectOwnerId === actor.userId"), "projectOwnerId !== undefined"],
@@ -44,7 +44,7 @@ export const rights = [
     ["every grant writes", at("relationBitsOf", "relation |= is[grant.access]"), "relation |= is.write"],
     [
       "grants are loaded for actions that nobody is allowed",
-      at("attainable"),
+      at("isAttainable"),
       'return true || who.some((relation) => relation !== "administrator")',
     ],
     ["a token for a run does everything with it", at("can", '(action !== "run:open" || (resource'), "(false || (resource"],
@@ -123,8 +123,8 @@ export const rights = [
     ],
   ]),
   ...faults("src/access/credentials/load-caller.ts", identity, [
-    ["a disabled person signs in", at("loadCaller", "!user || !isActiveUser(user) || !pass"), "!user || !pass"],
-    ["the old password still works", at("loadCaller", "|| !passwordIsCurrent(credentialId, user)"), ""],
+    ["a disabled person signs in", at("loadCaller", "!user || !isActiveUser(user) || !isPass"), "!user || !isPass"],
+    ["the old password still works", at("loadCaller", "|| !isPasswordCurrent(credentialId, user)"), ""],
     ["a token never ends", at("loadToken", "(row.expiresAt !== null && row.expiresAt <= now)"), "false"],
     ["a session never ends", at("loadCredential", "&& row.expiresAt > now"), ""],
     ["a token for files never ends", at("loadCredential", "if (!(Number(expires) > now)) return undefined"), ""],

@@ -55,10 +55,10 @@ export const runs = [
     "src/runs/limits/end-warnings.ts",
     ["src/runs/limits/idle-rule.test.ts"],
     [
-      ["a run ends sooner than it was warned of", at("EndWarnings.isDue", "leftMs <= 0 && now >= sent.endTime"), "leftMs <= 0"],
-      ["a warning of an earlier idleness counts again", at("EndWarnings.isDue", "sent?.cause === cause"), "sent !== undefined"],
+      ["a run ends sooner than it was warned of", at("EndWarnings.warnUntilDue", "leftMs <= 0 && now >= sent.endTime"), "leftMs <= 0"],
+      ["a warning of an earlier idleness counts again", at("EndWarnings.warnUntilDue", "sent?.cause === cause"), "sent !== undefined"],
       ["a use after the warning does not count", at("EndWarnings.endOf", "sent?.cause === cause"), "sent"],
-      ["an old warning announces a later end", at("EndWarnings.isDue", "now < sent.endTime + leadMs"), "true"],
+      ["an old warning announces a later end", at("EndWarnings.warnUntilDue", "now < sent.endTime + leadMs"), "true"],
     ],
   ),
   ...faults(

@@ -143,8 +143,8 @@ export const store = [
     ["a full disk leaves half a copy", at("makeSafetyCopy", "rmSync(half, { force: true })\n    throw"), "throw"],
   ]),
   ...faults("src/store/group-commit/writer.ts", failures, [
-    ["urgent changes get no room on a full disk", at("Writer.#freesReserve"), "return false"],
-    ["every change may use the disk reserve", at("Writer.#freesReserve", "urgent && isStorageFull(error) &&"), "isStorageFull(error) &&"],
+    ["urgent changes get no room on a full disk", at("Writer.#releaseReserve"), "return false"],
+    ["every change may use the disk reserve", at("Writer.#releaseReserve", "urgent && isStorageFull(error) &&"), "isStorageFull(error) &&"],
     [
       "the rest of the released reserve is open to every change",
       at("Writer.#admit", "this.#driver.reserve?.restore() ?? true"),

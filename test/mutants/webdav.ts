@@ -50,24 +50,24 @@ export const webdav = [
         at("TurnBudget.spend", "return spent.isAlone || spent.bytes <= turnBytes"),
         "return true",
       ],
-      ["a connection beyond the budget reads on", at("PacedReader.mayContinue", "&& !this.#isWaiting\n  }"), "\n  }"],
-      ["a connection reads on although its receiver has no room", at("PacedReader.mayContinue", "if (!this.#isPaused) "), ""],
+      ["a connection beyond the budget reads on", at("PacedReader.countRead", "&& !this.#isWaiting\n  }"), "\n  }"],
+      ["a connection reads on although its receiver has no room", at("PacedReader.countRead", "if (!this.#isPaused) "), ""],
     ],
   ),
   ...faults(
     "src/files/methods/receive-body.ts",
     ["src/files/methods/receive-body.integration.test.ts"],
-    [["uploads delay everybody's requests", at("BodyReceiver.#onData", "!this.#reader.mayContinue(this.#userId, chunk.length)"), "false"]],
+    [["uploads delay everybody's requests", at("BodyReceiver.#onData", "!this.#reader.countRead(this.#userId, chunk.length)"), "false"]],
   ),
   ...faults(
     "src/http/requests/body.ts",
     ["src/http/requests/body.test.ts"],
-    [["large bodies delay everybody's requests", at("readBody", "reader?.mayContinue(userId, chunk.length) === false"), "false"]],
+    [["large bodies delay everybody's requests", at("readBody", "reader?.countRead(userId, chunk.length) === false"), "false"]],
   ),
   ...faults(
     "src/gateway/proxy/tunnel.ts",
     ["src/gateway/proxy/turns.integration.test.ts"],
-    [["WebSockets delay everybody's requests", at("Tunnel.#fromClient", "!this.#reader.mayContinue(this.#userId, chunk.length)"), "false"]],
+    [["WebSockets delay everybody's requests", at("Tunnel.#fromClient", "!this.#reader.countRead(this.#userId, chunk.length)"), "false"]],
   ),
   ...faults(
     "src/gateway/upstream/connection.ts",
@@ -75,7 +75,7 @@ export const webdav = [
     [
       [
         "programs' answers delay everybody's requests",
-        at("UpstreamConnection.#read", "this.#reader.mayContinue(this.#userId, length)"),
+        at("UpstreamConnection.#read", "this.#reader.countRead(this.#userId, length)"),
         "true",
       ],
     ],

@@ -38,7 +38,7 @@ export async function loadCaller(reads: CallerReads, userId: number, credentialI
   // The person is read after the credential: disabling a person ends their credentials in the same
   // transaction.
   const user = await reads.users.get(userId)
-  if (!user || !isActiveUser(user) || !passwordIsCurrent(credentialId, user)) return undefined
+  if (!user || !isActiveUser(user) || !isPasswordCurrent(credentialId, user)) return undefined
   const groups = await reads.groups.ofUser(userId)
   const caller: Caller = {
     userId,
@@ -92,7 +92,7 @@ async function loadToken(reads: CallerReads, userId: number, id: number, now: nu
 }
 
 /** A password credential, or a files token created with one, ends with that password. */
-function passwordIsCurrent(credentialId: string, user: UserRow): boolean {
+function isPasswordCurrent(credentialId: string, user: UserRow): boolean {
   const origin = credentialId.startsWith("files:") ? (splitOnce(credentialId.slice("files:".length))[1] ?? "") : credentialId
   return kindOf(origin) !== "password" || origin === passwordCredential(user).id
 }

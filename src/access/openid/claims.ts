@@ -30,7 +30,7 @@ export interface ProviderUser {
 }
 
 /** Groups of one person that are read; providers of large organisations name thousands. */
-const groupsMax = 1_000
+const maxGroups = 1_000
 
 /** Reads the claims. The user name may be empty: a person who already has an account needs none. */
 export function toProviderUser(claims: Record<string, unknown>, names: ClaimNames): ProviderUser {
@@ -40,7 +40,7 @@ export function toProviderUser(claims: Record<string, unknown>, names: ClaimName
     subject: String(claims.sub),
     userName: nameIn(claims[names.userClaim], names.userSuffix),
     email: typeof email === "string" && email.length <= 320 && isPlainText(email) ? email : "",
-    groups: names.groupsClaim === "" ? undefined : textsIn(claims[names.groupsClaim]).slice(0, groupsMax),
+    groups: names.groupsClaim === "" ? undefined : textsIn(claims[names.groupsClaim]).slice(0, maxGroups),
     isAdmin: names.admin && textsIn(claims[names.admin.claim]).includes(names.admin.value),
   }
 }

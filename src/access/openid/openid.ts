@@ -49,10 +49,10 @@ export const openIdSignInMs = 10 * 60_000
  * works at once.
  */
 const metadataMs = 10 * 60_000
-const patienceDefault = 10
+const defaultTimeoutSeconds = 10
 const home = "/ui/"
 /** Browsers store no cookie of more than 4 KiB. */
-const addressMax = 2_000
+const maxAddressLength = 2_000
 
 export function createOpenId(options: OpenIdOptions): OpenId {
   const provider = new Provider(options)
@@ -151,7 +151,7 @@ class Provider {
     const secret = takesBasic ? library.ClientSecretBasic(clientSecret) : library.ClientSecretPost(clientSecret)
     const configuration = new library.Configuration(metadata, clientId, {}, clientSecret === "" ? library.None() : secret)
     configuration[library.customFetch] = boundedFetch
-    configuration.timeout = this.#options.timeoutSeconds ?? patienceDefault
+    configuration.timeout = this.#options.timeoutSeconds ?? defaultTimeoutSeconds
     for (const extend of this.#extensions(library)) extend(configuration)
     return configuration
   }
@@ -166,7 +166,7 @@ class Provider {
   }
 
   #discovered(library: typeof Library): Promise<Library.ServerMetadata> {
-    const { clock, issuer, clientId, timeoutSeconds = patienceDefault } = this.#options
+    const { clock, issuer, clientId, timeoutSeconds = defaultTimeoutSeconds } = this.#options
     if (this.#metadata && this.#metadata.until > clock.now()) return this.#metadata.found
     const options = { timeout: timeoutSeconds, [library.customFetch]: boundedFetch, execute: this.#extensions(library) }
     const found = library.discovery(new URL(issuer), clientId, {}, library.None(), options).then((each) => each.serverMetadata())
@@ -229,7 +229,7 @@ function isUnreachable(error: unknown): boolean {
  */
 function ownAddress(next: string | undefined, baseUrl: string): string {
   const url = next?.startsWith("/") && URL.canParse(next, baseUrl) ? new URL(next, baseUrl) : undefined
-  const isOwn = url?.origin === new URL(baseUrl).origin && url.href.length <= addressMax
+  const isOwn = url?.origin === new URL(baseUrl).origin && url.href.length <= maxAddressLength
   return isOwn ? url.href : `${baseUrl}${home}`
 }
 

@@ -96,8 +96,8 @@ async function withAdministration(tx: Change, { isAdmin }: ProviderUser, about: 
 async function withGroups(tx: Change, { groups: names }: ProviderUser, about: { userId: number; patterns: readonly string[] }) {
   if (names === undefined) return []
   const { userId, patterns } = about
-  const wanted = new Set(names.filter((name) => accountNameError(name) === undefined && follows(patterns, name)))
-  const present = (await tx.groups.ofUser(userId)).filter(({ groupName }) => follows(patterns, groupName))
+  const wanted = new Set(names.filter((name) => accountNameError(name) === undefined && matchesPattern(patterns, name)))
+  const present = (await tx.groups.ofUser(userId)).filter(({ groupName }) => matchesPattern(patterns, groupName))
   const changes: ProvisionedAccount["groups"][number][] = []
   for (const group of present.filter(({ groupName }) => !wanted.has(groupName))) {
     await tx.groups.removeMember(group.id, userId)
@@ -122,6 +122,6 @@ async function join(tx: Change, groupName: string, userId: number): Promise<Prov
   return { group, verb: stored ? "updated" : "created" }
 }
 
-function follows(patterns: readonly string[], name: string): boolean {
+function matchesPattern(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
 }

@@ -25,7 +25,7 @@ export async function loadGrants(
   asked: { actions: readonly Action[]; resources: readonly Resource[] },
 ): Promise<Resource[]> {
   const open = asked.resources.filter(
-    (resource) => isGranted(resource) && asked.actions.some((action) => matters(caller, action, resource)),
+    (resource) => isGranted(resource) && asked.actions.some((action) => canChangeDecision(caller, action, resource)),
   )
   const [first] = open
   if (!first) return [...asked.resources]
@@ -66,7 +66,7 @@ function isGranted({ type, id }: Resource): boolean {
 const every: readonly PolicyGrant[] = [{ access: "read" }, { access: "use" }, { access: "write" }]
 
 /** A grant never takes a right away. */
-function matters(caller: Caller, action: Action, resource: Resource): boolean {
+function canChangeDecision(caller: Caller, action: Action, resource: Resource): boolean {
   const answer = can(caller, action, resource)
   return answer !== "yes" && answer !== can(caller, action, { ...resource, grants: every })
 }

@@ -56,13 +56,13 @@ export function can(actor: Principal, action: Action, resource?: Resource): Deci
   const run = scopedRunId(actor)
   if (run !== undefined && (action !== "run:open" || (resource && resource.id !== run))) return "forbidden"
   const scoped = run !== undefined || actor.scopes.includes(right.scope)
-  if (!resource) return scoped && attainable(actor, right) ? "yes" : "forbidden"
+  if (!resource) return scoped && isAttainable(actor, right) ? "yes" : "forbidden"
   const relation = relationBitsOf(actor, resource)
-  if (!visible(relation, right, resource)) return "hidden"
-  return scoped && meets(relation, right) ? "yes" : "forbidden"
+  if (!isVisible(relation, right, resource)) return "hidden"
+  return scoped && includesRight(relation, right) ? "yes" : "forbidden"
 }
 
-function attainable(actor: Principal, { who }: Right): boolean {
+function isAttainable(actor: Principal, { who }: Right): boolean {
   return actor.isAdmin || who.some((relation) => relation !== "administrator")
 }
 
@@ -70,15 +70,15 @@ function attainable(actor: Principal, { who }: Right): boolean {
  * A deleted resource is visible only to people who may restore it, or inside another object that
  * refers to it.
  */
-function visible(relation: RelationBits, right: Right, resource: Resource): boolean {
+function isVisible(relation: RelationBits, right: Right, resource: Resource): boolean {
   if (resource.deleted && !right.deleted) return false
-  if (resource.deleted) return meets(relation, right)
+  if (resource.deleted) return includesRight(relation, right)
   const see = rightToSee(resource.type)
   // A resource that does not exist yet, or whose type has no `read` right, is no secret.
-  return see === undefined || resource.id === undefined || meets(relation, see)
+  return see === undefined || resource.id === undefined || includesRight(relation, see)
 }
 
-function meets(relation: RelationBits, { bits }: Right): boolean {
+function includesRight(relation: RelationBits, { bits }: Right): boolean {
   return (relation & bits) !== 0
 }
 
@@ -94,11 +94,11 @@ function relationBitsOf(actor: Principal, resource: Resource): RelationBits {
   if (resource.ownerId === actor.userId) relation |= is.owner
   if (resource.projectOwnerId === actor.userId) relation |= is.projectOwner
   if (resource.published || (resource.groupId && actor.groupIds.includes(resource.groupId))) relation |= is.use
-  for (const grant of resource.grants ?? []) if (concerns(grant, actor)) relation |= is[grant.access]
+  for (const grant of resource.grants ?? []) if (appliesTo(grant, actor)) relation |= is[grant.access]
   return relation
 }
 
-function concerns(grant: PolicyGrant, actor: Principal): boolean {
+function appliesTo(grant: PolicyGrant, actor: Principal): boolean {
   if (grant.userId !== undefined) return grant.userId === actor.userId
   return grant.groupId === undefined || actor.groupIds.includes(grant.groupId)
 }

@@ -35,7 +35,7 @@ function jsonEnv(text: string): Record<string, string> {
   const env = newEnv()
   for (const [key, entry] of Object.entries(value as object)) {
     if (typeof entry !== "string") throw new EnvError(`the text of a JSON object that holds strings only (${key} is none)`)
-    put(env, key, entry, "its JSON object")
+    setVariable(env, key, entry, "its JSON object")
   }
   return env
 }
@@ -56,7 +56,7 @@ function dotenv(text: string): Record<string, string> {
       i = quoted.last
       value = quoted.text
     } else value = withoutComment(value)
-    put(env, line.slice(0, equals).trim(), value, `line ${at}`)
+    setVariable(env, line.slice(0, equals).trim(), value, `line ${at}`)
   }
   return env
 }
@@ -112,7 +112,7 @@ function newEnv(): Record<string, string> {
   return Object.create(null) as Record<string, string>
 }
 
-function put(env: Record<string, string>, key: string, value: string, where: string): void {
+function setVariable(env: Record<string, string>, key: string, value: string, where: string): void {
   if (!keyPattern.test(key))
     throw new EnvError(
       `names of letters, digits, _ . and - that start with a letter or _ (${where} has ${JSON.stringify(key.slice(0, 40))})`,

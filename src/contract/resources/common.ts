@@ -14,11 +14,15 @@ export const commonFields = {
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 /** Empty, or absolute and without control characters. */
 export const pathPattern = "^$|^/[^/\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$"
-const docMax = bounds.texts.docBytes.value
+const maxDocBytes = bounds.texts.docBytes.value
 
 export const nameField = (description: string) => text({ description, max: bounds.texts.nameCharacters.value, write: "required" })
 export const commentField = text({ description: "Short description.", max: bounds.texts.commentCharacters.value })
-export const docField = text({ description: "Markdown documentation, at most 262,144 bytes in UTF-8.", max: docMax, maxBytes: docMax })
+export const docField = text({
+  description: "Markdown documentation, at most 262,144 bytes in UTF-8.",
+  max: maxDocBytes,
+  maxBytes: maxDocBytes,
+})
 export const userNameField = text({
   description: "Owner. Defaults to the caller; only administrators may name somebody else.",
   max: 64,

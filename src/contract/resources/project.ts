@@ -12,7 +12,7 @@ import { dataPart } from "./data.ts"
 import { type ImagePart, imagePart } from "./image.ts"
 
 /** The most datasets that a project can have. */
-const projectDataMax = bounds.texts.projectDatasets.value
+const maxProjectDatasets = bounds.texts.projectDatasets.value
 
 /** A dataset of a project and its mount path. */
 export const projectTrainData = structure("ProjectTrainDataModel", {
@@ -79,13 +79,13 @@ export const projectFields = {
   }),
   ImageID: integer({ description: "The image's ID. A body may name the image here or in `Image`." }),
   TrainData: custom<ProjectDataInput[], ProjectData[]>({
-    description: `The datasets, at most ${projectDataMax}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a path a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
+    description: `The datasets, at most ${maxProjectDatasets}. A body's items may be \`{ID}\`, \`{ID, MountPath}\` or \`{Data: {ID}, MountPath}\`; without a path a dataset is mounted at \`${defaultMountPaths.data}\` and a name made from its own.`,
     write: "optional",
     initial: [],
     schema: { type: "array", items: refTo(projectTrainData) },
     bodySchema: {
       type: "array",
-      maxItems: projectDataMax,
+      maxItems: maxProjectDatasets,
       items: {
         type: "object",
         properties: { ID: id.schema, Data: referenceSchema, MountPath: mountPath.bodySchema },
@@ -131,7 +131,7 @@ export function reference(value: unknown, field: string): number {
 
 function parseTrainData(value: unknown, field: string): ProjectDataInput[] {
   if (!Array.isArray(value)) throw invalidField(field, "a list", value)
-  if (value.length > projectDataMax) throw invalidField(field, `at most ${projectDataMax} datasets long; got ${value.length}`)
+  if (value.length > maxProjectDatasets) throw invalidField(field, `at most ${maxProjectDatasets} datasets long; got ${value.length}`)
   return value.map((entry, i) => {
     const at = `${field}[${i}]`
     const object = parseObject(entry, at, field)

@@ -37,9 +37,9 @@ export async function pullFakeImage(
   checkCredentials(behaviour, credentials)
   const bytes = fakeImageSize(behaviour)
   if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw pullError(behaviour.pull)
-  const wait = behaviour.name === "slow-pull" ? behaviour.argument / steps : 0
+  const stepMs = behaviour.name === "slow-pull" ? behaviour.argument / steps : 0
   for (let step = 1; step <= steps; step += 1) {
-    if (wait > 0) await daemon.clock.sleep(wait, signal)
+    if (stepMs > 0) await daemon.clock.sleep(stepMs, signal)
     assertImageSize(bytes, maxBytes)
     report({ step: "downloading", current: (bytes / steps) * step, total: bytes, unit: "bytes" })
     if (step === steps / 2 && behaviour.pull) throw pullError(behaviour.pull)

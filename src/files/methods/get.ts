@@ -17,16 +17,16 @@ const smallFileBytes = 65_536
 export async function get(request: DavRequest): Promise<void> {
   const level = await request.assertVisible()
   const name = request.names.at(-1)
-  if (name === undefined || level === "traverse") throw isDirectory()
+  if (name === undefined || level === "traverse") throw directoryFailure()
   using parent = request.context.root.openDescendant(request.names.slice(0, -1))
   using file = disposableDescriptor(parent.open(name, constants.O_RDONLY))
   const stats = fstatSync(file.fd)
-  if (stats.isDirectory()) throw isDirectory()
+  if (stats.isDirectory()) throw directoryFailure()
   if (!stats.isFile() || request.address.hasTrailingSlash) throw notFound()
   await sendResponse(request, file.fd, stats)
 }
 
-const isDirectory = (): Failure =>
+const directoryFailure = (): Failure =>
   new Failure("method_not_allowed", "This is a directory; PROPFIND lists its content", {
     headers: allowHeaderFor("directory"),
   })

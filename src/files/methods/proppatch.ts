@@ -37,7 +37,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
   // Removing properties needs no space.
   using _room =
     bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.context.root, { bytes }) : undefined
-  const isDirectory = checkTarget(request)
+  const isDirectory = checkPreconditionsAndLocks(request)
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
   if (!refused)
@@ -65,7 +65,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
 const protectedStatus = "HTTP/1.1 403 Forbidden"
 const failedStatus = "HTTP/1.1 424 Failed Dependency"
 
-function checkTarget(request: DavRequest): boolean {
+function checkPreconditionsAndLocks(request: DavRequest): boolean {
   if (request.names.length === 0) return true
   using location = locateExistingEntry(request.context.root, request.names)
   checkWritePreconditions(request.headers, validatorsOf(location.stats))

@@ -64,7 +64,7 @@ class BodyReceiver {
     this.#waiting.push(chunk)
     this.#bytes += chunk.length
     if (this.#bytes >= maxBufferedBytes) this.#reader.pause()
-    if (!this.#reader.mayContinue(this.#userId, chunk.length)) this.#request.pause()
+    if (!this.#reader.countRead(this.#userId, chunk.length)) this.#request.pause()
     if (!this.#isSmall) this.#write()
   }
 

@@ -181,8 +181,8 @@ export class StagingArea implements AsyncDisposable {
 
   async #sweepNow(root: DirectoryHandle): Promise<void> {
     for (const name of namesIn(this.#workDirectory)) {
-      const age = Date.now() - (this.#workDirectory.lstat(name)?.mtimeMs ?? Date.now())
-      if (name !== this.#id && (hasProcessEnded(name) || age > abandonedMs)) await this.#remove(root, name).catch(this.#report)
+      const ageMs = Date.now() - (this.#workDirectory.lstat(name)?.mtimeMs ?? Date.now())
+      if (name !== this.#id && (hasProcessEnded(name) || ageMs > abandonedMs)) await this.#remove(root, name).catch(this.#report)
     }
   }
 

@@ -209,8 +209,8 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   #mayCountAgain({ countedAt, isStale, counting }: AccountEntry): boolean {
-    const age = performance.now() - countedAt
-    return counting !== undefined || age >= this.#settings.recountAfterMs || (isStale && age >= this.#settings.recountAfterMs / 10)
+    const ageMs = performance.now() - countedAt
+    return counting !== undefined || ageMs >= this.#settings.recountAfterMs || (isStale && ageMs >= this.#settings.recountAfterMs / 10)
   }
 
   /** Resolves when the count finishes or takes too long; then the last one decides. */

@@ -71,8 +71,12 @@ async function identify(context: GatewayContext, { request }: GatewayRequest): P
   const found = await context.runs.authenticate(authorization, context.proxies.clientAddress(request))
   if (!("status" in found)) return found
   if (found.status === 401) throw unauthorized(found.msg)
-  const wait = found.retryAfterSeconds ?? (found.status === 403 ? undefined : 2)
-  throw new Failure(failureCodes[found.status], found.msg, wait === undefined ? {} : { headers: { "Retry-After": String(wait) } })
+  const retryAfterSeconds = found.retryAfterSeconds ?? (found.status === 403 ? undefined : 2)
+  throw new Failure(
+    failureCodes[found.status],
+    found.msg,
+    retryAfterSeconds === undefined ? {} : { headers: { "Retry-After": String(retryAfterSeconds) } },
+  )
 }
 
 const failureCodes = { 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const

@@ -39,7 +39,7 @@ export class ActivityReporter {
   /** Reports the request unless a page sent it by itself. */
   reportRequest(runId: number, request: { method: string; path: string; headers: IncomingHttpHeaders }): void {
     if (this.isReported(runId)) return
-    if (isSentByPerson(request) || !this.#isPoll(this.#of(runId), request.path)) this.report(runId)
+    if (isSentByPerson(request) || !this.#recordGet(this.#of(runId), request.path)) this.report(runId)
   }
 
   /** Drops runs that have ended. */
@@ -55,7 +55,8 @@ export class ActivityReporter {
     return run
   }
 
-  #isPoll({ gets }: RunActivity, path: string): boolean {
+  /** True if the path was requested shortly before: a page polls it. */
+  #recordGet({ gets }: RunActivity, path: string): boolean {
     const now = this.#clock.monotonic()
     const key = hashOf(path)
     const before = gets.get(key)

@@ -31,7 +31,7 @@ export class ClientFrames {
       this.#left -= passed
       at += passed
       if (at === chunk.length) return isUse
-      const rest = chunk.subarray(at, at + headerMax + maxPrefix)
+      const rest = chunk.subarray(at, at + maxHeaderBytes + maxPrefix)
       const held = this.#partial?.length ?? 0
       const start = this.#partial ? Buffer.concat([this.#partial, rest]) : rest
       const frame = parseFrame(start, isUse ? 0 : maxPrefix)
@@ -43,7 +43,7 @@ export class ClientFrames {
 }
 
 /** Two bytes, eight of the length, four of the mask. */
-const headerMax = 14
+const maxHeaderBytes = 14
 
 interface Frame {
   opcode: number
@@ -59,7 +59,7 @@ interface Frame {
 const prefixBuffer = Buffer.alloc(maxPrefix)
 
 /** The frame at the start of these bytes; undefined while header or prefix is incomplete. */
-function parseFrame(bytes: Buffer, prefixMax: number): Frame | undefined {
+function parseFrame(bytes: Buffer, maxPrefixBytes: number): Frame | undefined {
   const [first = 0, second = 0] = bytes
   const short = second & 0x7f
   const extra = short === 126 ? 2 : short === 127 ? 8 : 0
@@ -67,7 +67,7 @@ function parseFrame(bytes: Buffer, prefixMax: number): Frame | undefined {
   const header = 2 + extra + (isMasked ? 4 : 0)
   if (bytes.length < header) return undefined
   const length = extra === 2 ? bytes.readUInt16BE(2) : extra === 8 ? Number(bytes.readBigUInt64BE(2)) : short
-  const wanted = Math.min(length, prefixMax)
+  const wanted = Math.min(length, maxPrefixBytes)
   if (bytes.length < header + wanted) return undefined
   const prefix = prefixBuffer.subarray(0, wanted)
   bytes.copy(prefix, 0, header, header + wanted)

@@ -31,7 +31,7 @@ export class RequestBody {
       const hasRoom = this.#to === undefined || (isChunked ? writeChunk(this.#to, chunk) : this.#to.write(chunk))
       this.waitingSince = hasRoom ? this.#clock.now() : undefined
       if (!hasRoom) this.#reader.pause()
-      if (!this.#reader.mayContinue(this.#proxyRequest.visitor.userId, chunk.length)) request.pause()
+      if (!this.#reader.countRead(this.#proxyRequest.visitor.userId, chunk.length)) request.pause()
     })
     request.on("end", () => {
       this.waitingSince = undefined

@@ -116,7 +116,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
   #fromClient(chunk: Buffer): void {
     this.#reportUse(chunk)
     if (!this.#connection.write(chunk)) this.#reader.pause()
-    if (!this.#reader.mayContinue(this.#userId, chunk.length)) this.#socket.pause()
+    if (!this.#reader.countRead(this.#userId, chunk.length)) this.#socket.pause()
   }
 
   /** A program may continue to send to a client that has ended its side, but not for ever. */

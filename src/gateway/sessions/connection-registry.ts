@@ -64,8 +64,8 @@ export class ConnectionRegistry {
   canOpen(visitor: Visitor, target: RunTarget): boolean | Promise<boolean> {
     if (visitor.scopedRunId !== undefined && visitor.scopedRunId !== target.id) return false
     const pair = this.#pair(visitor, target)
-    const age = this.#clock.now() - pair.allowedAt
-    if (age >= 0 && age < maxAnswerAgeMs) return true
+    const ageMs = this.#clock.now() - pair.allowedAt
+    if (ageMs >= 0 && ageMs < maxAnswerAgeMs) return true
     return this.#ask(pair).catch((error) => {
       if (this.#clock.now() - pair.allowedAt < graceMs) return true
       throw new Failure("unavailable", "Whether you may open this run cannot be checked at the moment", {

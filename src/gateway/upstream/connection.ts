@@ -171,7 +171,7 @@ export class UpstreamConnection implements ResponseSink {
   #read(length: number): boolean {
     if (this.#handler === undefined) this.destroy()
     else this.#take(length === memory.length ? memory : memory.subarray(0, length))
-    return this.#reader.mayContinue(this.#userId, length)
+    return this.#reader.countRead(this.#userId, length)
   }
 
   #take(chunk: Buffer): void {

@@ -35,15 +35,15 @@ test("a connection continues when both its receiver and the budget have room", a
   }, budget)
   const share = () => budget.spend(1, 1, {})
   share()
-  assert.ok(reader.mayContinue(1, chunk))
-  while (reader.mayContinue(1, chunk));
+  assert.ok(reader.countRead(1, chunk))
+  while (reader.countRead(1, chunk));
   reader.pause()
   await nextTurn()
   assert.equal(resumes, 0)
   reader.resume()
   assert.equal(resumes, 1)
   share()
-  while (reader.mayContinue(1, chunk));
+  while (reader.countRead(1, chunk));
   reader.resume()
   assert.equal(resumes, 1)
   await nextTurn()

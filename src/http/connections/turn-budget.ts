@@ -79,7 +79,7 @@ export class PacedReader {
   }
 
   /** Counts one read. False when the connection must read no more until `resume` is called. */
-  mayContinue(userId: number, bytes: number): boolean {
+  countRead(userId: number, bytes: number): boolean {
     if (!this.#budget.spend(userId, bytes, this) && !this.#isWaiting) {
       this.#isWaiting = true
       this.#budget.wait(userId, () => {
@@ -90,7 +90,7 @@ export class PacedReader {
     return !this.#isPaused && !this.#isWaiting
   }
 
-  /** The receiver has no room. To be followed by `mayContinue`. */
+  /** The receiver has no room. To be followed by `countRead`. */
   pause(): void {
     this.#isPaused = true
   }

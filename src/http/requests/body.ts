@@ -43,7 +43,7 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs, 
     length += chunk.length
     if (length <= maxBytes && !hasTinyChunks(request)) {
       chunks.push(chunk)
-      if (reader?.mayContinue(userId, chunk.length) === false) request.pause()
+      if (reader?.countRead(userId, chunk.length) === false) request.pause()
       return
     }
     isRejected = true

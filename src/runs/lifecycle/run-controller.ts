@@ -100,19 +100,19 @@ export class RunController {
 
   async #run(): Promise<void> {
     const { runCache, closed, clock, logger } = this.#ctx
-    let pause = minRetryMs
+    let pauseMs = minRetryMs
     let mayBeStale = false
     for (let run = runCache.row(this.id); run && !closed.aborted; run = runCache.row(this.id)) {
       try {
         if (mayBeStale) await this.#readStoredRow()
         else await this.#step(run)
         mayBeStale = false
-        pause = minRetryMs
+        pauseMs = minRetryMs
       } catch (error) {
         if (closed.aborted) return
         logger.warn({ err: error, run: this.id, state: run.state }, "the controller of a run failed and retries")
-        await this.#signal.wait(clock, closed, pause)
-        pause = Math.min(maxRetryMs, pause * 2)
+        await this.#signal.wait(clock, closed, pauseMs)
+        pauseMs = Math.min(maxRetryMs, pauseMs * 2)
         mayBeStale ||= !(error instanceof EngineError)
       }
     }

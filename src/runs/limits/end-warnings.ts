@@ -31,10 +31,10 @@ export class EndWarnings {
   }
 
   /**
-   * Whether the run is to end now. Sends the warning when it is time, and another one when the
-   * announced end passed long ago: nobody expects an end then.
+   * Sends the warning when it is time, and another one when the announced end passed long ago:
+   * nobody expects an end then. True if the run is to end now.
    */
-  isDue({ run, cause, leftMs, leadMs, text }: PlannedEnd): boolean {
+  warnUntilDue({ run, cause, leftMs, leadMs, text }: PlannedEnd): boolean {
     const { clock, events, settings } = this.#ctx
     const now = clock.monotonic()
     const sent = this.#sent.get(run.id)

@@ -46,7 +46,7 @@ export class IdleRule {
     const leadMs = warningLeadMs(limitMs)
     const idleMs = await this.#idleMs(run, limitMs - leadMs - this.#ctx.settings.sampleEveryMs)
     if (idleMs === undefined) return false
-    return this.#warnings.isDue({
+    return this.#warnings.warnUntilDue({
       run,
       cause: this.#activity.idleSinceOf(run.id),
       leftMs: limitMs - idleMs,

@@ -68,7 +68,7 @@ export class LimitEnforcer {
 
   async #enforceMaxTime(run: RunRow): Promise<boolean> {
     if (run.expiresAt === null) return false
-    const isDue = this.#timeWarnings.isDue({
+    const isDue = this.#timeWarnings.warnUntilDue({
       run,
       cause: run.expiresAt,
       leftMs: run.expiresAt - this.#ctx.clock.now(),

@@ -32,7 +32,7 @@ export interface UsageSample {
 export const activityThresholds = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 10 * 1024 } as const
 
 /** Number of sample intervals after which a known processor usage is outdated. */
-const maxSampleAge = 3
+const maxSampleIntervals = 3
 
 /** Samples the usage of live runs every few seconds and stores it in memory until they end. */
 export class UsageMonitor {
@@ -66,7 +66,7 @@ export class UsageMonitor {
 
   /** Whether a recent sample contains the use of the processors, and of the run's GPUs. */
   isUseKnown({ id, gpuDevices }: RunRow): boolean {
-    const since = this.#ctx.clock.now() - maxSampleAge * this.#ctx.settings.sampleEveryMs
+    const since = this.#ctx.clock.now() - maxSampleIntervals * this.#ctx.settings.sampleEveryMs
     return this.samplesOf(id).some(
       ({ time, cpus, gpuBusy }) => time >= since && cpus !== null && (gpuDevices.length === 0 || gpuBusy !== null),
     )
@@ -145,9 +145,9 @@ export class UsageMonitor {
     if (series.length > this.#ctx.settings.maxSamples) series.shift()
     const traffic = rate(sum(before?.stats), sum(stats), seconds)
     if (
-      above(cpus, activityThresholds.cpus) ||
-      above(gpuBusy, activityThresholds.gpuBusy) ||
-      above(traffic, activityThresholds.bytesPerSecond)
+      isAtLeast(cpus, activityThresholds.cpus) ||
+      isAtLeast(gpuBusy, activityThresholds.gpuBusy) ||
+      isAtLeast(traffic, activityThresholds.bytesPerSecond)
     ) {
       this.#activity.mark(run.id)
       if (run.state === "starting") this.#ctx.startingWork.set(run.id, time)
@@ -165,6 +165,6 @@ function sum(stats: ContainerStats | undefined): number | null {
   return stats == null || stats.networkIn === null || stats.networkOut === null ? null : stats.networkIn + stats.networkOut
 }
 
-function above(figure: number | null, bound: number): boolean {
+function isAtLeast(figure: number | null, bound: number): boolean {
   return figure !== null && figure >= bound
 }

@@ -89,7 +89,7 @@ export class StorageEnforcer {
   /** Checks the disk once and starts the counts that are due. */
   async check(): Promise<void> {
     const space = await this.#meter.diskSpace()
-    const isFilling = this.#isFilling(space)
+    const isFilling = this.#trackFilling(space)
     const writers = this.#writers()
     for (const id of this.#warned.keys()) if (!this.#ctx.runCache.row(id)) this.#warned.delete(id)
     const owners = await this.#ownersOf(writers)
@@ -113,7 +113,8 @@ export class StorageEnforcer {
     if (datasets.size > 0 && (await this.#meter.hasQuotas())) for (const id of datasets) await this.#quotas.recountOwnerOf(id)
   }
 
-  #isFilling({ freeBytes, reserveBytes, isLow }: DiskSpace): boolean {
+  /** Updates the highest free space; true if the disk is nearly full or fills fast. */
+  #trackFilling({ freeBytes, reserveBytes, isLow }: DiskSpace): boolean {
     const isNear = isLow || freeBytes < 2 * reserveBytes
     const isFalling = this.#mostFree - freeBytes >= Math.min(layersAfterBytes.value, reserveBytes)
     this.#mostFree = isFalling ? freeBytes : Math.max(this.#mostFree, freeBytes)

@@ -89,13 +89,13 @@ export class Writer {
     if (!("lost" in attempt)) return this.#settleGroup(group, attempt.outcomes)
     for (const change of group) {
       const ends = group.length === 1 || attempt.refused
-      if (!ends || this.#freesReserve(change, attempt.lost)) await this.#runGroup([change])
+      if (!ends || this.#releaseReserve(change, attempt.lost)) await this.#runGroup([change])
       else change.reject(attempt.lost)
     }
   }
 
-  /** Whether a part of the reserve was released, so that an urgent change may succeed now. */
-  #freesReserve({ urgent }: QueuedChange, error: unknown): boolean {
+  /** Releases a part of the reserve for an urgent change; true if it may succeed now. */
+  #releaseReserve({ urgent }: QueuedChange, error: unknown): boolean {
     return urgent && isStorageFull(error) && (this.#driver.reserve?.release() ?? false)
   }
 
@@ -157,7 +157,7 @@ export class Writer {
       if (outcome.ok) {
         for (const effect of outcome.effects) this.#runEffect(effect)
         queued.resolve(outcome.value)
-      } else if (this.#freesReserve(queued, outcome.error)) retries.push(queued)
+      } else if (this.#releaseReserve(queued, outcome.error)) retries.push(queued)
       else queued.reject(outcome.error)
     }
     for (const queued of retries) await this.#runGroup([queued])

@@ -8,10 +8,10 @@ import { endedCondition } from "./runs.ts"
 import { column, pickColumns, rowColumns } from "./select.ts"
 import { visibilityClasses } from "./visibility.ts"
 
-export const isInForce = (now: number) => sql<SqlBool>`(expires_at is null or expires_at > ${now})`
+export const inForceCondition = (now: number) => sql<SqlBool>`(expires_at is null or expires_at > ${now})`
 
 /** Projects of the viewer's groups; no other resource has groups. */
-export function isOfGroups(build: QueryBuilder, table: string, groups: readonly number[]): RawBuilder<SqlBool> | undefined {
+export function groupsCondition(build: QueryBuilder, table: string, groups: readonly number[]): RawBuilder<SqlBool> | undefined {
   return table === "projects" ? sql<SqlBool>`${build.among(column("projects", "group_id"), groups)}` : undefined
 }
 
@@ -30,7 +30,7 @@ interface To {
 /** IDs of the resources granted to a person, also by groups; an ID may appear several times. */
 export function selectGrantedIds({ among }: QueryBuilder, type: GrantableType, to: To): RawBuilder<unknown> {
   const ids = (whom: RawBuilder<unknown>) =>
-    sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${isInForce(to.now)}`
+    sql`select thing_id from grants where ${whom} and thing_type = ${sql.lit(type)} and ${inForceCondition(to.now)}`
   return sql`${ids(sql`user_id <> 0 and user_id = ${to.user_id}`)} union all ${ids(sql`group_id <> 0 and ${among(sql.ref("group_id"), to.groups)}`)}`
 }
 
@@ -40,7 +40,7 @@ export const grantQueries = {
   /** Rows that a person sees by grants alone, outside of all visibility classes. */
   granted: (build: QueryBuilder, args: To, shape: { table: GrantableTable; part: "live" | "history" }) => {
     const { table, part } = shape
-    const classes = visibilityClasses(table, args, isOfGroups(build, table, args.groups))
+    const classes = visibilityClasses(table, args, groupsCondition(build, table, args.groups))
     const isThere = table !== "runs" ? sql`deleted_at is null` : part === "history" ? endedCondition : sql`1 = 1`
     return build.anyTable
       .selectFrom(table)
@@ -59,7 +59,7 @@ export const grantQueries = {
       .where("thing_type", "=", args.thing_type)
       .where(among(sql.ref("thing_id"), args.ids))
       .where(sql<boolean>`(user_id = ${args.user_id} or (group_id <> 0 and ${among(sql.ref("group_id"), args.groups)}))`)
-      .where(isInForce(args.now)),
+      .where(inForceCondition(args.now)),
 
   grantsOf: ({ db, among }: QueryBuilder, args: { thing_type: string; ids: readonly number[]; now: number }) =>
     db
@@ -67,7 +67,7 @@ export const grantQueries = {
       .select(rowColumns("grants"))
       .where("thing_type", "=", args.thing_type)
       .where(among(sql.ref("thing_id"), args.ids))
-      .where(isInForce(args.now))
+      .where(inForceCondition(args.now))
       .orderBy("grants.id"),
 
   grantInForce: ({ db }: QueryBuilder, args: { id: number; now: number }) =>
@@ -76,7 +76,7 @@ export const grantQueries = {
       .select(rowColumns("grants"))
       .where("grants.id", "=", args.id)
       .where("is_live", "=", sql.lit(1))
-      .where(isInForce(args.now)),
+      .where(inForceCondition(args.now)),
 
   /** A second grant of the same resource to the same person or group replaces the first. */
   putGrant: ({ anyTable }: QueryBuilder, args: Columns) =>

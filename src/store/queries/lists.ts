@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely"
 import type { ListedTable } from "../tables/index.ts"
-import { grantVisibility, isInForce, isOfGroups } from "./grants.ts"
+import { grantVisibility, groupsCondition, inForceCondition } from "./grants.ts"
 import type { QueryBuilder } from "./query-builder.ts"
 import { endedCondition, liveCondition } from "./runs.ts"
 import { column, pageQuery } from "./select.ts"
@@ -86,14 +86,14 @@ function seenBy(build: QueryBuilder, args: ListArgs, shape: ListShape): RawBuild
   const viewer = { user_id: args.viewer as number }
   if (shape.table === "grants") return grantVisibility(build, { ...viewer, groups: args.groups ?? [] })
   if (shape.sees === "own") return [sql`${column(shape.table, "user_id")} = ${viewer.user_id}`]
-  const classes = visibilityClasses(shape.table, viewer, isOfGroups(build, shape.table, args.groups ?? []))
+  const classes = visibilityClasses(shape.table, viewer, groupsCondition(build, shape.table, args.groups ?? []))
   return shape.granted ? [...classes, sql`${build.among(column(shape.table, "id"), args.granted ?? [])}`] : classes
 }
 
 function part({ among }: QueryBuilder, args: ListArgs, shape: ListShape): unknown {
   switch (shape.part) {
     case "live":
-      if (shape.table === "grants") return sql`is_live = 1 and ${isInForce(args.now as number)}`
+      if (shape.table === "grants") return sql`is_live = 1 and ${inForceCondition(args.now as number)}`
       return shape.table === "runs" ? liveCondition : sql`${column(shape.table, "deleted_at")} is null`
     case "deleted":
       return sql`${column(shape.table, "deleted_at")} is not null`

@@ -26,7 +26,7 @@ const readerCache = "pragma cache_size = -65536;"
 const logPragmas =
   "pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4096; pragma journal_size_limit = 67108864;"
 /** SQLite's own waiting blocks the process, so it is short; the driver waits without blocking. */
-const busyTimeout = 10
+const sqliteBusyTimeoutMs = 10
 /** Compiled queries do not depend on the database. */
 const compiler = new QueryCompiler("sqlite")
 
@@ -77,13 +77,13 @@ function retryWithReserve<T>(reserve: DiskReserve, work: () => T): T {
 function connect(options: SqliteOptions): { writer: DatabaseSync; reader: DatabaseSync } {
   const { file } = options
   using cleanup = new DisposableStack()
-  const writer = new DatabaseSync(file, { timeout: busyTimeout })
+  const writer = new DatabaseSync(file, { timeout: sqliteBusyTimeoutMs })
   cleanup.defer(() => writer.close())
   writer.exec(`${pragmas} ${writerCache}`)
   const version = versionOf(writer, file)
   prepareWriter(writer)
   migrate(writer, version, options)
-  const reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
+  const reader = new DatabaseSync(file, { timeout: sqliteBusyTimeoutMs, readOnly: true })
   cleanup.defer(() => reader.close())
   reader.exec(`${pragmas} ${readerCache} pragma query_only = on;`)
   cleanup.move()

@@ -65,16 +65,16 @@ export class SearchIndexer implements AsyncDisposable {
   async #run(): Promise<void> {
     const { clock, logger } = this.#options
     const { signal } = this.#ended
-    for (let pause = everyMs; !signal.aborted; ) {
-      await clock.sleep(pause, signal).catch(() => {})
+    for (let nextMs = everyMs; !signal.aborted; ) {
+      await clock.sleep(nextMs, signal).catch(() => {})
       if (signal.aborted) return
       try {
-        pause = (await this.indexBatch()) ? pauseMs : everyMs
+        nextMs = (await this.indexBatch()) ? pauseMs : everyMs
       } catch (err) {
         // For example on a full disk. Searches stay correct without the index, and the next attempt
         // follows.
         logger.debug({ err }, "Texts could not be indexed")
-        pause = everyMs
+        nextMs = everyMs
       }
     }
   }

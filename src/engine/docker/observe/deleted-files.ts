@@ -6,7 +6,7 @@ import { childEnvironment } from "../host/child-environment.ts"
 import type { RunningContainer } from "./container-observer.ts"
 import { controlGroupsOf } from "./container-stats.ts"
 
-const timeout = bounds.storage.openFilesMs.value
+const timeoutMs = bounds.storage.openFilesMs.value
 const slots = new Semaphore(8)
 const blockBytes = 512
 
@@ -46,7 +46,7 @@ async function examine(processes: readonly string[], device: string, signal: Abo
   const words = ["-L", ...folders, "-maxdepth", "1", "-type", "f", "-links", "0", "-printf", "%D %i %b\\n"]
   return new Promise((resolve) => {
     // `find` fails if a process ends meanwhile, and still prints the rest.
-    execFile("find", words, { timeout, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (error, stdout) => {
+    execFile("find", words, { timeout: timeoutMs, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (error, stdout) => {
       const isCutOff = error?.killed || (error?.code as unknown) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER"
       resolve(isCutOff ? Number.POSITIVE_INFINITY : sumOn(device, stdout))
     })

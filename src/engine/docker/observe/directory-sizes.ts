@@ -15,8 +15,9 @@ export async function directorySizes(
   const sizes = new Map<string, number>()
   // An image may declare tens of thousands of volumes, more than fit into one command line.
   for (let at = 0; at < directories.length; at += maxAtOnce) {
-    const timeout = Math.max(1, Math.ceil(until - performance.now()))
-    for (const [path, bytes] of await runDu(directories.slice(at, at + maxAtOnce), { timeout, signal })) sizes.set(path, bytes)
+    const remainingMs = Math.max(1, Math.ceil(until - performance.now()))
+    for (const [path, bytes] of await runDu(directories.slice(at, at + maxAtOnce), { timeoutMs: remainingMs, signal }))
+      sizes.set(path, bytes)
   }
   return sizes
 }
@@ -25,12 +26,12 @@ const maxAtOnce = bounds.containers.volumes.value
 
 async function runDu(
   directories: readonly string[],
-  { timeout, signal }: { timeout: number; signal: AbortSignal | undefined },
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
 ): Promise<[path: string, bytes: number][]> {
   const words = ["--summarize", "--one-file-system", "--block-size=1", "--null", "--", ...directories]
   const output = await new Promise<string>((resolve) => {
     // `du` fails if a file vanishes while it counts, and still prints the other totals.
-    execFile("du", words, { timeout, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (_, stdout) => resolve(stdout))
+    execFile("du", words, { timeout: timeoutMs, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (_, stdout) => resolve(stdout))
   })
   signal?.throwIfAborted()
   const lines = output.split("\0").filter((line) => line !== "")

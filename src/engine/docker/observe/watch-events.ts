@@ -25,17 +25,17 @@ export interface WatchOptions {
  */
 export async function watchEvents(client: DockerClient, options: WatchOptions): Promise<void> {
   const { signal, clock = systemClock } = options
-  let wait = firstWaitMs
+  let waitMs = firstWaitMs
   while (!signal.aborted) {
     try {
       await readEvents(client, options, () => {
-        wait = firstWaitMs
+        waitMs = firstWaitMs
       })
     } catch {
       // Any error ends the stream; the next connection attempt shows whether the daemon is there.
     }
-    await clock.sleep(wait, signal).catch(() => {})
-    wait = Math.min(maxWaitMs, wait * 2)
+    await clock.sleep(waitMs, signal).catch(() => {})
+    waitMs = Math.min(maxWaitMs, waitMs * 2)
   }
 }
 
