@@ -1,4 +1,5 @@
 // Comments and paragraphs wrap at 100 columns, so that files read well side by side in an editor.
+// Their sentences begin with a noun that acts, not with a pronoun in its place.
 
 import { deepEqual } from "node:assert/strict"
 import { execFileSync } from "node:child_process"
@@ -39,4 +40,34 @@ test(`comments wrap at ${maxColumns} columns`, () => {
 test(`paragraphs of the documentation wrap at ${maxColumns} columns`, () => {
   const pages = files.filter((file) => file.endsWith(".md") && !isGenerated(file))
   deepEqual(pages.flatMap(longProse), [])
+})
+
+/** Text without the marks of comments, with its line; a block ends at an empty line. */
+function paragraphsOf(file: string): { at: string; text: string }[] {
+  const isPage = file.endsWith(".md")
+  let isCode = false
+  const paragraphs: { at: string; text: string }[] = []
+  let isInside = false
+  for (const [i, line] of linesOf(file).entries()) {
+    if (isPage && /^\s*```/.test(line)) isCode = !isCode
+    const isText = isPage ? !isCode && !/^\s*(\||```|#)/.test(line) : isComment(line)
+    const words = line.replace(isPage ? /^\s*([-*>]|\d+\.)?\s*/ : /^\s*(\/\/|\/\*+|\*\/|\*)\s*(- )?/, "").replace(/\*\/$/, "")
+    if (!isText || words === "") isInside = false
+    else if (isInside) (paragraphs.at(-1) as { text: string }).text += ` ${words}`
+    else isInside = paragraphs.push({ at: `${file}:${i + 1}`, text: words }) > 0
+  }
+  return paragraphs
+}
+
+test("no sentence of a comment or a page begins with a pronoun like what or who", () => {
+  const texts = files.filter(
+    (file) => /\.(ts|tsx|js|mjs|css|md)$/.test(file) && !isGenerated(file) && !file.startsWith("docs/reference/interface/"),
+  )
+  const found = texts
+    .flatMap(paragraphsOf)
+    .filter(({ text }) => /(^|[.!?] )(What|Where|Who|Whoever|Whatever|Whose|Which)\b(?![^.!?]*\?)/.test(text))
+  deepEqual(
+    found.map(({ at, text }) => `${at} ${text}`),
+    [],
+  )
 })

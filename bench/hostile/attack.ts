@@ -2,7 +2,7 @@ import type { ServerProcess } from "../../test/server-process.ts"
 
 /** One attack: `begin` resolves when it is under way, and what it gives ends it. */
 export interface Attack {
-  /** What is done, in a few words. */
+  /** The attack in a few words. */
   readonly name: string
   begin(server: ServerProcess): Promise<Disposable>
 }

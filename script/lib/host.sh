@@ -61,7 +61,7 @@ describe_pip() {
   done
 }
 
-# Where the host's npm gets its packages; a registry that wants credentials is not passed on.
+# The registry of the host's npm; one that wants credentials is not passed on.
 describe_npm() {
   local registry; registry=$(npm config get registry 2>/dev/null) || return 0
   [ -z "$registry" ] || printf 'export npm_config_registry=%q\n' "${registry%/}/"

@@ -5,7 +5,8 @@ import re
 import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-# What fits every schema may still be refused for what no schema can say: what it refers to, and what its members or parameters say together.
+# A value that fits every schema may still be refused: no schema can describe what it refers to,
+# nor what its members or parameters mean together.
 BEYOND_SCHEMAS = re.compile(
     r"^Members must name people who exist; got |which does not exist or may not be used$|^There is no person called|^UserName must name a person |^GroupName must be a group that"
     r"|^ID, or other fields that pick exactly one|^Either ID or ProjectID is needed|^(Image|Project) or (Image|Project)ID is needed"

@@ -8,8 +8,8 @@ import type { Viewer } from "#store"
 export type Scope = "read" | "write" | `run:${number}`
 
 /**
- * What authenticated a caller. `id` is opaque, holds no secret, and is an argument of
- * `Identity.refreshCaller`.
+ * The password, token or session that authenticated a caller. `id` is opaque, holds no secret, and
+ * is an argument of `Identity.refreshCaller`.
  */
 export interface Credential {
   kind: "password" | "token" | "session" | "files"

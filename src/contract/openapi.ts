@@ -43,7 +43,7 @@ function answerContent(answer: Endpoint["answer"]) {
   return json({ type: "object" })
 }
 
-/** Which failures a row can answer with, beyond those of every request. */
+/** The failures that a row can answer with, beyond those of every request. */
 function failures(endpoint: Endpoint): number[] {
   const statuses = [400, 500, 503]
   if (endpoint.permission !== "none" || endpoint.path === "/session") statuses.push(401, 403, 429)

@@ -380,7 +380,7 @@ export class EngineError extends Error {
   readonly code: ReasonCode
   /** The engine's own message; for administrators and the log only. */
   readonly detail: string | undefined
-  /** What the person can do, if more exact than the code's own hint. */
+  /** An action that the person can take, if more exact than the code's own hint. */
   readonly hint: string | undefined
 
   constructor(code: ReasonCode, msg: string, options: { detail?: string | undefined; hint?: string | undefined; cause?: unknown } = {}) {

@@ -6,8 +6,8 @@ export interface Subscriber {
 }
 
 /**
- * What a subscriber gets of a row: the whole, its outline, its deletion (the ID alone), a reset, or
- * nothing.
+ * The part of a row that a subscriber gets: the whole, its outline, its deletion (the ID alone), a
+ * reset, or nothing.
  */
 export type EventVisibility = "whole" | "outline" | "gone" | "reset" | "none"
 

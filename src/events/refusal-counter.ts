@@ -17,8 +17,8 @@ export interface RefusalCounterOptions {
 
 /**
  * Counts refusals by actor, action and minute, and writes each count once, when its minute is over
- * or the service stops: a flood of them is one row a minute, and no row is changed. What a process
- * counted and did not write dies with it.
+ * or the service stops: a flood of them is one row a minute, and no row is changed. A killed
+ * process loses the counts that it did not write.
  */
 export class RefusalCounter implements AsyncDisposable {
   readonly #options: RefusalCounterOptions

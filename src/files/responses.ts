@@ -4,8 +4,8 @@ import { anonymousDrain, drainBody, IncompleteBodyError } from "#http"
 import { ClientGoneError, DavFailure, fileFailure } from "./failures.ts"
 
 /**
- * Headers of every response. Whatever the content, a browser neither executes it nor shares it with
- * another page.
+ * Headers of every response. A browser executes no content, and shares none with another
+ * page.
  */
 export const securityHeaders = {
   "Content-Security-Policy": "sandbox; default-src 'none'",

@@ -43,7 +43,7 @@ export interface FilesOptions {
   connections?: Partial<ConnectionSettings>
   /** How people's files are counted. `reserveBytes` undefined: by the size of the disk. */
   storage?: Partial<StorageSettings>
-  /** Where requests are served: in a worker process of their own (default), or in this process. */
+  /** The process that serves requests: a worker process (default), or this one. */
   runIn?: "worker" | "in-process"
 }
 
@@ -55,7 +55,7 @@ export interface Files extends AsyncDisposable {
   /** Free space on the disk of the files root. */
   diskSpace(): Promise<DiskSpace>
   /**
-   * Counts what a person stores. Where the file system has project quotas, it also lets the kernel
+   * Counts what a person stores. If the file system has project quotas, it also lets the kernel
    * enforce the limit from then on, for what is there and what is written later.
    */
   countStorage(account: StorageAccount, maxBytes: number | null): Promise<StorageCount>

@@ -74,7 +74,7 @@ export interface RunTarget {
    * may be empty.
    */
   landing: string
-  /** What the program's pages send by WebSocket, by which typing differs from keep-alives. */
+  /** The protocol of the program's pages over WebSocket, which tells typing from keep-alives. */
   webSocketProtocol: "jupyter" | "rfb" | "vscode" | "any"
   state: string
 }

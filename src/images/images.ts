@@ -27,7 +27,7 @@ export interface ImageRequest {
   person: ImageUser & { readonly userId: number }
 }
 
-/** What is known of an image without a pull. */
+/** The state of an image, as known without a pull. */
 export interface ImageState {
   /** Undefined: the engine does not have it. */
   facts: ImageInfo | undefined

@@ -38,7 +38,7 @@ export interface RetryOptions {
   firstWaitMs?: number
   /** Default 5,000. */
   maxWaitMs?: number
-  /** Which errors cause another attempt. Default: all. */
+  /** Whether an error causes another attempt. Default: always. */
   when?: (error: unknown) => boolean
   clock?: Clock
   signal?: AbortSignal

@@ -87,7 +87,7 @@ export async function startIsolation({ store, engine, clock, logger }: { store: 
 }
 
 /**
- * What the engine lacks from the beginning is the administrator's to see to, and no fault of the
+ * An administrator must provide what the engine lacks at the start: the error is no fault of the
  * program.
  */
 async function confine(engine: Engine, logger: Logger): Promise<void> {

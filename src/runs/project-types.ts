@@ -61,7 +61,7 @@ export interface ProjectTypeRule {
    * kernel counts as activity. Null: the program has no such list.
    */
   kernelsPath: string | null
-  /** What the program's pages send by WebSocket, by which typing differs from keep-alives. */
+  /** The protocol of the program's pages over WebSocket, which tells typing from keep-alives. */
   webSocketProtocol: WebSocketProtocol
   /**
    * Whether the program may write to its root file system. Images that were not made for Quayside
@@ -102,7 +102,7 @@ const jupyter = {
   writableRoot: false,
 } as const satisfies Partial<ProjectTypeRule>
 
-/** Where images have virtual environments and conda. */
+/** The directories of virtual environments and conda in images. */
 const pythonDirectories = [
   "/opt/conda/bin",
   "/opt/venv/bin",

@@ -8,8 +8,8 @@ import { withSoonExpiring } from "../fixtures/expiry.ts"
 import { type Person, startTestServer } from "../test-server.ts"
 
 /*
- * Downloads and uploads that are under way when the right to them ends. Whoever sees none of it
- * ends within 10 s here; the promise is five.
+ * Downloads and uploads that are under way when the right to them ends. The server ends them within
+ * 10 s here; the promise is five.
  */
 
 const server = await startTestServer()

@@ -14,8 +14,8 @@ import { type ServerProcess, startServerProcess } from "../server-process.ts"
 
 /*
  * A run's container goes behind the server's back, and another one has its address before the
- * server can learn of it: the daemon is held back, as one is that has much to do. Whoever may open
- * the run asks for it meanwhile in every way that there is.
+ * server can learn of it: the daemon is held back, as one is that has much to do. Everybody
+ * who may open the run asks for it meanwhile in every way that there is.
  */
 
 const exec = promisify(execFile)

@@ -1,8 +1,9 @@
 import type { Document } from "./sentences.ts"
 
 /**
- * What holds a sentence: the names of tests. `says` is how the sentence, or the table's row,
- * begins; `rows of <section>` means all rows of that section's table that no other entry names.
+ * A sentence and the names of the tests that hold it. `says` is how the sentence, or the table's
+ * row, begins; `rows of <section>` means all rows of that section's table that no other entry
+ * names.
  */
 export type Entry = readonly [says: string, ...tests: string[]]
 

@@ -1,6 +1,6 @@
 import { at, faults } from "./mutant.ts"
 
-/** Who may do what. */
+/** Rights and credentials. */
 export const access = [
   ...faults(
     "src/access/policy/policy.ts",

@@ -14,7 +14,7 @@ const stale = ["test/attacks/stale.docker.test.ts"]
 const secrets = ["test/attacks/secrets.docker.test.ts"]
 
 /**
- * What keeps a run from the host, from others and from the server's secrets: real rules, containers
+ * Walls between a run and the host, others and the server's secrets: real rules, containers
  * and processes.
  */
 export const confinement = [

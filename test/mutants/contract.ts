@@ -8,7 +8,7 @@ const writing = ["test/api/writing.test.ts"]
 const reading = ["test/api/reading.test.ts"]
 const hostile = ["test/api/hostile.test.ts"]
 
-/** What bodies and queries may hold. */
+/** Rules for bodies and queries. */
 export const contracts = [
   ...faults("src/contract/fields/body.ts", contract, [
     ["a body sets fields that only the service may set", at("parseBody", '|| field.write === "never"'), ""],

@@ -4,7 +4,7 @@ const connections = ["test/api/event-connections.test.ts"]
 
 const told = ["test/access/events.test.ts"]
 
-/** Who is told what happens, and over what. */
+/** Recipients of events, and the streams to them. */
 export const events = [
   ...faults("src/api/events/feed-policy.ts", told, [
     ["losing access to an object sends no event", at("visibilityOf", '|| (was && isAllowed(caller, was, "read"))'), ""],

@@ -1,6 +1,6 @@
 import { at, faults } from "./mutant.ts"
 
-/** What holds when a disk is full or a process is killed at any moment. */
+/** Invariants when a disk is full or a process is killed at any moment. */
 export const failures = [
   ...faults(
     "src/store/sqlite/errors.ts",

@@ -13,8 +13,7 @@ const gateway = [
 const refusals = ["test/api/refusals.test.ts"]
 
 /**
- * What asks the rules at each door, taken out one at a time, and what counts those who were refused
- * there.
+ * The checks of rights at each entry, removed one at a time, and the counters of their refusals.
  */
 export const guards = [
   ...faults(

@@ -2,7 +2,7 @@ import { at, faults } from "./mutant.ts"
 
 const home = ["test/api/home.test.ts"]
 
-/** What keeps people apart on one machine: mounts, files, and what passes the gateway. */
+/** Isolation of people on one machine: mounts, files, and requests through the gateway. */
 export const isolation = [
   ...faults(
     "src/gateway/proxy/client-frames.ts",

@@ -6,7 +6,7 @@ const ports = ["src/gateway/addressing/run-port-allocator.test.ts"]
 const chromium = ["src/gateway/addressing/run-port-allocator.browser.test.ts"]
 const authors = ["test/api/ports.test.ts"]
 
-/** What keeps one run's pages out of another's, where an origin is used again. */
+/** Isolation of one run's pages from another's when an origin is reused. */
 export const origins = [
   ...faults("src/gateway/addressing/port-choice.ts", ports, [
     ["one's own and strangers' projects share a port", at("choosePort", "entry.authors === authors && !isBusy"), "!isBusy"],

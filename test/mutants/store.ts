@@ -4,7 +4,7 @@ const suite = ["src/store/store.integration.test.ts"]
 const failures = ["src/store/sqlite/failures.test.ts", "src/store/sqlite/full-disk.integration.test.ts"]
 const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.integration.test.ts"]
 
-/** What is stored, and what lists hold. */
+/** Stored rows and the content of lists. */
 export const store = [
   ...faults(
     "src/store/lists/scan-limiter.ts",

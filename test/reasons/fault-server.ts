@@ -34,7 +34,7 @@ export interface Fault {
   prepare?: (rig: FaultServer, starter: Person) => Promise<{ project?: object; beforeStart?: () => Promise<unknown> }>
   /** Default: `ann`. */
   starter?: string
-  /** What the progress says before the end. */
+  /** The last progress before the end. */
   progress?: RegExp
   /** Whether the program answers at first. */
   wasReady?: true

@@ -9,7 +9,7 @@ export interface ProvisioningRules {
   /** Whether a person without an account gets one. */
   unknown: "refuse" | "create"
   /**
-   * Which existing accounts of the same name may be linked, if no subject of this provider has them
+   * Existing accounts of the same name that may be linked, if no subject of this provider has them
    * yet.
    */
   link: "never" | "no-password" | "all"

@@ -51,8 +51,7 @@ export function stripAdminPrefix(path: string): string {
 }
 
 /**
- * Where the path begins in the absolute form, `http://host/path`; 0 for what is neither that nor a
- * path.
+ * The index of the path in the absolute form, `http://host/path`; 0 for any other target.
  */
 function authorityEnd(url: string): number {
   const match = /^http:\/\/[^/?#]+/i.exec(url)

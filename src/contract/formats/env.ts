@@ -92,7 +92,7 @@ function readQuoted(
 }
 
 /**
- * Where the quote stands that closes a value, or -1. In double quotes a backslash hides the next
+ * The index of the quote that closes a value, or -1. In double quotes a backslash hides the next
  * character.
  */
 function closing(line: string, quote: string): number {

@@ -3,7 +3,7 @@ import { bounds } from "../bounds/index.ts"
 const maxNames = bounds.files.pathNames.value
 
 /**
- * Where things are mounted when a project does not say otherwise. The program's HOME is the user
+ * The mount paths of a project that sets none. The program's HOME is the user
  * directory; it starts in the image's working directory, or in
  * the code directory if the image has none.
  */

@@ -3,9 +3,9 @@ import { after, before, test } from "node:test"
 import { TestFilesServer, type TestResponse } from "../../../test/fixtures/files/files-server.ts"
 
 /*
- * What a condition says of something hidden is judged as if that did not exist: an answer tells
- * nobody whether a guess is right. Each method is asked with each condition, about something hidden
- * and about something that never was.
+ * A condition on a hidden resource is judged as if that did not exist, so no response confirms a
+ * guess. The tests send each method with each condition, for a hidden resource and for one that
+ * never existed.
  */
 
 let server: TestFilesServer

@@ -20,9 +20,9 @@ import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 /*
- * Runs of several people have `/data/shared` mounted, and only ann's have her home. What a program
- * holds of the one (a second name, an open file, an open directory) must not reach what ann moves
- * into the other.
+ * Runs of several people have `/data/shared` mounted, and only ann's have her home. A program's
+ * hold on the one (a second name, an open file, an open directory) must not reach the entries that
+ * ann moves into the other.
  */
 
 let server: TestFilesServer

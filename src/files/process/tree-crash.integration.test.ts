@@ -28,7 +28,7 @@ function writeSource(mark: string): void {
   for (let i = 0; i < files; i += 1) writeFileSync(server.at("source", String(i)), Buffer.alloc(fileBytes, mark))
 }
 
-/** Which source a whole copy was made of. */
+/** The source of a whole copy. */
 function markOf(path: string): string {
   const names = readdirSync(server.at(path))
   assert.equal(names.length, files)
@@ -48,8 +48,7 @@ function killWorker(): void {
 }
 
 /**
- * What a copy that is disturbed fails with; one that was done before the disturbance reached it is
- * made again.
+ * The error of a disturbed copy. A copy that was complete before the disturbance is repeated.
  */
 async function disturbed(copy: () => Promise<unknown>): Promise<unknown> {
   for (let attempt = 0; attempt < 5; attempt += 1) {

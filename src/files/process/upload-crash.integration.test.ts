@@ -31,7 +31,7 @@ test("after the worker is killed during many uploads, every acknowledged one is 
     const pid = workerPid()
     assert.ok(pid)
     process.kill(pid, "SIGKILL")
-    // What had been promised by then; later ones are the next worker's.
+    // The uploads acknowledged by then; later ones are the next worker's.
     for (const [i, number] of [...acknowledged].entries())
       checkFile(server.at(`f${i}`), { least: number, most: sent[i] ?? 0, length: lengths[i] ?? 0 })
   }

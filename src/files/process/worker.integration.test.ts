@@ -19,7 +19,7 @@ const logger = {
   child: () => logger,
 }
 before(async () => {
-  // What the worker must not keep: a server started by hand has its administrator's groups.
+  // A server started by hand has its administrator's groups; the worker must drop them.
   if (asRoot) process.setgroups?.([4, 24])
   server = await TestFilesServer.start({ runIn: "worker", logger, listen: { host: "localhost", port: 0 } })
 })

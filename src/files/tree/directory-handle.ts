@@ -13,7 +13,7 @@ export interface DirectoryStream {
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 /** `open(2)`: a handle on the entry itself, which needs no right on it. */
 const O_PATH = 0o10000000
-/** What an owner needs to list a directory and to reach its entries. */
+/** The mode that lets an owner list a directory and reach its entries. */
 const ownerMayRead = 0o500
 /** Links are not followed, and no open blocks. */
 export const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK

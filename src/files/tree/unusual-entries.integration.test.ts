@@ -23,9 +23,8 @@ import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, owner, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 
 /*
- * What a program may leave in its directories that is not a plain file: each kind once listed and
- * read over WebDAV, copied over WebDAV, copied as code, removed over WebDAV and removed for the
- * main process.
+ * Programs may leave entries that are not plain files. The tests list, read, copy and remove each
+ * kind over WebDAV, copy it as code, and remove it for the main process.
  */
 
 interface Kind {
@@ -33,11 +32,11 @@ interface Kind {
   skip?: string | false
   /** Makes it in an empty directory. */
   make(at: string): void
-  /** What the listing of the directory shows. */
+  /** The entries in the listing of the directory. */
   listed: readonly string[]
   /** A copy of the directory as it should be; undefined: it is refused. */
   copied: { names: readonly (string | Buffer)[]; check?(at: string, from: string): void; counts?: CopyTotals } | undefined
-  /** What is left elsewhere when it is removed. */
+  /** Checks what remains elsewhere after its removal. */
   kept?(): void
 }
 

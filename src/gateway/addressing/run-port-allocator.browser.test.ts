@@ -86,7 +86,7 @@ async function startFixture(first: TestProgram) {
 }
 
 /**
- * What a hostile page does to stay: a worker for the whole origin, and something in its storage.
+ * A hostile page tries to stay: it installs a worker for the whole origin and fills its storage.
  */
 const stay = async () => {
   localStorage.setItem("left", "first")

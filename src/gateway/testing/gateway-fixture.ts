@@ -13,7 +13,7 @@ export const keyB = "b".repeat(32)
 export const ann: Visitor = { userId: 1, credentialId: "session-1" }
 export const bob: Visitor = { userId: 2, credentialId: "session-2" }
 
-/** What Chromium sends for the page of a tab. */
+/** The headers that Chromium sends for the page of a tab. */
 export const navigationHeaders = {
   "sec-fetch-dest": "document",
   "sec-fetch-mode": "navigate",

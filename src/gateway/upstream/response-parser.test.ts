@@ -19,7 +19,7 @@ interface Read {
 const used = new WeakMap<Read, number>()
 
 /**
- * What our parser makes of these bytes, fed in pieces that end at `cuts`; undefined when it refuses
+ * Our parser's result for these bytes, fed in pieces that end at `cuts`; undefined if it refuses
  * them or they do not end.
  */
 function parsedByGateway(bytes: Buffer, method: string, cuts: number[] = []): Read | undefined {
@@ -49,7 +49,7 @@ function parsedByGateway(bytes: Buffer, method: string, cuts: number[] = []): Re
   return isEnded ? read : undefined
 }
 
-/** What Node's client makes of them. */
+/** The result of Node's client. */
 function parsedByNode(bytes: Buffer, method: string): Promise<Read | undefined> {
   const socket = new Duplex({
     read() {},

@@ -162,7 +162,7 @@ export class ResponseParser {
   #until(end: Buffer, { data, at, most }: { data: Buffer; at: number; most: number }): { found: string | undefined; next: number } {
     const held = this.#heldBytes
     const all = held === 0 ? data.subarray(at) : this.#hold(data.subarray(at))
-    // What was held before has been searched: only its last bytes can begin the end.
+    // The bytes held before have been searched: only the last of them can begin the end.
     const to = all.indexOf(end, Math.max(0, held - end.length + 1))
     if ((to < 0 ? all.length : to) > most) throw new BadResponseError(`more than ${most} bytes of head or chunk line`)
     if (to < 0) {

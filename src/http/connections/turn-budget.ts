@@ -6,7 +6,7 @@ const readBytes = 8 * 1024
 /** Connections of one person that continue in each turn. */
 const resumedPerTurn = 4
 
-/** What a person's connections moved in this turn. */
+/** The bytes that a person's connections moved in this turn. */
 interface Spent {
   bytes: number
   /** The first connection. */

@@ -7,8 +7,7 @@ import { hasTinyChunks, serverOptions } from "./buffered-request.ts"
 import { createServer } from "./http.ts"
 
 /**
- * What a server makes of some bytes: the pieces of the first request's body, when it is read after
- * all that can come has come.
+ * The pieces in which a server reads the first request's body, at once or after all bytes arrived.
  */
 async function received(bytes: string, when: "at once" | "late"): Promise<{ pieces: Buffer[]; request: IncomingMessage }> {
   const { promise, resolve } = Promise.withResolvers<{ pieces: Buffer[]; request: IncomingMessage }>()

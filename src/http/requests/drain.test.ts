@@ -42,7 +42,7 @@ class Client implements Disposable {
     return promisify<string | Buffer, void>((all, done) => this.#socket.write(all, done))(bytes)
   }
 
-  /** What was received when the other side has ended what it sends. */
+  /** The bytes received until the other side ended. */
   async ended(): Promise<string> {
     if (!this.#socket.readableEnded) await once(this.#socket, "end")
     return this.text

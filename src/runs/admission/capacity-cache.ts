@@ -25,7 +25,7 @@ export class CapacityCache {
     return allocatableNodes(this.#cached?.nodes ?? [], this.#ctx.settings)
   }
 
-  /** What the engine reported last. */
+  /** The engine's last report. */
   get latest(): readonly NodeCapacity[] {
     return this.#cached?.nodes ?? []
   }

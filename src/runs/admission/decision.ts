@@ -27,13 +27,13 @@ export interface AdmissionDecision {
   quotas: readonly GroupQuota[]
 }
 
-/** Where a start would stand in the queue. Both are undefined when it would not wait. */
+/** The place of a start in the queue. Both are undefined if it would not wait. */
 export interface StartPreview extends AdmissionDecision {
   position: number | undefined
   waitsFor: string | undefined
 }
 
-/** What a start would come to, by the decision that a start makes. */
+/** Previews a start: makes the same decision, and starts nothing. */
 export async function previewStart(ctx: RunsContext, input: AdmissionInput): Promise<StartPreview> {
   const decision = await decideAdmission(ctx, ctx.store, input)
   const { demand, refusal, placement, quotas } = decision
@@ -47,7 +47,7 @@ export async function previewStart(ctx: RunsContext, input: AdmissionInput): Pro
 
 interface AdmissionState {
   demand: ResourceRequest & { nodes: number }
-  /** What the person's own live runs hold. */
+  /** The resources of the person's own live runs. */
   own: UserRunTotals
   limits: EffectiveLimits
   /** Of the person's groups. */

@@ -20,7 +20,7 @@ export type AllocatedRun = Amounts & Pick<RunRow, "userId">
 /** Maximum number of people who are remembered. */
 const maxPeople = 10_000
 
-/** What fair order knows beside the runs. */
+/** The facts that fair order uses beside the runs. */
 export class FairnessState {
   #capacity: Amounts | undefined
   readonly #groups = new Map<number, readonly number[]>()

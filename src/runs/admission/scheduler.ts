@@ -101,9 +101,9 @@ export function availableNodes({ nodes, live, containerDevices }: Omit<ClusterSt
 }
 
 /**
- * The queued runs that can start now, and their nodes. They come in order. What an earlier run
- * needs is reserved on the node that could run it, so small runs cannot starve a large one. They
- * may overtake it where they do not delay it. A run that waits for its group's quota reserves
+ * The queued runs that can start now, and their nodes. They come in order. The needs of an
+ * earlier run are reserved on the node that could run it, so small runs cannot starve a large one.
+ * They may overtake it if they do not delay it. A run that waits for its group's quota reserves
  * nothing on nodes, but reserves the quota.
  */
 export function schedule(cluster: ClusterState): Map<number, Placement> {

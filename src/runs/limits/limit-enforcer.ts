@@ -12,7 +12,7 @@ const mib = 2 ** 20
 /** The part of a disk limit at which a warning is sent. */
 const warningShare = bounds.storage.warnPercents.value / 100
 
-/** What counts towards one limit, and the run that wrote most of it. */
+/** The amount that counts towards one limit, and the run that wrote most of it. */
 interface DiskUse {
   run: RunRow
   bytes: number

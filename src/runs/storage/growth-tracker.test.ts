@@ -5,7 +5,7 @@ import { GrowthTracker } from "./growth-tracker.ts"
 const home = "/users/ann"
 const data = `${home}/data`
 
-/** What has grown after two counts of one person. */
+/** The areas that have grown after two counts of one person. */
 function grownBetween(before: Record<string, number>, now: Record<string, number>): Record<string, number> {
   const growth = new GrowthTracker()
   growth.record("ann", before, { excluded: [], now: 0 })

@@ -50,7 +50,7 @@ export interface DiskSpace {
 
 export interface StorageMeter {
   diskSpace(): Promise<DiskSpace>
-  /** Where `hasQuotas`, the kernel enforces `maxBytes` from the first count on. */
+  /** If `hasQuotas`, the kernel enforces `maxBytes` from the first count on. */
   count(account: StorageAccount, maxBytes: number | null): Promise<StorageCount>
   hasQuotas(): Promise<boolean>
 }

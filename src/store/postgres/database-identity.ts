@@ -2,7 +2,7 @@ import type pg from "pg"
 import type { IdentityCheck } from "../database-identity.ts"
 
 /**
- * Where a PostgreSQL database is kept: which one it is of which server. A dump that is read into
+ * The identity of a PostgreSQL database: its server and its number there. A dump that is read into
  * another database is a copy; one that is read into the same, a restoration.
  */
 export async function databaseIdentityOf(client: pg.Client): Promise<IdentityCheck> {

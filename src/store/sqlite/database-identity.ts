@@ -8,7 +8,7 @@ import type { DatabaseIdentity, IdentityCheck } from "../database-identity.ts"
  */
 export const lockPath = (file: string) => `${file}.lock`
 
-/** Where an SQLite database is kept; its lock is there already. */
+/** The identity of an SQLite database, by its file; its lock exists already. */
 export function databaseIdentityOf(file: string): IdentityCheck {
   const machine = machineName()
   return {

@@ -67,7 +67,7 @@ test("a migration that fails leaves the database unchanged", async () => {
   const file = database.url.slice("sqlite:".length)
   await restoreFixture(file, 1)
   const db = new DatabaseSync(file)
-  // What comes before it has been done by then.
+  // The steps before it are complete by then.
   db.exec("create index runs_owned_history on runs (id)")
   db.close()
   await assert.rejects(

@@ -7,8 +7,8 @@ export interface ColumnOptions {
   /** The name of the API's field that has this value. */
   apiName?: string
   /**
-   * Which statements have the value as an argument: inserts and updates, inserts only, or none. The
-   * database or the query itself makes the value in the last case. Default `always`.
+   * The statements that have the value as an argument: inserts and updates, inserts only, or none.
+   * The database or the query itself makes the value in the last case. Default `always`.
    */
   written?: "always" | "once" | "never"
   /** New rows that do not give the field have this text. */

@@ -13,7 +13,7 @@ export const journalTable = describeTable({
     event: text("event"),
     resourceType: text("thing_type"),
     resourceId: integer("thing_id"),
-    /** What subscribers receive, or a list of that and of what decides who receives it. */
+    /** The data for subscribers, or a list of it and of the fields that decide who receives it. */
     data: json<JsonObject | [JsonObject, JsonObject]>()("data"),
   },
 })

@@ -1,2 +1,2 @@
-/** What grants, events and the audit call the rows of a table. */
+/** The name of a table's rows in grants, events and the audit. */
 export type GrantableType = "image" | "data" | "project" | "run"

@@ -25,7 +25,7 @@ export interface RunPlan {
   /** The project's limits of time; absent: it has none. */
   idleMinutes?: number
   maxRunHours?: number
-  /** Where the user directory is mounted: the program's HOME. */
+  /** The mount path of the user directory: the program's HOME. */
   home: string
   /** The reason why `home` is not the person's home; absent if it is. */
   homeRefusal?: string

@@ -47,7 +47,7 @@ export const runsTable = describeTable({
 
 export interface RunRow extends RowOf<typeof runsTable.fields> {}
 
-/** What admission counts of a live run; the plan, which is long, is left out. */
+/** The fields of a live run that admission counts, without the plan, which is long. */
 export const liveRunMapper = pickFields(runsTable, [
   "id",
   "userId",
@@ -63,5 +63,5 @@ export const liveRunMapper = pickFields(runsTable, [
   "startTime",
 ])
 
-/** What remains known of a run that is removed. */
+/** The fields that remain of a removed run. */
 export const removedRunMapper = pickFields(runsTable, ["id", "key", "userId"])

@@ -16,7 +16,7 @@ interface Description<Name extends string, F extends TableColumns, D, I, R> {
   derived?: D
   /** Columns that only queries and triggers write and read. */
   internal?: I
-  /** What grants, events and the audit call a row. */
+  /** The name of a row in grants, events and the audit. */
   resourceType?: R
 }
 
@@ -24,7 +24,7 @@ interface Description<Name extends string, F extends TableColumns, D, I, R> {
 export interface RowTable<Row, Name extends string = string> extends RowMapper<Row> {
   readonly name: Name
   readonly fields: TableColumns
-  /** What the given fields are stored as, with the columns that are derived from them. */
+  /** The columns of the given fields, and those derived from them. */
   toColumns(row: object): Record<string, QueryArgument>
 }
 

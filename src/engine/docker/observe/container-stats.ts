@@ -4,7 +4,7 @@ import type { GpuProvider, GpuUsage } from "../../gpus/gpu-provider.ts"
 import { isMockGpu } from "../../gpus/mock-gpus.ts"
 import type { RunningContainer } from "./container-observer.ts"
 
-/** Where to read the kernel's statistics. */
+/** The directories of the kernel's statistics. */
 export interface StatsSources {
   proc: string
   cgroups: string

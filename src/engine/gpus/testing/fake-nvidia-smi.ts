@@ -5,7 +5,7 @@ import { join } from "node:path"
 export interface FakeNvidiaSmi extends AsyncDisposable {
   /** The directory of the program, for `gpuToolPath`. */
   path: string
-  /** What the program prints from now on, and its exit status. */
+  /** Sets the program's output and exit status from now on. */
   print(text: string, status?: number): Promise<void>
   /** The shell commands that the program runs from now on; `$*` are its arguments. */
   run(script: string): Promise<void>

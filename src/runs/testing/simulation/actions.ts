@@ -29,7 +29,7 @@ const leaps = [
   ...[3_000, 3_000, 10_000, 60_000, 130_000, 300_000, 700_000, 4_000_000, 100_000_000],
 ]
 
-/** What happens in one step: its weight, and whether it is possible now. */
+/** An action of one step: its weight, and whether it is possible now. */
 interface Action {
   weight: number
   isPossible?(world: World): boolean

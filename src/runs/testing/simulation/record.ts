@@ -1,4 +1,4 @@
-/** What happened in one seed, in words, and how often each move and fault was seen. */
+/** The events of one seed, in words, and the count of each move and fault. */
 export class Record {
   readonly lines: string[] = []
   readonly moves = new Map<string, number>()

@@ -10,7 +10,7 @@ import { type Outcome, simulate } from "./simulation.ts"
 /** Lines of a broken seed that its report shows. */
 const reportedLines = 40
 
-/** What many seeds did, and how often. */
+/** The counts of many seeds. */
 export interface Summary {
   moves: Map<string, number>
   faults: Map<string, number>
