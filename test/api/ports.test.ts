@@ -96,6 +96,8 @@ test("own and strangers' projects, and those of two strangers, never share a por
     assert.ok(!seen.has(found), what)
     seen.add(found)
   }
+  const adminsProject = { ProjectName: "p", Type: "http", ImageID: server.image.ID, IsPublic: true } as const
+  await isNew((await server.admin.createProject({ body: adminsProject })).ID, "an administrator's project")
   await isNew(await make(ann, { ImageID: evil.ID }), "a stranger's image in one's own project")
   const data = await eve.client.createData({ body: { Name: "d", IsPublished: true } })
   await isNew(await make(ann, { TrainData: [{ ID: data.ID }] }), "a stranger's dataset in one's own project")
