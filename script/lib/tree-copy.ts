@@ -34,7 +34,8 @@ export function copyTree(root: string): TreeCopy {
     tidy() {
       unmountBelow(temporary)
       rmSync(temporary, { recursive: true, force: true, maxRetries: 3 })
-      mkdirSync(temporary)
+      // A process that ends only now may have made it again.
+      mkdirSync(temporary, { recursive: true })
     },
     [Symbol.dispose]() {
       unmountBelow(path)
