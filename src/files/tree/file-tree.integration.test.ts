@@ -126,6 +126,13 @@ test("a copy without `replace` leaves an existing directory, and one of many con
   assert.deepEqual(leftovers(), [])
 })
 
+test("a copy without `replace` leaves a directory that somebody makes while it copies", async () => {
+  const onProgress = () => void mkdirSync(at("users/ann/late/kept"), { recursive: true })
+  assert.equal(await tree.copyTree("/users/ann/slow", "/users/ann/late", { replace: false, onProgress }), undefined)
+  assert.deepEqual(readdirSync(at("users/ann/late")), ["kept"])
+  assert.deepEqual(leftovers(), [])
+})
+
 test("breaking hard links gives each file its own inode and changes nothing else", async () => {
   await tree.ensureDirectory("/users/ann/linked/d")
   await tree.ensureDirectory("/users/ann/elsewhere")
