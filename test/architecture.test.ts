@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, "..")
 /** A folder imports only from earlier ones. */
 const order = "kit contract http client store engine events access runs images gateway files projects control api web cli main".split(" ")
 /** Folders that also run in a browser. */
-const browserFolders = ["contract", "web"]
+const browserFolders = ["contract", "client", "web"]
 /** Programs that another folder starts. The rules about signals in `main` apply to them. */
 const programs = ["src/files/process/worker.ts"]
 
@@ -31,13 +31,13 @@ interface Source {
 const tracked = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], { cwd: root, encoding: "utf8", maxBuffer: 1 << 26 })
   .split("\0")
   .filter((path) => path !== "" && existsSync(join(root, path)))
-const sources = tracked.filter((path) => /\.[jt]sx?$/.test(path)).map(read)
+const sources = tracked.filter((path) => /\.[jt]sx?$/.test(path) && !path.endsWith(".d.ts")).map(read)
 const inSrc = sources.filter(({ path }) => path.startsWith("src/"))
 /**
  * The production code: every file reachable from index files and programs. All other files are
  * tests and their helpers.
  */
-const product = reachable(["src/main/cli.ts", ...programs, ...order.map((folder) => `src/${folder}/index.ts`)])
+const product = reachable(["src/main/cli.ts", "src/web/app/main.tsx", ...programs, ...order.map((folder) => `src/${folder}/index.ts`)])
 
 function read(path: string): Source {
   const text = readFileSync(join(root, path), "utf8")
@@ -136,7 +136,7 @@ test("tests, benchmarks and scripts reach into src by the doors only", () => {
 
 test("relative imports name the file with its ending", () => {
   none(
-    breachesOf(sources, (_, name) => name.startsWith(".") && !/\.(ts|js|mjs|json)$/.test(name)),
+    breachesOf(sources, (_, name) => name.startsWith(".") && !/\.(tsx?|css|js|mjs|json)$/.test(name)),
     "Node resolves no endings",
   )
 })
@@ -148,6 +148,14 @@ test("code for browsers does not import Node", () => {
     "Node's modules, also by way of kit",
   )
   none(places(files, /\b(process\.|Buffer\b|setImmediate\b|__dirname\b|import\.meta\.dirname)/), "Node's globals")
+})
+
+test("the web UI is a client of the API and knows nothing else of the service", () => {
+  const doors = ["#contract", "#client"]
+  none(
+    breachesOf(inSrc, (file, name) => file.folder === "web" && name.startsWith("#") && !doors.includes(name)),
+    "The web UI imports #contract and #client only",
+  )
 })
 
 test("Node's HTTP comes from http: importing it loads what a start has no time for", () => {
@@ -236,7 +244,8 @@ test(`a file of src has at most ${maxFileLines} lines, but for tables`, () => {
 })
 
 test(`a function has at most ${maxFunctionLines} lines`, () => {
-  const long = longFunctions(root, maxFunctionLines)
+  const projects = ["tsconfig.json", "src/web/tsconfig.json"]
+  const long = projects.flatMap((project) => longFunctions(root, maxFunctionLines, project))
   none(
     long.map(({ path, name, lines }) => `${path} ${name} has ${lines}`),
     "Long functions",

@@ -11,7 +11,7 @@ import { AccessLog } from "./http/access-log.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
 import { RateLimiter } from "./http/rate-limiter.ts"
 import { checkRequestHead } from "./http/request-checks.ts"
-import { anonymous, RequestContext } from "./http/request-context.ts"
+import { anonymous, RequestContext, stripAdminPrefix } from "./http/request-context.ts"
 import { send, sendFailure, toFailure } from "./http/send.ts"
 import { cookieOf, sessionOf } from "./http/session-cookie.ts"
 import { RequestMetrics } from "./metrics.ts"
@@ -127,7 +127,9 @@ async function runPage(services: Services, page: PageHandler, requestContext: Re
     cookie: (name) => cookieOf(request, name, secure),
     actor: { userName, address, requestId },
     query: new URLSearchParams(queryText),
+    path: stripAdminPrefix(requestContext.path),
     queryText,
+    acceptEncoding: String(request.headers["accept-encoding"] ?? ""),
   })
   if (answer.failure && !prefersHtml(request)) sendFailure(response, answer.failure, requestId)
   else sendPage(requestContext, answer)
@@ -136,7 +138,12 @@ async function runPage(services: Services, page: PageHandler, requestContext: Re
 function sendPage({ response, requestId }: RequestContext, answer: PageResponse): void {
   const { "content-type": type = "text/plain; charset=utf-8", ...headers } = answer.headers
   const cookies = (answer.cookies ?? []).flatMap((cookie) => ["set-cookie", cookie])
-  send(response, answer.status, answer.body, { requestId, type, headers: [...Object.entries(headers).flat(), ...cookies] })
+  send(response, answer.status, answer.body, {
+    requestId,
+    type,
+    cacheControl: answer.cacheControl,
+    headers: [...Object.entries(headers).flat(), ...cookies],
+  })
 }
 
 function limiterOf(work: string, maxRunning: number, maxWaiting = 0): PersonLimiter {

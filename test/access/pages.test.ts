@@ -4,6 +4,7 @@ import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { type HttpAnswer, sendRequest } from "../api/http-client.ts"
 import { startProvider } from "../fixtures/openid/openid-provider.ts"
+import { ensureWebBuild } from "../fixtures/web-build.ts"
 import { startTestServer, type TestServer } from "../test-server.ts"
 
 /**
@@ -22,8 +23,7 @@ const shared: Readonly<Record<string, Row>> = {
   "/ui/": { in: 200, out: "/ui/sign-in" },
   "/ui/sign-in": everybody(200),
   "/ui/style.css": everybody(200),
-  "/ui/sign-in.js": everybody(200),
-  "/ui/home.js": everybody(200),
+  "/ui/assets/": everybody(404),
   "/ui/icon.svg": everybody(200),
 }
 const rows: Readonly<Record<"with a provider" | "without one", Readonly<Record<string, Row>>>> = {
@@ -31,6 +31,7 @@ const rows: Readonly<Record<"with a provider" | "without one", Readonly<Record<s
   "without one": { ...shared, "/oidc/login": everybody(404), "/oidc/callback": everybody(404) },
 }
 
+await ensureWebBuild()
 const provider = await startProvider("http://localhost:1")
 const servers = {
   "with a provider": await startTestServer({

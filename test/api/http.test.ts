@@ -2,9 +2,11 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
 import { type Endpoint, endpoints } from "#contract"
+import { ensureWebBuild } from "../fixtures/web-build.ts"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { isFailure, type SendOptions, sendRaw, sendRequest } from "./http-client.ts"
 
+await ensureWebBuild()
 const testServer = await startTestServer()
 after(() => testServer[Symbol.asyncDispose]())
 const { baseUrl, appsUrl, filesUrl } = testServer.quayside

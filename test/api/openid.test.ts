@@ -4,12 +4,14 @@ import { bearerAuth, createClient } from "#client"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid/openid-provider.ts"
+import { ensureWebBuild } from "../fixtures/web-build.ts"
 import { startTestServer } from "../test-server.ts"
 import { recordEvents } from "./event-recorder.ts"
 import { type SendOptions, sendRequest } from "./http-client.ts"
 
 const [port = 0] = await freePorts(1)
 const provider = await startProvider(`http://localhost:${port}`)
+await ensureWebBuild()
 const server = await startTestServer({
   port: String(port),
   "oidc-issuer": provider.issuer,
@@ -279,11 +281,18 @@ test("a sign-in redirects to a path of this service only", async () => {
   }
 })
 
+/** The facts that the page carries for the web UI. */
+function installationOf(page: string): { openId: unknown } {
+  const text = /<meta name="quayside" content="([^"]*)">/.exec(page)?.[1] ?? ""
+  return JSON.parse(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code)))
+}
+
 test("the sign-in page links to a configured provider with an escaped name", async () => {
   const page = (await sendRequest(baseUrl, "GET", "/ui/sign-in")).text
-  assert.ok(page.includes(`href="${baseUrl}/oidc/login">Sign in with Example &#60;Lab&#62;</a>`), page)
+  assert.deepEqual(installationOf(page).openId, { name: "Example <Lab>", href: `${baseUrl}/oidc/login` })
+  assert.ok(page.includes("Example &#60;Lab&#62;"), page)
   await using plain = await startTestServer()
-  assert.ok(!(await sendRequest(plain.quayside.baseUrl, "GET", "/ui/sign-in")).text.includes("openid"))
+  assert.equal(installationOf((await sendRequest(plain.quayside.baseUrl, "GET", "/ui/sign-in")).text).openId, null)
   for (const path of ["/oidc/login", "/oidc/callback"]) {
     const answer = await sendRequest(plain.quayside.baseUrl, "GET", path)
     assert.deepEqual([answer.status, answer.body.code], [404, "not_found"])

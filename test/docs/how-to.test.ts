@@ -4,6 +4,7 @@ import { test } from "node:test"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid/openid-provider.ts"
+import { ensureWebBuild } from "../fixtures/web-build.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { differences, runSteps, stepsOf } from "./page.ts"
 
@@ -75,8 +76,9 @@ test("docs/how-to/openid.md: its settings and commands connect a real provider",
     assert.equal(answer.status, 200, await answer.text())
     return (await browser.ask(`${baseUrl}/whoami`)).json()
   }
+  await ensureWebBuild()
   const page = await (await fetch(`${baseUrl}/ui/sign-in`)).text()
-  assert.match(page, /Sign in with Example Lab/)
+  assert.match(page, /&#34;name&#34;:&#34;Example Lab&#34;/)
   await provider.tell("s-1", { preferred_username: "Boss", groups: ["quayside-admins", "lab-7", "elsewhere"] })
   const boss = await signIn("s-1")
   assert.deepEqual([boss.UserName, boss.IsAdmin, boss.Groups], ["boss", true, ["lab-7"]])

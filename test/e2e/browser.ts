@@ -1,7 +1,9 @@
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { ensureWebBuild } from "../fixtures/web-build.ts"
 
-/** Debian's headless Chromium, without requests of its own. */
+/** Debian's headless Chromium, without requests of its own, and the web UI as it is now. */
 export async function openBrowser(): Promise<Browser & AsyncDisposable> {
+  await ensureWebBuild()
   const args = [
     "--no-sandbox",
     "--disable-gpu",

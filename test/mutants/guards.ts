@@ -289,10 +289,12 @@ export const guards = [
   ...faults(
     "src/api/pages/pages.ts",
     ["test/access/pages.test.ts"],
-    [
-      ["the home page is shown to everybody", at("homePage"), 'return staticFile("home.html")(services, request)'],
-      ["a page without a rule for its visitors", at("pageHandlers", "openIdPages"), 'openIdPages,\n  "/ui/else": home'],
-    ],
+    [["a page without a rule for its visitors", at("pageHandlers", "openIdPages"), 'openIdPages,\n  "/ui/else": appPage']],
+  ),
+  ...faults(
+    "src/api/pages/web-ui.ts",
+    ["test/access/pages.test.ts"],
+    [["the web UI is shown to everybody", at("signedInPage", "if (await sessionCaller(services, request))"), "if (true)"]],
   ),
   ...faults(
     "src/files/requests/dav-request.ts",

@@ -8,9 +8,11 @@ export interface SendOptions {
   headers?: readonly string[] | undefined
   /** Default: JSON. */
   type?: string
+  /** Default: `no-store`. */
+  cacheControl?: string | undefined
 }
 
-/** Sends one answer. Every answer is complete, uncached, and carries the request's ID. */
+/** Sends one answer. Every answer is complete and carries the request's ID. */
 export function send(response: ServerResponse, status: number, text: string | Buffer, options: SendOptions): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   const length = Buffer.byteLength(text)
@@ -21,12 +23,17 @@ export function send(response: ServerResponse, status: number, text: string | Bu
 }
 
 /** The head of an answer without its length: names and values, alternating. */
-export function toRawHeaders({ requestId, headers, type = "application/json; charset=utf-8" }: SendOptions): string[] {
+export function toRawHeaders({
+  requestId,
+  headers,
+  type = "application/json; charset=utf-8",
+  cacheControl = "no-store",
+}: SendOptions): string[] {
   const head = [
     "content-type",
     type,
     "cache-control",
-    "no-store",
+    cacheControl,
     "cross-origin-resource-policy",
     "same-origin",
     "x-content-type-options",

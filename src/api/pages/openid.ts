@@ -5,8 +5,7 @@ import { memberIdsOf, publishGroupChange } from "#projects"
 import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "../context.ts"
 import { cookieHeader, sessionCookie } from "../http/session-cookie.ts"
-import { escapeHtml } from "./html.ts"
-import { messagePage, type PageHandler, type PageRequest, type PageResponse, redirect, staticFile, withParameters } from "./page.ts"
+import { messagePage, type PageHandler, type PageRequest, type PageResponse, redirect, withParameters } from "./page.ts"
 
 /** The cookie binds a sign-in to the browser that started it. */
 const cookieName = "quayside_oidc"
@@ -96,18 +95,6 @@ async function refusalAsPage(services: Services, request: PageRequest, render: (
     const page = messagePage(error.status, { title: "Not signed in", text: error.message, link: { href: "/ui/sign-in", text: "Sign in" } })
     return { ...page, headers: { ...page.headers, ...error.headers }, failure: error }
   }
-}
-
-const signInFile = staticFile("sign-in.html")
-
-/** The sign-in page, with a link to the provider if one is configured. */
-export const signInPage: PageHandler = async (services, request) => {
-  const page = await signInFile(services, request)
-  const { openId, settings } = services
-  const link = openId
-    ? `<a class="button" id="openid" href="${escapeHtml(settings.baseUrl)}/oidc/login">Sign in with ${escapeHtml(openId.name)}</a>`
-    : ""
-  return { ...page, body: page.body.toString().replace("<!-- openid -->", () => link) }
 }
 
 export const openIdPages: Readonly<Record<string, PageHandler>> = {

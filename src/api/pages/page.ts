@@ -12,8 +12,11 @@ export interface PageRequest {
   cookie: (name: string) => string | undefined
   actor: Actor
   query: URLSearchParams
+  /** Without the prefix of the alias. */
+  path: string
   /** The query, not parsed. */
   queryText: string
+  acceptEncoding: string
 }
 
 export interface PageResponse {
@@ -21,6 +24,8 @@ export interface PageResponse {
   headers: Readonly<Record<string, string>>
   /** Values of `Set-Cookie`. */
   cookies?: readonly string[]
+  /** Default: not cached. */
+  cacheControl?: string
   body: string | Buffer
   /** The same as a failure object, for clients that accept no HTML. */
   failure?: Failure
@@ -42,7 +47,7 @@ export function withParameters(names: readonly string[], page: PageHandler): Pag
 const textParam = { schema: { type: "string" }, repeats: false, parse: (text: string) => text } as const
 
 /** Pages run only their own scripts and styles, call only this origin, and are never framed. */
-const contentSecurityPolicy = [
+export const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -66,22 +71,19 @@ export function redirect(location: string, cookies: readonly string[] = []): Pag
 }
 
 const web = new URL("../../web/", import.meta.url)
-const contentTypes: Readonly<Record<string, string>> = {
-  html: "text/html; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  svg: "image/svg+xml",
-}
 
-/** A file of the web UI. The few small files stay in memory after the first read. */
-export function staticFile(name: string): PageHandler {
-  let body: Promise<Buffer> | undefined
+/** A file that is served as it stands in `src/web`. It stays in memory after the first read. */
+function sourceFile(contentType: string, ...names: string[]): PageHandler {
+  let body: Promise<string> | undefined
   return async () => {
-    body ??= readFile(new URL(name, web))
-    const contentType = contentTypes[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream"
+    body ??= Promise.all(names.map((name) => readFile(new URL(name, web), "utf8"))).then((texts) => texts.join("\n"))
     return { status: 200, headers: { "content-type": contentType, ...securityHeaders }, body: await body }
   }
 }
+
+/** The style of the pages that are made here. They look like the web UI and need no build. */
+export const stylePage = sourceFile("text/css; charset=utf-8", "style/tokens.css", "style/server-pages.css")
+export const iconPage = sourceFile("image/svg+xml", "icon.svg")
 
 export async function sessionCaller({ identity }: Services, { session, actor }: PageRequest): Promise<Caller | undefined> {
   if (session === undefined) return undefined
@@ -104,7 +106,7 @@ export function messagePage(status: number, content: { title: string; text: stri
 <main class="card"><h1>${title}</h1><p>${escapeHtml(content.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
 </html>`
   const failure = status < 400 ? {} : { failure: new Failure(codeOf(status), content.text.replace(/\.$/, ""), { status }) }
-  return { status, headers: { "content-type": contentTypes.html as string, ...securityHeaders }, body, ...failure }
+  return { status, headers: { "content-type": "text/html; charset=utf-8", ...securityHeaders }, body, ...failure }
 }
 
 function codeOf(status: number): FailureCode {

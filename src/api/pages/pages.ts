@@ -1,8 +1,9 @@
 import { type Caller, isAllowed, runResource } from "#access"
 import type { RunRow } from "#store"
 import type { Services } from "../context.ts"
-import { openIdPages, signInPage } from "./openid.ts"
-import { messagePage, type PageHandler, type PageResponse, redirect, sessionCaller, staticFile, withParameters } from "./page.ts"
+import { openIdPages } from "./openid.ts"
+import { iconPage, messagePage, type PageHandler, type PageResponse, redirect, sessionCaller, stylePage, withParameters } from "./page.ts"
+import { appPage, assetPage, signedInPage } from "./web-ui.ts"
 
 const noSuchRun = messagePage(404, { title: "No such run", text: "There is no such run, or you may not open it." })
 
@@ -64,20 +65,17 @@ async function canOpen({ store }: Services, caller: Caller, run: RunRow | undefi
   return isAllowed(store, caller, "run:open", run && runResource(run, project?.userId))
 }
 
-const homePage: PageHandler = async (services, request) => {
-  if (!(await sessionCaller(services, request))) return redirect("/ui/sign-in")
-  return staticFile("home.html")(services, request)
-}
-
 /** The pages for browsers at the base URL, beside the API. */
 export const pageHandlers: Readonly<Record<string, PageHandler>> = {
   "/": async () => redirect("/ui/"),
   "/open": withParameters(["ID", "nonce", "path"], openRun),
-  "/ui/": homePage,
-  "/ui/sign-in": signInPage,
+  "/ui/": signedInPage,
+  "/ui/sign-in": appPage,
+  "/ui/assets/": assetPage,
+  "/ui/style.css": stylePage,
+  "/ui/icon.svg": iconPage,
   ...openIdPages,
-  "/ui/style.css": staticFile("style.css"),
-  "/ui/sign-in.js": staticFile("sign-in.js"),
-  "/ui/home.js": staticFile("home.js"),
-  "/ui/icon.svg": staticFile("icon.svg"),
 }
+
+/** These pages also answer every path below their own; the longest comes first. */
+export const pagePrefixes = ["/ui/assets/", "/ui/"] as const

@@ -1,0 +1,57 @@
+/** Whether the server answers, and whether it still knows this browser's session. */
+export interface ConnectionState {
+  readonly isAway: boolean
+  readonly isExpired: boolean
+}
+
+type Listener = () => void
+
+/** Reads wait at most this long for the stream of events. */
+const openWaitMs = 300
+
+/** The state of the connection, for `useSyncExternalStore`. */
+class Connection {
+  #state: ConnectionState = { isAway: false, isExpired: false }
+  readonly #listeners = new Set<Listener>()
+
+  readonly subscribe = (listener: Listener): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly get = (): ConnectionState => this.#state
+
+  /**
+   * Reads begin after the stream of events, so that no change falls between the two. Resolves once
+   * the stream is open, or after a moment without one.
+   */
+  readonly opened: Promise<void>
+  #markOpened: () => void = () => {}
+
+  constructor() {
+    this.opened = new Promise((resolve) => {
+      this.#markOpened = resolve
+      setTimeout(resolve, openWaitMs)
+    })
+  }
+
+  markOpened(): void {
+    this.#markOpened()
+  }
+
+  setAway(isAway: boolean): void {
+    this.#set({ ...this.#state, isAway })
+  }
+
+  setExpired(isExpired: boolean): void {
+    this.#set({ ...this.#state, isExpired })
+  }
+
+  #set(next: ConnectionState): void {
+    if (next.isAway === this.#state.isAway && next.isExpired === this.#state.isExpired) return
+    this.#state = next
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+export const connection = new Connection()

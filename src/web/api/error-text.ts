@@ -1,0 +1,39 @@
+import { Failure, type FailureCode } from "#contract"
+import { texts } from "../text/index.ts"
+
+/** An error in words: one sentence on what failed, one on what helps. */
+export interface ErrorText {
+  title: string
+  hint: string | undefined
+  /** The field of a form at fault. */
+  field: string | undefined
+  /** For the server's log. */
+  requestId: string | undefined
+}
+
+const hints: { readonly [Code in FailureCode]?: string } = texts.errors.hints
+
+/** Turns whatever was thrown into words. All places that show an error use it. */
+export function errorText(error: unknown): ErrorText {
+  if (error instanceof Failure) return failureText(error)
+  // A browser reports every lost connection as a TypeError of `fetch`.
+  if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message))
+    return { title: texts.errors.unreachable, hint: texts.errors.unreachableHint, field: undefined, requestId: undefined }
+  const detail = error instanceof Error ? error.message : String(error)
+  return { title: texts.errors.page, hint: detail, field: undefined, requestId: undefined }
+}
+
+function failureText(failure: Failure): ErrorText {
+  const { requestId, Reason: reason } = failure.extra as { requestId?: string; Reason?: { hint?: string } | null }
+  return {
+    title: sentence(failure.message),
+    hint: reason?.hint ? sentence(reason.hint) : hints[failure.code as FailureCode],
+    field: failure.field,
+    requestId: failure.code === "internal" ? requestId : undefined,
+  }
+}
+
+/** A text with a period at its end, unless it has an end of its own. */
+export function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`
+}

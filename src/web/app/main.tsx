@@ -1,0 +1,33 @@
+import "../style/tokens.css"
+import "../style/base.css"
+import "../style/layout.css"
+import "../style/controls.css"
+import "../style/content.css"
+import "../style/overlays.css"
+import { CSPProvider } from "@base-ui/react/csp-provider"
+import { QueryClientProvider } from "@tanstack/react-query"
+import { RouterProvider } from "@tanstack/react-router"
+import { StrictMode } from "react"
+import { createRoot } from "react-dom/client"
+import { queryClient } from "../api/queries.ts"
+import { Toasts } from "../components/toast.tsx"
+import { router } from "./router.tsx"
+import { applyTheme } from "./theme.ts"
+
+applyTheme()
+// A file of an earlier build is gone once there is a newer one.
+addEventListener("vite:preloadError", () => location.reload())
+
+const root = document.querySelector("#root")
+if (!root) throw new Error("The page has no #root")
+createRoot(root).render(
+  <StrictMode>
+    {/* The policy of the page allows no inline style elements. */}
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+        <Toasts />
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

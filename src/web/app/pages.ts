@@ -1,0 +1,8 @@
+import type { IconName } from "../components/icon.tsx"
+import { texts } from "../text/index.ts"
+
+/** The pages that the navigation and the palette list, in their order. */
+export const pages = [
+  { to: "/", label: texts.common.nav.home, icon: "home" },
+  { to: "/history", label: texts.common.nav.history, icon: "history" },
+] as const satisfies readonly { to: string; label: string; icon: IconName }[]

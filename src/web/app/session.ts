@@ -1,0 +1,63 @@
+import type { Whoami } from "#contract"
+import { client } from "../api/client.ts"
+import { connection } from "../api/connection.ts"
+import { queryClient } from "../api/queries.ts"
+
+type SessionMessage = { type: "signed-in"; userName: string } | { type: "signed-out" }
+
+/** Tells the other tabs of this browser. */
+const channel = new BroadcastChannel("quayside.session")
+
+export async function signIn(UserName: string, Password: string): Promise<Whoami> {
+  const person = await client.createSession({ body: { UserName, Password } })
+  channel.postMessage({ type: "signed-in", userName: person.UserName } satisfies SessionMessage)
+  return person
+}
+
+/** Ends this browser's session, or with `everywhere` all sessions of the person. */
+export async function signOut({ everywhere = false } = {}): Promise<void> {
+  await client.deleteSession(everywhere ? { query: { All: 1 } } : {})
+  channel.postMessage({ type: "signed-out" } satisfies SessionMessage)
+  leave()
+}
+
+/** Forgets everything of the person: the page is loaded anew. */
+export function leave(): void {
+  location.assign("/ui/sign-in")
+}
+
+/**
+ * Goes on after a session ended and the person signed in again. Somebody else gets a page of
+ * their own.
+ */
+export async function resumeSession(person: { UserName: string }): Promise<void> {
+  const before = queryClient.getQueryData<Whoami>(["whoami", {}])
+  if (before && before.UserName !== person.UserName) return location.assign("/ui/")
+  connection.setExpired(false)
+  await queryClient.invalidateQueries()
+}
+
+/** Follows what other tabs do with the session. Returns a function that ends it. */
+export function followSession(): () => void {
+  const onMessage = ({ data }: MessageEvent<SessionMessage>) => {
+    if (data.type === "signed-out") leave()
+    else if (connection.get().isExpired) void resumeSession({ UserName: data.userName })
+  }
+  channel.addEventListener("message", onMessage)
+  return () => channel.removeEventListener("message", onMessage)
+}
+
+/** Tells tabs that wait for a new sign-in that this browser has a session, whichever way it came. */
+export function announceSession(userName: string): void {
+  channel.postMessage({ type: "signed-in", userName } satisfies SessionMessage)
+}
+
+/** The address after signing in: only one of this service, since anybody can write this address. */
+export function nextAddress(next: string | undefined, origin: string): string {
+  if (!next?.startsWith("/")) return "/ui/"
+  try {
+    return new URL(next, origin).origin === origin ? next : "/ui/"
+  } catch {
+    return "/ui/"
+  }
+}

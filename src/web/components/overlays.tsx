@@ -1,0 +1,106 @@
+import { Dialog as BaseDialog } from "@base-ui/react/dialog"
+import { Menu as BaseMenu } from "@base-ui/react/menu"
+import type { ReactElement, ReactNode } from "react"
+import { texts } from "../text/index.ts"
+import { Button, IconButton } from "./button.tsx"
+import { Icon, type IconName } from "./icon.tsx"
+
+interface DialogProps {
+  title: string
+  isOpen: boolean
+  onClose: () => void
+  children: ReactNode
+  size?: "default" | "wide"
+  /** Closes neither by Escape nor by a click beside it. */
+  isRequired?: boolean
+}
+
+export function Dialog({ title, isOpen, onClose, children, size = "default", isRequired = false }: DialogProps) {
+  return (
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && !isRequired && onClose()} disablePointerDismissal={isRequired}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className="backdrop" />
+        <BaseDialog.Popup className="dialog" data-size={size}>
+          <div className="section-header">
+            <BaseDialog.Title className="wrap-anywhere">{title}</BaseDialog.Title>
+            {!isRequired && <BaseDialog.Close render={<IconButton label={texts.common.close} icon="close" size="small" />} />}
+          </div>
+          {children}
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  )
+}
+
+interface ConfirmProps {
+  title: string
+  text: string
+  /** The label of the button that does it. */
+  action: string
+  isOpen: boolean
+  onClose: () => void
+  onConfirm: () => void
+}
+
+/** Asks before something that cannot be undone. */
+export function ConfirmDialog({ title, text, action, isOpen, onClose, onConfirm }: ConfirmProps) {
+  return (
+    <Dialog title={title} isOpen={isOpen} onClose={onClose}>
+      <p className="wrap-anywhere">{text}</p>
+      <div className="row row-end">
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button
+          kind="danger"
+          onClick={() => {
+            onClose()
+            onConfirm()
+          }}
+        >
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+export interface MenuItem {
+  label: string
+  icon?: IconName
+  tone?: "danger"
+  isDisabled?: boolean
+  isChecked?: boolean
+  onSelect: () => void
+}
+
+/** A button with a list of actions; groups are separated by lines. */
+export function Menu({ trigger, groups }: { trigger: ReactElement; groups: readonly (readonly MenuItem[])[] }) {
+  return (
+    <BaseMenu.Root modal={false}>
+      <BaseMenu.Trigger render={trigger} />
+      <BaseMenu.Portal>
+        <BaseMenu.Positioner className="positioner" sideOffset={4} align="end">
+          <BaseMenu.Popup className="popup">
+            {groups.map((items, i) => (
+              <BaseMenu.Group key={items[0]?.label ?? i}>
+                {i > 0 && <BaseMenu.Separator className="option-separator" />}
+                {items.map((item) => (
+                  <BaseMenu.Item
+                    key={item.label}
+                    className="option"
+                    data-tone={item.tone}
+                    disabled={item.isDisabled ?? false}
+                    onClick={item.onSelect}
+                  >
+                    {item.icon && <Icon name={item.icon} />}
+                    <span className="grow">{item.label}</span>
+                    {item.isChecked && <Icon name="check" />}
+                  </BaseMenu.Item>
+                ))}
+              </BaseMenu.Group>
+            ))}
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
+  )
+}

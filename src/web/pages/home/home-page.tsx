@@ -1,0 +1,26 @@
+import { useQuery } from "@tanstack/react-query"
+import { apiQuery } from "../../api/queries.ts"
+import { Loaded } from "../../components/feedback.tsx"
+import { PageHeader } from "../../components/page.tsx"
+import { texts } from "../../text/index.ts"
+import { EndedRuns } from "./ended-runs.tsx"
+import { RunningRuns } from "./running-runs.tsx"
+import { StartableProjects } from "./startable-projects.tsx"
+
+export function HomePage() {
+  const person = useQuery(apiQuery("whoami"))
+  return (
+    <>
+      <PageHeader title={texts.home.title} />
+      <Loaded query={person} height={8}>
+        {({ UserName }) => (
+          <>
+            <RunningRuns userName={UserName} />
+            <StartableProjects userName={UserName} />
+            <EndedRuns userName={UserName} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}

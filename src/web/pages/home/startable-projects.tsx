@@ -1,0 +1,96 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { useDeferredValue, useMemo, useState } from "react"
+import type { Project } from "#contract"
+import { apiQuery } from "../../api/queries.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { LinkButton } from "../../components/button.tsx"
+import { Badge, EmptyState, Loaded } from "../../components/feedback.tsx"
+import { SearchField } from "../../components/fields.tsx"
+import { Section } from "../../components/page.tsx"
+import { Pager } from "../../components/table.tsx"
+import { texts } from "../../text/index.ts"
+import { ownRuns } from "./own-runs.ts"
+
+export function StartableProjects({ userName }: { userName: string }) {
+  const running = useRunningProjects(userName)
+  const [words, setWords] = useState("")
+  const [page, setPage] = useState(1)
+  const q = useDeferredValue(words.trim())
+  const query = { page, pageSize: 12, ...(q === "" ? {} : { q }) }
+  const projects = useQuery({ ...apiQuery("listProjects", { query }), placeholderData: keepPreviousData })
+  const search = (
+    <SearchField
+      label={texts.home.searchProjects}
+      value={words}
+      onValue={(next) => {
+        setWords(next)
+        setPage(1)
+      }}
+    />
+  )
+  return (
+    <Section title={texts.home.projects} actions={search}>
+      <Loaded query={projects} height={8}>
+        {({ data, pageCount }) => (
+          <>
+            <ProjectList projects={data} userName={userName} words={q} running={running} />
+            {pageCount > 1 && <Pager page={page} pageCount={pageCount} onPage={setPage} />}
+          </>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+/** The projects of which the person has a run, also one that is not up yet. */
+function useRunningProjects(userName: string): ReadonlySet<number> {
+  const { data } = useQuery(ownRuns(userName))
+  return useMemo(() => new Set(data?.data.map(({ ProjectID }) => ProjectID)), [data])
+}
+
+interface ListProps {
+  projects: readonly Project[]
+  running: ReadonlySet<number>
+  userName: string
+  words: string
+}
+
+function ProjectList({ projects, userName, words, running }: ListProps) {
+  if (projects.length > 0)
+    return (
+      <ul className="list">
+        {projects.map((project) => (
+          <ProjectRow key={project.ID} project={project} userName={userName} isRunning={running.has(project.ID)} />
+        ))}
+      </ul>
+    )
+  if (words !== "") return <p className="quiet wrap-anywhere">{texts.home.noMatch(words)}</p>
+  return (
+    <EmptyState title={texts.home.noProjects}>
+      <p>{texts.home.noProjectsHint}</p>
+      <LinkButton href="/docs">{texts.home.firstSteps}</LinkButton>
+    </EmptyState>
+  )
+}
+
+function ProjectRow({ project, userName, isRunning }: { project: Project; userName: string; isRunning: boolean }) {
+  return (
+    <li>
+      <div className="grow">
+        <div className="row">
+          <span className="card-title">{project.ProjectName}</span>
+          <Badge>{project.Type}</Badge>
+          {project.UserName !== userName && <span className="quiet small">{texts.home.owner(project.UserName)}</span>}
+        </div>
+        {project.Comment && <p className="quiet">{project.Comment}</p>}
+      </div>
+      {isRunning ? (
+        <Badge tone="good">{texts.home.isRunning}</Badge>
+      ) : (
+        <ButtonLink to="/start/$project" params={{ project: project.ID }} size="small" icon="play">
+          {texts.home.start}
+        </ButtonLink>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,33 @@
+import type { RunningProject } from "#contract"
+import { formatDuration } from "../../api/formats.ts"
+import { canDo } from "../../api/run-actions.ts"
+import { Note } from "../../components/feedback.tsx"
+import { Time, useNow } from "../../components/values.tsx"
+import { texts } from "../../text/index.ts"
+import { KeepButton } from "./run-actions.tsx"
+import { endWarnings } from "./warnings.ts"
+
+/** Says that the run will be stopped soon, and how to prevent it if that is possible. */
+export function EndWarnings({ run }: { run: RunningProject }) {
+  const now = useNow()
+  return endWarnings(run, now).map(({ kind, at }) => (
+    <Note key={kind} tone="warn" role="status">
+      <span className="grow">
+        {kind === "idle" ? texts.run.idleWarning : texts.run.timeWarning} <Time value={at} />.
+      </span>
+      {kind === "idle" && canDo("keep", run) && <KeepButton run={run} />}
+    </Note>
+  ))
+}
+
+/** The time until the run's longest allowed time is over. */
+export function TimeLeft({ run }: { run: RunningProject }) {
+  const now = useNow()
+  if (run.ExpiresAt === null) return null
+  const left = Date.parse(run.ExpiresAt) - now.getTime()
+  return (
+    <span>
+      {texts.run.timeLeft}: {formatDuration(Math.max(0, left))}
+    </span>
+  )
+}

@@ -1,0 +1,35 @@
+import { Link } from "@tanstack/react-router"
+import type { RunningProject } from "#contract"
+import { projectName, projectOf } from "../../api/run-names.ts"
+import { Card } from "../../components/page.tsx"
+import { texts } from "../../text/index.ts"
+import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
+import { RunActions } from "./run-actions.tsx"
+import { RunFigures } from "./run-figures.tsx"
+import { StartProgress } from "./start-progress.tsx"
+import { StateBadge } from "./state-badge.tsx"
+
+/** A run that is not over: its state, what it does now, and what can be done. */
+export function RunCard({ run, hasFigures }: { run: RunningProject; hasFigures: boolean }) {
+  const type = projectOf(run)?.Type
+  return (
+    <Card>
+      <div className="row">
+        <Link to="/runs/$id" params={{ id: run.ID }} className="card-title grow">
+          {projectName(run)}
+        </Link>
+        <StateBadge state={run.State} />
+      </div>
+      <div className="row quiet small">
+        {type && <span>{type}</span>}
+        <TimeLeft run={run} />
+      </div>
+      {run.State === "ready" ? hasFigures && <RunFigures run={run} /> : <StartProgress run={run} />}
+      <EndWarnings run={run} />
+      <div className="row row-end">
+        <RunActions run={run} size="small" />
+      </div>
+      {run.State === "ready" && run.URL === "" && <p className="quiet small">{texts.run.noAddress}</p>}
+    </Card>
+  )
+}

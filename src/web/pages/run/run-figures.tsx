@@ -1,0 +1,43 @@
+import { useQuery } from "@tanstack/react-query"
+import type { RunningProject } from "#contract"
+import { formatCpus, formatMemory } from "../../api/formats.ts"
+import { apiQuery } from "../../api/queries.ts"
+import { Meter } from "../../components/feedback.tsx"
+import { texts } from "../../text/index.ts"
+import "./run.css"
+
+/** The server measures every ten seconds; there is no event for it. */
+const measureMs = 10_000
+const nearlyFull = 0.92
+
+/** What a run uses now, against what it may use. */
+export function RunFigures({ run }: { run: RunningProject }) {
+  const { data } = useQuery({ ...apiQuery("runStats", { query: { ID: run.ID } }), refetchInterval: measureMs, retry: false })
+  if (!data) return <div className="figures" />
+  const { Cpus: cpus, Memory: memory, MemoryLimit: limit } = data.now
+  return (
+    <div className="figures">
+      <Figure label={texts.run.cpu} used={cpus} limit={run.Cpus} format={formatCpus} />
+      <Figure label={texts.run.memory} used={memory} limit={limit} format={(amount) => formatMemory(amount)} />
+    </div>
+  )
+}
+
+interface FigureProps {
+  label: string
+  used: number | null
+  limit: number | null
+  format: (amount: number) => string
+}
+
+function Figure({ label, used, limit, format }: FigureProps) {
+  if (used === null) return null
+  const share = limit ? used / limit : null
+  return (
+    <div className="figure">
+      <span className="quiet small">{label}</span>
+      <span className="small">{limit ? texts.run.of(format(used), format(limit)) : format(used)}</span>
+      {share !== null && <Meter value={share} label={label} {...(share > nearlyFull ? { tone: "bad" as const } : {})} />}
+    </div>
+  )
+}

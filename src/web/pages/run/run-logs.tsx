@@ -1,0 +1,84 @@
+import { useEffect, useRef, useState } from "react"
+import type { LogLine, RunningProject } from "#contract"
+import { client } from "../../api/client.ts"
+import { Button } from "../../components/button.tsx"
+import { ErrorState } from "../../components/feedback.tsx"
+import { SearchField } from "../../components/fields.tsx"
+import { showError } from "../../components/toast.tsx"
+import { texts } from "../../text/index.ts"
+import { matchingLines, maxLogLines, plainLine } from "./log-lines.ts"
+import { useLogs } from "./use-logs.ts"
+
+/** The program's output: follows, searches, wraps, downloads. */
+export function RunLogs({ run }: { run: RunningProject }) {
+  const { lines, error, isLoading } = useLogs(run)
+  const [words, setWords] = useState("")
+  const [isWrapped, setWrapped] = useState(true)
+  const [isFollowing, setFollowing] = useState(true)
+  const shown = matchingLines(lines, words)
+  const { logs } = texts.run
+  return (
+    <div className="log-view">
+      <div className="row">
+        <SearchField label={logs.search} value={words} onValue={setWords} />
+        {words.trim() !== "" && <span className="quiet small">{logs.matches(shown.length)}</span>}
+        <Toggle label={logs.follow} isOn={isFollowing} onToggle={setFollowing} />
+        <Toggle label={logs.wrap} isOn={isWrapped} onToggle={setWrapped} />
+        <Button size="small" icon="download" onClick={() => void download(run.ID).catch(showError)}>
+          {logs.download}
+        </Button>
+      </div>
+      {error !== undefined && <ErrorState error={error} />}
+      {lines.length >= maxLogLines && <p className="quiet small">{logs.cut(maxLogLines)}</p>}
+      {lines.length === 0 && !isLoading && error === undefined ? (
+        <p className="quiet">{logs.empty}</p>
+      ) : (
+        <LogLines lines={shown} isWrapped={isWrapped} isFollowing={isFollowing} />
+      )}
+    </div>
+  )
+}
+
+function Toggle({ label, isOn, onToggle }: { label: string; isOn: boolean; onToggle: (isOn: boolean) => void }) {
+  return (
+    <label className="row small">
+      <input type="checkbox" checked={isOn} onChange={(event) => onToggle(event.target.checked)} />
+      {label}
+    </label>
+  )
+}
+
+function LogLines({ lines, isWrapped, isFollowing }: { lines: readonly LogLine[]; isWrapped: boolean; isFollowing: boolean }) {
+  const frame = useRef<HTMLPreElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines scroll the frame
+  useEffect(() => {
+    if (isFollowing && frame.current) frame.current.scrollTop = frame.current.scrollHeight
+  }, [lines, isFollowing])
+  return (
+    <pre
+      ref={frame}
+      className="code-block"
+      role="log"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
+      tabIndex={0}
+      aria-label={texts.run.tabs.logs}
+      {...(isWrapped ? { "data-wrap": "" } : {})}
+    >
+      {lines.map((line, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+        <div key={i} className="log-line" data-stream={line.stream} title={line.time}>
+          {plainLine(line.text) || "\u200b"}
+        </div>
+      ))}
+    </pre>
+  )
+}
+
+/** Saves the whole output that the server has. */
+async function download(id: number): Promise<void> {
+  const parts: string[] = []
+  for await (const { time, stream, text } of await client.runLogs({ query: { ID: id } })) parts.push(`${time} ${stream} ${text}\n`)
+  const url = URL.createObjectURL(new Blob(parts, { type: "text/plain" }))
+  Object.assign(document.createElement("a"), { href: url, download: `run-${id}.log` }).click()
+  URL.revokeObjectURL(url)
+}

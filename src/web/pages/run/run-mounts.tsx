@@ -1,0 +1,46 @@
+import type { ReactNode } from "react"
+import { defaultMountPaths, type Project, type ProjectData, type RunningProject } from "#contract"
+import { projectOf } from "../../api/run-names.ts"
+import { Section } from "../../components/page.tsx"
+import { CopyButton } from "../../components/values.tsx"
+import { texts } from "../../text/index.ts"
+
+export function RunMounts({ run }: { run: RunningProject }) {
+  const project = projectOf(run)
+  if (!project) return null
+  return (
+    <Section title={texts.run.mounts}>
+      <ProjectMounts project={project} home={run.Home} />
+      {run.HomeReason && <p className="quiet small wrap-anywhere">{run.HomeReason}</p>}
+    </Section>
+  )
+}
+
+/** Where a run of the project finds which directory. `home`: the directory at `UserPath`, if known. */
+export function ProjectMounts({ project, home = "" }: { project: Project; home?: string }) {
+  const { UserPath, CodePath, ModelPath } = project
+  return (
+    <ul className="list">
+      <MountRow path={UserPath || defaultMountPaths.UserPath} content={home || texts.run.userDirectory} />
+      <MountRow path={CodePath || defaultMountPaths.CodePath} content={texts.run.codeDirectory} />
+      <MountRow path={ModelPath || defaultMountPaths.ModelPath} content={texts.run.modelDirectory} />
+      {project.TrainData.map((each) => (
+        <MountRow key={each.MountPath} path={each.MountPath} content={datasetName(each)} />
+      ))}
+    </ul>
+  )
+}
+
+function datasetName({ Data: data }: ProjectData): string {
+  return "Name" in data ? data.Name : texts.run.dataset(data.ID)
+}
+
+function MountRow({ path, content }: { path: string; content: ReactNode }) {
+  return (
+    <li>
+      <code className="grow">{path}</code>
+      <span className="grow quiet">{content}</span>
+      <CopyButton text={path} />
+    </li>
+  )
+}

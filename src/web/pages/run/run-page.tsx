@@ -1,0 +1,88 @@
+import { useQuery } from "@tanstack/react-query"
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
+import { isLive, type RunningProject } from "#contract"
+import { apiQuery } from "../../api/queries.ts"
+import { projectName, projectOf } from "../../api/run-names.ts"
+import { Loaded } from "../../components/feedback.tsx"
+import { PageHeader, Section, Tabs } from "../../components/page.tsx"
+import { texts } from "../../text/index.ts"
+import { EndReason } from "./end-reason.tsx"
+import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
+import { RunAccess } from "./run-access.tsx"
+import { RunActions } from "./run-actions.tsx"
+import { RunFigures } from "./run-figures.tsx"
+import { RunLogs } from "./run-logs.tsx"
+import { RunMounts } from "./run-mounts.tsx"
+import { RunRecord } from "./run-record.tsx"
+import { StartSteps } from "./start-progress.tsx"
+import { StateBadge } from "./state-badge.tsx"
+
+export function RunPage() {
+  const { id } = useParams({ from: "/shell/runs/$id" })
+  const run = useQuery(apiQuery("readRun", { query: { ID: id } }))
+  return (
+    <Loaded query={run} height={12}>
+      {(data) => <RunView run={data} />}
+    </Loaded>
+  )
+}
+
+function RunView({ run }: { run: RunningProject }) {
+  const { tab = "overview" } = useSearch({ from: "/shell/runs/$id" })
+  const navigate = useNavigate({ from: "/runs/$id" })
+  const { tabs } = texts.run
+  return (
+    <>
+      <PageHeader title={projectName(run)} subtitle={<Subtitle run={run} />}>
+        <RunActions run={run} />
+      </PageHeader>
+      <div className="stack">
+        <EndWarnings run={run} />
+        <EndReason run={run} />
+        <Tabs
+          value={tab}
+          onValue={(next) => void navigate({ search: next === "overview" ? {} : { tab: next }, replace: true })}
+          tabs={[
+            { value: "overview", label: tabs.overview, content: () => <Overview run={run} /> },
+            { value: "logs", label: tabs.logs, content: () => <RunLogs run={run} /> },
+            { value: "record", label: tabs.record, content: () => <RunRecord run={run} /> },
+          ]}
+        />
+      </div>
+    </>
+  )
+}
+
+function Subtitle({ run }: { run: RunningProject }) {
+  const type = projectOf(run)?.Type
+  return (
+    <>
+      <StateBadge state={run.State} />
+      <span>{texts.run.title(run.ID)}</span>
+      {type && <span>{type}</span>}
+      <TimeLeft run={run} />
+    </>
+  )
+}
+
+function Overview({ run }: { run: RunningProject }) {
+  const isStarting = isLive(run.State) && run.State !== "ready" && run.State !== "stopping"
+  return (
+    <>
+      {isStarting && (
+        <Section title={texts.run.progress}>
+          <StartSteps run={run} />
+        </Section>
+      )}
+      {run.State === "ready" && (
+        <Section title={texts.run.resources}>
+          <RunFigures run={run} />
+        </Section>
+      )}
+      <div className="two-columns">
+        <RunMounts run={run} />
+        <RunAccess run={run} />
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,53 @@
+import type { ReactNode } from "react"
+import type { RunningProject } from "#contract"
+import { formatMemory } from "../../api/formats.ts"
+import { projectName, projectOf } from "../../api/run-names.ts"
+import { Facts } from "../../components/page.tsx"
+import { CopyButton, Time } from "../../components/values.tsx"
+import { texts } from "../../text/index.ts"
+
+/** What ran: who, when, which image, with which resources. */
+export function RunRecord({ run }: { run: RunningProject }) {
+  const { run: words } = texts
+  return (
+    <Facts
+      entries={[
+        [words.project, projectName(run)],
+        [words.startedBy, run.UserName],
+        [words.address, run.URL && <Copied text={run.URL} />],
+        [words.image, imageOf(run)],
+        [words.digest, run.ImageDigest && <Copied text={run.ImageDigest} />],
+        [words.resources, resourcesOf(run)],
+        [words.nodes, run.NodeNames.join(", ")],
+        [words.devices, run.GpuDevices.join(", ")],
+        [words.home, run.Home && <Copied text={run.Home} />],
+        [words.startTime, run.StartTime && <Time value={run.StartTime} />],
+        [words.readyTime, run.ReadyTime && <Time value={run.ReadyTime} />],
+        [words.lastActivity, run.LastActivity && <Time value={run.LastActivity} />],
+        [words.expires, run.ExpiresAt && <Time value={run.ExpiresAt} />],
+        [words.endTime, run.EndTime && <Time value={run.EndTime} />],
+      ]}
+    />
+  )
+}
+
+function imageOf(run: RunningProject): ReactNode {
+  const image = projectOf(run)?.Image
+  return image && "Image" in image ? <Copied text={image.Image} /> : undefined
+}
+
+function resourcesOf({ Cpus, Memory, Gpus, GpuMemory }: RunningProject): string {
+  const { cpu, memory, gpus } = texts.run
+  const parts = [`${Cpus} ${cpu}`, `${formatMemory(Memory)} ${memory.toLowerCase()}`]
+  if (Gpus > 0) parts.push(`${Gpus} ${gpus}${GpuMemory > 0 ? ` (${formatMemory(GpuMemory)})` : ""}`)
+  return parts.join(", ")
+}
+
+function Copied({ text }: { text: string }) {
+  return (
+    <span className="row">
+      <code className="wrap-anywhere">{text}</code>
+      <CopyButton text={text} />
+    </span>
+  )
+}

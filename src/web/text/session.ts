@@ -1,0 +1,14 @@
+export const session = {
+  title: "Sign in to Quayside",
+  pageTitle: "Sign in",
+  userName: "User name",
+  password: "Password",
+  signIn: "Sign in",
+  signInWith: (provider: string) => `Sign in with ${provider}`,
+  signOut: "Sign out",
+  signOutEverywhere: "Sign out everywhere",
+  signOutEverywhereHint: "Ends all your sessions, in every browser",
+  expiredTitle: "Sign in again",
+  expiredText: "Your session is over. Sign in, and this page goes on as it is.",
+  signedOut: "You are signed out.",
+}

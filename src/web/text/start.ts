@@ -1,0 +1,22 @@
+export const start = {
+  title: (name: string) => `Start ${name}`,
+  resources: "Resources",
+  cpus: "CPUs",
+  memory: "Memory in GiB",
+  gpus: "GPUs",
+  default: "Default",
+  free: (free: string, total: string) => `${free} of ${total} free`,
+  youMay: (amount: string) => `you may use ${amount} more`,
+  submit: "Start",
+  mounts: "Mounted directories",
+  mountsHint: "The program finds these directories.",
+  admitted: "It starts at once.",
+  queued: (position: number | null) =>
+    position === null ? "It would wait in the queue." : `It would wait at position ${position} of the queue.`,
+  failed: "It would fail.",
+  checking: "Checking capacity",
+  running: "You have a run of this project already.",
+  showRun: "Show it",
+  none: "Nothing",
+  write: "can write",
+}
