@@ -47,7 +47,7 @@ export function followSession(): () => void {
   return () => channel.removeEventListener("message", onMessage)
 }
 
-/** Tells tabs that wait for a new sign-in that this browser has a session, whichever way it came. */
+/** Tells tabs that wait for a new sign-in that this browser has a session. */
 export function announceSession(userName: string): void {
   channel.postMessage({ type: "signed-in", userName } satisfies SessionMessage)
 }

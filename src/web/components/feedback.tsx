@@ -80,7 +80,7 @@ interface ReadState<T> {
   refetch: () => unknown
 }
 
-/** The three states of a read: coming, failed, there. Data that is there stays while it is read again. */
+/** The three states of a read: coming, failed, there. Data stays while it is read again. */
 export function Loaded<T>({ query, height = 4, children }: { query: ReadState<T>; height?: number; children: (data: T) => ReactNode }) {
   if (query.data !== undefined) return children(query.data)
   if (query.error) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />

@@ -16,7 +16,7 @@ export function RunMounts({ run }: { run: RunningProject }) {
   )
 }
 
-/** Where a run of the project finds which directory. `home`: the directory at `UserPath`, if known. */
+/** The places of directories in a run of the project. `home`: the one at `UserPath`, if known. */
 export function ProjectMounts({ project, home = "" }: { project: Project; home?: string }) {
   const { UserPath, CodePath, ModelPath } = project
   return (
