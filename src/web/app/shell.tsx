@@ -10,7 +10,7 @@ import { Navigation } from "./navigation.tsx"
 import { Palette } from "./palette.tsx"
 import { useShortcuts } from "./shortcuts.ts"
 
-/** What surrounds every page of a signed-in person. */
+/** The frame of every page of a signed-in person. */
 export function Shell() {
   useLiveUpdates()
   const [isPaletteOpen, setPaletteOpen] = useState(false)

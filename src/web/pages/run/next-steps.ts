@@ -1,6 +1,6 @@
 import type { Reason, ReasonCode, RunningProject } from "#contract"
 
-/** What a person can do after a run failed or ended, in the order of the buttons. */
+/** A step after a run failed or ended: one button. */
 export type NextStep =
   | { kind: "start-with-memory"; memory: number }
   | { kind: "change-resources" }

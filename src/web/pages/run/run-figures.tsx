@@ -10,7 +10,7 @@ import "./run.css"
 const measureMs = 10_000
 const nearlyFull = 0.92
 
-/** What a run uses now, against what it may use. */
+/** The present use of a run against its limits. */
 export function RunFigures({ run }: { run: RunningProject }) {
   const { data } = useQuery({ ...apiQuery("runStats", { query: { ID: run.ID } }), refetchInterval: measureMs, retry: false })
   if (!data) return <div className="figures" />

@@ -6,7 +6,7 @@ import { Facts } from "../../components/page.tsx"
 import { CopyButton, Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 
-/** What ran: who, when, which image, with which resources. */
+/** The record of a run: person, times, image, resources. */
 export function RunRecord({ run }: { run: RunningProject }) {
   const { run: words } = texts
   return (

@@ -8,7 +8,7 @@ import { texts } from "../../text/index.ts"
 
 const pauseMs = 200
 
-/** What would happen if one started now. It is asked again when an amount rests for a moment. */
+/** The outcome of a start with these amounts, asked again once they rest for a moment. */
 export function StartPreview({ body }: { body: object }) {
   const text = JSON.stringify(body)
   const [asked, setAsked] = useState(text)
