@@ -61,7 +61,11 @@ export class Yielder {
 
   /** Returns undefined, so that there is nothing to wait for, while the slice lasts. */
   pause(): Promise<void> | undefined {
-    if (performance.now() < this.#until) return undefined
+    return performance.now() < this.#until ? undefined : this.nextSlice()
+  }
+
+  /** Ends the present slice early. */
+  nextSlice(): Promise<void> {
     return this.#scheduler.waitForNextSlot(this.#userId).then(() => {
       this.#until = performance.now() + sliceMs
     })

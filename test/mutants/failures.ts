@@ -130,15 +130,21 @@ export const failures = [
     ],
   ),
   ...faults(
-    "src/files/properties/dead-properties.ts",
+    "src/files/properties/property-log.ts",
     ["src/files/properties/dead-properties.test.ts"],
     [
       ["a rejected change is stored partially", at("append", "ftruncateSync(fd, size)"), ""],
       [
         "a log that could not be written takes room",
-        at("DeadProperties.#compact", "ignoreErrors(() => unlinkSync("),
+        at("NextLog.[Symbol.dispose]", "ignoreErrors(() => unlinkSync("),
         "ignoreErrors(() => void (",
       ],
+    ],
+  ),
+  ...faults(
+    "src/files/properties/dead-properties.ts",
+    ["src/files/properties/dead-properties.test.ts"],
+    [
       [
         "a change that succeeded on a full disk is reported as failed",
         at("DeadProperties.#applyEvenIfFull", 'if (fileFailure(error)?.code !== "storage_full")'),

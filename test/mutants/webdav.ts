@@ -3,6 +3,7 @@
 import { at, faults } from "./mutant.ts"
 
 const amplification = ["src/files/requests/amplification.integration.test.ts"]
+const manyProperties = ["src/files/properties/property-table.test.ts"]
 const budget = ["src/files/properties/property-budget.test.ts"]
 
 const addresses = ["src/files/requests/address.test.ts"]
@@ -98,7 +99,23 @@ export const webdav = [
   ]),
   ...faults("src/files/properties/dead-properties.ts", budget, [
     ["on a full disk no property is removed", at("DeadProperties.patch", "(onlyRemoves"), "(false"],
-    ["a copy's properties have no bound", at("DeadProperties.copy", "(fits"), "(true"],
+    ["a copy's properties have no bound", at("DeadProperties.move", "this.#table.hasRoomAt(path, to) ?"), "path !== to ?"],
+  ]),
+  ...faults("src/files/properties/dead-properties.ts", manyProperties, [
+    ["copied properties delay everybody's requests", at("DeadProperties.#copyInSlices", "await yielder.pause()"), ""],
+    ["the next copy has properties that a killed one left", at("DeadProperties.#copyInSlices", "this.#write([{ forget: staged }])"), ""],
+    ["properties of a killed copy stay", at("DeadProperties.#load", "this.#table.apply({ forget: stagingPath })"), ""],
+  ]),
+  ...faults("src/files/properties/property-table.ts", manyProperties, [
+    [
+      "a move costs as much as there are properties",
+      at("PropertyTable.apply", "tree.move(entry.move, entry.to)"),
+      "this.#copy({ copy: entry.move, to: entry.to, deep: true }), tree.remove(entry.move)",
+    ],
+    ["paths of stored properties become as long as one likes", at("PropertyTable.hasRoomAt", "2 * maxBytes"), "Infinity"],
+  ]),
+  ...faults("src/files/properties/property-log.ts", manyProperties, [
+    ["compaction loses the changes of its time", at("PropertyLog.#compact", "at += next.appendFrom(old.fd, at)"), "at = this.#bytes"],
   ]),
   ...faults(
     "src/files/locks/stale-locks.ts",

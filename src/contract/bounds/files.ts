@@ -67,11 +67,12 @@ export const fileBounds = {
     beyond: "400 `invalid`",
   },
   storedPropertyBytes: {
-    what: "Properties that PROPPATCH stores, with names and paths, below a home or another top directory",
+    what: "Properties that PROPPATCH stores, with names, paths and 64 bytes for each, below a home or another top directory",
     value: 8 * 1024 * 1024,
     unit: "bytes",
     per: "home or top directory",
-    beyond: "507 `storage_full`; removing works, and a copy without room for them is made without them",
+    beyond:
+      "507 `storage_full`; removing works, a copy without room for them is made without them, and moves make paths longer up to twice the bound",
   },
   storedProperties: {
     what: "Number of these properties",

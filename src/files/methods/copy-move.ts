@@ -1,7 +1,9 @@
 import { bounds, Failure } from "#contract"
+import { Yielder } from "#kit"
 import { checkWritePreconditions, validatorsOf } from "../access/preconditions.ts"
 import { ClientGoneError, forbidden, invalid, notFound } from "../failures.ts"
 import { checkLocks, type PlannedChange } from "../locks/lock-check.ts"
+import type { StagedProperties } from "../properties/dead-properties.ts"
 import { assertValidNewName, type FileAddress, joinPath, parseFileAddress } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { sendEmpty } from "../responses.ts"
@@ -92,6 +94,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   const { request } = transfer
   using room = await reserve(transfer)
   await using staged = await copyToStaging(transfer, room)
+  using properties = await stageProperties(transfer)
   await request.revalidate()
   await request.assertReplaceable(transfer.target.names)
   using endpoints = checkedEndpoints(transfer)
@@ -100,7 +103,15 @@ async function copyInto(transfer: Transfer): Promise<void> {
   room.commit(room.written - replacedSize(transfer, endpoints))
   if (transfer.isMove) await request.context.staging.discard(endpoints.source.parent, endpoints.source.name)
   updateStorage(transfer, endpoints)
-  finish(transfer, endpoints.target)
+  finish(transfer, endpoints.target, properties)
+}
+
+/** A move takes the properties themselves. */
+async function stageProperties({ request, target, isMove, isShallow }: Transfer): Promise<StagedProperties | undefined> {
+  if (isMove) return undefined
+  const { deadProperties, scheduler } = request.context
+  const copied = { path: request.path, to: joinPath(target.names), deep: !isShallow }
+  return await deadProperties.stageCopy(copied, new Yielder(scheduler, request.userId))
 }
 
 /** Reserves space for the copy. A move within one quota needs only space on the disk. */
@@ -179,13 +190,10 @@ function replace({ request, target }: Transfer, endpoints: Endpoints, from: Entr
   else staging.replace(from, { parent, name }).catch(request.context.reportError)
 }
 
-function finish({ request, target, isMove, isShallow }: Transfer, location: EntryLocation): void {
+function finish({ request, target, isMove }: Transfer, location: EntryLocation, copied?: StagedProperties): void {
   const { locks, deadProperties } = request.context
-  const to = joinPath(target.names)
-  if (isMove) {
-    deadProperties.move(request.path, to)
-    locks.releaseTree(request.path)
-  } else deadProperties.copy(request.path, to, !isShallow)
+  deadProperties.move(copied?.path ?? request.path, joinPath(target.names))
+  if (isMove) locks.releaseTree(request.path)
   sendEmpty(request.response, location.stats ? 204 : 201)
 }
 

@@ -40,7 +40,7 @@ export class FileServer implements AsyncDisposable {
       staging: openStagingArea(root, report),
       liveProperties: createLiveProperties(root, locks),
       locks,
-      deadProperties: new DeadProperties(root),
+      deadProperties: new DeadProperties(root, report),
       storage: new StorageLedger({ root, authority, settings: settings.storage }),
       requestLimiter: new RequestLimiter(),
       copyQueue: new CopyQueue(),

@@ -1,7 +1,8 @@
 import { bounds } from "#contract"
 import { escapeXml } from "../xml/xml.ts"
+import { costAt, overhead, type PropertyNode, PropertyTree } from "./property-tree.ts"
 
-/** One change; a line of the log. */
+/** One change; a line of the log. Older logs have copies, too. */
 export type PropertyChange =
   | { set: string; key: string; value: string }
   | { unset: string; key: string }
@@ -9,18 +10,19 @@ export type PropertyChange =
   | { move: string; to: string }
   | { copy: string; to: string; deep: boolean }
 
-/** How much of one owner's budget is used. */
+/** Stored properties by path. */
+export interface StoredProperties extends Iterable<[string, ReadonlyMap<string, string>]> {
+  get(path: string): ReadonlyMap<string, string> | undefined
+}
+
 interface Usage {
   bytes: number
   count: number
-  readonly paths: Set<string>
 }
 
 const maxBytes = bounds.files.storedPropertyBytes.value
 const maxCount = bounds.files.storedProperties.value
 const maxEntryCharacters = bounds.files.entryProperties.value
-/** Approximate memory of a property in addition to its texts. */
-const overhead = 64
 
 /**
  * The tree whose budget a path uses: a person's home, or any other directory at the top. Separate
@@ -33,32 +35,47 @@ export function budgetOwner(path: string): string {
 
 /**
  * Stored properties by path, and the space that each owner's properties use. Only a change that
- * increases an owner's use can be rejected.
+ * increases an owner's use can be rejected. No change costs more than its own size and the names of
+ * its paths, so that neither a request nor the log of many takes long.
  */
-export class PropertyTable {
-  readonly #byPath = new Map<string, Map<string, string>>()
-  readonly #usage = new Map<string, Usage>()
+export class PropertyTable implements StoredProperties {
+  readonly #tree = new PropertyTree()
 
-  get byPath(): ReadonlyMap<string, ReadonlyMap<string, string>> {
-    return this.#byPath
+  get isEmpty(): boolean {
+    return this.#tree.find("/")?.count === 0
+  }
+
+  get(path: string): ReadonlyMap<string, string> | undefined {
+    const properties = this.#tree.find(path)?.properties
+    return properties && properties.size > 0 ? properties : undefined
+  }
+
+  [Symbol.iterator](): Iterator<[string, ReadonlyMap<string, string>]> {
+    return this.#tree.entries()
+  }
+
+  /** The path and the paths below it that have properties. */
+  entriesWithin(path: string): Iterable<[string, ReadonlyMap<string, string>]> {
+    return this.#tree.entries(path)
   }
 
   has(path: string): boolean {
-    return this.#within(path).length > 0
+    return this.#tree.find(path) !== undefined
   }
 
   /**
    * Whether the path's owner has room in the budget to replace the present values with these.
    */
   hasRoomFor(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
-    const stored = this.#byPath.get(path)
+    const stored = this.get(path)
     let [bytes, count] = [0, 0]
     for (const { key, value } of changes) {
       const before = stored?.get(key)
       if (before !== undefined) [bytes, count] = [bytes - costOf(path, key, before), count - 1]
       if (value !== null) [bytes, count] = [bytes + costOf(path, key, value), count + 1]
     }
-    return this.#hasRoom(budgetOwner(path), bytes, count)
+    if (count > 0) bytes += this.#tree.countMissing(path) * overhead
+    return this.#hasRoom(budgetOwner(path), { bytes, count }, maxBytes)
   }
 
   /**
@@ -66,7 +83,7 @@ export class PropertyTable {
    * at once. A smaller set always fits.
    */
   fitsEntryLimit(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
-    const before = this.#byPath.get(path) ?? new Map<string, string>()
+    const before = this.get(path) ?? new Map<string, string>()
     const after = new Map(before)
     for (const { key, value } of changes) {
       if (value === null) after.delete(key)
@@ -78,90 +95,49 @@ export class PropertyTable {
 
   /**
    * Whether the new owner's budget has room for the properties of a path and everything below it.
-   * A move within one tree needs no room.
+   * Within one tree, paths may become longer up to twice the budget.
    */
-  hasRoomAt(from: string, to: string, options: { deep: boolean; moves: boolean }): boolean {
-    if (options.moves && budgetOwner(from) === budgetOwner(to)) return true
-    let [bytes, count] = [0, 0]
-    for (const path of options.deep ? this.#within(from) : [from]) {
-      for (const [key, value] of this.#byPath.get(path) ?? []) {
-        bytes += costOf(to + path.slice(from.length), key, value)
-        count += 1
-      }
-    }
-    return this.#hasRoom(budgetOwner(to), bytes, count)
+  hasRoomAt(from: string, to: string): boolean {
+    const node = this.#tree.find(from)
+    if (!node) return true
+    const bytes = costAt(node, to.length) + this.#tree.countMissing(to) * overhead
+    if (budgetOwner(from) !== budgetOwner(to)) return this.#hasRoom(budgetOwner(to), { bytes, count: node.count }, maxBytes)
+    return this.#hasRoom(budgetOwner(to), { bytes: bytes - costAt(node, from.length), count: 0 }, 2 * maxBytes)
   }
 
-  #hasRoom(owner: string, bytes: number, count: number): boolean {
-    const usage = this.#usage.get(owner)
-    const fitsBytes = bytes <= 0 || (usage?.bytes ?? 0) + bytes <= maxBytes
-    return fitsBytes && (count <= 0 || (usage?.count ?? 0) + count <= maxCount)
+  #hasRoom(owner: string, { bytes, count }: Usage, max: number): boolean {
+    const usage = this.#usageOf(owner)
+    return (bytes <= 0 || usage.bytes + bytes <= max) && (count <= 0 || usage.count + count <= maxCount)
+  }
+
+  /** `/` and `/users` are no owners of what is below them. */
+  #usageOf(owner: string): Usage {
+    const node = this.#tree.find(owner)
+    if (!node) return { bytes: 0, count: 0 }
+    if (owner !== "/" && owner !== "/users") return { bytes: costAt(node, owner.length), count: node.count }
+    return ownUsage(owner, node)
   }
 
   apply(entry: PropertyChange): void {
-    if ("set" in entry) this.#set(entry.set, entry.key, entry.value)
-    else if ("unset" in entry) this.#unset(entry.unset, entry.key)
-    else if ("forget" in entry) for (const path of this.#within(entry.forget)) this.#forget(path)
-    else if ("move" in entry) this.#transfer({ from: entry.move, to: entry.to, deep: true, moves: true })
-    else this.#transfer({ from: entry.copy, to: entry.to, deep: entry.deep, moves: false })
+    const tree = this.#tree
+    if ("set" in entry) tree.set(entry.set, entry.key, entry.value)
+    else if ("unset" in entry) tree.unset(entry.unset, entry.key)
+    else if ("forget" in entry) tree.remove(entry.forget)
+    else if ("move" in entry) tree.move(entry.move, entry.to)
+    else this.#copy(entry)
   }
 
-  #set(path: string, key: string, value: string): void {
-    const stored = this.#byPath.get(path) ?? new Map<string, string>()
-    this.#count(path, key, stored.get(key), value)
-    this.#byPath.set(path, stored.set(key, value))
-  }
-
-  #unset(path: string, key: string): void {
-    const stored = this.#byPath.get(path)
-    const before = stored?.get(key)
-    if (!stored || before === undefined) return
-    stored.delete(key)
-    if (stored.size === 0) this.#byPath.delete(path)
-    this.#count(path, key, before, undefined)
-  }
-
-  #forget(path: string): void {
-    for (const key of [...(this.#byPath.get(path)?.keys() ?? [])]) this.#unset(path, key)
-  }
-
-  #transfer(step: { from: string; to: string; deep: boolean; moves: boolean }): void {
-    for (const path of this.#within(step.from)) {
-      const stored = this.#byPath.get(path)
-      if (!stored || !(step.deep || path === step.from)) continue
-      for (const [key, value] of [...stored]) this.#set(step.to + path.slice(step.from.length), key, value)
-      if (step.moves) this.#forget(path)
-    }
-  }
-
-  #count(path: string, key: string, before: string | undefined, after: string | undefined): void {
-    const owner = budgetOwner(path)
-    const usage = this.#usage.get(owner) ?? { bytes: 0, count: 0, paths: new Set<string>() }
-    this.#usage.set(owner, usage)
-    if (before !== undefined) {
-      usage.bytes -= costOf(path, key, before)
-      usage.count -= 1
-    }
-    if (after !== undefined) {
-      usage.bytes += costOf(path, key, after)
-      usage.count += 1
-      usage.paths.add(path)
-    } else if (!this.#byPath.has(path)) usage.paths.delete(path)
-    if (usage.count === 0) this.#usage.delete(owner)
-  }
-
-  /**
-   * The path and the paths below it that have properties. Searches only the owner's tree, unless
-   * the path contains the trees of several owners.
-   */
-  #within(path: string): string[] {
-    const holdsOwners = path === "/" || path === "/users"
-    const paths = holdsOwners ? this.#byPath.keys() : (this.#usage.get(budgetOwner(path))?.paths ?? [])
-    return [...paths].filter((one) => isWithin(one, path))
+  #copy({ copy: from, to, deep }: { copy: string; to: string; deep: boolean }): void {
+    const all = deep ? [...this.#tree.entries(from)] : [[from, this.get(from) ?? new Map<string, string>()] as const]
+    for (const [path, properties] of all) for (const [key, value] of properties) this.#tree.set(to + path.slice(from.length), key, value)
   }
 }
 
-const isWithin = (one: string, path: string): boolean => one === path || one.startsWith(path === "/" ? "/" : `${path}/`)
+function ownUsage(path: string, { properties }: PropertyNode): Usage {
+  let bytes = overhead
+  for (const [key, value] of properties) bytes += costOf(path, key, value)
+  return { bytes, count: properties.size }
+}
 
 /** Approximate length of a response with all properties. Values are stored as XML. */
 function answeredLength(stored: ReadonlyMap<string, string>): number {

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, syml
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
@@ -124,9 +125,13 @@ test("stored properties survive a restart, a truncated line and the rewriting of
   writeFileSync(file, '{"set":"/a","key":"urn:x cut', { flag: "a" })
   {
     using second = new DeadProperties(root)
-    for (let i = 0; i < 3_000; i += 1) second.patch("/churn", [{ key: "urn:x n", value: `<n>${"x".repeat(1_000)}${i}</n>` }])
+    for (let i = 0; i < 3_000; i += 1) {
+      second.patch("/churn", [{ key: "urn:x n", value: `<n>${"x".repeat(1_000)}${i}</n>` }])
+      await second.compaction
+    }
     second.move("/a", "/c")
-    second.copy("/c", "/d", false)
+    using staged = await second.stageCopy({ path: "/c", to: "/d", deep: false }, new Yielder())
+    second.move(staged.path, "/d")
     second.remove("/churn")
   }
   using third = new DeadProperties(root)
