@@ -25,13 +25,45 @@ export class EventBatch<L extends Subscriber, Resources> {
   readonly #affectedUsers: ReadonlySet<number>
   readonly #byAudience = new Map<string, Uint8Array | undefined>()
   readonly #texts = new Map<string, string>()
+  readonly #onSkipped: (row: JournalRow, error: unknown) => void
+  readonly #skipped = new Set<JournalRow>()
 
-  constructor(policy: FeedPolicy<L, Resources>, rows: readonly JournalRow[], resources: Resources) {
+  /**
+   * A row that the policy cannot judge is skipped, and `onSkipped` is called once: it must not
+   * stop everybody's events.
+   */
+  constructor(
+    policy: FeedPolicy<L, Resources>,
+    rows: readonly JournalRow[],
+    read: { resources: Resources; onSkipped: (row: JournalRow, error: unknown) => void },
+  ) {
     this.#policy = policy
     this.#rows = rows
-    this.#resources = resources
+    this.#resources = read.resources
+    this.#onSkipped = read.onSkipped
     this.last = rows.at(-1)?.id ?? 0
-    this.#affectedUsers = new Set(policy.affectedUsers(rows, resources))
+    this.#affectedUsers = this.#findAffectedUsers()
+  }
+
+  #findAffectedUsers(): ReadonlySet<number> {
+    const findAll = (rows: readonly JournalRow[]) => new Set(this.#policy.affectedUsers(rows, this.#resources))
+    try {
+      return findAll(this.#rows)
+    } catch {
+      const none = new Set<number>()
+      return new Set(this.#rows.flatMap((row) => [...this.#unlessSkipped(row, none, () => findAll([row]))]))
+    }
+  }
+
+  #unlessSkipped<T>(row: JournalRow, otherwise: T, judge: () => T): T {
+    if (this.#skipped.has(row)) return otherwise
+    try {
+      return judge()
+    } catch (error) {
+      this.#skipped.add(row)
+      this.#onSkipped(row, error)
+      return otherwise
+    }
   }
 
   /** The bytes for a subscriber of the rows after this one; undefined: nothing. */
@@ -47,7 +79,7 @@ export class EventBatch<L extends Subscriber, Resources> {
     let text = ""
     for (const row of this.#rows) {
       if (row.id <= after) continue
-      const verdict = this.#policy.visibilityOf(subscriber, row, this.#resources)
+      const verdict = this.#unlessSkipped(row, "none" as const, () => this.#policy.visibilityOf(subscriber, row, this.#resources))
       if (verdict !== "none") text += this.#textOf(row, verdict)
     }
     return text === "" ? undefined : encoder.encode(text)

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { silentLogger, systemClock } from "#kit"
-import { openStore } from "#store"
+import { type JournalRow, openStore } from "#store"
 import { openEvents, serviceActor } from "./events.ts"
 import { EventFeed } from "./feed.ts"
 import type { EventSink } from "./stream-writer.ts"
@@ -56,8 +56,17 @@ class FakeSink implements EventSink {
   }
 }
 
-/** A feed of which everybody sees everything; `looks` counts how often resources were looked at. */
-async function openFixture() {
+/** The policy's methods that read a row. */
+type Reading = "invalidate" | "visibilityOf" | "affectedUsers"
+
+/**
+ * A feed of which everybody sees everything; `looks` counts how often resources were looked at. The
+ * method `fails` throws for image 13.
+ */
+async function openFixture(fails?: Reading) {
+  const read = (method: Reading, rows: readonly JournalRow[]) => {
+    if (method === fails && rows.some(({ resource }) => resource.id === 13)) throw new Error("a row that nobody understands")
+  }
   const directory = await mkdtemp(join(tmpdir(), "quayside-feed-"))
   const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
   const events = openEvents({ store, logger: silentLogger })
@@ -68,13 +77,19 @@ async function openFixture() {
     policy: {
       loadSubscriber: async (userId: number) => ({ userId }),
       onInvalidate: () => ({ [Symbol.dispose]() {} }),
-      invalidate() {},
+      invalidate: (rows) => read("invalidate", rows),
       loadResources: async () => {
         counts.looks += 1
       },
-      visibilityOf: () => "whole",
+      visibilityOf: (_, row) => {
+        read("visibilityOf", [row])
+        return "whole"
+      },
       audienceOf: () => "",
-      affectedUsers: () => [],
+      affectedUsers: (rows) => {
+        read("affectedUsers", rows)
+        return []
+      },
     },
   })
   feed.start()
@@ -126,6 +141,21 @@ test("a reader that accepts nothing is evicted with `reset` at 64 KiB of pending
   assert.equal(quick.received.length, many)
   assert.equal(fixture.feed.streamCount, 1)
 })
+
+for (const fails of ["invalidate", "visibilityOf", "affectedUsers"] as const) {
+  test(`a row that ${fails} cannot read stops no other events`, async () => {
+    await using fixture = await openFixture(fails)
+    await fixture.happens(1)
+    const [live, other] = [await fixture.read(1), await fixture.read(2)]
+    await Promise.all([12, 13, 14].map((id) => fixture.happens(id)))
+    const late = await fixture.read(3, 0)
+    for (const reader of [live, other, late]) await reader.until(() => reader.received.includes("image.updated 14"))
+    const expected = [12, ...(fails === "invalidate" ? [13] : []), 14].map((id) => `image.updated ${id}`)
+    assert.deepEqual(live.received, expected)
+    assert.deepEqual(other.received, expected)
+    assert.deepEqual(late.received, ["image.updated 1", ...expected])
+  })
+}
 
 test("a reader that catches up and accepts nothing delays no other reader", async () => {
   await using fixture = await openFixture()

@@ -1,7 +1,7 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { bounds, Failure } from "#contract"
 import { type Clock, deadline, type Logger, PacedTurns, Semaphore } from "#kit"
-import type { Store } from "#store"
+import type { JournalRow, Store } from "#store"
 import { EventBatch } from "./event-batch.ts"
 import type { FeedPolicy, Subscriber } from "./feed-policy.ts"
 import { type EventSink, StreamWriter } from "./stream-writer.ts"
@@ -151,11 +151,23 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
     const rows = await store.events.after(after, pageSize)
     if (rows.length === 0) return undefined
     const news = rows.filter((row) => row.id > this.#invalidatedTo)
-    if (news.length > 0) policy.invalidate(news)
+    if (news.length > 0) this.#invalidate(news)
     this.#invalidatedTo = Math.max(this.#invalidatedTo, rows.at(-1)?.id ?? 0)
     const resources = await policy.loadResources(rows)
     await this.#subscribers.revalidate()
-    return new EventBatch(policy, rows, resources)
+    const onSkipped = (row: JournalRow, err: unknown) =>
+      this.#options.logger.error({ err, row: row.id, event: row.event }, "an event was skipped")
+    return new EventBatch(policy, rows, { resources, onSkipped })
+  }
+
+  /** If the policy cannot read a row, the row may concern everybody. */
+  #invalidate(rows: readonly JournalRow[]): void {
+    try {
+      this.#options.policy.invalidate(rows)
+    } catch {
+      if (rows.length > 1) for (const row of rows) this.#invalidate([row])
+      else this.#subscribers.markStale(undefined)
+    }
   }
 
   async #deliverUntilClosed(): Promise<void> {

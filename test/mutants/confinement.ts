@@ -19,6 +19,11 @@ const secrets = ["test/attacks/secrets.docker.test.ts"]
  */
 export const confinement = [
   ...faults(
+    "src/engine/docker/images/pull-progress.ts",
+    ["src/engine/docker/images/pull-progress.test.ts"],
+    [["an image has any number of layers", at("PullProgress.#countLayer", "<= maxLayers"), ">= 0"]],
+  ),
+  ...faults(
     "src/engine/docker/docker-engine.ts",
     ["src/engine/create-engine.test.ts"],
     [["a restarted server is kept from its runs by its own rules", at("createDockerEngine", "firewall?.joinGroup()"), ""]],

@@ -47,6 +47,28 @@ export const events = [
     [["the grantees of a resource are counted for each of its events", at("affectedUsers", "known.add(resource)"), ""]],
   ),
   ...faults(
+    "src/events/event-batch.ts",
+    ["src/events/feed.test.ts"],
+    [
+      [
+        "one row that the policy cannot judge stops everybody's events",
+        at("EventBatch.#unlessSkipped", "return otherwise\n    }"),
+        "throw error\n    }",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/pages/openid.ts",
+    ["test/attacks/openid.test.ts"],
+    [
+      [
+        "a crowd has the provider check any number of codes",
+        at("callback", "callbacks.run(networkOf(request.actor.address), () => allCallbacks.run(finish))"),
+        "finish()",
+      ],
+    ],
+  ),
+  ...faults(
     "src/events/feed.ts",
     ["test/api/event-replay.test.ts"],
     [

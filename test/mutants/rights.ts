@@ -183,6 +183,12 @@ export const rights = [
   ...faults("src/access/passwords/throttle.ts", throttle, [
     ["a name may be guessed from one address", at("perPair"), "10_000"],
     ["an address may guess", at("perAddress"), "60_000"],
+    [
+      "one person at a shared address locks all others there out",
+      at("PasswordThrottle.startAttempt", "if (!this.#isBlamelessDevice(pair)) "),
+      "",
+    ],
+    ["a known device guesses any number of passwords", at("PasswordThrottle.#isBlamelessDevice", "&& recent("), "|| recent("],
     ["a name that is guessed from everywhere is not slowed", at("slow.step", "step: wrongPerNameStepMs.value"), "step: 0"],
     ["a name that is guessed from everywhere is shut", at("slow.most", "most: wrongPerNameMaxMs.value"), "most: 2_000_000"],
     [

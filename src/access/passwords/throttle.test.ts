@@ -68,6 +68,24 @@ describe("the throttle", () => {
     assert.equal(refused(throttle, "ann", "10.0.0.1")?.status, 429)
   })
 
+  it("lets a known device try once a minute, however many passwords others at its address get wrong", async () => {
+    const clock = new ManualClock()
+    const throttle = new PasswordThrottle(clock)
+    throttle.startAttempt("ann", "10.0.0.1").recordSuccess()
+    for (let i = 0; i < 60; i += 1) fail(throttle, `user${i}`, "10.0.0.1", 1)
+    assert.equal(refused(throttle, "bob", "10.0.0.1")?.status, 429)
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+    assert.deepEqual([throttle.isBlocked("ann", "10.0.0.1"), throttle.isBlocked("bob", "10.0.0.1")], [false, true])
+    fail(throttle, "ann", "10.0.0.1", 1)
+    assert.equal(refused(throttle, "ann", "10.0.0.1")?.status, 429)
+    assert.equal(throttle.isBlocked("ann", "10.0.0.1"), true)
+    await clock.advance(30_000)
+    for (let i = 0; i < 60; i += 1) fail(throttle, `user${i}`, "10.0.0.1", 1)
+    await clock.advance(30_000)
+    assert.equal(refused(throttle, "ann", "10.0.0.1"), undefined)
+    assert.equal(refused(throttle, "bob", "10.0.0.1")?.status, 429)
+  })
+
   it("slows a name that fails from many addresses by at most two seconds, and recovers within two hours", async () => {
     const clock = new ManualClock()
     const throttle = new PasswordThrottle(clock)

@@ -72,7 +72,7 @@ export class PasswordThrottle {
       delayMs: isKnown ? 0 : this.#delay(name),
       assertAllowed: () => {
         this.#check(this.#pairs.get(pair), perPair)
-        this.#check(this.#addresses.get(from), perAddress)
+        if (!this.#isBlamelessDevice(pair)) this.#check(this.#addresses.get(from), perAddress)
       },
       recordFailure: () => {
         this.#note(this.#pairs, pair, perPair)
@@ -92,10 +92,17 @@ export class PasswordThrottle {
   isBlocked(userName: string, address: string): boolean {
     if (this.#addresses.size === 0) return false
     const from = networkOf(address)
-    return (
-      this.#over(this.#addresses.get(from), perAddress) !== undefined ||
-      this.#over(this.#pairs.get(`${userName} ${from}`), perPair) !== undefined
-    )
+    const pair = `${userName} ${from}`
+    if (this.#over(this.#pairs.get(pair), perPair) !== undefined) return true
+    return !this.#isBlamelessDevice(pair) && this.#over(this.#addresses.get(from), perAddress) !== undefined
+  }
+
+  /**
+   * Whether a name signed in from this address before and did not fail there in the last minute.
+   * Many people may share an address: one of them must not lock out all others.
+   */
+  #isBlamelessDevice(pair: string): boolean {
+    return this.#isKnown(pair) && recent(this.#pairs.get(pair), this.#clock.now()).length === 0
   }
 
   #isKnown(pair: string): boolean {

@@ -1,6 +1,8 @@
 import { AuthenticationFailure, impersonate, openIdSignInMs, type ProvisionedAccount, provisionAccount, sessionLifetimeMs } from "#access"
-import { Failure } from "#contract"
+import { bounds, Failure } from "#contract"
 import type { Actor } from "#events"
+import { PersonLimiter } from "#http"
+import { networkOf, Semaphore } from "#kit"
 import { memberIdsOf, publishGroupChange } from "#projects"
 import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "../context.ts"
@@ -9,6 +11,14 @@ import { messagePage, type PageHandler, type PageRequest, type PageResponse, red
 
 /** The cookie binds a sign-in to the browser that started it. */
 const cookieName = "quayside_oidc"
+
+/** Anybody may begin a sign-in, and return with any code. */
+const callbacks = new PersonLimiter<string>({
+  maxRunning: bounds.accounts.openIdCallbacks.value,
+  maxWaiting: bounds.accounts.waitingOpenIdCallbacks.value,
+  message: (count) => `${count} sign-ins from this address are being checked; try again in 5 s`,
+})
+const allCallbacks = new Semaphore(bounds.accounts.allOpenIdCallbacks.value)
 
 function requireOpenId({ openId }: Services): OpenIdSignIn {
   if (!openId) throw new Failure("not_found", "No OpenID provider is configured here: sign in with user name and password")
@@ -26,7 +36,8 @@ const login: PageHandler = async (services, request) => {
 const callback: PageHandler = async (services, request) => {
   const { openId } = requireOpenId(services)
   const answer = await refusalAsPage(services, request, async () => {
-    const { person, next } = await openId.finish(request.queryText, request.cookie(cookieName))
+    const finish = () => openId.finish(request.queryText, request.cookie(cookieName))
+    const { person, next } = await callbacks.run(networkOf(request.actor.address), () => allCallbacks.run(finish))
     const urgent = services.identity.sessions.tryUseReserve(JSON.stringify([person.issuer, person.subject]))
     const secret = await services.store.change((tx) => createSessionFor(services, tx, { person, request }), { urgent })
     return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 })])

@@ -21,7 +21,7 @@ export const accountBounds = {
     value: 60,
     unit: "count",
     per: "address",
-    beyond: "429 `too_many_requests` with `Retry-After`",
+    beyond: "429 `too_many_requests` with `Retry-After`, except for known devices of a user name that did not fail within that minute",
   },
   wrongPerNameFree: {
     what: "Wrong passwords within an hour, from all addresses, before sign-in is delayed",
@@ -85,6 +85,27 @@ export const accountBounds = {
     unit: "count",
     per: "process",
     beyond: "503 `unavailable` with `Retry-After`",
+  },
+  openIdCallbacks: {
+    what: "Returns from the OpenID provider whose code is checked at once; each asks the provider",
+    value: 4,
+    unit: "count",
+    per: "address",
+    beyond: "further ones wait",
+  },
+  waitingOpenIdCallbacks: {
+    what: "Such returns that wait",
+    value: 28,
+    unit: "count",
+    per: "address",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
+  allOpenIdCallbacks: {
+    what: "Returns from the OpenID provider whose code is checked at once, from all addresses",
+    value: 64,
+    unit: "count",
+    per: "process",
+    beyond: "further ones wait",
   },
   basicMs: {
     what: "Time for which a right password in `Authorization: Basic` needs no new check",

@@ -72,6 +72,13 @@ export const containerBounds = {
     per: "image",
     beyond: "the start fails with `image_unavailable`",
   },
+  imageLayers: {
+    what: "Layers of a pulled image; Docker itself stacks 127 at most",
+    value: 128,
+    unit: "count",
+    per: "image",
+    beyond: "the start fails with `image_unavailable`",
+  },
   imagePathLookups: {
     what: "Parts and links of the paths at which a run's directories, an image's volumes and its working directory lie",
     value: 512,

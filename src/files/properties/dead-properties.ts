@@ -14,6 +14,8 @@ export interface StagedProperties extends Disposable {
   readonly path: string
 }
 
+type PathsWithProperties = Generator<[string, ReadonlyMap<string, string>]>
+
 /** A copy of what is below a path. */
 interface PropertyCopy {
   path: string
@@ -104,7 +106,7 @@ export class DeadProperties implements Disposable {
     return true
   }
 
-  *#copyOf({ path, deep }: PropertyCopy, staged: string): Generator<[string, ReadonlyMap<string, string>]> {
+  *#copyOf({ path, deep }: PropertyCopy, staged: string): PathsWithProperties {
     for (const [each, stored] of this.#table.entriesWithin(path)) {
       if (!deep && each !== path) return
       yield [staged + each.slice(path.length), stored]

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { bounds } from "#contract"
 import { type PullEvent, PullProgress } from "./pull-progress.ts"
 
 test("a pull's progress is the sum over its layers", () => {
@@ -29,6 +30,16 @@ test("local layers and events without a layer do not change the progress", () =>
   const progress = new PullProgress("r")
   assert.equal(progress.add({ status: "Already exists", id: "a" }), undefined)
   assert.equal(progress.add({ status: "Digest: sha256:12" }), undefined)
+})
+
+test("a pull of more layers than an image may have is rejected as soon as they are announced", () => {
+  const progress = new PullProgress("r")
+  progress.add({ status: "Pulling from library/many", id: "latest" })
+  const max = bounds.containers.imageLayers.value
+  const announce = (i: number) => progress.add({ status: "Pulling fs layer", id: `layer ${i}` })
+  for (let i = 0; i < max; i += 1) announce(i)
+  announce(0)
+  assert.throws(() => announce(max), { code: "image_unavailable" })
 })
 
 function downloading(id: string, current: number, total: number): PullEvent {

@@ -1,4 +1,7 @@
-import type { Progress } from "../../engine.ts"
+import { bounds } from "#contract"
+import { EngineError, type Progress } from "../../engine.ts"
+
+const maxLayers = bounds.containers.imageLayers.value
 
 /** One line of the daemon's pull stream. */
 export interface PullEvent {
@@ -31,6 +34,7 @@ export class PullProgress {
   #downloaded = 0
   #current = 0
   #isInterrupted = false
+  readonly #ids = new Set<string>()
   readonly #registry: string
 
   constructor(registry: string) {
@@ -44,7 +48,9 @@ export class PullProgress {
   add(event: PullEvent): Progress | undefined {
     if (event.status?.startsWith("Retrying in ")) return this.#interrupt()
     const { id, status = "", progressDetail: { current = 0, total = 0 } = {} } = event
-    if (id === undefined) return undefined
+    // The first event's ID is the tag.
+    if (id === undefined || status.startsWith("Pulling from ")) return undefined
+    this.#countLayer(id)
     const layer = this.#layers.get(id) ?? { total: 0, downloaded: 0, extracted: 0 }
     const before = { ...layer }
     const moved = advance(layer, { status, current, total })
@@ -54,6 +60,15 @@ export class PullProgress {
     this.#total += layer.total - before.total
     this.#downloaded += layer.downloaded - before.downloaded
     return this.#sum(status === "Extracting" ? "extracting" : "downloading")
+  }
+
+  /**
+   * The daemon announces each layer in several events, and fails only after it fetched them, if
+   * there are too many.
+   */
+  #countLayer(id: string): void {
+    if (this.#ids.add(id).size <= maxLayers) return
+    throw new EngineError("image_unavailable", `The image cannot be used: it has more than ${maxLayers} layers`)
   }
 
   /** The daemon retries for about a minute, and counts down each second. */
