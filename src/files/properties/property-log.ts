@@ -208,7 +208,7 @@ function* changesIn(fd: number, start: number, end: number): Generator<PropertyC
   yield* parse(rest)
 }
 
-/** What sets these properties, in parts of limited length. */
+/** The changes that set these properties, in parts of limited length. */
 export function* inSlices(properties: Iterable<[string, ReadonlyMap<string, string>]>): Generator<PropertyChange[]> {
   let slice: PropertyChange[] = []
   let characters = 0

@@ -129,7 +129,7 @@ function createNode(name: string, parent: PropertyNode | undefined): PropertyNod
   return { name, parent, children: new Map(), properties: new Map(), nodes: 1, count: 0, characters: 0, pathCharacters: 0 }
 }
 
-/** What a node adds to its parent, or takes from it. */
+/** The sums that a node adds to its parent, or takes from it. */
 function totalsBelow({ name, nodes, count, characters, pathCharacters }: PropertyNode, sign: 1 | -1): Totals {
   return {
     nodes: sign * nodes,
