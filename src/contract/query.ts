@@ -118,6 +118,30 @@ export const timeParam = (description: string) =>
     parse: (text: string, name: string): number => Date.parse(instant.parse(text, name)),
   }) as const satisfies QueryParam<number>
 
+const minStepSeconds = 10
+const maxStepSeconds = 7 * 24 * 3_600
+
+/** The part of a series that is asked for. */
+export const usageParams = {
+  From: timeParam("Start of the series. Default: an hour before `To`."),
+  To: timeParam("End of the series. Default: now, or the run's end."),
+  Step: {
+    schema: {
+      type: "integer",
+      minimum: minStepSeconds,
+      maximum: maxStepSeconds,
+      multipleOf: minStepSeconds,
+      description: `Seconds of each step. Default: the shortest that gives at most ${bounds.runs.usagePoints.value} steps.`,
+    },
+    repeats: false,
+    parse: (text: string, name: string): number => {
+      const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+      if (value >= minStepSeconds && value <= maxStepSeconds && value % minStepSeconds === 0) return value
+      throw invalidField(name, `seconds from ${minStepSeconds} to ${maxStepSeconds}, a multiple of ${minStepSeconds}`, text)
+    },
+  } satisfies QueryParam<number>,
+} as const
+
 export const pagingParams = {
   page: positive("From 1. Default 1."),
   pageSize: positive(`Items per page. Default ${defaultPageSize}; more than ${maxPageSize} counts as ${maxPageSize}.`),

@@ -19,6 +19,7 @@ import {
   sortParam,
   tailParam,
   timeParam,
+  usageParams,
   userNameParam,
   wordsParam,
 } from "./query.ts"
@@ -375,8 +376,8 @@ export const endpoints = {
     path: "/running_project/stats",
     tag: "Running projects",
     summary:
-      "Read the run's use of resources now and in the last hour, every 10 s; unknown figures are null, and all are unknown after the run's end",
-    query: oneId,
+      "Read the run's use of resources now and over time, also after its end; unknown figures are null. Stored are 10 s each for a day and minutes for a week",
+    query: { ...oneId, ...usageParams },
     answer: { one: runStats },
     permission: "run:stats",
   },

@@ -336,9 +336,10 @@ export interface ContainerStats {
   gpuMemory: number | null
   /** Mean over its devices, from 0 to 1. */
   gpuBusy: number | null
-  /** Since the start. */
+  /** Since the start, like the number of its processes that were killed for memory. */
   networkIn: number | null
   networkOut: number | null
+  oomKills: number | null
 }
 
 export interface LogOptions {

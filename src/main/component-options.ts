@@ -43,6 +43,7 @@ export function apiSettings(settings: Settings, { baseUrl, hostNames }: PublicUr
 export function runSettings(settings: Settings, { baseUrl, filesUrl }: PublicUrls, dataDir: string): RunSettingsOptions {
   return {
     logsDir: join(dataDir, "logs"),
+    usageDir: join(dataDir, "usage"),
     defaultCpus: settings.defaultCpus,
     defaultMemoryMiB: settings.defaultMemory,
     cpuOvercommit: settings.cpuOvercommit,

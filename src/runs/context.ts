@@ -7,6 +7,9 @@ import type { probe } from "./readiness/probe.ts"
 import type { ProbeLimiter } from "./readiness/probe-limiter.ts"
 import type { RunCache } from "./run-cache.ts"
 import type { RunSettings } from "./settings.ts"
+import type { MarkKind } from "./usage/marks.ts"
+import type { MemoryWarnings } from "./usage/memory-warnings.ts"
+import type { UsageStore } from "./usage/usage-store.ts"
 
 /** Callbacks for changes of runs. */
 export interface RunEvents {
@@ -24,9 +27,9 @@ export interface RunEvents {
   progress(run: RunRow, progress: Progress): void
   /**
    * A message for people that changes no state. `endsAt`: when the run will be stopped, in
-   * milliseconds since the epoch. Must not throw.
+   * milliseconds since the epoch. `kind`: of the mark beside the run's usage. Must not throw.
    */
-  warning(run: RunRow, text: string, endsAt?: number): void
+  warning(run: RunRow, text: string, endsAt?: number, kind?: MarkKind): void
 }
 
 /** Options of `prepareDirectories`. */
@@ -57,6 +60,9 @@ export interface RunsContext {
   readonly events: RunEvents
   readonly settings: RunSettings
   readonly runCache: RunCache
+  /** The usage of runs over time. */
+  readonly usageStore: UsageStore
+  readonly memoryWarnings: MemoryWarnings
   /** Aborted by `close`. */
   readonly closed: AbortSignal
   /** Probes in progress, and the limit per person. */

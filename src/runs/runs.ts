@@ -18,7 +18,7 @@ import { loadLimits } from "./limits/effective-limits.ts"
 import { pruneHistory } from "./limits/history-pruner.ts"
 import { IdleRule, type IdleRun } from "./limits/idle-rule.ts"
 import { LimitEnforcer } from "./limits/limit-enforcer.ts"
-import { UsageMonitor, type UsageSample } from "./limits/usage-monitor.ts"
+import { UsageMonitor } from "./limits/usage-monitor.ts"
 import { pruneLogs, readLogs } from "./logs/logs.ts"
 import { probe } from "./readiness/probe.ts"
 import { ProbeLimiter } from "./readiness/probe-limiter.ts"
@@ -27,6 +27,11 @@ import { type RunSettingsOptions, resolveRunSettings } from "./settings.ts"
 import { StorageEnforcer } from "./storage/storage-enforcer.ts"
 import type { StorageMeter } from "./storage/storage-meter.ts"
 import type { StorageQuotas } from "./storage/storage-quotas.ts"
+import { MemoryWarnings } from "./usage/memory-warnings.ts"
+import { pruneUsage, type RunUsage, readRunUsage } from "./usage/run-usage.ts"
+import type { UsageRange } from "./usage/usage-file.ts"
+import type { UsageSample } from "./usage/usage-sample.ts"
+import { UsageStore } from "./usage/usage-store.ts"
 
 export interface RunsOptions {
   store: Store
@@ -124,10 +129,12 @@ export interface Runs extends AsyncDisposable {
   /** The last activity in this process; newer than the stored one. */
   lastActivity(id: number): number | undefined
   /**
-   * Usage samples, oldest first: every 10 s for an hour. Empty before the run is ready and after
+   * The last usage samples, one every 10 s, oldest first. Empty before the run is ready and after
    * its end.
    */
   usageSamples(id: number): Promise<readonly UsageSample[]>
+  /** Its usage over time and its marks; stored after the end. */
+  usage(run: RunRow, range: UsageRange): Promise<RunUsage>
   /**
    * Marks the run as active and writes that at once. Resolves with the run as it then is, undefined
    * when it is not `ready`.
@@ -177,6 +184,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     activity.run(),
     pruneLogs(ctx),
     pruneHistory(ctx),
+    pruneUsage(ctx),
     replanQueuedRuns(ctx),
     enforceLimits(ctx, usage, new LimitEnforcer(ctx, { usage, idleRule })),
   ]
@@ -200,6 +208,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     markActive: (id) => activity.mark(id),
     lastActivity: (id) => activity.lastActivityOf(id),
     usageSamples: (id) => usage.loadSamplesOf(id),
+    usage: (run, range) => readRunUsage(ctx, run, range),
     keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
     idleEnd: (id) => idleRule.endOf(id),
     findIdle: (minutes) => idleRule.findIdle(minutes),
@@ -233,14 +242,28 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     warning: () => {},
     ...options.events,
   }
+  const settings = resolveRunSettings(options.settings ?? {})
+  const { clock = systemClock, logger = silentLogger } = options
+  const runCache = new RunCache((run) => supervisor.handleChange(run))
+  const isLive = (key: string) => runCache.targetByKey(key) !== undefined
+  const usageStore = new UsageStore({ directory: settings.usageDir, clock, logger, isLive })
+  const marked: RunEvents = {
+    ...events,
+    warning: (run, text, endsAt, kind = "warning") => {
+      usageStore.mark(run, kind, text)
+      events.warning(run, text, endsAt)
+    },
+  }
   const ctx: RunsContext = {
     store: options.store,
     engine: options.engine,
-    clock: options.clock ?? systemClock,
-    logger: options.logger ?? silentLogger,
-    events,
-    settings: resolveRunSettings(options.settings ?? {}),
-    runCache: new RunCache((run) => supervisor.handleChange(run)),
+    clock,
+    logger,
+    events: marked,
+    settings,
+    runCache,
+    usageStore,
+    memoryWarnings: new MemoryWarnings((run, text) => marked.warning(run, text, undefined, "out_of_memory")),
     closed,
     probes: { count: 0, limiter: new ProbeLimiter() },
     startingWork: new Map(),

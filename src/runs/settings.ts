@@ -46,7 +46,7 @@ export interface RunSettings {
   maxEndedDays: number
   /** Interval of pruning the history. Default 60,000. */
   historyEveryMs: number
-  /** Maximum number of samples per run. Default 360. */
+  /** Number of samples per run in memory. Default 6. */
   maxSamples: number
   /** Interval of measuring runs' own file systems. Default 60,000. */
   layersEveryMs: number
@@ -63,6 +63,8 @@ export interface RunSettings {
   logsDir?: string | undefined
   /** Default 30. */
   maxLogDays: number
+  /** Directory for the usage of runs over time. Made when missing. Default: it is not stored. */
+  usageDir?: string | undefined
 }
 
 /** Deadlines of the states. */
@@ -97,7 +99,7 @@ export function resolveRunSettings(given: RunSettingsOptions): RunSettings {
     observeEveryMs: 3_000,
     activityEveryMs: 30_000,
     sampleEveryMs: 10_000,
-    maxSamples: runs.samples.value,
+    maxSamples: 6,
     defaultLimits,
     installation: {},
     maxEndedRuns: runs.historyRuns.value,

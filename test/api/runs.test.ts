@@ -352,21 +352,56 @@ test("disabling a person stops their runs with access_withdrawn", async () => {
   assert.deepEqual([seen.State, seen.Reason?.code], ["ended", "access_withdrawn"])
 })
 
-test("a run's usage is returned to people who may see it, with null for unknown figures, and is empty after the end", async () => {
+test("a run's usage is returned to people who may see it, with null for unknown figures, and stays after the end", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID, Memory: 512 })
   const stats = async (as = ann.authorization) => (await call("GET", `/running_project/stats?ID=${run.ID}`, { as })).body
   const { now, series } = await stats()
   const { Time, Disk: _, ...figures } = now as unknown as Record<string, unknown>
   const nothing = { Cpus: null, GpuMemory: null, GpuBusy: null }
-  assert.deepEqual(figures, { ...nothing, Memory: 32, MemoryLimit: 512, NetworkIn: 0, NetworkOut: 0 })
-  assert.deepEqual((series as unknown as unknown[]).at(-1), now)
+  assert.deepEqual(figures, { ...nothing, Memory: 32, MemoryPeak: 32, MemoryLimit: 512, NetworkIn: 0, NetworkOut: 0 })
+  const { Time: begin, ...point } = (series as unknown as Record<string, unknown>[]).at(-1) ?? {}
+  assert.deepEqual({ ...point, Disk: null }, { ...figures, Disk: null })
+  assert.match(String(begin), /^\d{4}-.*0\.000Z$/)
+  assert.ok(String(begin) <= String(Time))
   assert.match(String(Time), /^\d{4}-.*Z$/)
   assert.equal((await stats(admin)).now?.Memory, 32)
   assert.equal(String((await stats(bob.authorization)).code), "not_found")
   await stop(`ID=${run.ID}`)
   const after = await stats()
-  assert.deepEqual([after.series, after.now?.Memory], [[], null])
+  const [mark] = after.marks as unknown as AnyObject[]
+  assert.deepEqual(
+    [(after.series as unknown as AnyObject[])[0]?.Memory, after.now?.Memory, mark?.Kind, mark?.Text],
+    [32, null, "exit", "The person who started the run stopped it"],
+  )
+  assert.equal(String((await stats(bob.authorization)).code), "not_found")
+})
+
+test("`From`, `To` and `Step` select the series of a run's usage, and wrong ones are rejected", async () => {
+  const project = await newProject()
+  const { body: run } = await start({ ProjectID: project.ID })
+  const stats = (query: string) => call("GET", `/running_project/stats?ID=${run.ID}${query}`, { as: ann.authorization })
+  const isEmpty = async (query: string) => ((await stats(query)).body.series as unknown as unknown[]).length === 0
+  await stats("")
+  const [before, later] = [new Date(Date.now() - 60_000).toISOString(), new Date(Date.now() + 3_600_000).toISOString()]
+  assert.equal(await isEmpty(`&From=${before}`), false)
+  assert.equal(await isEmpty("&From=2020-01-01T00:00:00Z&Step=86400"), false)
+  assert.equal(await isEmpty("&From=2020-01-01T00:00:00Z"), false)
+  assert.equal(await isEmpty(`&From=${later}`), true)
+  assert.equal(await isEmpty(`&To=${before}`), true)
+  const rejected = async (query: string) => {
+    const { status, body } = await stats(query)
+    return [status, body.code, body.field, body.msg]
+  }
+  const step = 'Step must be seconds from 10 to 604800, a multiple of 10; got "'
+  assert.deepEqual(await rejected("&Step=15"), [400, "invalid", "Step", `${step}15"`])
+  assert.deepEqual(await rejected("&Step=0"), [400, "invalid", "Step", `${step}0"`])
+  const order = "From must be before To; got 2026-01-02T00:00:00.000Z and 2026-01-01T00:00:00.000Z"
+  assert.deepEqual(await rejected("&From=2026-01-02T00:00:00Z&To=2026-01-01T00:00:00Z"), [400, "invalid", "From", order])
+  const many = "Step must be at least 420 s for this time, as an answer has at most 1500 points; got 60"
+  assert.deepEqual(await rejected("&From=2020-01-01T00:00:00Z&Step=60"), [400, "invalid", "Step", many])
+  assert.equal((await rejected("&From=yesterday"))[2], "From")
+  await stop(`ID=${run.ID}`)
 })
 
 test("a keep request counts as activity, for people who may send it, until the run ends", async () => {

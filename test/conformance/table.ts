@@ -455,8 +455,11 @@ const beyond: readonly Entry[] = [
   ["GET `/running_project/logs", "a run's output is returned as JSON lines to people who may read it, also after the end"],
   [
     "GET `/running_project/stats",
-    "a run's usage is returned to people who may see it, with null for unknown figures, and is empty after the end",
-    "a run's usage is a series of samples that is deleted with the run",
+    "a run's usage is returned to people who may see it, with null for unknown figures, and stays after the end",
+    "`From`, `To` and `Step` select the series of a run's usage, and wrong ones are rejected",
+    "a file keeps samples of a day and minutes of a week, and does not grow beyond its bound",
+    "a run's usage and marks survive a restart, and the end of the run, which is a mark",
+    "warnings, memory that ran out and a restart of the container are marks",
   ],
   [
     "POST `/running_project/keep",

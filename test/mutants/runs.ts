@@ -189,6 +189,39 @@ export const runs = [
     ],
   ),
   ...faults(
+    "src/runs/usage/usage-record.ts",
+    ["src/runs/usage/usage-file.test.ts"],
+    [
+      [
+        "a torn record counts",
+        at("decodeRecord", "bytes.getUint32(0) !== crc32(from.subarray(offset + 4, offset + recordBytes))"),
+        "false",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/runs/usage/usage-file.ts",
+    ["src/runs/usage/usage-file.test.ts"],
+    [
+      ["a file grows for ever", at("positionOf", "(slot % ring.slots)"), "slot"],
+      ["a minute is only its last sample", at("writeSample", "...known.filter((each) => each.slot !== record.slot), record"), "record"],
+      ["a minute is shown beside its samples", at("readRecords", "minutes.filter(({ slot }) => !known.has(slot))"), "minutes"],
+    ],
+  ),
+  ...faults(
+    "src/runs/usage/usage-store.ts",
+    ["src/runs/usage/usage-store.test.ts"],
+    [
+      ["a restart leaves no mark", at("UsageStore.#handleFirst", "fstatSync(fd).size === 0"), "true"],
+      ["the usage of live runs is removed", at("UsageStore.#prunePerson", ".filter(({ key }) => !isLive(key))"), ""],
+    ],
+  ),
+  ...faults(
+    "src/runs/limits/history-pruner.ts",
+    ["src/runs/usage/usage-store.test.ts"],
+    [["usage outlives its run's row", at("deleteEndedRuns", "await ctx.usageStore.remove(runs)"), ""]],
+  ),
+  ...faults(
     "src/runs/limits/usage-monitor.ts",
     ["test/api/runs.test.ts"],
     [["samples are kept after the run's end", at("UsageMonitor.samplesOf"), "return this.#series.get(id) ?? []"]],

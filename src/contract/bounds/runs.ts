@@ -106,12 +106,33 @@ export const runBounds = {
     per: "run",
     beyond: "earlier lines are left out; the stored output has more",
   },
-  samples: {
-    what: "Samples of a live run's use of resources, one every 10 s",
-    value: 360,
+  usageSamples: {
+    what: "Stored samples of a run's use of resources, one every 10 s: a day",
+    value: 8_640,
     unit: "count",
     per: "run",
-    beyond: "the oldest sample is removed",
+    beyond: "the oldest sample is overwritten; its minute remains",
+  },
+  usageMinutes: {
+    what: "The same as averages of a minute: a week",
+    value: 10_080,
+    unit: "count",
+    per: "run",
+    beyond: "the oldest minute is overwritten",
+  },
+  usageMarks: {
+    what: "Marks beside them: warnings, restarts, and processes that ran out of memory",
+    value: 128,
+    unit: "count",
+    per: "run",
+    beyond: "the oldest mark is overwritten",
+  },
+  usagePoints: {
+    what: "Points of one answer of `GET /running_project/stats`",
+    value: 1_500,
+    unit: "count",
+    per: "request",
+    beyond: "400 `invalid`, which names the shortest `Step`; without `Step`, a longer step",
   },
   idempotencyMs: {
     what: "Age of an `Idempotency-Key`",

@@ -152,6 +152,20 @@ export const storageBounds = {
     per: "run",
     beyond: "it is removed",
   },
+  keptUsageRuns: {
+    what: "Ended runs with stored use of resources, of which each has at most 1.2 MiB, as a live run",
+    value: 1_000,
+    unit: "count",
+    per: "person",
+    beyond: "the oldest are removed",
+  },
+  keptUsageBytes: {
+    what: "Stored use of resources of all ended runs together",
+    value: 256 * 2 ** 20,
+    unit: "bytes",
+    per: "person",
+    beyond: "the oldest is removed",
+  },
   diskReserveBytes: {
     what: "Disk reserve of the SQLite database for requests that end or free something, or a sixteenth of its disk if that is less",
     value: 24 * 2 ** 20,

@@ -11,6 +11,7 @@ const usage = object({
   Time: timestamp({}),
   Cpus: amount("How many CPUs were busy for it on average since the figures before."),
   Memory: amount("In the unit of the run's `Memory`, cached files not counted."),
+  MemoryPeak: amount("The most of `Memory` in the step."),
   MemoryLimit: amount("Limit of `Memory`."),
   GpuMemory: amount("On all of its GPUs together, in the unit of `Memory`."),
   GpuBusy: amount("From 0 to 1, the mean of its GPUs."),
@@ -21,7 +22,23 @@ const usage = object({
   ),
 })
 
-export const runStats = structure("RunStats", { now: usage, series: list(usage, "Oldest first.") })
+const mark = object({
+  Time: timestamp({}),
+  Kind: oneOf({
+    description: "`exit` is the run's end; after a `restart`, of the container or of Quayside, there may be a gap.",
+    values: ["out_of_memory", "exit", "warning", "restart"],
+  }),
+  Text: text({ description: "One sentence." }),
+})
+
+export const runStats = structure("RunStats", {
+  now: usage,
+  series: list(
+    usage,
+    "Oldest first. `Time` is the start of a step, without an entry if nothing is known of it; amounts are averages, traffic and `Disk` the last figures of the step.",
+  ),
+  marks: list(mark, "Events in the time of the series, oldest first."),
+})
 export type RunStats = StructureValue<typeof runStats>
 
 /** One line of a run's output. */

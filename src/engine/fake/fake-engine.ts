@@ -278,10 +278,10 @@ function toObservedRun(container: FakeContainer): ObservedRun {
  * Simulated figures: a sixteenth of the memory, no traffic, and processor time only for
  * `fake/busy`.
  */
-function statsOf({ spec, startedAt }: FakeContainer, now: number): ContainerStats {
+function statsOf({ spec, startedAt, oomKilled }: FakeContainer, now: number): ContainerStats {
   const cpuSeconds = behaviourOf(spec.image).isBusy ? (spec.cpus * (now - (startedAt ?? now))) / 1_000 : 0
   const memory = Math.floor(spec.memoryMiB / 16) * 2 ** 20
-  return { key: spec.key, cpuSeconds, memory, gpuMemory: null, gpuBusy: null, networkIn: 0, networkOut: 0 }
+  return { key: spec.key, cpuSeconds, memory, oomKills: oomKilled ? 1 : 0, gpuMemory: null, gpuBusy: null, networkIn: 0, networkOut: 0 }
 }
 
 function writtenBytes({ name, argument }: Behaviour): number {

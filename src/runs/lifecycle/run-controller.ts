@@ -28,7 +28,6 @@ export class RunController {
   #launch: LaunchAttempt | undefined
   #exit: { seen: ObservedRun | undefined } | undefined
   #startedAt: number | null = null
-  #warnedOfMemory = false
   #loop: Promise<void> = Promise.resolve()
 
   constructor(ctx: RunsContext, run: RunRow, { wasSubmitted }: { wasSubmitted: boolean }) {
@@ -81,15 +80,15 @@ export class RunController {
   #handleRunning(seen: ObservedRun): void {
     const run = this.#ctx.runCache.row(this.id)
     if (!run) return
-    if (seen.oomKilled && !this.#warnedOfMemory) {
-      this.#warnedOfMemory = true
-      this.#ctx.events.warning(run, "A process of the run used more memory than the run has and was killed")
-    }
+    if (seen.oomKilled) this.#ctx.memoryWarnings.report(run, 1)
     // An engine may list containers before it knows when each of them started.
     const startedAt = seen.startedAt ?? this.#startedAt
     const isRestarted = this.#startedAt !== null && this.#startedAt !== startedAt
     this.#startedAt = startedAt
-    if (isRestarted) this.#ctx.runCache.setAddress(this.id, undefined)
+    if (isRestarted) {
+      this.#ctx.runCache.setAddress(this.id, undefined)
+      this.#ctx.usageStore.mark(run, "restart", "The run's container was started again")
+    }
     if (run.state === "ready" && !this.#ctx.runCache.target(this.id)?.address) this.#signal.notify()
   }
 

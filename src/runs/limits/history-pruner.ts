@@ -31,9 +31,10 @@ async function pruneOnce(ctx: RunsContext, pause: () => Promise<void>): Promise<
   }
 }
 
-/** Output is removed after COMMIT; what a crash leaves is removed by age. */
+/** Output and usage are removed after COMMIT; what a crash leaves is removed by age. */
 async function deleteEndedRuns(ctx: RunsContext, which: { userId: number } | { until: number }, limit: number): Promise<number> {
   const runs = await ctx.store.change((tx) => tx.runs.prune(which, limit))
   await removeLogs(ctx, runs)
+  await ctx.usageStore.remove(runs)
   return runs.length
 }

@@ -17,6 +17,7 @@ const settings = {
   observeEveryMs: 1_000,
   sampleEveryMs: 200,
   layersEveryMs: 0,
+  maxSamples: 10,
   timeoutsMs: { pulling: 60_000, creating: 30_000, starting: 60_000, stopping: 20_000 },
 }
 

@@ -11,7 +11,7 @@ const minute = 60_000
 /** A fixture with a clock that the test advances, and the warnings that were sent. */
 async function withLimits(limits: Partial<Limits>, layersEveryMs = 0) {
   const clock = new SteppedClock()
-  const fixture = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs } })
+  const fixture = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs, maxSamples: 1_000 } })
   const warnings: string[] = []
   const open = () => fixture.runs({ events: { warning: (_, text) => void warnings.push(text) } })
   await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
@@ -195,7 +195,7 @@ test("a filling disk triggers a measurement at once, and an already full disk tr
   assert.equal(samplesNow, 2)
 })
 
-test("a run's usage is a series of samples that is deleted with the run", async () => {
+test("a live run's last samples of usage are in memory", async () => {
   await using it = await withLimits({})
   await using runs = await it.open()
   const { id } = await ready(runs, it.fixture.request("fake/busy", { cpus: 2, memoryMiB: 64 }))

@@ -1,29 +1,8 @@
 import type { ContainerStats, WritableLayer } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
+import type { UsageSample } from "../usage/usage-sample.ts"
 import type { ActivityTracker } from "./activity-tracker.ts"
-
-/**
- * A run's resource usage at one time; null means unknown. Memory, disk and traffic are in bytes.
- */
-export interface UsageSample {
-  /** Milliseconds since the epoch. */
-  time: number
-  /** Average number of busy processors since the previous sample. */
-  cpus: number | null
-  memory: number | null
-  memoryLimit: number
-  gpuMemory: number | null
-  /** From 0 to 1. */
-  gpuBusy: number | null
-  /** Since the run started. */
-  networkIn: number | null
-  networkOut: number | null
-  /**
-   * In the writable layer, without mounted directories; sampled more rarely than the rest.
-   */
-  disk: number | null
-}
 
 /**
  * A run above one of these thresholds computes or moves data, so it is not idle. Waiting programs
@@ -34,7 +13,7 @@ export const activityThresholds = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 1
 /** Number of sample intervals after which a known processor usage is outdated. */
 const maxSampleIntervals = 3
 
-/** Samples the usage of live runs every few seconds and stores it in memory until they end. */
+/** Samples the usage of live runs every few seconds. The last samples stay in memory. */
 export class UsageMonitor {
   readonly #ctx: RunsContext
   readonly #activity: ActivityTracker
@@ -54,7 +33,7 @@ export class UsageMonitor {
     this.#activity = activity
   }
 
-  /** Oldest first; empty for a run that has ended or has no sample yet. */
+  /** The last samples, oldest first; empty for a run that has ended or has no sample yet. */
   samplesOf(id: number): readonly UsageSample[] {
     return (this.#ctx.runCache.row(id) && this.#series.get(id)) ?? []
   }
@@ -93,19 +72,24 @@ export class UsageMonitor {
   }
 
   async #takeSamples(): Promise<void> {
-    const { runCache, clock, engine, closed } = this.#ctx
+    const { runCache, clock, engine, closed, memoryWarnings } = this.#ctx
     this.#updatingLayers ??= this.#updateLayers().finally(() => {
       this.#updatingLayers = undefined
     })
     const stats = new Map((await engine.stats(closed)).map((each) => [each.key, each]))
     const time = clock.now()
     const rows = runCache.rows()
+    const samples: { run: RunRow; sample: UsageSample }[] = []
     for (const run of rows) {
       const now = stats.get(run.key)
-      if (now) this.#add(run, now, time)
+      if (!now) continue
+      samples.push({ run, sample: this.#add(run, now, time) })
+      memoryWarnings.report(run, now.oomKills ?? 0)
     }
     const live = new Set(rows.map(({ id }) => id))
     for (const kept of [this.#series, this.#before]) for (const id of kept.keys()) if (!live.has(id)) kept.delete(id)
+    memoryWarnings.retainOnly((id) => live.has(id))
+    await this.#ctx.usageStore.record(samples)
   }
 
   /**
@@ -130,7 +114,7 @@ export class UsageMonitor {
     }
   }
 
-  #add(run: RunRow, stats: ContainerStats, time: number): void {
+  #add(run: RunRow, stats: ContainerStats, time: number): UsageSample {
     const before = this.#before.get(run.id)
     // Work during a gap of the figures counts once they are back.
     if (stats.cpuSeconds !== null || !before) this.#before.set(run.id, { time, stats })
@@ -152,6 +136,7 @@ export class UsageMonitor {
       this.#activity.mark(run.id)
       if (run.state === "starting") this.#ctx.startingWork.set(run.id, time)
     }
+    return sample
   }
 }
 

@@ -8,7 +8,7 @@ import { readContainerStats } from "./container-stats.ts"
 const id = "c".repeat(64)
 const container = (pid: number, gpuDevices: string[] = []) => ({ key: "k".repeat(32), id, pid, gpuDevices })
 const noGpus = { usage: async () => new Map() }
-const unknown = { cpuSeconds: null, memory: null, gpuMemory: null, gpuBusy: null, networkIn: null, networkOut: null }
+const unknown = { cpuSeconds: null, memory: null, oomKills: null, gpuMemory: null, gpuBusy: null, networkIn: null, networkOut: null }
 const interfaces = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo:     999       1    0    0    0     0          0         0      999       1    0    0    0     0       0          0
@@ -37,6 +37,7 @@ test("control groups of version 1 and 2 give the same figures", async () => {
     [`groups/cpuacct/docker/${id}/cpuacct.usage`]: "2500000000\n",
     [`groups/memory/docker/${id}/memory.usage_in_bytes`]: "5000\n",
     [`groups/memory/docker/${id}/memory.stat`]: "inactive_file 1\ntotal_inactive_file 1000\n",
+    [`groups/memory/docker/${id}/memory.oom_control`]: "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n",
   })
   const unified = await statsSources({
     "proc/7/cgroup": `0::/system.slice/docker-${id}.scope\n`,
@@ -44,12 +45,22 @@ test("control groups of version 1 and 2 give the same figures", async () => {
     [`groups/system.slice/docker-${id}.scope/cpu.stat`]: "usage_usec 2500000\nuser_usec 1\n",
     [`groups/system.slice/docker-${id}.scope/memory.current`]: "5000\n",
     [`groups/system.slice/docker-${id}.scope/memory.stat`]: "anon 3\ninactive_file 1000\n",
+    [`groups/system.slice/docker-${id}.scope/memory.events`]: "max 9\noom 4\noom_kill 3\noom_group_kill 0\n",
   })
-  const figures = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, networkIn: 1000, networkOut: 200 }
+  const figures = { ...unknown, key: "k".repeat(32), cpuSeconds: 2.5, memory: 4000, oomKills: 3, networkIn: 1000, networkOut: 200 }
   for (const tree of [old, unified]) {
     await using sources = tree
     assert.deepEqual(await readContainerStats([container(7)], noGpus, undefined, sources), [figures])
   }
+})
+
+test("a container that has lost its interfaces has no figures of traffic", async () => {
+  await using tree = await statsSources({
+    "proc/7/cgroup": `0::/docker/${id}\n`,
+    "proc/7/net/dev": interfaces.replace(/^ *eth0.*\n/m, ""),
+    [`groups/docker/${id}/memory.current`]: "5000\n",
+  })
+  assert.deepEqual(await readContainerStats([container(7)], noGpus, undefined, tree), [{ key: "k".repeat(32), ...unknown, memory: 5000 }])
 })
 
 test("a process that is gone or not the container's has only null figures", async () => {

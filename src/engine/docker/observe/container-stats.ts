@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises"
+import { closeSync, openSync, readSync } from "node:fs"
+import { setImmediate } from "node:timers/promises"
 import type { ContainerStats } from "../../engine.ts"
 import type { GpuProvider, GpuUsage } from "../../gpus/gpu-provider.ts"
 import { isMockGpu } from "../../gpus/mock-gpus.ts"
@@ -11,6 +12,8 @@ export interface StatsSources {
 }
 
 const localSources: StatsSources = { proc: "/proc", cgroups: "/sys/fs/cgroup" }
+/** Containers read in one turn of the event loop, so that requests wait about a millisecond. */
+const containersPerTurn = 16
 
 /**
  * Reads the resource use of containers from the kernel. The daemon's own statistics take a second
@@ -27,21 +30,30 @@ export async function readContainerStats(
   const hasGpus = containers.some(({ gpuDevices }) => gpuDevices.some((id) => !isMockGpu(id)))
   const gpus = hasGpus ? await provider.usage() : new Map<string, GpuUsage>()
   signal?.throwIfAborted()
-  const stats = await Promise.all(containers.map((container) => statsOf(container, gpus, sources)))
+  const stats: ContainerStats[] = []
+  for (const container of containers) {
+    if (stats.length % containersPerTurn === containersPerTurn - 1) await setImmediate()
+    stats.push(statsOf(container, gpus, sources))
+  }
   signal?.throwIfAborted()
   return stats
 }
 
-async function statsOf(
+function statsOf(
   { key, id, pid, gpuDevices }: RunningContainer,
   gpus: ReadonlyMap<string, GpuUsage>,
   { proc, cgroups }: StatsSources,
-): Promise<ContainerStats> {
-  const folders = await controlGroupsOf(`${proc}/${pid}`, id, cgroups)
-  const [cpuSeconds, memory, network] = folders
-    ? await Promise.all([cpuOf(folders), memoryOf(folders), trafficOf(`${proc}/${pid}`)])
-    : [null, null, { networkIn: null, networkOut: null }]
-  return { key, cpuSeconds, memory, ...gpuUse(gpuDevices, gpus), ...network }
+): ContainerStats {
+  const folders = controlGroupsOf(`${proc}/${pid}`, id, cgroups)
+  const network = folders ? trafficOf(`${proc}/${pid}`) : { networkIn: null, networkOut: null }
+  return {
+    key,
+    cpuSeconds: folders ? cpuOf(folders) : null,
+    memory: folders ? memoryOf(folders) : null,
+    oomKills: folders ? oomKillsOf(folders) : null,
+    ...gpuUse(gpuDevices, gpus),
+    ...network,
+  }
 }
 
 /** The control groups of a process: one folder in version 2, one per controller in version 1. */
@@ -55,12 +67,8 @@ export interface ControlGroups {
  * Undefined unless the process is the container's: process IDs are reused, and mean nothing in
  * another namespace.
  */
-export async function controlGroupsOf(
-  process: string,
-  id: string,
-  cgroups: string = localSources.cgroups,
-): Promise<ControlGroups | undefined> {
-  const text = await textOf(`${process}/cgroup`)
+export function controlGroupsOf(process: string, id: string, cgroups: string = localSources.cgroups): ControlGroups | undefined {
+  const text = textOf(`${process}/cgroup`)
   if (!text?.includes(id)) return undefined
   const paths = new Map<string, string>()
   for (const [, controllers = "", path = ""] of text.matchAll(/^\d+:([^:]*):(.*)$/gm)) {
@@ -72,28 +80,33 @@ export async function controlGroupsOf(
   return whole === undefined ? undefined : { version: 2, cpu: `${cgroups}${whole}`, memory: `${cgroups}${whole}` }
 }
 
-async function cpuOf({ version, cpu }: ControlGroups): Promise<number | null> {
-  if (version === 1) return scaleNumber(await textOf(`${cpu}/cpuacct.usage`), 1e-9)
-  return scaleNumber(readFigure(await textOf(`${cpu}/cpu.stat`), "usage_usec"), 1e-6)
+function cpuOf({ version, cpu }: ControlGroups): number | null {
+  if (version === 1) return scaleNumber(textOf(`${cpu}/cpuacct.usage`), 1e-9)
+  return scaleNumber(readFigure(textOf(`${cpu}/cpu.stat`), "usage_usec"), 1e-6)
 }
 
-async function memoryOf({ version, memory }: ControlGroups): Promise<number | null> {
+function memoryOf({ version, memory }: ControlGroups): number | null {
   const names =
     version === 1 ? { usage: "memory.usage_in_bytes", cached: "total_inactive_file" } : { usage: "memory.current", cached: "inactive_file" }
-  const [usage, details] = await Promise.all([textOf(`${memory}/${names.usage}`), textOf(`${memory}/memory.stat`)])
-  const all = scaleNumber(usage, 1)
-  const cached = scaleNumber(readFigure(details, names.cached), 1)
+  const all = scaleNumber(textOf(`${memory}/${names.usage}`), 1)
+  const cached = scaleNumber(readFigure(textOf(`${memory}/memory.stat`), names.cached), 1)
   return all === null ? null : Math.max(0, all - (cached ?? 0))
 }
 
-/** Traffic of the container's own interfaces, without loopback. */
-async function trafficOf(process: string): Promise<Pick<ContainerStats, "networkIn" | "networkOut">> {
-  const text = await textOf(`${process}/net/dev`)
-  if (text === undefined) return { networkIn: null, networkOut: null }
+function oomKillsOf({ version, memory }: ControlGroups): number | null {
+  const name = version === 1 ? "memory.oom_control" : "memory.events"
+  return scaleNumber(readFigure(textOf(`${memory}/${name}`), "oom_kill"), 1)
+}
+
+/**
+ * Traffic of the container's own interfaces, without loopback. A container that ends has lost them.
+ */
+function trafficOf(process: string): Pick<ContainerStats, "networkIn" | "networkOut"> {
+  const lines = [...(textOf(`${process}/net/dev`) ?? "").matchAll(/^\s*([^\s:]+):(.*)$/gm)].filter(([, name]) => name !== "lo")
+  if (lines.length === 0) return { networkIn: null, networkOut: null }
   let networkIn = 0
   let networkOut = 0
-  for (const [, name, figures = ""] of text.matchAll(/^\s*([^\s:]+):(.*)$/gm)) {
-    if (name === "lo") continue
+  for (const [, , figures = ""] of lines) {
     const columns = figures.trim().split(/\s+/).map(Number)
     networkIn += columns[0] ?? 0
     networkOut += columns[8] ?? 0
@@ -121,7 +134,23 @@ function scaleNumber(text: string | undefined, factor: number): number | null {
   return text !== undefined && /^\d+\s*$/.test(text) ? Number(text) * factor : null
 }
 
-/** Undefined if the file is missing, as when the program has just ended. */
-function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch(() => undefined)
+const chunk = Buffer.alloc(64 * 1024)
+
+/**
+ * Undefined if the file is missing, as when the program has just ended. The kernel answers from
+ * memory, for which a thread of the pool would cost many times as much.
+ */
+function textOf(path: string): string | undefined {
+  try {
+    const file = openSync(path, "r")
+    try {
+      let text = ""
+      for (let length = -1; length !== 0; text += chunk.toString("latin1", 0, length)) length = readSync(file, chunk, 0, chunk.length, null)
+      return text
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return undefined
+  }
 }

@@ -30,7 +30,7 @@ export async function deletedFiles(
 
 async function bytesOf({ id, pid }: RunningContainer, path: string, signal: AbortSignal | undefined): Promise<number | undefined> {
   try {
-    const groups = await controlGroupsOf(`/proc/${pid}`, id)
+    const groups = controlGroupsOf(`/proc/${pid}`, id)
     if (!groups || signal?.aborted) return undefined
     const { dev } = await stat(path, { bigint: true })
     const processes = await readFile(`${groups.memory}/cgroup.procs`, "utf8")
