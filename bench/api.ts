@@ -65,19 +65,19 @@ function start(stack: AsyncDisposableStack, args: string[], env: Record<string, 
   return child
 }
 
-async function startBaseline(stack: AsyncDisposableStack, made: { dir: string; name: string; group: string }): Promise<Served> {
+async function startBaseline(stack: AsyncDisposableStack, parts: { dir: string; name: string; group: string }): Promise<Served> {
   const [port] = (await freePorts(1)) as [number]
   const env = {
     PORT: String(port),
-    DB: join(made.dir, `${made.name}.db`),
+    DB: join(parts.dir, `${parts.name}.db`),
     LONG: String(rows),
     SHORT: String(rows),
     TOTAL: "counter",
-    GROUP: made.group,
+    GROUP: parts.group,
   }
   const child = start(stack, [at("./baseline/raw.mjs")], env)
   await answers(`http://127.0.0.1:${port}/healthz`)
-  return { name: made.name, port, pid: child.pid as number }
+  return { name: parts.name, port, pid: child.pid as number }
 }
 
 async function startQuayside(stack: AsyncDisposableStack, dir: string): Promise<Served & { token: string }> {

@@ -35,11 +35,11 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 function start(
   stack: AsyncDisposableStack,
   core: number,
-  made: { args: string[]; env?: Record<string, string>; speaks?: boolean },
+  parts: { args: string[]; env?: Record<string, string>; speaks?: boolean },
 ): ChildProcess {
-  const child = spawn("taskset", ["-c", String(core), process.execPath, ...made.args], {
-    env: { ...process.env, ...made.env },
-    stdio: made.speaks ? ["pipe", "pipe", "inherit"] : ["ignore", "ignore", "inherit"],
+  const child = spawn("taskset", ["-c", String(core), process.execPath, ...parts.args], {
+    env: { ...process.env, ...parts.env },
+    stdio: parts.speaks ? ["pipe", "pipe", "inherit"] : ["ignore", "ignore", "inherit"],
   })
   stack.defer(async () => {
     if (child.exitCode !== null) return
@@ -56,10 +56,10 @@ const agent = new Agent({ keepAlive: true, maxSockets: 16 })
  * Latency counts from the time at which the request was due: a server that stalls delays every
  * request that was due meanwhile.
  */
-function ask(port: number, asked: { method: string; path: string; token: string; body?: string }): Promise<number> {
+function send(port: number, options: { method: string; path: string; token: string; body?: string }): Promise<number> {
   const due = performance.now()
   return new Promise((resolve, reject) => {
-    const { method, path, token, body } = asked
+    const { method, path, token, body } = options
     const headers = {
       authorization: bearerAuth(token),
       ...(body === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) }),
@@ -77,13 +77,13 @@ function ask(port: number, asked: { method: string; path: string; token: string;
 
 async function load(port: number, token: string, ID: number): Promise<number[]> {
   const all: Promise<number>[] = []
-  const began = performance.now()
+  const startedAt = performance.now()
   let changes = 0
   let reads = 0
-  for (let passed = 0; passed < seconds; passed = (performance.now() - began) / 1_000) {
+  for (let passed = 0; passed < seconds; passed = (performance.now() - startedAt) / 1_000) {
     for (; changes < passed * perSecond.changes; changes += 1)
-      all.push(ask(port, { method: "PUT", path: "/image", token, body: JSON.stringify({ ID, Comment: `change ${changes}` }) }))
-    for (; reads < passed * perSecond.reads; reads += 1) all.push(ask(port, { method: "GET", path: `/image?ID=${ID}`, token }))
+      all.push(send(port, { method: "PUT", path: "/image", token, body: JSON.stringify({ ID, Comment: `change ${changes}` }) }))
+    for (; reads < passed * perSecond.reads; reads += 1) all.push(send(port, { method: "GET", path: `/image?ID=${ID}`, token }))
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   return Promise.all(all)
@@ -121,14 +121,14 @@ const { ID } = await admin.createImage({ body: { Name: "changing", Image: "a", I
 const tokens: string[] = []
 for (let i = 0; i * perPerson < readers; i += 1) {
   await admin.createUser({ body: { UserName: `reader${i}`, Password: password } })
-  const made = await createClient({ baseUrl, authorization: basicAuth(`reader${i}`, password) }).createToken({ body: { Name: "bench" } })
-  tokens.push(made.Token)
+  const created = await createClient({ baseUrl, authorization: basicAuth(`reader${i}`, password) }).createToken({ body: { Name: "bench" } })
+  tokens.push(created.Token)
 }
 const crowd = start(stack, 1, { args: [at("./baseline/event-readers.ts"), String(port), ...tokens], speaks: true })
 const lines = createInterface(crowd.stdout as NodeJS.ReadableStream)[Symbol.asyncIterator]() as ReturnType<
   Interface[typeof Symbol.asyncIterator]
 >
-async function tell(line: string): Promise<number> {
+async function report(line: string): Promise<number> {
   crowd.stdin?.write(`${line}\n`)
   return Number((await lines.next()).value)
 }
@@ -147,15 +147,15 @@ for (let round = 0; round < Number(options.rounds); round += 1) {
   figures.without.push(p95(await load(port, Token, ID)))
   figures.cpuWithout.push((cpuSeconds(pid) - cpu) / seconds)
   const before = memory(pid)
-  await tell(`open ${readers}`)
-  const told = await tell("count")
+  await report(`open ${readers}`)
+  const subscriberCount = await report("count")
   cpu = cpuSeconds(pid)
   figures.with.push(p95(await load(port, Token, ID)))
   figures.cpuWith.push((cpuSeconds(pid) - cpu) / seconds)
   figures.memory.push((memory(pid) - before) / readers)
-  const bytes = (await tell("count")) - told
+  const bytes = (await report("count")) - subscriberCount
   print(`round ${round + 1}: ${(bytes / readers / seconds / 1024).toFixed(1)} KiB a second for each reader`)
-  await tell("close")
+  await report("close")
   await new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 const ratio = median(figures.with) / median(figures.without)

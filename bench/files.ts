@@ -41,8 +41,8 @@ interface Contender {
 /** Authenticates everybody as ann, who may write below her home. */
 const authority: Authority = {
   recordRefusals: () => {},
-  identify: async (given) =>
-    given === authorization ? { ok: true, userId: 1, userName: "ann" } : { ok: false, status: 401, msg: "wrong" },
+  identify: async (values) =>
+    values === authorization ? { ok: true, userId: 1, userName: "ann" } : { ok: false, status: 401, msg: "wrong" },
   access: async (_, paths) =>
     paths.map((path) =>
       path.startsWith("/users/ann/")

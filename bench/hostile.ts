@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 /** The other person's latencies during the attack: see bench/other-person.ts. */
-async function ask(questions: Omit<Questions, "seconds">): Promise<Figures> {
+async function request(questions: Omit<Questions, "seconds">): Promise<Figures> {
   const workerData: Questions = { ...questions, seconds: Number(options.seconds) }
   const [figures] = await once(new Worker(new URL("./other-person.ts", import.meta.url), { workerData }), "message")
   return figures as Figures
@@ -50,24 +50,24 @@ async function run(attack: Attack): Promise<void> {
   const put = { url: `${server.filesUrl}/users/admin/bench`, method: "PUT", headers } as const
   await warmUp(get)
   const before = await memory(server)
-  const idle = [await ask(get), await ask(put)] as const
+  const idle = [await request(get), await request(put)] as const
   const during: Figures[] = []
   let most = 0
   {
     using _attack = await attack.begin(server)
     for (const question of [get, put]) {
-      during.push(await ask(question))
+      during.push(await request(question))
       most = Math.max(most, await memory(server))
     }
   }
-  const told = idle.map((was, i) => {
+  const messages = idle.map((was, i) => {
     const is = during[i] as Figures
     return `p95 ${was.p95.toFixed(1)} → ${is.p95.toFixed(1)} ms (${(is.p95 / was.p95).toFixed(2)} times), slowest ${is.slowest.toFixed(0)} ms, failed ${is.failed}`
   })
   await new Promise((resolve) => setTimeout(resolve, Number(options.after) * 1_000))
   const after = ((await memory(server)) / before).toFixed(2)
   print(
-    `${attack.name}: GET ${told[0]}; PUT ${told[1]}; memory ${before.toFixed(0)} MiB, +${(most - before).toFixed(0)}, ${after} times ${options.after} s after`,
+    `${attack.name}: GET ${messages[0]}; PUT ${messages[1]}; memory ${before.toFixed(0)} MiB, +${(most - before).toFixed(0)}, ${after} times ${options.after} s after`,
   )
 }
 

@@ -26,11 +26,11 @@ const sleeper = (user: string, more: Partial<RunSpec> = {}): RunSpec => ({
 
 async function startOn(engine: Engine): Promise<number> {
   const spec = sleeper("ann", { mounts, key: randomBytes(16).toString("hex") })
-  const began = performance.now()
+  const startedAt = performance.now()
   await engine.start(spec, () => {}, never)
-  const took = performance.now() - began
+  const durationMs = performance.now() - startedAt
   await engine.stop(spec.key, { graceMs: 0 })
-  return took
+  return durationMs
 }
 
 {
@@ -48,11 +48,11 @@ async function startOn(engine: Engine): Promise<number> {
 
 const people = Array.from({ length: Number(values.people) }, (_, n) => sleeper(`person${n}`, { memoryMiB: 16 }))
 if (people.length > 0) {
-  const began = performance.now()
+  const startedAt = performance.now()
   for (let n = 0; n < people.length; n += 4) {
     await Promise.all(people.slice(n, n + 4).map((spec) => rig.engine.start(spec, () => {}, never)))
   }
-  print(`${people.length} people's first runs, four at a time: ${((performance.now() - began) / 1_000).toFixed(1)} s`)
+  print(`${people.length} people's first runs, four at a time: ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
   const looks: number[] = []
   for (let n = 0; n < 10; n += 1) {
     const looked = performance.now()

@@ -38,13 +38,13 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
     for (let i = 0; i < groups; i += 1)
       await tx.groups.insert({ groupName: `group${i}`, comment: "", limits: unlimited, totalLimits: unlimited })
     const groupIds = Array.from({ length: 10 }, (_, i) => 1 + i * 3)
-    const made = {
+    const created = {
       root: { name: "root", token: newToken(), userId: await person("root", true), groupIds: [] },
       lonely: { name: "lonely", token: newToken(), userId: await person("lonely"), groupIds: [] },
       member: { name: "member", token: newToken(), userId: await person("member"), groupIds },
     }
-    for (const id of groupIds) await tx.groups.setMembers(id, [made.member.userId])
-    for (const { userId, token } of Object.values(made))
+    for (const id of groupIds) await tx.groups.setMembers(id, [created.member.userId])
+    for (const { userId, token } of Object.values(created))
       await tx.tokens.insert({ userId, name: "bench", hash: hashOf(token), scopes: ["read", "write"], expiresAt: null })
     const image = {
       userId: 1,
@@ -60,7 +60,7 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
       writtenBy: 1,
     }
     await tx.images.insert({ ...image, doc: "" })
-    return made
+    return created
   })
   fill(file, rows, eyes.lonely.userId)
   await store.change(async (tx) => {

@@ -9,10 +9,10 @@ const count = Number(process.argv[2] ?? 200)
 const together = 4
 const first = 20
 const print = (line: string) => process.stdout.write(`${line}\n`)
-const seconds = (began: number) => ((performance.now() - began) / 1_000).toFixed(2)
+const seconds = (startedAt: number) => ((performance.now() - startedAt) / 1_000).toFixed(2)
 
 const image = await ensureBusyboxImage()
-const said: string[] = []
+const output: string[] = []
 await using server = await startServerProcess(
   {
     QUAYSIDE_LOG_LEVEL: "warn",
@@ -20,7 +20,7 @@ await using server = await startServerProcess(
     QUAYSIDE_MEMORY_OVERCOMMIT: "100",
     QUAYSIDE_ACCESS_LOG: "off",
   },
-  (chunk) => said.push(chunk.toString()),
+  (chunk) => output.push(chunk.toString()),
 )
 const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
 const { Token } = await admin.createToken({ body: { Name: "bench" } })
@@ -46,11 +46,11 @@ async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>, 
 const urls: string[] = []
 const ended: number[] = []
 const failures: unknown[] = []
-const began = performance.now()
+const beganAt = performance.now()
 await forAll(projects, async (ProjectID) => {
   try {
     urls.push((await client.startRun({ body: { ProjectID, Memory: 64 } })).URL)
-    ended.push(performance.now() - began)
+    ended.push(performance.now() - beganAt)
   } catch (error) {
     failures.push(error)
   }
@@ -64,7 +64,7 @@ for (const failure of failures.slice(0, 3)) print(`  ${failure}`)
 for (let from = 0; from + 40 <= ended.length; from += 40)
   print(`  starts ${from + 1} to ${from + 40}: ${rate(from, from + 40).toFixed(2)} a second`)
 print(`rate of all to that of the first ${first}: ${(all / early).toFixed(2)} (needed ≥ 0.9)`)
-print(`logged as interrupted starts: ${said.join("").split("interrupted start").length - 1} (needed 0)`)
+print(`logged as interrupted starts: ${output.join("").split("interrupted start").length - 1} (needed 0)`)
 
 async function isListed(): Promise<boolean> {
   const listed = await client.listRuns({ query: { State: "ready", pageSize: 200 } }).catch(() => undefined)

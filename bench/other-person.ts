@@ -22,13 +22,13 @@ const times: number[] = []
 let failed = 0
 const until = performance.now() + seconds * 1_000
 while (performance.now() < until) {
-  const began = performance.now()
+  const startedAt = performance.now()
   const isRight = await fetch(url, { method, headers, ...(method === "PUT" ? { body: "x".repeat(1_024) } : {}) }).then(
     async (response) => (await response.arrayBuffer()) && response.ok,
     () => false,
   )
   if (!isRight) failed += 1
-  times.push(performance.now() - began)
+  times.push(performance.now() - startedAt)
   await new Promise((resolve) => setTimeout(resolve, 20))
 }
 const sorted = times.toSorted((a, b) => a - b)

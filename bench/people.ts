@@ -34,8 +34,11 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Sends one request over a persistent connection; resolves with its status. */
-async function ask(url: string, asked: { method?: string; headers: Record<string, string>; body?: string; agent: Agent }): Promise<number> {
-  const { body, ...rest } = asked
+async function send(
+  url: string,
+  options: { method?: string; headers: Record<string, string>; body?: string; agent: Agent },
+): Promise<number> {
+  const { body, ...rest } = options
   const outgoing = request(url, rest)
   outgoing.end(body)
   const [answer] = await once(outgoing, "response")
@@ -51,20 +54,20 @@ async function ask(url: string, asked: { method?: string; headers: Record<string
 async function probe(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const headers = { authorization: options.as }
-  for (let n = 0; n < 50; n += 1) await ask(url, { headers, agent })
-  const took: number[] = []
+  for (let n = 0; n < 50; n += 1) await send(url, { headers, agent })
+  const durationsMs: number[] = []
   let over = false
   process.stdin.once("end", () => (over = true)).resume()
   process.stdout.write("begun\n")
   while (!over) {
-    const began = performance.now()
-    const status = await ask(url, { headers, agent })
+    const startedAt = performance.now()
+    const status = await send(url, { headers, agent })
     if (status !== 200) throw new Error(`${url} answered ${status}`)
-    took.push(performance.now() - began)
+    durationsMs.push(performance.now() - startedAt)
     await pause(4)
   }
   agent.destroy()
-  process.stdout.write(JSON.stringify(took))
+  process.stdout.write(JSON.stringify(durationsMs))
 }
 
 /** The 95th percentile of latencies during the work, in milliseconds. */
@@ -81,8 +84,8 @@ async function p95While(url: string, as: string, work: () => Promise<void>): Pro
   await work()
   child.stdin.end()
   await ended
-  const took = (JSON.parse(printed.slice("begun\n".length)) as number[]).sort((a, b) => a - b)
-  return took[Math.floor(took.length * 0.95)] ?? Number.NaN
+  const durationsMs = (JSON.parse(printed.slice("begun\n".length)) as number[]).sort((a, b) => a - b)
+  return durationsMs[Math.floor(durationsMs.length * 0.95)] ?? Number.NaN
 }
 
 /** Peak memory of a process since the last call, in MiB. */
@@ -134,7 +137,7 @@ async function signIns({ baseUrl, token, child }: Served): Promise<void> {
   const all = async () => {
     const bodies = Array.from({ length: people }, (_, n) => JSON.stringify({ UserName: `user${n}`, Password: password }))
     const headers = { "content-type": "application/json" }
-    const statuses = await Promise.all(bodies.map((body) => ask(`${baseUrl}/session`, { method: "POST", headers, body, agent })))
+    const statuses = await Promise.all(bodies.map((body) => send(`${baseUrl}/session`, { method: "POST", headers, body, agent })))
     if (statuses.some((status) => status !== 200)) throw new Error(`Somebody was not signed in: ${statuses}`)
   }
   const url = `${baseUrl}/image?ID=${image.ID}`

@@ -47,16 +47,19 @@ const statements = {
     from images where id in (select id from images where deleted_at is null order by id desc limit $1 offset $2) order by id desc`,
 }
 
-function ask(name: keyof typeof statements, values: unknown[]): Promise<pg.QueryArrayResult> {
+function request(name: keyof typeof statements, values: unknown[]): Promise<pg.QueryArrayResult> {
   return pool.query({ name, text: statements[name], values, rowMode: "array" })
 }
 
 const at64 = (work: (i: number) => Promise<unknown>) => (n: number) => Promise.all(Array.from({ length: 64 }, (_, i) => work(n * 64 + i)))
 const id = (i: number) => 1 + ((i * 7_919) % rows)
-report("64 images by ID", await compare({ "by hand": at64((i) => ask("get", [id(i)])), store: at64((i) => store.images.get(id(i))) }, 10))
+report(
+  "64 images by ID",
+  await compare({ "by hand": at64((i) => request("get", [id(i)])), store: at64((i) => store.images.get(id(i))) }, 10),
+)
 const byHand = async () => {
-  await ask("total", ["images public", "images private"])
-  return ask("page", [20, 0])
+  await request("total", ["images public", "images private"])
+  return request("page", [20, 0])
 }
 const page = () => store.images.list({}, unrestrictedViewer, { page: 1, pageSize: 20 })
 report("64 pages of 20 images with total", await compare({ "by hand": at64(byHand), store: at64(page) }, 4))

@@ -21,12 +21,12 @@ const { ID: ImageID } = await client.createImage({ body: { Name: "sample", Image
 const { ID: ProjectID } = await client.createProject({ body: { ProjectName: "bench", Type: "http", ImageID } })
 
 async function byQuayside(): Promise<number> {
-  const began = performance.now()
+  const startedAt = performance.now()
   const run = await client.startRun({ body: { ProjectID } })
   await answers(run.URL, { headers })
-  const took = performance.now() - began
+  const durationMs = performance.now() - startedAt
   await client.stopRun({ query: { ID: run.ID } })
-  return took
+  return durationMs
 }
 
 const docker = new Docker()
@@ -51,7 +51,7 @@ const hostConfig = {
 }
 
 async function byHand(): Promise<number> {
-  const began = performance.now()
+  const startedAt = performance.now()
   const container = await docker.createContainer({
     name: `bench-${randomBytes(6).toString("hex")}`,
     Image: image,
@@ -62,9 +62,9 @@ async function byHand(): Promise<number> {
   await container.start()
   const { NetworkSettings } = await container.inspect()
   await answers(`http://${NetworkSettings.Networks["quayside-bench"]?.IPAddress}:8000/`)
-  const took = performance.now() - began
+  const durationMs = performance.now() - startedAt
   await container.remove({ force: true })
-  return took
+  return durationMs
 }
 
 const quayside: number[] = []

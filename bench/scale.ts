@@ -20,7 +20,7 @@ const rows = Number(options.rows)
 const pageSize = 20
 const pages = Math.ceil(rows / pageSize)
 const print = (line: string) => process.stdout.write(`${line}\n`)
-const tell = (what: string, ratio: number, wanted: string) => print(`${what.padEnd(82)} ${ratio.toFixed(2)}  (${wanted})`)
+const report = (what: string, ratio: number, expected: string) => print(`${what.padEnd(82)} ${ratio.toFixed(2)}  (${expected})`)
 
 /** About every third page, in random order. */
 const anyPage = (i: number) => 1 + ((i * 7_919) % pages)
@@ -42,7 +42,7 @@ async function inTheStore(): Promise<void> {
   db.exec("pragma cache_size = -16384")
   const alone = byHand(db)
   const { total, page } = await compare({ page: () => alone(), total: () => list(1) }, 100)
-  tell("page with total, of the page alone by hand (rate)", page / total, "≥ 0.8, aim 0.95")
+  report("page with total, of the page alone by hand (rate)", page / total, "≥ 0.8, aim 0.95")
   const times: number[] = []
   for (let i = 0; i < 1_000; i += 1) times.push(await leastOf(5, () => list(anyPage(i))))
   print(`any page in the store: median ${median(times).toFixed(2)} ms, the slowest of 1,000 ${Math.max(...times).toFixed(2)} ms (≤ 2 ms)`)
@@ -74,7 +74,7 @@ async function overHttp(): Promise<void> {
   const tokens = makeTokens(file, eyes.root.userId, 10_000)
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_DATABASE_URL: `sqlite:${file}` })
   using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 8 }), { [Symbol.dispose]: () => agent.destroy() })
-  const get = (path: string, token: string) => answered(agent, server.baseUrl + path, token)
+  const get = (path: string, token: string) => answerCount(agent, server.baseUrl + path, token)
   const page = (who: Eyes, number: number) => get(`/projects?page=${number}`, who.token)
   const times = await compare(
     {
@@ -93,12 +93,12 @@ async function overHttp(): Promise<void> {
       .map(([name, time]) => `${name} ${time.toFixed(0)}`)
       .join(", ")}`,
   )
-  tell("last page, of the first (time)", times.last / times.first, "≤ 3, aim 1.6")
-  tell("any page, of the first (time)", times.any / times.first, "≤ 3, aim 1.6")
-  tell("first page of who sees 5 projects, of the administrator's (time)", times.lonely / times.first, "≤ 3, aim 2")
-  tell("first page of who has 10 groups and 50 grants, of the administrator's (time)", times.member / times.first, "≤ 3, aim 2")
-  tell("last page of who has 10 groups and 50 grants, of the administrator's (time)", times.memberLast / times.last, "≤ 3, aim 2")
-  tell("any page of who has 10 groups and 50 grants, of the administrator's (time)", times.memberMiddle / times.any, "≤ 3, aim 2")
+  report("last page, of the first (time)", times.last / times.first, "≤ 3, aim 1.6")
+  report("any page, of the first (time)", times.any / times.first, "≤ 3, aim 1.6")
+  report("first page of who sees 5 projects, of the administrator's (time)", times.lonely / times.first, "≤ 3, aim 2")
+  report("first page of who has 10 groups and 50 grants, of the administrator's (time)", times.member / times.first, "≤ 3, aim 2")
+  report("last page of who has 10 groups and 50 grants, of the administrator's (time)", times.memberLast / times.last, "≤ 3, aim 2")
+  report("any page of who has 10 groups and 50 grants, of the administrator's (time)", times.memberMiddle / times.any, "≤ 3, aim 2")
   await tokenTimes((token) => get("/image?ID=1", token), tokens, server.child.pid as number)
 }
 
@@ -119,7 +119,7 @@ async function tokenTimes(get: (token: string) => Promise<void>, tokens: readonl
     const one = await spent(() => tokens[0] as string, 5_000)
     ratios.push((await spent((i) => of(i + round * 5_000), 5_000)) / one)
   }
-  tell("a token of 10,000 known ones, of one (processor time)", median(ratios), "≤ 1.05, aim 1.02")
+  report("a token of 10,000 known ones, of one (processor time)", median(ratios), "≤ 1.05, aim 1.02")
 }
 
 /** Processor time of a process and its threads, in nanoseconds. */
@@ -129,7 +129,7 @@ function processorTime(pid: number): number {
     .reduce((a, b) => a + b)
 }
 
-function answered(agent: Agent, url: string, token: string): Promise<void> {
+function answerCount(agent: Agent, url: string, token: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url.replace("localhost", "127.0.0.1"), { agent, headers: { authorization: `Bearer ${token}` } })
     outgoing.on("error", reject)

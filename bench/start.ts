@@ -54,14 +54,14 @@ await end()
 const quayside: number[] = []
 const bareFile: number[] = []
 for (let i = 0; i < repeats; i += 1) {
-  let began = performance.now()
+  let startedAt = performance.now()
   server = startServer()
   await answers(`http://127.0.0.1:${port}/healthz`)
-  quayside.push(performance.now() - began)
+  quayside.push(performance.now() - startedAt)
   await end()
-  began = performance.now()
+  startedAt = performance.now()
   await once(spawn(process.execPath, [bare], { stdio: "ignore" }), "exit")
-  bareFile.push(performance.now() - began)
+  bareFile.push(performance.now() - startedAt)
 }
 await rm(directory, { recursive: true, force: true })
 print(`start to first answer: ${spread(quayside)} ms; a bare .ts file: ${spread(bareFile)} ms`)

@@ -32,23 +32,23 @@ test("the examples start a project, list it, print why a start fails, and follow
   stack.defer(() => void following.kill("SIGKILL"))
   const events = createInterface({ input: following.stdout })[Symbol.asyncIterator]()
   // The stream does not contain earlier events, so starts and stops are repeated until one arrives.
-  const told = events.next()
-  let heard = false
-  void told.then(() => {
-    heard = true
+  const reported = events.next()
+  let isReceived = false
+  void reported.then(() => {
+    isReceived = true
   })
   do {
     const started = await runExample(server, "start-project", "penguins")
     assert.match(started.text, /^ready http:\/\/.*\/run\/\d+\//)
     const listed = await runExample(server, "who-runs-what")
     assert.match(listed.text, /^admin\tpenguins\tready\thttp/)
-    const again = await runExample(server, "start-project", "penguins")
-    assert.equal(again.code, 1)
-    assert.match(again.text, /^already_running: .* at http/)
+    const repeated = await runExample(server, "start-project", "penguins")
+    assert.equal(repeated.code, 1)
+    assert.match(repeated.text, /^already_running: .* at http/)
     const [run] = (await client.listRuns()).data
     await client.stopRun({ query: { ID: run?.ID ?? 0 } })
-  } while (!heard)
-  assert.match((await told).value ?? "", /^run\.(created|state|updated)\t\d+\t/)
+  } while (!isReceived)
+  assert.match((await reported).value ?? "", /^run\.(created|state|updated)\t\d+\t/)
   following.kill("SIGINT")
   assert.deepEqual(await once(following, "exit"), [0, null])
 

@@ -28,7 +28,7 @@ const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
 /** `heard` receives its standard error, which is shown otherwise. */
 export async function startServerProcess(
   env: Readonly<Record<string, string>> = {},
-  heard?: (chunk: Buffer) => void,
+  onOutput?: (chunk: Buffer) => void,
   { maxDescriptors }: { maxDescriptors?: number } = {},
 ): Promise<ServerProcess> {
   const limit = maxDescriptors === undefined ? "" : `ulimit -n ${maxDescriptors} && `
@@ -55,9 +55,9 @@ export async function startServerProcess(
     child = spawn("/bin/sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, program, "serve"], {
       cwd: directory,
       env: { ...process.env, ...settings },
-      stdio: ["ignore", "pipe", heard ? "pipe" : "inherit"],
+      stdio: ["ignore", "pipe", onOutput ? "pipe" : "inherit"],
     })
-    if (heard) child.stderr?.on("data", heard)
+    if (onOutput) child.stderr?.on("data", onOutput)
     await ready(child)
   }
   await start()

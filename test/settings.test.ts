@@ -13,10 +13,10 @@ const dir = mkdtempSync(join(tmpdir(), "quayside-settings-"))
 after(() => rmSync(dir, { recursive: true }))
 const program = fileURLToPath(new URL("../bin/quayside.js", import.meta.url))
 const names = Object.keys(settingsTable) as (keyof Settings)[]
-const read = (given: { env?: Record<string, string>; options?: Record<string, string>; file?: unknown; warned?: string[] }) => {
-  const file = given.file === undefined ? undefined : join(dir, "config.json")
-  if (file) writeFileSync(file, JSON.stringify(given.file))
-  return readSettings({ env: given.env ?? {}, options: given.options ?? {}, file, warn: (text) => given.warned?.push(text) })
+const read = (values: { env?: Record<string, string>; options?: Record<string, string>; file?: unknown; warned?: string[] }) => {
+  const file = values.file === undefined ? undefined : join(dir, "config.json")
+  if (file) writeFileSync(file, JSON.stringify(values.file))
+  return readSettings({ env: values.env ?? {}, options: values.options ?? {}, file, warn: (text) => values.warned?.push(text) })
 }
 
 test("the variables that scripts rely on have their names and defaults", () => {
@@ -137,10 +137,10 @@ test("an empty value means unset, and variables that Kubernetes injects are igno
 /** Starts `quayside serve` with settings that make it fail. */
 async function refusedStart(env: Record<string, string>) {
   const child = spawn(process.execPath, [program, "serve"], { cwd: dir, env: { ...process.env, QUAYSIDE_ENGINE: "fake", ...env } })
-  const told: Buffer[] = []
-  child.stderr.on("data", (chunk: Buffer) => told.push(chunk))
+  const reported: Buffer[] = []
+  child.stderr.on("data", (chunk: Buffer) => reported.push(chunk))
   const [code] = await once(child, "close")
-  const lines = Buffer.concat(told.map((chunk) => new Uint8Array(chunk)))
+  const lines = Buffer.concat(reported.map((chunk) => new Uint8Array(chunk)))
     .toString()
     .trim()
     .split("\n")
@@ -168,9 +168,9 @@ test("the start fails with one sentence and exit code 1 if a port is in use or t
   await once(server, "listening")
   const { port } = server.address() as { port: number }
   const others = { QUAYSIDE_PORT: "0", QUAYSIDE_APPS_PORT: "0", QUAYSIDE_FILES_PORT: "0" }
-  const taken = await refusedStart({ ...others, QUAYSIDE_PORT: String(port), QUAYSIDE_DATA_DIR: join(dir, "a") })
-  assert.equal(taken.code, 1)
-  assert.match(taken.sentence, new RegExp(`Port ${port}.* is in use`))
+  const occupied = await refusedStart({ ...others, QUAYSIDE_PORT: String(port), QUAYSIDE_DATA_DIR: join(dir, "a") })
+  assert.equal(occupied.code, 1)
+  assert.match(occupied.sentence, new RegExp(`Port ${port}.* is in use`))
   writeFileSync(join(dir, "file"), "")
   const unwritable = await refusedStart({ ...others, QUAYSIDE_DATA_DIR: join(dir, "file", "data") })
   assert.equal(unwritable.code, 1)

@@ -76,8 +76,8 @@ export async function startTestServer(
     async person(userName, fields = {}) {
       const password = `${userName}-password`
       await admin.createUser({ body: { UserName: userName, Password: password, ...fields } })
-      const made = await createClient({ baseUrl, authorization: basicAuth(userName, password) }).createToken({ body: { Name: "test" } })
-      const authorization = bearerAuth(made.Token)
+      const created = await createClient({ baseUrl, authorization: basicAuth(userName, password) }).createToken({ body: { Name: "test" } })
+      const authorization = bearerAuth(created.Token)
       return { userName, password, authorization, client: createClient({ baseUrl, authorization }) }
     },
     async acquaint(...people) {
@@ -103,13 +103,13 @@ export async function startTestServer(
  */
 export async function newDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `quayside_world_${randomBytes(6).toString("hex")}`
-  const ask = async (statement: string) => {
+  const execute = async (statement: string) => {
     const client = new pg.Client({ connectionString: server })
     await client.connect()
     await client.query(statement).finally(() => client.end())
   }
-  await ask(`create database ${name} template template0 encoding 'UTF8'`)
+  await execute(`create database ${name} template template0 encoding 'UTF8'`)
   const url = new URL(server)
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => ask(`drop database ${name} with (force)`) }
+  return { url: url.href, drop: () => execute(`drop database ${name} with (force)`) }
 }

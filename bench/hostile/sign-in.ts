@@ -5,8 +5,12 @@ import type { Attack } from "./attack.ts"
 /** Some 1,500 requests a second, each over a connection of its own, from many addresses. */
 async function flood(url: string, passwordOf?: (i: number) => string): Promise<Disposable> {
   const proof = (i: number) => (passwordOf ? `Authorization: ${basicAuth("admin", passwordOf(i))}\r\n` : "")
-  const say = (i: number) => `GET /whoami HTTP/1.1\r\nHost: localhost\r\n${proof(i)}Connection: close\r\n\r\n`
-  const crowd = new IdleConnections({ port: Number(new URL(url).port), from: (i) => `127.0.${2 + ((i >> 7) & 63)}.${1 + (i & 127)}`, say })
+  const requestText = (i: number) => `GET /whoami HTTP/1.1\r\nHost: localhost\r\n${proof(i)}Connection: close\r\n\r\n`
+  const crowd = new IdleConnections({
+    port: Number(new URL(url).port),
+    from: (i) => `127.0.${2 + ((i >> 7) & 63)}.${1 + (i & 127)}`,
+    say: requestText,
+  })
   let isOver = false
   const go = async () => {
     while (!isOver) {

@@ -156,16 +156,16 @@ test("the description lists the headers that change an operation", () => {
   const { paths } = openApi({ version: "1", baseUrl: "http://localhost:8080", memoryUnit: "MiB" }) as {
     paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>
   }
-  const told = (method: string, path: string) =>
+  const parametersOf = (method: string, path: string) =>
     (paths[path]?.[method]?.parameters ?? []).filter((parameter) => parameter.in === "header").map(({ name }) => name)
-  assert.deepEqual(told("post", "/running_project"), ["Prefer", "Idempotency-Key"])
-  assert.deepEqual(told("post", "/running_project/repeat"), ["Prefer", "Idempotency-Key"])
-  assert.deepEqual(told("post", "/image/pull"), ["Prefer"])
-  assert.deepEqual(told("get", "/events"), ["Last-Event-ID"])
+  assert.deepEqual(parametersOf("post", "/running_project"), ["Prefer", "Idempotency-Key"])
+  assert.deepEqual(parametersOf("post", "/running_project/repeat"), ["Prefer", "Idempotency-Key"])
+  assert.deepEqual(parametersOf("post", "/image/pull"), ["Prefer"])
+  assert.deepEqual(parametersOf("get", "/events"), ["Last-Event-ID"])
   for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
     if (method === "POST" || path === "/events") continue
-    const wanted = method === "GET" || path === "/session" ? [] : ["If-Match"]
-    assert.deepEqual(told(method.toLowerCase(), path), wanted, `${method} ${path}`)
+    const expected = method === "GET" || path === "/session" ? [] : ["If-Match"]
+    assert.deepEqual(parametersOf(method.toLowerCase(), path), expected, `${method} ${path}`)
   }
 })
 
@@ -187,8 +187,8 @@ test("the description and the reference list groups of required fields, and 412 
     ["/image", "/session"].map((path) => "412" in (paths[path]?.delete?.responses ?? {})),
     [true, false],
   )
-  const told = [...operationsByTag().values()].flat().find(({ operation }) => operation === "createProject")
-  const needs = told?.body.flatMap(({ name, need }) => (need === "" ? [] : [[name, need]]))
+  const reported = [...operationsByTag().values()].flat().find(({ operation }) => operation === "createProject")
+  const needs = reported?.body.flatMap(({ name, need }) => (need === "" ? [] : [[name, need]]))
   assert.deepEqual(needs, [
     ["ProjectName", "required"],
     ["Type", "required"],

@@ -14,10 +14,10 @@ after(async () => {
   await closed[Symbol.asyncDispose]()
 })
 
-const asked = { "access-control-request-method": "PUT", "access-control-request-headers": "authorization" }
+const parameters = { "access-control-request-method": "PUT", "access-control-request-headers": "authorization" }
 
 test("pages of the allowed origin may use the files address with their own credentials", async () => {
-  const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin, ...asked } })
+  const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin, ...parameters } })
   assert.equal(preflight.status, 204)
   assert.equal(preflight.headers["access-control-allow-origin"], origin)
   assert.match(String(preflight.headers["access-control-allow-methods"]), /PUT/)
@@ -34,7 +34,7 @@ test("pages of the allowed origin may use the files address with their own crede
 
 test("pages of any other origin are refused", async () => {
   for (const other of ["http://localhost:8081", "https://localhost:8080", "null", "http://localhost:8080.evil.example"]) {
-    const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin: other, ...asked } })
+    const preflight = await shared.ask("OPTIONS", "/users/ann/x", { user: null, headers: { origin: other, ...parameters } })
     assert.equal(preflight.status, 401)
     assert.equal(preflight.headers["access-control-allow-origin"], undefined)
     assert.equal((await shared.ask("PUT", "/users/ann/x", { headers: { origin: other }, body: "" })).status, 403)
@@ -42,7 +42,7 @@ test("pages of any other origin are refused", async () => {
 })
 
 test("pages are refused without an allowed origin", async () => {
-  const preflight = await closed.ask("OPTIONS", "/users/ann/x", { headers: { origin, ...asked } })
+  const preflight = await closed.ask("OPTIONS", "/users/ann/x", { headers: { origin, ...parameters } })
   assert.equal(preflight.headers["access-control-allow-origin"], undefined)
   assert.equal((await closed.ask("PUT", "/users/ann/x", { headers: { origin }, body: "" })).status, 403)
 })

@@ -22,21 +22,21 @@ async function open(clock = systemClock) {
   const events = openEvents({ store, logger: silentLogger })
   const pulls = stack.use(new ImagePulls({ engine, store, events, clock, logger: silentLogger }))
   const image = (reference: string) => ({ id: 7, image: reference }) as ImageRow
-  const told = async () => (await store.events.after(0, 100)).map(({ event, data }) => ({ event, ...(data as { State: string }) }))
+  const reported = async () => (await store.events.after(0, 100)).map(({ event, data }) => ({ event, ...(data as { State: string }) }))
   const parts = stack.move()
   const pull = (reference: string) => pulls.pull({ image: image(reference), userId: 1, policy, actor })
-  return { store, pulls, pull, told, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+  return { store, pulls, pull, reported, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 test("a pull publishes its progress and its result, and the audit names the person", async () => {
   await using fixture = await open()
   await fixture.pull("fake/http")
-  const [first, last] = await fixture.told()
+  const [first, last] = await fixture.reported()
   assert.deepEqual([first?.event, first?.State], ["image.progress", "pulling"])
   assert.deepEqual(last, { event: "image.progress", ID: 7, State: "present", Progress: null, Reason: null })
   await assert.rejects(fixture.pull("fake/missing"), { code: "image_not_found" })
   const reason = { code: "image_not_found", msg: "Neither the engine nor the registry has the image" }
-  assert.deepEqual((await fixture.told()).at(-1), { event: "image.progress", ID: 7, State: "failed", Progress: null, Reason: reason })
+  assert.deepEqual((await fixture.reported()).at(-1), { event: "image.progress", ID: 7, State: "failed", Progress: null, Reason: reason })
   const { rows } = await fixture.store.audits.list({ action: "image.pull" }, { page: 1, pageSize: 9 })
   assert.deepEqual(
     rows.map((row) => [row.actor, row.resource]),
@@ -52,7 +52,7 @@ test("a pull without progress for two minutes times out", async () => {
   await using fixture = await open(clock)
   const pulling = fixture.pull("fake/stuck-pull")
   const rejected = assert.rejects(pulling, { code: "timeout_pulling" })
-  while ((await fixture.told()).length === 0) await new Promise(setImmediate)
+  while ((await fixture.reported()).length === 0) await new Promise(setImmediate)
   await clock.advance(120_001)
   await rejected
   assert.equal(fixture.pulls.isPulling(1, "fake/stuck-pull"), false)
@@ -61,7 +61,7 @@ test("a pull without progress for two minutes times out", async () => {
 test("pulls are canceled when the service stops", async () => {
   const fixture = await open()
   const rejected = assert.rejects(fixture.pull("fake/stuck-pull"), { code: "image_pull_failed", message: /Quayside stops/ })
-  while ((await fixture.told()).length === 0) await new Promise(setImmediate)
+  while ((await fixture.reported()).length === 0) await new Promise(setImmediate)
   await fixture[Symbol.asyncDispose]()
   await rejected
 })

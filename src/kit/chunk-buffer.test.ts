@@ -8,15 +8,15 @@ test("chunks of all lengths are returned unchanged and in order", () => {
   for (let round = 0; round < 200; round += 1) {
     const pieces = new ChunkBuffer()
     const sent: Buffer[] = []
-    const got: Buffer[] = []
+    const received: Buffer[] = []
     for (let i = random.below(60); i > 0; i -= 1) {
       const piece = Buffer.alloc(random.below(random.pick([2, 100, 5_000, 70_000])), random.below(256))
       sent.push(Buffer.from(piece))
       pieces.add(piece)
-      assert.equal(pieces.length, Buffer.concat(sent).length - Buffer.concat(got).length)
-      if (random.once(10)) got.push(...pieces.take())
+      assert.equal(pieces.length, Buffer.concat(sent).length - Buffer.concat(received).length)
+      if (random.once(10)) received.push(...pieces.take())
     }
-    assert.deepEqual(Buffer.concat([...got, ...pieces.take()]), Buffer.concat(sent))
+    assert.deepEqual(Buffer.concat([...received, ...pieces.take()]), Buffer.concat(sent))
     assert.equal(pieces.length, 0)
   }
 })
@@ -25,9 +25,9 @@ test("a million one-byte chunks are stored in few buffers, and a single chunk is
   const pieces = new ChunkBuffer()
   const one = Buffer.from("x")
   for (let i = 0; i < 1_000_000; i += 1) pieces.add(one)
-  const taken = pieces.take()
-  assert.ok(taken.length < 30, `${taken.length} buffers`)
-  assert.equal(Buffer.concat(taken).length, 1_000_000)
+  const chunks = pieces.take()
+  assert.ok(chunks.length < 30, `${chunks.length} buffers`)
+  assert.equal(Buffer.concat(chunks).length, 1_000_000)
   pieces.add(one)
   assert.equal(pieces.take()[0], one)
 })

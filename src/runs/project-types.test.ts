@@ -84,8 +84,8 @@ test("a program that speaks another protocol than its type's is not ready", asyn
     assert.equal(result.ready ? "ready" : result.code, "not_answering")
   }
   await new Promise((resolve) => chatter.close(resolve))
-  const gone = await probe({ ...common, readiness: projectTypeRules.novnc.readiness }, new AbortController().signal)
-  assert.equal(gone.ready ? "ready" : gone.code, "port_not_open")
+  const removed = await probe({ ...common, readiness: projectTypeRules.novnc.readiness }, new AbortController().signal)
+  assert.equal(removed.ready ? "ready" : removed.code, "port_not_open")
 })
 
 test("a program that switches the protocol instead of answering is probed again and may be computing", { timeout: 60_000 }, async () => {
@@ -206,8 +206,8 @@ test("the image's own start follows a search only with an entry point, or if the
   assert.deepEqual(ownWith({ ports: ["80/tcp"] }), [])
   assert.deepEqual(ownWith({ ports: ["8888/tcp"] }), ["serve"])
   assert.deepEqual(ownWith({ entryPoint: ["/start", "--"] }), ["/start", "--", "serve"])
-  const given = engineSpecOf(runOf({ type: "jupyterlab", command: ["x"] }), { image: { ...image, entryPoint: ["/start"] } })
-  assert.deepEqual([given.entryPoint, given.command], [undefined, ["x"]])
+  const spec = engineSpecOf(runOf({ type: "jupyterlab", command: ["x"] }), { image: { ...image, entryPoint: ["/start"] } })
+  assert.deepEqual([spec.entryPoint, spec.command], [undefined, ["x"]])
 })
 
 test("a run on an image with a port and a working directory of its own uses both, also after a restart", async () => {

@@ -38,12 +38,12 @@ test("an address is known only while the run is ready", () => {
 
 test("listeners are notified of their run only, until they are disposed", () => {
   const runCache = new RunCache(() => {})
-  const heard: number[] = []
+  const received: number[] = []
   {
-    using _listening = runCache.listen(1, { changed: ({ version }) => heard.push(version) })
+    using _listening = runCache.listen(1, { changed: ({ version }) => received.push(version) })
     runCache.publish(row({ version: 1 }))
     runCache.publish(row({ id: 9, key: "b".repeat(32), version: 2 }))
   }
   runCache.publish(row({ version: 3 }))
-  assert.deepEqual(heard, [1])
+  assert.deepEqual(received, [1])
 })

@@ -91,7 +91,7 @@ test("losing the right to a file ends that person's download, and nobody else's"
   const [gus, tom, dan, eve, fay] = await Promise.all(["gus", "tom", "dan", "eve", "fay"].map((name) => server.person(name)))
   await server.acquaint(ann, ...[gus, tom, dan, eve, fay].filter((each) => each !== undefined))
   assert.ok(gus && tom && dan && eve && fay)
-  const given = await grant(gus)
+  const granted = await grant(gus)
   for (const person of [tom, dan, fay]) await grant(person)
   const token = await tom.client.createToken({ body: { Name: "slow" } })
   const losers = { gus: gus.authorization, tom: bearerAuth(token.Token), dan: dan.authorization }
@@ -107,7 +107,7 @@ test("losing the right to a file ends that person's download, and nobody else's"
     return both("eve", eve.authorization)
   }
   open.push(...(await withSoonExpiring(until, 2_000)))
-  await ann.client.deleteGrant({ query: { ID: given.ID } })
+  await ann.client.deleteGrant({ query: { ID: granted.ID } })
   await tom.client.deleteToken({ query: { ID: token.ID } })
   const { data } = await server.admin.listUsers({ query: { UserName: "dan" } })
   await server.admin.updateUser({ body: { ID: data[0]?.ID ?? 0, IsDisabled: true } })

@@ -354,10 +354,10 @@ export const scenarios: readonly Scenario[] = [
 
 /** One object per scenario, made at its first use, for requests that change nothing. */
 export function resourceCache(populated: PopulatedServer): (scenario: Scenario) => Promise<ResourceRef> {
-  const kept = new Map<Scenario, Promise<ResourceRef>>()
+  const remaining = new Map<Scenario, Promise<ResourceRef>>()
   return (scenario) => {
-    const resource = kept.get(scenario) ?? scenario.createResource(populated)
-    kept.set(scenario, resource)
+    const resource = remaining.get(scenario) ?? scenario.createResource(populated)
+    remaining.set(scenario, resource)
     return resource
   }
 }

@@ -20,9 +20,9 @@ test("a copied installation manages only its own runs and leaves the original's 
     let lost = await copy.admin.readRun({ query: { ID: run.ID } })
     while (lost.State !== "ended" && lost.State !== "failed") lost = await copy.admin.readRun({ query: { ID: run.ID } })
     assert.equal(lost.Reason?.code, "lost")
-    const again = await copy.admin.startRun({ body: { ProjectID: project.ID } })
-    assert.equal(again.State, "ready")
-    await copy.admin.stopRun({ query: { ID: again.ID } })
+    const repeated = await copy.admin.startRun({ body: { ProjectID: project.ID } })
+    assert.equal(repeated.State, "ready")
+    await copy.admin.stopRun({ query: { ID: repeated.ID } })
   } finally {
     await copy[Symbol.asyncDispose]()
     await rm(directory, { recursive: true, force: true })

@@ -8,9 +8,9 @@ export interface EventRecorder extends AsyncDisposable {
   /** The ID of the newest event. */
   readonly lastEventId: string
   /** Resolves with this event (`<event> <ID>`); rejects if the stream ends first. */
-  until(wanted: string): Promise<ServerEvent>
+  until(expected: string): Promise<ServerEvent>
   /** Waits as `until` does, returns the events before it, and forgets all of them. */
-  through(wanted: string): Promise<ServerEvent[]>
+  through(expected: string): Promise<ServerEvent[]>
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
 }
@@ -64,23 +64,23 @@ class StreamRecorder implements EventRecorder {
     this.#changed = Promise.withResolvers()
   }
 
-  async until(wanted: string): Promise<ServerEvent> {
+  async until(expected: string): Promise<ServerEvent> {
     const { received } = this
     const signal = AbortSignal.timeout(20_000)
     const timedOut = new Promise<never>((_, reject) =>
-      signal.addEventListener("abort", () => reject(new Error(`Expected ${wanted}; received ${received.join(", ")}`))),
+      signal.addEventListener("abort", () => reject(new Error(`Expected ${expected}; received ${received.join(", ")}`))),
     )
     timedOut.catch(() => {})
-    while (!received.includes(wanted)) {
-      if (this.#hasEnded) throw new Error(`The stream ended before ${wanted}; received ${received.join(", ")}`)
+    while (!received.includes(expected)) {
+      if (this.#hasEnded) throw new Error(`The stream ended before ${expected}; received ${received.join(", ")}`)
       await Promise.race([this.next(), timedOut])
     }
-    return this.events[received.indexOf(wanted)] as ServerEvent
+    return this.events[received.indexOf(expected)] as ServerEvent
   }
 
-  async through(wanted: string): Promise<ServerEvent[]> {
-    await this.until(wanted)
-    const count = this.received.indexOf(wanted) + 1
+  async through(expected: string): Promise<ServerEvent[]> {
+    await this.until(expected)
+    const count = this.received.indexOf(expected) + 1
     this.received.splice(0, count)
     return this.events.splice(0, count).slice(0, -1)
   }

@@ -146,12 +146,12 @@ test("`Last-Event-ID` replays missed events by current rights, also after a rest
   const expected = [`image.created ${missed.ID}`, `image.deleted ${open.ID}`, `image.deleted ${withdrawn.ID}`, marker]
   for (const restarts of [false, true]) {
     if (restarts) await testServer.restart()
-    await using again = await recordEvents(bob.client, lastEventId)
-    await again.until(expected.at(-1) ?? marker)
-    assert.deepEqual(again.received, expected)
+    await using repeated = await recordEvents(bob.client, lastEventId)
+    await repeated.until(expected.at(-1) ?? marker)
+    assert.deepEqual(repeated.received, expected)
     const next = await createMarker()
-    await again.until(next)
-    assert.deepEqual(again.received, [...expected, next])
+    await repeated.until(next)
+    assert.deepEqual(repeated.received, [...expected, next])
     expected.push(next)
   }
 })
@@ -216,9 +216,9 @@ test("one person has as many streams as the setting allows, and administrators h
   await Promise.all(more.map((each) => each[Symbol.asyncDispose]()))
   await streams[0]?.[Symbol.asyncDispose]()
   for (let open = false; !open; ) {
-    const again = await recordEvents(flo.client).catch(() => undefined)
-    open = again !== undefined
-    if (again) streams.push(again)
+    const repeated = await recordEvents(flo.client).catch(() => undefined)
+    open = repeated !== undefined
+    if (repeated) streams.push(repeated)
   }
   await Promise.all(streams.map((each) => each[Symbol.asyncDispose]()))
 })

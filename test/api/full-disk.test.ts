@@ -161,9 +161,9 @@ test("on a full disk people sign in, and an administrator disables a person, cha
   assert.equal((await sendRequest(baseUrl, "DELETE", `/user?ID=${ann.ID}`, { as })).status, 200)
   assert.equal((await sendRequest(baseUrl, "POST", "/image", { as, body: { Name: "n", Image: "a/b" } })).status, 507)
 
-  const again: number[] = []
-  for (let i = 0; i < 12; i += 1) again.push((await signIn("bob")).status)
-  assert.deepEqual(again, [...Array(10).fill(200), 507, 507])
+  const repeated: number[] = []
+  for (let i = 0; i < 12; i += 1) repeated.push((await signIn("bob")).status)
+  assert.deepEqual(repeated, [...Array(10).fill(200), 507, 507])
   assert.ok(ballast() > 2 ** 20, "nobody uses up what is kept back")
   assert.equal((await put("/user", { ID: bob.ID, IsDisabled: true })).status, 200)
 })

@@ -170,14 +170,21 @@ test("an invalid grant returns 400 with its field, and a hidden or missing objec
 
 test("owner, grantee and administrators list a grant; owner and administrators revoke it", async () => {
   const image = await newImage()
-  const made = (await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })).body
+  const created = (await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read" })).body
   const shown = async (who: Person | string, query = "") => ids(await call(who, "GET", `/grants?ImageID=${image.ID}${query}`))
-  assert.deepEqual([await shown(ann), await shown(bob), await shown(eve), await shown(admin)], [[made.ID], [made.ID], [], [made.ID]])
+  assert.deepEqual(
+    [await shown(ann), await shown(bob), await shown(eve), await shown(admin)],
+    [[created.ID], [created.ID], [], [created.ID]],
+  )
   assert.equal((await call(eve, "GET", "/grants")).body.pageCount, 0)
-  assert.deepEqual([await shown(ann, "&Access=write"), await shown(ann, "&UserName=bob&Access=read")], [[], [made.ID]])
-  assert.deepEqual([await shown(ann, "&UserName="), await shown(ann, "&GroupName=")], [[], [made.ID]])
-  assert.deepEqual([await shown(ann, "&DataID=1"), await shown(ann, `&ID=${made.ID}`)], [[], [made.ID]])
-  const refusals = [await deleteGrant(bob, `ID=${made.ID}`), await deleteGrant(eve, `ID=${made.ID}`), await deleteGrant(eve, "ID=999999")]
+  assert.deepEqual([await shown(ann, "&Access=write"), await shown(ann, "&UserName=bob&Access=read")], [[], [created.ID]])
+  assert.deepEqual([await shown(ann, "&UserName="), await shown(ann, "&GroupName=")], [[], [created.ID]])
+  assert.deepEqual([await shown(ann, "&DataID=1"), await shown(ann, `&ID=${created.ID}`)], [[], [created.ID]])
+  const refusals = [
+    await deleteGrant(bob, `ID=${created.ID}`),
+    await deleteGrant(eve, `ID=${created.ID}`),
+    await deleteGrant(eve, "ID=999999"),
+  ]
   assert.deepEqual(
     refusals.map((each) => each.status),
     [403, 404, 404],
@@ -185,7 +192,7 @@ test("owner, grantee and administrators list a grant; owner and administrators r
   assert.equal(refusals[1]?.body.msg?.toString(), refusals[2]?.body.msg?.toString())
   await grant(ann, { ImageID: image.ID, GroupName: "team", Access: "read" })
   assert.deepEqual([(await deleteGrant(ann, `ImageID=${image.ID}`)).status, (await deleteGrant(ann, "")).status], [409, 400])
-  assert.equal((await call(ann, "DELETE", `/grant?ID=${made.ID}`, { headers: { "if-match": '"1-99"' } })).status, 412)
+  assert.equal((await call(ann, "DELETE", `/grant?ID=${created.ID}`, { headers: { "if-match": '"1-99"' } })).status, 412)
   assert.equal((await deleteGrant(ann, `ImageID=${image.ID}&UserName=bob`)).status, 200)
   assert.equal((await deleteGrant(admin, `ImageID=${image.ID}`)).status, 200)
   assert.deepEqual(await shown(admin), [])
@@ -226,9 +233,9 @@ test("grants on a deleted object are suspended, and apply again once it is resto
 test("an expired grant has no effect on reads, lists and the list of grants", async () => {
   const image = await newImage()
   const { body } = await withSoonExpiring(async (Until) => {
-    const made = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read", Until })
+    const response = await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "read", Until })
     assert.equal(await status(bob, "GET", `/image?ID=${image.ID}`), 200)
-    return made
+    return response
   })
   await eventually("it is hidden", async () => (await status(bob, "GET", `/image?ID=${image.ID}`)) === 404)
   assert.ok(Date.now() >= Date.parse(String(body.Until)))
@@ -336,14 +343,17 @@ test("read-only tokens change no grants, and tokens for a run's address open onl
       () => 0,
     )
   assert.notEqual(await open(), 200)
-  const made = (await grant(ann, { RunID: run.ID, UserName: "bob", Access: "use" })).body
+  const created = (await grant(ann, { RunID: run.ID, UserName: "bob", Access: "use" })).body
   assert.equal(await open(), 200)
   assert.deepEqual(
-    [(await grant(reader, { RunID: run.ID, UserName: "eve", Access: "use" })).status, (await deleteGrant(reader, `ID=${made.ID}`)).status],
+    [
+      (await grant(reader, { RunID: run.ID, UserName: "eve", Access: "use" })).status,
+      (await deleteGrant(reader, `ID=${created.ID}`)).status,
+    ],
     [403, 403],
   )
   assert.deepEqual([await status(narrow, "GET", "/grants"), await status(reader, "GET", "/grants")], [403, 200])
-  await deleteGrant(ann, `ID=${made.ID}`)
+  await deleteGrant(ann, `ID=${created.ID}`)
   await eventually("it is closed", async () => (await open()) !== 200)
   await status(ann, "DELETE", `/running_project?ID=${run.ID}`)
 })
@@ -369,9 +379,9 @@ test("withdrawal or expiry of a run's grant closes sockets and followed logs", a
     logs.text().then(ended, ended)
     return { id: body.ID, cut: () => closed.socket && closed.logs }
   }
-  const taken = await open(null)
-  await deleteGrant(ann, `ID=${taken.id}`)
-  await eventually("all is cut", taken.cut)
+  const occupied = await open(null)
+  await deleteGrant(ann, `ID=${occupied.id}`)
+  await eventually("all is cut", occupied.cut)
   const ending = await withSoonExpiring(open, 1_000)
   await eventually("all is cut", ending.cut, 20_000)
   assert.equal(await status(ann, "GET", `/running_project?ID=${run.ID}`), 200)
@@ -410,11 +420,11 @@ test("people without rights cannot learn that an object, a grant or a share exis
   const image = await newImage({ Name: "needle" })
   const data = await ann.client.createData({ body: { Name: "needle" } })
   await grant(ann, { ImageID: image.ID, UserName: "bob", Access: "write" })
-  const made = (await grant(ann, { DataID: data.ID, GroupName: "team", Access: "read" })).body
+  const created = (await grant(ann, { DataID: data.ID, GroupName: "team", Access: "read" })).body
   for (const query of [
     `ImageID=${image.ID}`,
     `DataID=${data.ID}`,
-    `ID=${made.ID}`,
+    `ID=${created.ID}`,
     "UserName=bob",
     "GroupName=team",
     "Access=write&UserName=ann",
@@ -485,10 +495,10 @@ test("no answer reveals to an ordinary person whether a user name exists", async
   ]
   const [known, unknown] = [probes(dyra.userName), probes("dira")]
   for (const [i, [method, url, body]] of known.entries()) {
-    const answer = async (to: string, given: object | string | undefined) => {
+    const answer = async (to: string, values: object | string | undefined) => {
       const outcomes = await sendRequest(url.startsWith(filesUrl) ? filesUrl : baseUrl, method, to, {
         as: ann.authorization,
-        ...(given ? { body: given } : {}),
+        ...(values ? { body: values } : {}),
       })
       const { requestId: _, ...rest } = outcomes.body
       return JSON.stringify([outcomes.status, rest]).replaceAll(/d[yi]ra/g, "X")
@@ -510,6 +520,6 @@ test("deletion removes a person's grants, and a disabled person's apply again on
   assert.equal(await status(basicAuth("ghost", "ghost-password"), "GET", `/image?ID=${image.ID}`), 200)
   await server.admin.deleteUser({ query: { ID } })
   assert.deepEqual(ids(await call(ann, "GET", `/grants?ImageID=${image.ID}`)), [])
-  const again = await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })
-  assert.deepEqual([again.status, again.body.field], [400, "UserName"])
+  const repeated = await grant(ann, { ImageID: image.ID, UserName: "ghost", Access: "read" })
+  assert.deepEqual([repeated.status, repeated.body.field], [400, "UserName"])
 })

@@ -174,14 +174,14 @@ test("pipelined requests are answered one at a time, and dropped when their conn
   const { port } = new URL(baseUrl)
   const metric = async (name: string) =>
     Number(new RegExp(`^${name} (\\d+)`, "m").exec((await sendRequest(baseUrl, "GET", "/metrics")).text)?.[1] ?? 0)
-  const answered = () => metric('quayside_http_requests_total\\{operation="openapi",status="200"\\}')
-  const before = await answered()
+  const answerCount = () => metric('quayside_http_requests_total\\{operation="openapi",status="200"\\}')
+  const before = await answerCount()
   const socket = connect({ host: "127.0.0.1", port: Number(port) })
   socket.on("error", () => {})
   socket.pause()
   socket.write("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(90))
   while ((await metric("quayside_http_requests_under_way")) < 50);
-  assert.ok((await answered()) - before < 40, "answers that nobody reads are not made")
+  assert.ok((await answerCount()) - before < 40, "answers that nobody reads are not made")
   socket.destroy()
   while ((await metric("quayside_http_requests_under_way")) > 1);
   const patient = await sendRaw(

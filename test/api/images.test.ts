@@ -22,8 +22,8 @@ const admin = basicAuth("admin", adminPassword)
 const ann = await server.person("ann")
 const bob = await server.person("bob")
 await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann"] } })
-const call = (method: string, path: string, asked: SendOptions = {}) =>
-  sendRequest(baseUrl, method, path, { as: ann.authorization, ...asked })
+const call = (method: string, path: string, options: SendOptions = {}) =>
+  sendRequest(baseUrl, method, path, { as: ann.authorization, ...options })
 const register = ({ client }: Pick<Person, "client">, reference: string) =>
   client.createImage({ body: { Name: "i", Image: reference, IsPublished: true } })
 
@@ -79,8 +79,8 @@ test("check requires the right to see an image, and pull the right to use it", a
 
 test("a pull continues after its caller disconnects, and the next one joins it", async () => {
   const { ID } = await register(ann, "fake/slow-pull:400")
-  const asked = await call("POST", `/image/pull?ID=${ID}`, { headers: { prefer: "respond-async" } })
-  assert.deepEqual([asked.status, asked.body.Present, asked.body.Pulling], [200, false, true])
+  const response = await call("POST", `/image/pull?ID=${ID}`, { headers: { prefer: "respond-async" } })
+  assert.deepEqual([response.status, response.body.Present, response.body.Pulling], [200, false, true])
   const joined = await call("POST", `/image/pull?ID=${ID}`)
   assert.deepEqual([joined.body.Present, joined.body.Pulling], [true, false])
 })
@@ -128,15 +128,15 @@ test("an image that was built on the machine starts only if an administrator reg
   assert.match(String(refused.body.msg), /only if an administrator registered it/)
   assert.equal((await call("GET", `/image/check?ID=${own.ID}`)).body.code, "image_unavailable")
   assert.equal((await call("POST", `/image/pull?ID=${own.ID}`)).body.code, "image_unavailable")
-  const theirs = await register({ client: server.admin }, "fake/built")
-  assert.equal((await tried(ann, theirs.ID)).status, 200)
-  assert.equal((await call("GET", `/image/check?ID=${theirs.ID}`)).body.Present, true)
+  const others = await register({ client: server.admin }, "fake/built")
+  assert.equal((await tried(ann, others.ID)).status, 200)
+  assert.equal((await call("GET", `/image/check?ID=${others.ID}`)).body.Present, true)
   await call("PUT", "/image", { as: admin, body: { ID: own.ID, IsTrusted: true } })
   assert.equal((await tried(ann, own.ID)).status, 200)
   await call("PUT", "/image", { body: { ID: own.ID, Command: "another" } })
   assert.equal((await tried(ann, own.ID)).status, 409)
-  await call("PUT", "/image", { as: admin, body: { ID: theirs.ID, UserName: "bob" } })
-  assert.equal((await tried(ann, theirs.ID)).status, 409)
+  await call("PUT", "/image", { as: admin, body: { ID: others.ID, UserName: "bob" } })
+  assert.equal((await tried(ann, others.ID)).status, 409)
 })
 
 test("a write grant does not allow changing which image an administrator's definition names", async () => {

@@ -33,20 +33,20 @@ test("an absent limit stays absent, null is unlimited, and the default applies t
 test("objects beyond `MaxObjects` are refused with the numbers, until some are deleted", async () => {
   const bob = await server.person("bob")
   await server.acquaint(bob, { userName: "ann" })
-  const made: number[] = []
-  for (let n = 0; n < 5; n += 1) made.push((await bob.client.createImage({ body: image })).ID)
+  const created: number[] = []
+  for (let n = 0; n < 5; n += 1) created.push((await bob.client.createImage({ body: image })).ID)
   const refused = { status: 403, code: "forbidden", message: /There are 6 .*limit \(MaxObjects\) is 6; delete some/ }
   await assert.rejects(bob.client.createImage({ body: image }), refused)
   await assert.rejects(bob.client.createToken({ body: { Name: "t" } }), refused)
-  const grant = { ImageID: made[0] as number, UserName: "ann", Access: "use" as const }
+  const grant = { ImageID: created[0] as number, UserName: "ann", Access: "use" as const }
   await assert.rejects(bob.client.createGrant({ body: grant }), refused)
-  await bob.client.deleteImage({ query: { ID: made[1] as number } })
+  await bob.client.deleteImage({ query: { ID: created[1] as number } })
   await bob.client.createGrant({ body: grant })
-  await assert.rejects(bob.client.restoreImage({ query: { ID: made[1] as number } }), refused)
+  await assert.rejects(bob.client.restoreImage({ query: { ID: created[1] as number } }), refused)
   await admin.createImage({ body: { ...image, UserName: "bob" } })
   const { ID } = await admin.readUser({ query: { UserName: "bob" } })
   await admin.updateUser({ body: { ID, Limits: { MaxObjects: 9 } } })
-  await bob.client.restoreImage({ query: { ID: made[1] as number } })
+  await bob.client.restoreImage({ query: { ID: created[1] as number } })
 })
 
 test("objects of all members of a group together are bounded by its `TotalLimits`", async () => {

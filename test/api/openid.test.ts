@@ -47,11 +47,11 @@ async function signIn(subject: string, browser = new Browser()) {
   return { status: answer.status, location: answer.headers.get("location"), text: await answer.text(), browser }
 }
 
-const asked = (browser: Browser, method: string, path: string, more: SendOptions = {}) => {
+const requested = (browser: Browser, method: string, path: string, more: SendOptions = {}) => {
   const cookie = [...browser.cookies(baseUrl)].map(([name, value]) => `${name}=${value}`).join("; ")
   return sendRequest(baseUrl, method, path, { ...more, headers: { cookie, "sec-fetch-site": "same-origin" } })
 }
-const whoami = async (browser: Browser) => (await asked(browser, "GET", "/whoami")).body
+const whoami = async (browser: Browser) => (await requested(browser, "GET", "/whoami")).body
 
 test("a new person who signs in by the provider gets an account, a home and groups", async () => {
   await provider.tell("s-1", { preferred_username: "Ada", email: "ada@example.org", groups: ["lab-one", "other", "Lab Two"] })
@@ -80,11 +80,11 @@ test("a local account is linked only if the setting allows it, and once", async 
   await server.person("cleo")
   await provider.tell("s-4", { preferred_username: "cleo" })
   assert.equal((await signIn("s-4")).status, 403, "it has a password")
-  const made = await server.admin.createUser({ body: { UserName: "dora", Comment: "made by hand" } })
+  const created = await server.admin.createUser({ body: { UserName: "dora", Comment: "made by hand" } })
   await provider.tell("s-5", { preferred_username: "dora" })
   const who = await whoami((await signIn("s-5")).browser)
   assert.equal(who.UserName, "dora")
-  assert.equal((await server.admin.readUser({ query: { ID: made.ID } })).Comment, "made by hand")
+  assert.equal((await server.admin.readUser({ query: { ID: created.ID } })).Comment, "made by hand")
   await provider.tell("s-6", { preferred_username: "dora" })
   assert.equal((await signIn("s-6")).status, 403)
 })
@@ -132,8 +132,8 @@ test("each sign-in creates, joins and leaves the groups that follow the provider
   assert.deepEqual((await whoami(browser)).Groups, ["chosen", "staff"], "an earlier session knows it at once")
   await provider.tell("s-1", { preferred_username: "ada" })
   assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen"])
-  const gone = await server.admin.readGroup({ query: { GroupName: "lab-two" } })
-  await server.admin.deleteGroup({ query: { ID: gone.ID } })
+  const removed = await server.admin.readGroup({ query: { GroupName: "lab-two" } })
+  await server.admin.deleteGroup({ query: { ID: removed.ID } })
   await provider.tell("s-1", { preferred_username: "ada", groups: ["lab-two"] })
   assert.deepEqual((await whoami((await signIn("s-1")).browser)).Groups, ["chosen"], "a deleted group stays deleted")
 })
@@ -143,7 +143,7 @@ test("administration follows the claim, except for the last administrator", asyn
   const { browser } = await signIn("s-7")
   assert.equal((await whoami(browser)).IsAdmin, true)
   const first = await server.admin.readUser({ query: { UserName: "admin" } })
-  const administers = (IsAdmin: boolean) => asked(browser, "PUT", "/user", { body: { ID: first.ID, IsAdmin } })
+  const administers = (IsAdmin: boolean) => requested(browser, "PUT", "/user", { body: { ID: first.ID, IsAdmin } })
   assert.equal((await administers(false)).status, 200)
   await provider.tell("s-7", { preferred_username: "fay" })
   await signIn("s-7")
@@ -159,7 +159,7 @@ test("a sign-in that changes groups sends only their events, and one that change
     return (await signIn(subject)).browser
   }
   const streamOf = async (browser: Browser) => {
-    const { body } = await asked(browser, "POST", "/token", { body: { Name: "t" } })
+    const { body } = await requested(browser, "POST", "/token", { body: { Name: "t" } })
     return recordEvents(createClient({ baseUrl, authorization: bearerAuth(String(body.Token)) }))
   }
   await using uma = await streamOf(await signedIn("s-90", { preferred_username: "uma", groups: ["lab-told"] }))
@@ -189,9 +189,9 @@ test("sign-in refuses disabled and deleted people", async () => {
   const { ID } = await server.admin.readUser({ query: { UserName: "gil" } })
   await server.admin.updateUser({ body: { ID, IsDisabled: true } })
   assert.equal((await whoami(browser)).ok, false, "the session has ended")
-  const again = await signIn("s-8")
-  assert.equal(again.status, 403)
-  assert.match(again.text, /gil is disabled/)
+  const repeated = await signIn("s-8")
+  assert.equal(repeated.status, 403)
+  assert.match(repeated.text, /gil is disabled/)
   await server.admin.updateUser({ body: { ID, IsDisabled: false } })
   assert.equal((await signIn("s-8")).status, 302)
   await server.admin.deleteUser({ query: { ID } })

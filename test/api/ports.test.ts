@@ -83,12 +83,12 @@ test("own and strangers' projects, and those of two strangers, never share a por
   }
   const [own, other] = [await make(ann), await make(ann)]
   const ownPort = await portOf(own)
-  const theirs = [await make(eve, { IsPublic: true }), await make(eve, { IsPublic: true }), await make(mal, { IsPublic: true })]
+  const others = [await make(eve, { IsPublic: true }), await make(eve, { IsPublic: true }), await make(mal, { IsPublic: true })]
   const strangers = []
-  for (const each of theirs) strangers.push(await portOf(each))
+  for (const each of others) strangers.push(await portOf(each))
   assert.equal(new Set([ownPort, ...strangers]).size, 4)
   assert.equal(await portOf(other), ownPort, "one's own share them")
-  assert.equal(await portOf(theirs[0] as number), strangers[0])
+  assert.equal(await portOf(others[0] as number), strangers[0])
   const evil = await eve.client.createImage({ body: { Name: "e", Image: "fake/http", IsPublished: true } })
   const seen = new Set([ownPort, ...strangers])
   const isNew = async (ID: number, what: string) => {
@@ -105,13 +105,13 @@ test("own and strangers' projects, and those of two strangers, never share a por
   await isNew(await make(ann, { TrainData: [{ ID: lent.ID }] }), "an administrator's dataset in a stranger's home")
   await ann.client.createGrant({ body: { ProjectID: other, UserName: "mal", Access: "write" } })
   await isNew(other, "somebody else may change the project")
-  const copied = await ann.client.copyProject({ query: { ID: theirs[2] as number } })
+  const copied = await ann.client.copyProject({ query: { ID: others[2] as number } })
   await isNew(copied.ID, "a copy is what its first owner wrote")
   await server.restart()
   assert.equal(await portOf(own), ownPort, "also after a restart")
-  assert.equal(await portOf(theirs[2] as number), strangers[2])
+  assert.equal(await portOf(others[2] as number), strangers[2])
   const bob = await server.person("bob")
-  const bobs = await bob.client.startRun({ body: { ProjectID: theirs[0] as number } })
+  const bobs = await bob.client.startRun({ body: { ProjectID: others[0] as number } })
   assert.ok(!seen.has(await (await browserOf(server, "bob")).port(bobs.ID)), "a port is one person's")
 })
 

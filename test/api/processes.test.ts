@@ -114,8 +114,8 @@ test("a new password, a disabling and a deletion end credentials in every proces
       soon(`${name}: the password was refused`, refused(here.baseUrl, { as })),
       soon(`${name}: the password was refused for files`, refused(here.filesUrl, { as }, home)),
     ])
-    const kept = await sendRequest(here.baseUrl, "GET", "/whoami", { as: bearerAuth(token.Token) })
-    assert.equal(kept.status, name === "password" ? 200 : 401, `${name}: the token`)
+    const response = await sendRequest(here.baseUrl, "GET", "/whoami", { as: bearerAuth(token.Token) })
+    assert.equal(response.status, name === "password" ? 200 : 401, `${name}: the token`)
   }
 })
 

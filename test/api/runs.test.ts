@@ -59,9 +59,9 @@ test("Project and ProjectID are both accepted, and must agree", async () => {
 })
 
 test("the start of a hidden or missing project is 404, and creates no run", async () => {
-  const mine = await newProject({ IsPublic: false })
-  for (const ID of [mine.ID, 99_999]) assert.equal((await start({ ProjectID: ID }, { as: bob.authorization })).status, 404)
-  assert.deepEqual(await history(mine.ID), [])
+  const own = await newProject({ IsPublic: false })
+  for (const ID of [own.ID, 99_999]) assert.equal((await start({ ProjectID: ID }, { as: bob.authorization })).status, 404)
+  assert.deepEqual(await history(own.ID), [])
 })
 
 test("stopping a run that has ended or never ran succeeds", async () => {
@@ -83,12 +83,12 @@ test("stopping a run that has ended or never ran succeeds", async () => {
 test("a second start is 409 already_running with the run's ID, State and URL", async () => {
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
-  const again = await start({ ProjectID: project.ID })
+  const repeated = await start({ ProjectID: project.ID })
   assert.deepEqual(
-    [again.status, again.body.code, again.body.ID, again.body.State, again.body.URL],
+    [repeated.status, repeated.body.code, repeated.body.ID, repeated.body.State, repeated.body.URL],
     [409, "already_running", run.ID, "ready", run.URL],
   )
-  assert.ok(isFailure(again))
+  assert.ok(isFailure(repeated))
   const bobs = await start({ ProjectID: project.ID }, { as: bob.authorization })
   assert.equal(bobs.status, 200, "one live run for each person and project")
   await Promise.all([stop(`ID=${run.ID}`), stop(`ID=${bobs.body.ID}`, bob.authorization)])
@@ -100,8 +100,8 @@ test("a start that fails is a failure with ID, State and Reason, and the run is 
     ["fake/exits:7", "exited"],
     ["fake/no-command", "command_not_found"],
   ] as const) {
-    const made = await ann.client.createImage({ body: { Name: code, Image: image } })
-    const project = await newProject({ ImageID: made.ID })
+    const created = await ann.client.createImage({ body: { Name: code, Image: image } })
+    const project = await newProject({ ImageID: created.ID })
     const answer = await start({ ProjectID: project.ID })
     assert.deepEqual([answer.status, answer.body.code, answer.body.State, answer.body.Reason?.code], [409, code, "failed", code])
     assert.ok(isFailure(answer))
@@ -112,8 +112,8 @@ test("a start that fails is a failure with ID, State and Reason, and the run is 
 })
 
 test("a start returns 503 when the engine refuses it", async () => {
-  const made = await ann.client.createImage({ body: { Name: "e", Image: "fake/engine-error" } })
-  const answer = await start({ ProjectID: (await newProject({ ImageID: made.ID })).ID })
+  const created = await ann.client.createImage({ body: { Name: "e", Image: "fake/engine-error" } })
+  const answer = await start({ ProjectID: (await newProject({ ImageID: created.ID })).ID })
   assert.deepEqual([answer.status, answer.body.code], [503, "engine_error"])
 })
 
@@ -205,8 +205,8 @@ test("a preview shows the outcome of a start, refuses like a start, and starts n
   assert.equal((await preview({ ProjectID: (await newProject({ IsPublic: false })).ID }, bob.authorization)).status, 404)
   assert.deepEqual(await history(project.ID), [])
   const { body: run } = await start({ ProjectID: project.ID, Gpus: 2 })
-  const again = await preview({ ProjectID: project.ID })
-  assert.deepEqual([again.status, again.body.code, again.body.ID], [409, "already_running", run.ID])
+  const repeated = await preview({ ProjectID: project.ID })
+  assert.deepEqual([repeated.status, repeated.body.code, repeated.body.ID], [409, "already_running", run.ID])
   const waits = { Admitted: false, Queued: true, QueuePosition: 1, WaitsFor: "waits for 1 GPU", Reason: null }
   assert.deepEqual((await preview({ ProjectID: project.ID, Gpus: 1 }, bob.authorization)).body, waits)
   await stop(`ProjectID=${project.ID}`)
@@ -274,8 +274,8 @@ test("a repeated Idempotency-Key returns its run even if the project was deleted
   const project = await newProject()
   const first = await start({ ProjectID: project.ID }, { headers })
   await stop(`ID=${first.body.ID}`)
-  const again = { "idempotency-key": "outlives-again" }
-  const repeat = () => call("POST", `/running_project/repeat?ID=${first.body.ID}`, { headers: again })
+  const otherKey = { "idempotency-key": "outlives-again" }
+  const repeat = () => call("POST", `/running_project/repeat?ID=${first.body.ID}`, { headers: otherKey })
   const second = await repeat()
   assert.equal(second.status, 200)
   await stop(`ID=${second.body.ID}`)
@@ -408,9 +408,9 @@ test("a keep request counts as activity, for people who may send it, until the r
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const keep = (as = ann.authorization) => call("POST", `/running_project/keep?ID=${run.ID}`, { as })
-  const kept = await keep()
-  assert.deepEqual([kept.status, kept.body.State], [200, "ready"])
-  assert.ok(String(kept.body.LastActivity) > String(run.LastActivity))
+  const response = await keep()
+  assert.deepEqual([response.status, response.body.State], [200, "ready"])
+  assert.ok(String(response.body.LastActivity) > String(run.LastActivity))
   const audited = (await call("GET", "/audit?Action=run.keep", { as: admin })).body.data as unknown as AnyObject[]
   assert.deepEqual([audited[0]?.Actor, audited[0]?.Thing?.ID], ["ann", run.ID])
   assert.deepEqual([(await keep(bob.authorization)).status, (await keep(admin)).status], [404, 403])

@@ -86,8 +86,8 @@ test("TrainData items are accepted as datasets, with a mount path, or as links, 
     { ProjectID: body.ID, Data: { ...withoutDoc(b) }, MountPath: "/mnt/b" },
     { ProjectID: body.ID, Data: { ...withoutDoc(c) }, MountPath: "/mnt/c" },
   ])
-  const kept = await put({ ID: body.ID, TrainData: [{ ID: c.ID }, { ID: b.ID }] })
-  assert.deepEqual(mountPaths(kept.body), ["/mnt/c", "/mnt/b"], "an absent mount path stays")
+  const response = await put({ ID: body.ID, TrainData: [{ ID: c.ID }, { ID: b.ID }] })
+  assert.deepEqual(mountPaths(response.body), ["/mnt/c", "/mnt/b"], "an absent mount path stays")
   assert.deepEqual(mountPaths((await put({ ID: body.ID, TrainData: [{ ID: b.ID, MountPath: "" }] })).body), ["/work/data/b"])
   assert.deepEqual(mountPaths((await put({ ID: body.ID, TrainData: [] })).body), [])
 })
@@ -156,12 +156,12 @@ test("a project has at most 64 datasets", async () => {
 })
 
 test("a dataset's Password is accepted, never stored and never answered", async () => {
-  const made = await call("POST", "/data", { body: { Name: "p", Password: "hunter2" } })
-  assert.equal(made.status, 200)
+  const response = await call("POST", "/data", { body: { Name: "p", Password: "hunter2" } })
+  assert.equal(response.status, 200)
   for (const text of [
-    made.text,
+    response.text,
     (await call("GET", "/data")).text,
-    (await call("PUT", "/data", { body: { ID: made.body.ID, Password: "hunter2" } })).text,
+    (await call("PUT", "/data", { body: { ID: response.body.ID, Password: "hunter2" } })).text,
   ])
     assert.ok(!text.includes("hunter2") && !text.includes("Password"))
 })
@@ -187,10 +187,10 @@ test("a part that the caller may not see is answered as its ID alone, and accept
 test("PUT accepts the body that GET returned, even if a part was deleted meanwhile", async () => {
   const part = await image()
   const data = await dataset("part")
-  const made = (await post({ ImageID: part.ID, TrainData: [{ ID: data.ID }] })).body
+  const created = (await post({ ImageID: part.ID, TrainData: [{ ID: data.ID }] })).body
   await call("DELETE", `/image?ID=${part.ID}`)
   await call("DELETE", `/data?ID=${data.ID}`)
-  const { body } = await call("GET", `/project?ID=${made.ID}`)
+  const { body } = await call("GET", `/project?ID=${created.ID}`)
   assert.notEqual((body.Image as AnyObject).DeletedAt, null, "a deleted part is shown whole, with DeletedAt")
   assert.equal((body.Image as AnyObject).Name, part.Name)
   const earlier = { ...body, TrainData: [{ ID: data.ID }], Image: undefined }
@@ -216,10 +216,10 @@ test("PUT accepts the body that GET returned, even if a part was deleted meanwhi
 
 test("a copy belongs to the copier, keeps its references as they are and is neither published nor trusted", async () => {
   const hidden = await dataset("hidden from bob")
-  const made = (
+  const created = (
     await post({ ImageID: first.ID, TrainData: [{ ID: hidden.ID, MountPath: "/d" }], IsPublic: true, CodePath: "/src", Comment: "c" })
   ).body
-  const copy = await call("POST", `/project/copy?ID=${made.ID}`, { as: bob.authorization })
+  const copy = await call("POST", `/project/copy?ID=${created.ID}`, { as: bob.authorization })
   assert.equal(copy.status, 200)
   const { UserName, IsPublic, ImageID, TrainData, CodePath, Comment, ProjectName } = copy.body
   assert.deepEqual(

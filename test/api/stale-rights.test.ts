@@ -67,41 +67,41 @@ const kinds: Kind[] = [
     says: "an image that is published no more",
     names: /The project's image is not shared with bob, or was deleted: ask ann, the project's owner/,
     async make(image) {
-      const made = await anns(image)
-      return { ...made, withdraw: () => ann.client.updateImage({ body: { ID: made.imageId, IsPublished: false } }) }
+      const setup = await anns(image)
+      return { ...setup, withdraw: () => ann.client.updateImage({ body: { ID: setup.imageId, IsPublished: false } }) }
     },
   },
   {
     says: "an image that is deleted",
     names: /image \d+ "image-\d+" was deleted/,
     async make(image) {
-      const made = await anns(image)
-      return { ...made, withdraw: () => ann.client.deleteImage({ query: { ID: made.imageId } }) }
+      const setup = await anns(image)
+      return { ...setup, withdraw: () => ann.client.deleteImage({ query: { ID: setup.imageId } }) }
     },
   },
   {
     says: "a project that is public no more",
     names: /project \d+ was deleted, or bob may not start it/,
     async make(image) {
-      const made = await anns(image)
-      return { ...made, withdraw: () => ann.client.updateProject({ body: { ID: made.project, IsPublic: false } }) }
+      const setup = await anns(image)
+      return { ...setup, withdraw: () => ann.client.updateProject({ body: { ID: setup.project, IsPublic: false } }) }
     },
   },
   {
     says: "a project that is deleted",
     names: /project \d+ was deleted/,
     async make(image) {
-      const made = await anns(image)
-      return { ...made, withdraw: () => ann.client.deleteProject({ query: { ID: made.project } }) }
+      const setup = await anns(image)
+      return { ...setup, withdraw: () => ann.client.deleteProject({ query: { ID: setup.project } }) }
     },
   },
   {
     says: "a project that was granted",
     names: /project \d+ was deleted, or bob may not start it/,
     async make(image) {
-      const made = await anns(image, { IsPublic: false })
-      const ID = await grant(ann, { ProjectID: made.project })
-      return { ...made, withdraw: () => takeBack(ann, ID) }
+      const setup = await anns(image, { IsPublic: false })
+      const ID = await grant(ann, { ProjectID: setup.project })
+      return { ...setup, withdraw: () => takeBack(ann, ID) }
     },
   },
   {
@@ -110,8 +110,8 @@ const kinds: Kind[] = [
     async make(image) {
       const GroupName = fresh("crew")
       const group = await admin.createGroup({ body: { GroupName, Members: ["ann", "bob"] } })
-      const made = await anns(image, { IsPublic: false, GroupName })
-      return { ...made, withdraw: () => admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } }) }
+      const setup = await anns(image, { IsPublic: false, GroupName })
+      return { ...setup, withdraw: () => admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } }) }
     },
   },
   {
@@ -128,10 +128,10 @@ const kinds: Kind[] = [
     says: "a home, in a project of which the trust ended",
     names: /home of bob, which it may not have: the project is ann's, and no administrator trusts it/,
     async make(image) {
-      const made = await anns(image)
-      await admin.updateImage({ body: { ID: made.imageId, IsTrusted: true } })
-      await admin.updateProject({ body: { ID: made.project, IsTrusted: true } })
-      return { ...made, withdraw: () => ann.client.releaseProject({ query: { ID: made.project } }) }
+      const setup = await anns(image)
+      await admin.updateImage({ body: { ID: setup.imageId, IsTrusted: true } })
+      await admin.updateProject({ body: { ID: setup.project, IsTrusted: true } })
+      return { ...setup, withdraw: () => ann.client.releaseProject({ query: { ID: setup.project } }) }
     },
   },
   {
@@ -149,9 +149,9 @@ const kinds: Kind[] = [
     async make(image) {
       const data = await newData(ann)
       await grant(ann, { DataID: data.ID })
-      const made = await bobs(image, data.ID)
+      const setup = await bobs(image, data.ID)
       const Until = () => new Date(Date.now() + 300).toISOString()
-      return { ...made, withdraw: () => grant(ann, { DataID: data.ID, Until: Until() }) }
+      return { ...setup, withdraw: () => grant(ann, { DataID: data.ID, Until: Until() }) }
     },
   },
   {
@@ -189,8 +189,8 @@ const kinds: Kind[] = [
     async make(image) {
       const tom = await server.person(fresh("tom"))
       const { ID } = await admin.readUser({ query: { UserName: tom.userName } })
-      const made = await anns(image)
-      return { ...made, starter: tom, withdraw: () => admin.updateUser({ body: { ID, IsDisabled: true } }) }
+      const setup = await anns(image)
+      return { ...setup, starter: tom, withdraw: () => admin.updateUser({ body: { ID, IsDisabled: true } }) }
     },
   },
   {
@@ -209,12 +209,12 @@ const kinds: Kind[] = [
     holds: (mounts) => assert.match(String(mounts.find(({ target }) => target === "/in")?.source), /^\/users\/ann\/elsewhere/),
     async make(image) {
       const data = await newData(ann, { IsPublished: true })
-      const made = await bobs(image, data.ID)
+      const setup = await bobs(image, data.ID)
       const withdraw = async () => {
         await ann.client.updateData({ body: { ID: data.ID, AccessInfo: `/users/ann/${fresh("elsewhere")}` } })
         await newData(ann, { AccessInfo: data.AccessInfo })
       }
-      return { ...made, withdraw }
+      return { ...setup, withdraw }
     },
   },
 ]
@@ -248,10 +248,10 @@ test("a queued run ends at once when it loses a right, and is planned again when
   const goesOn: { ID: number; holds: NonNullable<Kind["holds"]> }[] = []
   for (const { says, make, names, holds, goesOnQueued } of kinds) {
     await t.test(says, async () => {
-      const made = await make("fake/http")
-      const run = await start(made, { Gpus: 1 })
+      const testCase = await make("fake/http")
+      const run = await start(testCase, { Gpus: 1 })
       assert.equal(run.State, "queued")
-      await made.withdraw()
+      await testCase.withdraw()
       if (names && !goesOnQueued) await endsNaming(run.ID, names)
       else if (holds) goesOn.push({ ID: run.ID, holds })
     })
@@ -271,10 +271,10 @@ test("a right lost during the pull ends the start, and a dataset reduced to read
   await Promise.all(
     kinds.map(({ says, make, names, holds }) =>
       t.test(says, async () => {
-        const made = await make(slowly())
-        const run = await start(made)
+        const testCase = await make(slowly())
+        const run = await start(testCase)
         await until(run.ID, "pulling")
-        await made.withdraw()
+        await testCase.withdraw()
         assert.notEqual((await read(run.ID)).State, "ready", "it was withdrawn in time")
         if (names) return endsNaming(run.ID, names)
         assert.equal((await until(run.ID, "ready", "failed", "ended")).State, "ready")
@@ -297,24 +297,24 @@ test("a process that resumes a start does not mount what the starter may no long
 test("a repeated run that waited starts unchanged or not at all", async () => {
   const data = await newData(ann)
   const ID = await grant(ann, { DataID: data.ID })
-  const made = { ...(await bobs("fake/http", data.ID)), withdraw: async () => {} }
-  const first = await start(made, { Gpus: 1 })
+  const setup = { ...(await bobs("fake/http", data.ID)), withdraw: async () => {} }
+  const first = await start(setup, { Gpus: 1 })
   await until(first.ID, "ready")
   await admin.stopRun({ query: { ID: first.ID } })
   const holder = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
   await until(holder.ID, "ready")
   const repeat = async () =>
     (await bob.client.repeatRun({ query: { ID: first.ID }, headers: { prefer: "respond-async" } })) as RunningProject
-  const kept = await repeat()
-  assert.equal(kept.State, "queued")
-  await bob.client.updateProject({ body: { ID: made.project, TrainData: [], CodePath: "/elsewhere" } })
+  const remaining = await repeat()
+  assert.equal(remaining.State, "queued")
+  await bob.client.updateProject({ body: { ID: setup.project, TrainData: [], CodePath: "/elsewhere" } })
   await admin.stopRun({ query: { ID: holder.ID } })
-  await until(kept.ID, "ready")
-  const targets = (await mountsOf(server, kept.ID)).map(({ target }) => target)
+  await until(remaining.ID, "ready")
+  const targets = (await mountsOf(server, remaining.ID)).map(({ target }) => target)
   assert.ok(targets.includes("/in") && !targets.includes("/elsewhere"), String(targets))
-  await admin.stopRun({ query: { ID: kept.ID } })
-  const again = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
-  await until(again.ID, "ready")
+  await admin.stopRun({ query: { ID: remaining.ID } })
+  const repeated = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
+  await until(repeated.ID, "ready")
   const waiting = await repeat()
   await takeBack(ann, ID)
   await endsNaming(waiting.ID, /dataset/)

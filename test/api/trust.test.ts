@@ -88,14 +88,14 @@ for (const [title, change, ends] of changes) {
 
 test("a run has the `WritablePaths` that its image has at its start, and so has a repeated one", async () => {
   const { ID } = await ann.client.createImage({ body: { Name: "i", Image: "fake/http" } })
-  const made = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
+  const created = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
   const pathsWith = async (WritablePaths: string[], start: () => Promise<{ ID: number }>) => {
     await admin.updateImage({ body: { ID, WritablePaths } })
     const run = await start()
     await ann.client.stopRun({ query: { ID: run.ID } })
     return { run, paths: await writablePathsOf(server, run.ID) }
   }
-  const first = await pathsWith(["/run"], () => ann.client.startRun({ body: { ProjectID: made.ID } }))
+  const first = await pathsWith(["/run"], () => ann.client.startRun({ body: { ProjectID: created.ID } }))
   assert.deepEqual(first.paths, ["/run"])
   const repeat = () => ann.client.repeatRun({ query: { ID: first.run.ID } })
   assert.deepEqual((await pathsWith([], repeat)).paths, [])

@@ -20,30 +20,30 @@ const call = (method: string, path: string, options: SendOptions = {}) =>
 const image = (fields: object = {}) => ann.client.createImage({ body: { Name: "i", Image: "lab/i", ...fields } })
 
 test("an image has every field of the document", async () => {
-  const made = await image()
+  const created = await image()
   const fields = "ID CreatedAt UpdatedAt DeletedAt Name Image Comment Command Env Port UserName IsPublished Doc".split(" ")
   assert.deepEqual(
-    fields.filter((name) => !(name in made)),
+    fields.filter((name) => !(name in created)),
     [],
   )
 })
 
 test("a dataset has every field of the document, and no Password", async () => {
-  const made = await ann.client.createData({ body: { Name: "d", Password: "secret" } })
+  const created = await ann.client.createData({ body: { Name: "d", Password: "secret" } })
   const fields = "ID CreatedAt UpdatedAt DeletedAt Type Name Comment Doc UserName AccessInfo IsPublished".split(" ")
   assert.deepEqual(
-    fields.filter((name) => !(name in made)),
+    fields.filter((name) => !(name in created)),
     [],
   )
-  assert.ok(!("Password" in made) && !JSON.stringify(made).includes("secret"))
+  assert.ok(!("Password" in created) && !JSON.stringify(created).includes("secret"))
 })
 
 test("a project has every field of the document", async () => {
-  const made = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: (await image()).ID } })
+  const created = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: (await image()).ID } })
   const fields =
     "ID CreatedAt UpdatedAt DeletedAt ProjectName UserName GroupName Type Comment Doc IsPublic Image ImageID TrainData UserPath CodePath ModelPath Running"
   assert.deepEqual(
-    fields.split(" ").filter((name) => !(name in made)),
+    fields.split(" ").filter((name) => !(name in created)),
     [],
   )
 })
@@ -79,38 +79,38 @@ test("publishing a project whose image or dataset others may not use warns with 
   const own = await image()
   const rows = await ann.client.createData({ body: { Name: "rows" } })
   const parts = { Type: "http" as const, ImageID: own.ID, TrainData: [{ ID: rows.ID }] }
-  const made = await ann.client.createProject({ body: { ProjectName: "p", ...parts } })
-  assert.equal(made.Warnings, undefined)
-  const published = await ann.client.updateProject({ body: { ID: made.ID, IsPublic: true } })
+  const created = await ann.client.createProject({ body: { ProjectName: "p", ...parts } })
+  assert.equal(created.Warnings, undefined)
+  const published = await ann.client.updateProject({ body: { ID: created.ID, IsPublic: true } })
   assert.deepEqual(published.Warnings, [
     `The image, ${JSON.stringify(own.Name)}, is not shared with other people: their starts fail`,
     `The dataset ${rows.ID}, "rows", is not shared with other people: their starts fail`,
   ])
-  assert.equal((await ann.client.readProject({ query: { ID: made.ID } })).Warnings, undefined, "they are never stored")
+  assert.equal((await ann.client.readProject({ query: { ID: created.ID } })).Warnings, undefined, "they are never stored")
   const back = await call("PUT", "/project", { body: published })
   assert.deepEqual([back.status, back.body.Warnings], [200, published.Warnings])
   await server.acquaint(ann, bob)
-  await ann.client.createGrant({ body: { ProjectID: made.ID, UserName: "bob", Access: "write" } })
-  const { Warnings } = await bob.client.updateProject({ body: { ID: made.ID, Comment: "by bob" } })
+  await ann.client.createGrant({ body: { ProjectID: created.ID, UserName: "bob", Access: "write" } })
+  const { Warnings } = await bob.client.updateProject({ body: { ID: created.ID, Comment: "by bob" } })
   assert.deepEqual(Warnings, [
     "The image is not shared with other people: their starts fail",
     `The dataset ${rows.ID} is not shared with other people: their starts fail`,
   ])
   await ann.client.updateImage({ body: { ID: own.ID, IsPublished: true } })
   await ann.client.updateData({ body: { ID: rows.ID, IsPublished: true } })
-  assert.equal((await ann.client.updateProject({ body: { ID: made.ID, Comment: "x" } })).Warnings, undefined)
+  assert.equal((await ann.client.updateProject({ body: { ID: created.ID, Comment: "x" } })).Warnings, undefined)
 })
 
 test("a project that is published to a group warns unless the group has grants for its parts", async () => {
   const own = await image()
   const { GroupName: team } = await server.admin.createGroup({ body: { GroupName: "readers", Members: ["ann", "bob"] } })
   const parts = { Type: "http" as const, ImageID: own.ID, GroupName: team }
-  const made = await ann.client.createProject({ body: { ProjectName: "p", ...parts } })
-  assert.match(made.Warnings?.[0] ?? "", /not shared with members of readers/)
+  const created = await ann.client.createProject({ body: { ProjectName: "p", ...parts } })
+  assert.match(created.Warnings?.[0] ?? "", /not shared with members of readers/)
   await ann.client.createGrant({ body: { ImageID: own.ID, GroupName: team, Access: "read" } })
-  assert.equal((await ann.client.updateProject({ body: { ID: made.ID, Comment: "a" } })).Warnings?.length, 1)
+  assert.equal((await ann.client.updateProject({ body: { ID: created.ID, Comment: "a" } })).Warnings?.length, 1)
   await ann.client.createGrant({ body: { ImageID: own.ID, GroupName: team, Access: "use" } })
-  assert.equal((await ann.client.updateProject({ body: { ID: made.ID, Comment: "b" } })).Warnings, undefined)
+  assert.equal((await ann.client.updateProject({ body: { ID: created.ID, Comment: "b" } })).Warnings, undefined)
 })
 
 test("creation answers 200 with the whole object, and a new ID whatever the body says", async () => {
@@ -135,21 +135,21 @@ test("POST and PUT ignore times and computed fields", async () => {
 })
 
 test("PUT names its object by ID and keeps absent fields", async () => {
-  const made = await image({ Comment: "c", Doc: "# d", Env: "A=1" })
-  const changed = await ann.client.updateImage({ body: { ID: made.ID, Name: "new" } })
-  assert.deepEqual({ ...changed, UpdatedAt: made.UpdatedAt }, { ...made, Name: "new" })
+  const created = await image({ Comment: "c", Doc: "# d", Env: "A=1" })
+  const changed = await ann.client.updateImage({ body: { ID: created.ID, Name: "new" } })
+  assert.deepEqual({ ...changed, UpdatedAt: created.UpdatedAt }, { ...created, Name: "new" })
   assert.equal((await call("PUT", "/image", { body: { Name: "x" } })).body.field, "ID")
-  assert.equal((await call("PUT", "/image", { body: { ID: String(made.ID), Name: "x" } })).body.field, "ID")
+  assert.equal((await call("PUT", "/image", { body: { ID: String(created.ID), Name: "x" } })).body.field, "ID")
   assert.equal((await call("PUT", "/image", { body: { ID: 99_999, Name: "x" } })).status, 404)
-  assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: made.ID, Name: "x" } })).status, 404)
+  assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: created.ID, Name: "x" } })).status, 404)
 })
 
 test("every resource returns Comment and Doc unchanged", async () => {
   const texts = { Comment: "short ☃", Doc: "# Title\n\n| a | b |\n|---|---|\n\u{1F600}" }
-  const made = await image(texts)
+  const created = await image(texts)
   const data = await ann.client.createData({ body: { Name: "d", ...texts } })
-  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: made.ID, ...texts } })
-  for (const { Comment, Doc } of [made, data, project]) assert.deepEqual({ Comment, Doc }, texts)
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: created.ID, ...texts } })
+  for (const { Comment, Doc } of [created, data, project]) assert.deepEqual({ Comment, Doc }, texts)
 })
 
 test("a refusal names the missing field: Name and Image, Name, ProjectName, Type and image", async () => {
@@ -180,12 +180,12 @@ test("UserName defaults to the caller, and naming somebody else is for administr
   assert.equal((await image()).UserName, "ann")
   const answer = await call("POST", "/image", { body: { Name: "a", Image: "b", UserName: "bob" } })
   assert.deepEqual([answer.status, answer.body.field], [403, "UserName"])
-  const made = await server.admin.createImage({ body: { Name: "a", Image: "b", UserName: "bob" } })
-  assert.equal(made.UserName, "bob")
-  const transferred = await server.admin.updateImage({ body: { ID: made.ID, UserName: "ann" } })
+  const created = await server.admin.createImage({ body: { Name: "a", Image: "b", UserName: "bob" } })
+  assert.equal(created.UserName, "bob")
+  const transferred = await server.admin.updateImage({ body: { ID: created.ID, UserName: "ann" } })
   assert.equal(transferred.UserName, "ann")
-  const mine = await image()
-  assert.equal((await call("PUT", "/image", { body: { ID: mine.ID, UserName: "bob" } })).status, 403)
+  const own = await image()
+  assert.equal((await call("PUT", "/image", { body: { ID: own.ID, UserName: "bob" } })).status, 403)
   assert.equal((await call("POST", "/image", { as: admin, body: { Name: "a", Image: "b", UserName: "nobody" } })).status, 400)
 })
 
@@ -341,11 +341,11 @@ test("control characters that were stored before they were refused are read, and
 test("a mount place with a control character that was stored before is accepted back unchanged", async () => {
   const { ID: ImageID } = await image({})
   const { ID } = (await call("POST", "/data", { body: { Name: "a" } })).body
-  const made = (await call("POST", "/project", { body: { ProjectName: "a", Type: "http", ImageID, TrainData: [{ ID }] } })).body
-  await storeAsBefore("project_datasets", Number(made.ID), "mount_path", "/work/\u0085x")
-  const read = (await call("GET", `/project?ID=${made.ID}`)).body
+  const created = (await call("POST", "/project", { body: { ProjectName: "a", Type: "http", ImageID, TrainData: [{ ID }] } })).body
+  await storeAsBefore("project_datasets", Number(created.ID), "mount_path", "/work/\u0085x")
+  const read = (await call("GET", `/project?ID=${created.ID}`)).body
   assert.equal((await call("PUT", "/project", { body: read })).status, 200)
-  const other = await call("PUT", "/project", { body: { ID: made.ID, TrainData: [{ ID, MountPath: "/work/\u0085y" }] } })
+  const other = await call("PUT", "/project", { body: { ID: created.ID, TrainData: [{ ID, MountPath: "/work/\u0085y" }] } })
   assert.deepEqual([other.status, other.body.field], [400, "TrainData"])
 })
 
@@ -362,16 +362,16 @@ test("of duplicate keys the last counts", async () => {
 })
 
 test("single reads, POST and PUT return an ETag, which If-Match on PUT and DELETE must match", async () => {
-  const made = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
-  const { etag } = made.headers as { etag: string }
-  const read = await call("GET", `/image?ID=${made.body.ID}`)
+  const response = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
+  const { etag } = response.headers as { etag: string }
+  const read = await call("GET", `/image?ID=${response.body.ID}`)
   assert.equal(read.headers.etag, etag)
-  const changed = await call("PUT", "/image", { body: { ID: made.body.ID, Name: "c" }, headers: { "if-match": etag } })
+  const changed = await call("PUT", "/image", { body: { ID: response.body.ID, Name: "c" }, headers: { "if-match": etag } })
   assert.equal(changed.status, 200)
   assert.notEqual(changed.headers.etag, etag)
   for (const [method, path, body] of [
-    ["PUT", "/image", { ID: made.body.ID }],
-    ["DELETE", `/image?ID=${made.body.ID}`, undefined],
+    ["PUT", "/image", { ID: response.body.ID }],
+    ["DELETE", `/image?ID=${response.body.ID}`, undefined],
   ] as const) {
     const stale = await call(method, path, { ...(body ? { body } : {}), headers: { "if-match": etag } })
     assert.deepEqual([stale.status, stale.body.code, stale.headers.etag], [412, "stale", changed.headers.etag])
@@ -380,33 +380,33 @@ test("single reads, POST and PUT return an ETag, which If-Match on PUT and DELET
     assert.equal(weak.status, 412, "a weak tag never matches")
   }
   const put = async (ifMatch: string) =>
-    (await call("PUT", "/image", { body: { ID: made.body.ID }, headers: { "if-match": ifMatch } })).status
+    (await call("PUT", "/image", { body: { ID: response.body.ID }, headers: { "if-match": ifMatch } })).status
   assert.deepEqual([await put('"a,b"'), await put('"x",, "y",'), await put('"x" "y"'), await put(",")], [412, 412, 400, 400])
-  const { etag: last } = (await call("GET", `/image?ID=${made.body.ID}`)).headers
-  assert.equal((await call("DELETE", `/image?ID=${made.body.ID}`, { headers: { "if-match": `"x",, "a,b", ${last}` } })).status, 200)
+  const { etag: last } = (await call("GET", `/image?ID=${response.body.ID}`)).headers
+  assert.equal((await call("DELETE", `/image?ID=${response.body.ID}`, { headers: { "if-match": `"x",, "a,b", ${last}` } })).status, 200)
 })
 
 test("every response is `no-store`, and If-None-Match is ignored", async () => {
-  const made = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
-  const again = await call("GET", `/image?ID=${made.body.ID}`, { headers: { "if-none-match": String(made.headers.etag) } })
-  assert.deepEqual([again.status, again.headers["cache-control"]], [200, "no-store"])
+  const response = await call("POST", "/image", { body: { Name: "a", Image: "b" } })
+  const repeated = await call("GET", `/image?ID=${response.body.ID}`, { headers: { "if-none-match": String(response.headers.etag) } })
+  assert.deepEqual([repeated.status, repeated.headers["cache-control"]], [200, "no-store"])
   for (const path of ["/images", "/nothing", "/healthz", "/openapi.json"])
     assert.equal((await call("GET", path)).headers["cache-control"], "no-store", path)
 })
 
 test("deletion is soft: reads and lists no longer show it, owner and administrator restore it", async () => {
-  const made = await image({ IsPublished: true })
-  const path = `/image?ID=${made.ID}`
+  const created = await image({ IsPublished: true })
+  const path = `/image?ID=${created.ID}`
   assert.deepEqual((await call("DELETE", path)).body, { ok: true })
   assert.equal((await call("GET", path)).status, 404)
   assert.equal((await call("DELETE", path)).status, 404)
-  assert.equal((await call("PUT", "/image", { body: { ID: made.ID, Name: "x" } })).status, 404)
-  assert.ok(!ids(await call("GET", "/images")).includes(made.ID))
+  assert.equal((await call("PUT", "/image", { body: { ID: created.ID, Name: "x" } })).status, 404)
+  assert.ok(!ids(await call("GET", "/images")).includes(created.ID))
   const bin = await call("GET", "/images?Deleted=1")
-  assert.deepEqual(ids(bin), [made.ID, ...ids(bin).slice(1)])
+  assert.deepEqual(ids(bin), [created.ID, ...ids(bin).slice(1)])
   assert.deepEqual(ids(await call("GET", "/images?Deleted=1", { as: bob.authorization })), [])
-  assert.ok(ids(await call("GET", "/images?Deleted=1", { as: admin })).includes(made.ID))
-  const restore = (as: string) => call("POST", `/image/restore?ID=${made.ID}`, { as })
+  assert.ok(ids(await call("GET", "/images?Deleted=1", { as: admin })).includes(created.ID))
+  const restore = (as: string) => call("POST", `/image/restore?ID=${created.ID}`, { as })
   assert.equal((await restore(bob.authorization)).status, 404)
   const restored = await restore(ann.authorization)
   assert.deepEqual([restored.status, restored.body.DeletedAt, restored.body.IsPublished], [200, null, true])
@@ -431,18 +431,18 @@ test("datasets and projects are deleted and restored the same way", async () => 
 })
 
 test("a change of a visible object without the right returns 403", async () => {
-  const made = await image({ IsPublished: true })
-  assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: made.ID, Name: "x" } })).status, 403)
-  assert.equal((await call("DELETE", `/image?ID=${made.ID}`, { as: bob.authorization })).status, 403)
-  assert.equal((await call("PUT", "/image", { as: admin, body: { ID: made.ID, Name: "x" } })).status, 200)
-  const trusted = await call("PUT", "/image", { body: { ID: made.ID, IsTrusted: true } })
+  const created = await image({ IsPublished: true })
+  assert.equal((await call("PUT", "/image", { as: bob.authorization, body: { ID: created.ID, Name: "x" } })).status, 403)
+  assert.equal((await call("DELETE", `/image?ID=${created.ID}`, { as: bob.authorization })).status, 403)
+  assert.equal((await call("PUT", "/image", { as: admin, body: { ID: created.ID, Name: "x" } })).status, 200)
+  const trusted = await call("PUT", "/image", { body: { ID: created.ID, IsTrusted: true } })
   assert.deepEqual([trusted.status, trusted.body.field], [403, "IsTrusted"])
 })
 
 test("only administrators set `WritablePaths`, and another reference from the owner removes them", async () => {
-  const made = await image({ Image: "fake/http" })
-  const paths = async () => (await call("GET", `/image?ID=${made.ID}`)).body.WritablePaths
-  const put = (body: object, as?: string) => call("PUT", "/image", { body: { ID: made.ID, ...body }, ...(as ? { as } : {}) })
+  const created = await image({ Image: "fake/http" })
+  const paths = async () => (await call("GET", `/image?ID=${created.ID}`)).body.WritablePaths
+  const put = (body: object, as?: string) => call("PUT", "/image", { body: { ID: created.ID, ...body }, ...(as ? { as } : {}) })
   const refused = await put({ WritablePaths: ["/run"] })
   assert.deepEqual([refused.status, refused.body.field], [403, "WritablePaths"])
   assert.equal((await call("POST", "/image", { body: { Name: "a", Image: "b", WritablePaths: ["/"] } })).status, 403)
@@ -452,7 +452,7 @@ test("only administrators set `WritablePaths`, and another reference from the ow
   }
   assert.equal((await put({ WritablePaths: ["/run/", "/var/log/nginx", "/run", "/"] }, admin)).status, 200)
   assert.deepEqual(await paths(), ["/run", "/var/log/nginx", "/"])
-  const { body: whole } = await call("GET", `/image?ID=${made.ID}`)
+  const { body: whole } = await call("GET", `/image?ID=${created.ID}`)
   assert.equal((await put({ ...whole, Comment: "sent back" })).status, 200)
   assert.equal((await put({ Image: "fake/http", Command: "x" })).status, 200)
   assert.deepEqual(await paths(), ["/run", "/var/log/nginx", "/"])
@@ -537,8 +537,8 @@ test("a failure carries ok, msg, code, where it helps field, and the request's I
 })
 
 test("homes are made with their people only, not by a directory of their name", async () => {
-  const made = await fetch(`${server.quayside.filesUrl}/users/nobody-yet/`, { method: "MKCOL", headers: { authorization: admin } })
-  assert.equal(made.status, 403)
+  const response = await fetch(`${server.quayside.filesUrl}/users/nobody-yet/`, { method: "MKCOL", headers: { authorization: admin } })
+  assert.equal(response.status, 403)
   const own = await fetch(`${server.quayside.filesUrl}/users/admin/notes/`, { method: "MKCOL", headers: { authorization: admin } })
   assert.equal(own.status, 201)
 })

@@ -18,7 +18,7 @@ const descriptors = 1_024
 const portOf = (url: string) => Number(new URL(url).port)
 
 /** The status of one request, over a connection of its own or of the agent. */
-function ask(url: string, path: string, options: { as?: string; agent?: Agent } = {}): Promise<number> {
+function send(url: string, path: string, options: { as?: string; agent?: Agent } = {}): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const headers = options.as === undefined ? {} : { authorization: options.as }
   const sent = request({ host: "127.0.0.1", port: portOf(url), path, headers, agent: options.agent ?? false }, (response) => {
@@ -52,28 +52,28 @@ describe(`with ${descriptors} descriptors and ${crowdSize} connections of one ad
     test(`the ${name} answers other addresses, and keeps the connections of signed-in people`, async () => {
       const as = basicAuth("admin", server.password)
       using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), { [Symbol.dispose]: () => agent.destroy() })
-      assert.equal(await ask(url(), path, { as, agent }), authenticated)
-      const kept = [...Object.values(agent.freeSockets)].flat()[0]
+      assert.equal(await send(url(), path, { as, agent }), authenticated)
+      const remaining = [...Object.values(agent.freeSockets)].flat()[0]
       using crowd = new IdleConnections({ port: portOf(url()), from: attacker, say: slow })
       await crowd.add(crowdSize)
       for (let round = 0; round < 5; round += 1) {
         await crowd.add(100)
-        const statuses = [await ask(url(), path), await ask(url(), path, { as }), await ask(url(), path, { as, agent })]
+        const statuses = [await send(url(), path), await send(url(), path, { as }), await send(url(), path, { as, agent })]
         assert.deepEqual(statuses, [unauthenticated, authenticated, authenticated])
       }
-      assert.equal([...Object.values(agent.freeSockets)].flat()[0], kept, "the person still has the same connection")
+      assert.equal([...Object.values(agent.freeSockets)].flat()[0], remaining, "the person still has the same connection")
       const used = readdirSync(`/proc/${server.child.pid}/fd`).length
       assert.ok(used <= (descriptors * 3) / 4, `${used} descriptors are used`)
     })
   }
 
   test("a crowd of complete requests at all three addresses at once blocks nobody", async () => {
-    const say = () => "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    const crowds = endpoints.map(([, url]) => new IdleConnections({ port: portOf(url()), from: attacker, say }))
+    const requestText = () => "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    const crowds = endpoints.map(([, url]) => new IdleConnections({ port: portOf(url()), from: attacker, say: requestText }))
     await Promise.all(crowds.map((crowd) => crowd.add(crowdSize / 3)))
     const as = basicAuth("admin", server.password)
     for (const [, url, path, authenticated, unauthenticated] of endpoints) {
-      assert.deepEqual([await ask(url(), path), await ask(url(), path, { as })], [unauthenticated, authenticated])
+      assert.deepEqual([await send(url(), path), await send(url(), path, { as })], [unauthenticated, authenticated])
     }
     for (const crowd of crowds) crowd[Symbol.dispose]()
   })
@@ -159,12 +159,12 @@ test("an event stream counts as a connection of its person, and only that person
   await using testServer = await startTestServer({ "max-connections-per-person": "10" })
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl } = testServer.quayside
-  const say = () => `GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n\r\n`
-  const readers = new IdleConnections({ port: portOf(baseUrl), from: "127.0.0.1", say })
+  const requestText = () => `GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${ann.authorization}\r\n\r\n`
+  const readers = new IdleConnections({ port: portOf(baseUrl), from: "127.0.0.1", say: requestText })
   await readers.add(10)
-  await eventually("no more than ten", async () => (await ask(baseUrl, "/whoami", { as: ann.authorization })) === 429)
+  await eventually("no more than ten", async () => (await send(baseUrl, "/whoami", { as: ann.authorization })) === 429)
   assert.equal(readers.open, 10)
-  assert.equal(await ask(baseUrl, "/whoami", { as: bob.authorization }), 200)
+  assert.equal(await send(baseUrl, "/whoami", { as: bob.authorization }), 200)
   readers[Symbol.dispose]()
-  await eventually("there is room again", async () => (await ask(baseUrl, "/whoami", { as: ann.authorization })) === 200)
+  await eventually("there is room again", async () => (await send(baseUrl, "/whoami", { as: ann.authorization })) === 200)
 })

@@ -47,12 +47,14 @@ function multiply(id: number): void {
   const names = columns.map(({ name }) => name).join(", ")
   db.exec("begin immediate")
   for (let i = 1; i < count; i += 1) {
-    const made = Number(db.prepare(`insert into projects (${names}) select ${names} from projects where id = ?`).run(id).lastInsertRowid)
+    const createdCount = Number(
+      db.prepare(`insert into projects (${names}) select ${names} from projects where id = ?`).run(id).lastInsertRowid,
+    )
     db.prepare("insert into project_datasets select ?, position, data_id, mount_path from project_datasets where project_id = ?").run(
-      made,
+      createdCount,
       id,
     )
-    projects.push(made)
+    projects.push(createdCount)
   }
   db.exec("commit")
 }

@@ -175,12 +175,16 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
 
   test("does not learn the name or address of another person's run", async () => {
     const names = [`quayside-${bob.key}`, `run-${bob.key.slice(0, 12)}`]
-    const ask = (asked: readonly string[]) => asked.map((name) => `busybox nslookup ${name} 127.0.0.11 2>&1`).join("; ")
-    const printed = await rig.output(ask(names), {})
+    const lookUp = (hosts: readonly string[]) => hosts.map((name) => `busybox nslookup ${name} 127.0.0.11 2>&1`).join("; ")
+    const printed = await rig.output(lookUp(names), {})
     assert.match(printed, /can't resolve|can't find|NXDOMAIN|no answer|timed out/i)
     assert.doesNotMatch(printed, new RegExp(bobAt.replaceAll(".", "\\.")))
     const own = specOf({ image: rig.image })
-    assert.match(await rig.output(ask([`quayside-${own.key}`]), { key: own.key }), /^Address.*10\.213\./m, "its own name is found this way")
+    assert.match(
+      await rig.output(lookUp([`quayside-${own.key}`]), { key: own.key }),
+      /^Address.*10\.213\./m,
+      "its own name is found this way",
+    )
   })
 
   test("accepts connections from Quayside only, not from other users or programs of the host", async () => {
@@ -243,8 +247,8 @@ describe("a hostile run on the network", { timeout: 300_000 }, () => {
       usedHosts.add(host)
       await rig.docker("kill", `quayside-${spec.key}`)
     }
-    const asked = [...usedHosts].map((host) => fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
-    for (const answer of await Promise.allSettled(asked)) assert.equal(answer.status, "rejected")
+    const requests = [...usedHosts].map((host) => fetch(`http://${host}:8080/`, { signal: AbortSignal.timeout(5_000) }))
+    for (const answer of await Promise.allSettled(requests)) assert.equal(answer.status, "rejected")
     for (const { key, user } of await rig.engine.observe()) if (user === "dave") await rig.engine.stop(key, { graceMs: 0 })
   })
 

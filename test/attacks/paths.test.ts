@@ -63,10 +63,10 @@ after(() => testServer[Symbol.asyncDispose]())
  */
 function contents(): Record<string, string> {
   const below = readdirSync(testServer.dataDir, { recursive: true, withFileTypes: true })
-  const kept = below
+  const remaining = below
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => !/quayside\.db|\/\.quayside\/|\/users\/ann(\/|$)/.test(path))
-  return Object.fromEntries(kept.map((path) => [path, lstatSync(path).isFile() ? readFileSync(path, "latin1") : ""]))
+  return Object.fromEntries(remaining.map((path) => [path, lstatSync(path).isFile() ? readFileSync(path, "latin1") : ""]))
 }
 
 /** Sent unchanged: a client would normalize the path. */
@@ -126,8 +126,8 @@ test("a path of thousands of names is refused, and stops nobody else", async () 
     [414, 414],
   )
   assert.ok(ms < 2_000, `${ms} ms`)
-  const made = await ann?.client.createData({ body: { Name: "d", AccessInfo: deep } }).catch((error: unknown) => error)
-  assert.match(String(made), /at most 256 names/)
+  const result = await ann?.client.createData({ body: { Name: "d", AccessInfo: deep } }).catch((error: unknown) => error)
+  assert.match(String(result), /at most 256 names/)
 })
 
 test("no spelling of a path leads from one run to another, to the gateway's own paths or to the other addresses", async () => {
@@ -165,9 +165,9 @@ test("no spelling of a path creates a dataset on another person's or the server'
   const before = contents()
   for (const up of ups) {
     for (const path of targets.flatMap((to) => wayUp(up, to))) {
-      const made = await ann?.client.createData({ body: { Name: "d", AccessInfo: path } }).catch((error: unknown) => error)
-      if (made instanceof Error) continue
-      const { AccessInfo } = made as { AccessInfo: string }
+      const result = await ann?.client.createData({ body: { Name: "d", AccessInfo: path } }).catch((error: unknown) => error)
+      if (result instanceof Error) continue
+      const { AccessInfo } = result as { AccessInfo: string }
       assert.match(AccessInfo, /^\/users\/ann\/(?!(?:.*\/)?\.\.(?:\/|$))/, path)
     }
   }

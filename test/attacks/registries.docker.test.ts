@@ -22,7 +22,7 @@ describe("a hostile registry", () => {
   })
   after(() => rig[Symbol.asyncDispose]())
 
-  const heard = async () => (await Array.fromAsync(rig.engine.logs(bob.key, {}))).map(({ text }) => text)
+  const logLines = async () => (await Array.fromAsync(rig.engine.logs(bob.key, {}))).map(({ text }) => text)
 
   test("cannot redirect the engine's daemon to a run for a token or for layers", async () => {
     await fetch(`${target}/asked-by-quayside`, { signal: AbortSignal.timeout(5_000) })
@@ -31,7 +31,7 @@ describe("a hostile registry", () => {
       const stop = AbortSignal.timeout(5_000)
       await assert.rejects(rig.engine.start(specOf({ image: `${registry.host}/${image}` }), ignore, stop))
     }
-    const requests = await heard()
+    const requests = await logLines()
     assert.ok(requests.some((line) => line.includes("/asked-by-quayside")))
     assert.deepEqual(
       requests.filter((line) => line.includes("/asked-by-the-daemon")),

@@ -39,7 +39,7 @@ const secrets = [canary, btoa(`admin:${adminPassword}`), btoa(`${annName}:${annP
  * Secrets that the server stores and that must not appear elsewhere: its keys, and those in a run's
  * environment.
  */
-const kept: string[] = []
+const remaining: string[] = []
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), "quayside-secrets-"))
@@ -133,7 +133,7 @@ function filesBelow(path: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-function assertClean(what: string, text: string, unwanted: readonly string[] = [...secrets, ...kept]): void {
+function assertClean(what: string, text: string, unwanted: readonly string[] = [...secrets, ...remaining]): void {
   for (const secret of unwanted) {
     const at = text.indexOf(secret)
     assert.equal(at, -1, `${what} contains a secret: ${text.slice(Math.max(0, at - 80), at + 40)}`)
@@ -224,7 +224,7 @@ async function requestEverywhere({ token, runId, path, directory, imageId }: Tar
 
 test("passwords, tokens, cookies, tickets and keys never appear outside the answers that return them", async () => {
   await using watch = new Watch()
-  for (const file of filesBelow(join(directory, "data", "secrets"))) kept.push(readFileSync(file, "utf8").trim())
+  for (const file of filesBelow(join(directory, "data", "secrets"))) remaining.push(readFileSync(file, "utf8").trim())
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })
   await admin.createUser({ body: { UserName: annName, Password: annPassword } })
   const { Token: token } = await createClient({ baseUrl, authorization: basicAuth(annName, annPassword) }).createToken({
@@ -257,7 +257,7 @@ test("passwords, tokens, cookies, tickets and keys never appear outside the answ
     const [{ Config, Name }] = JSON.parse(inspected.stdout)
     const own = (Config.Env as string[]).find((word) => word.startsWith("JUPYTER_TOKEN="))?.slice("JUPYTER_TOKEN=".length) ?? ""
     assert.ok(own.length > 20)
-    kept.push(own)
+    remaining.push(own)
     for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) watch.arguments.add(textOf(`/proc/${pid}/cmdline`))
     await enter(started.ID, String(Name).slice(-32))
 

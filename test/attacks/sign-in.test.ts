@@ -17,7 +17,7 @@ interface Sent {
 }
 
 /** The status of a request over its own connection, from its own loopback address. */
-function ask(url: string, { from, method = "GET", path, as, body }: Sent): Promise<number> {
+function send(url: string, { from, method = "GET", path, as, body }: Sent): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const headers = {
     ...(as === undefined ? {} : { authorization: as }),
@@ -47,12 +47,12 @@ test("1,100 simultaneous right passwords of one name delay no other sign-in or r
   const [ann, bob] = [await testServer.person("ann"), await testServer.person("bob")]
   const { baseUrl } = testServer.quayside
   const signIn = (from: string, { userName, password }: { userName: string; password: string }) =>
-    ask(baseUrl, { from, method: "POST", path: "/session", body: { UserName: userName, Password: password } })
+    send(baseUrl, { from, method: "POST", path: "/session", body: { UserName: userName, Password: password } })
   const crowd = Array.from({ length: crowdSize }, (_, i) => signIn(manyAddresses(i), ann))
   const progress = watched(crowd)
   assert.equal(await signIn("127.0.0.1", bob), 200)
   const before = progress.done
-  assert.equal(await ask(baseUrl, { from: "127.0.0.1", path: "/whoami", as: bob.authorization }), 200)
+  assert.equal(await send(baseUrl, { from: "127.0.0.1", path: "/whoami", as: bob.authorization }), 200)
   const statuses = await Promise.all(crowd)
   assert.deepEqual(new Set(statuses), new Set([200, 429]))
   const right = statuses.filter((status) => status === 200).length
@@ -66,7 +66,7 @@ test("simultaneous right passwords of one name and address are checked once, and
   const ann = await testServer.person("ann")
   const body = { UserName: "ann", Password: ann.password }
   const statuses = await Promise.all(
-    Array.from({ length: 100 }, () => ask(testServer.quayside.baseUrl, { from: "127.0.0.3", method: "POST", path: "/session", body })),
+    Array.from({ length: 100 }, () => send(testServer.quayside.baseUrl, { from: "127.0.0.3", method: "POST", path: "/session", body })),
   )
   assert.deepEqual(new Set(statuses), new Set([200]))
 })
@@ -82,10 +82,10 @@ test("wrong Basic passwords of one name from many addresses delay nobody else at
   ]
   for (const [url, path, authenticated] of endpoints) {
     const crowd = Array.from({ length: 300 }, (_, i) =>
-      ask(url, { from: manyAddresses(i), path, as: basicAuth("ann", `${ann.password}${i}`) }),
+      send(url, { from: manyAddresses(i), path, as: basicAuth("ann", `${ann.password}${i}`) }),
     )
     const progress = watched(crowd)
-    assert.equal(await ask(url, { from: "127.0.0.1", path, as: basicAuth("bob", bob.password) }), authenticated, url)
+    assert.equal(await send(url, { from: "127.0.0.1", path, as: basicAuth("bob", bob.password) }), authenticated, url)
     assert.ok(progress.done <= 40, `${progress.done} of the crowd were answered before`)
     const statuses = new Set(await Promise.all(crowd))
     // On a busy machine the files server may not answer in time: 503.

@@ -98,19 +98,19 @@ class BrowserSession implements Disposable {
     this.#url = new URL(url)
   }
 
-  ask(method: string, kept: boolean): Promise<string> {
+  ask(method: string, isKept: boolean): Promise<string> {
     return new Promise((resolve) => {
       const end = (text: string) => {
         this.received += text
         resolve(text)
       }
-      const options = { method, headers: { authorization: basicAuth(names.bob, password) }, agent: kept ? this.#agent : (false as const) }
-      const asked = request(this.#url, options, async (answer) => {
+      const options = { method, headers: { authorization: basicAuth(names.bob, password) }, agent: isKept ? this.#agent : (false as const) }
+      const outgoing = request(this.#url, options, async (answer) => {
         const parts = await Array.fromAsync(answer as AsyncIterable<Buffer>).catch(() => [])
         end(`${answer.statusCode} ${Buffer.concat(parts)}`)
       })
-      asked.on("error", (error) => end(String(error)))
-      asked.end(method === "POST" ? canary : undefined)
+      outgoing.on("error", (error) => end(String(error)))
+      outgoing.end(method === "POST" ? canary : undefined)
     })
   }
 
@@ -146,7 +146,7 @@ for (const [what, labels] of intruders) {
     const run = await ann.startRun({ body: { ProjectID: project } })
     await ann.createGrant({ body: { RunID: run.ID, UserName: names.bob, Access: "use" } })
     using session = new BrowserSession(String(run.URL))
-    for (const kept of [true, false]) assert.equal(await session.ask("GET", kept), "200 program shared")
+    for (const isKept of [true, false]) assert.equal(await session.ask("GET", isKept), "200 program shared")
     const tunnel = await session.upgrade()
     await eventually("the tunnel is open", () => session.received.endsWith("\r\n\r\nprogram shared"))
 
@@ -165,7 +165,7 @@ for (const [what, labels] of intruders) {
       await eventually("the intruder answers there", async () => (await textAt(direct)) === "program intruder")
       tunnel.write(canary)
       const answers: string[] = []
-      for (const method of ["GET", "POST"]) for (const kept of [true, false]) answers.push(await session.ask(method, kept))
+      for (const method of ["GET", "POST"]) for (const isKept of [true, false]) answers.push(await session.ask(method, isKept))
       await session.upgrade()
       assert.deepEqual(
         answers.map((text) => text.slice(0, 4)),

@@ -1,7 +1,7 @@
 import { type Bound, boundSections } from "#contract"
 
 /** The page that lists every bound, made from the contract's table. */
-export function limitsPage(made: string): string {
+export function limitsPage(notice: string): string {
   const sections = boundSections
     .filter(({ bounds }) => Object.keys(bounds).length > 0)
     .map(({ title, bounds }) => `## ${title}\n\n${head}\n${Object.values(bounds).map(row).join("\n")}\n`)
@@ -10,7 +10,7 @@ export function limitsPage(made: string): string {
 One person, or a program that nobody knows, must not be able to stop everybody else. So everything
 that people control has a bound, per person where a person is known, else per address.
 
-${made}
+${notice}
 
 Bounds with a setting can be changed by it; the others are constants. The limits that an
 administrator gives to people and groups stand in [limits.md](../how-to/limits.md) of the how-to

@@ -12,7 +12,7 @@ const heads = [
 ]
 
 /** `docs/explanation/permissions.md`: the code's own table of rights. */
-export function permissionsPage(made: string): string {
+export function permissionsPage(notice: string): string {
   const sections = Object.entries(rights).map(([type, verbs]) => {
     const rows = Object.entries(verbs as Record<string, Right>).map(
       ([verb, right]) =>
@@ -22,7 +22,7 @@ export function permissionsPage(made: string): string {
   })
   return `# Permissions
 
-${made}
+${notice}
 
 One pure function decides for the HTTP API, the gateway, the file server and the mounts, by the table below. A person's relations to a resource determine their rights; several relations add up.
 

@@ -16,7 +16,7 @@ import { limitsPage } from "./limits.ts"
 import { conformancePage } from "./page.ts"
 import { permissionsPage } from "./permissions.ts"
 
-const made = "This page is made from the code's own tables by `script/reference`; a test fails when it is not current."
+const notice = "This page is made from the code's own tables by `script/reference`; a test fails when it is not current."
 
 /** The pages of `docs/reference/` that are made from tables, by their file names. */
 export function referencePages(): Readonly<Record<string, string>> {
@@ -28,8 +28,8 @@ export function referencePages(): Readonly<Record<string, string>> {
     "states.md": states(),
     "types.md": types(),
     "conformance.md": conformancePage(),
-    "../explanation/limits.md": limitsPage(made),
-    "../explanation/permissions.md": permissionsPage(made),
+    "../explanation/limits.md": limitsPage(notice),
+    "../explanation/permissions.md": permissionsPage(notice),
   }
 }
 
@@ -60,7 +60,7 @@ function api(): string {
   })
   return `# HTTP API
 
-${made} Every installation serves the same at \`/docs\`, and for programs at \`/openapi.json\`. [The interface](interface/README.md) describes what all requests have in common; failures have one of [these codes](codes.md).
+${notice} Every installation serves the same at \`/docs\`, and for programs at \`/openapi.json\`. [The interface](interface/README.md) describes what all requests have in common; failures have one of [these codes](codes.md).
 
 ${sections.join("\n")}
 ## Structures
@@ -91,7 +91,7 @@ function settings(): string {
   ])
   return `# Settings
 
-${made}
+${notice}
 
 Each can be given as an environment variable, in a JSON file (\`--config FILE\` or \`QUAYSIDE_CONFIG\`) under its name, or as an option of \`quayside serve\` (the name with hyphens, such as \`--apps-port\`). The later of file, environment and option wins; an empty variable means unset. An unknown name or a wrong value stops the start.
 
@@ -102,7 +102,7 @@ function codes(): string {
   const failures = Object.entries(failureStatus).map(([code, status]) => [`\`${code}\``, String(status)])
   return `# Codes
 
-${made}
+${notice}
 
 ## Failures
 
@@ -132,7 +132,7 @@ function reasons(): string {
   })
   return `# Reasons
 
-${made}
+${notice}
 
 A run that failed or ended has a \`Reason\`: \`code\`, \`msg\` (a sentence that names the thing), \`hint\` (what its person can do), \`exitCode\` and \`logTail\` (the last 50 lines of output, for those who may read it). A start that failed has the same \`code\`, with the status below. [Why does my run not start?](../how-to/why-does-my-run-not-start.md) shows where to look.
 
@@ -157,7 +157,7 @@ function states(): string {
   const deadlines = Object.entries(timeoutsMs).map(([name, ms]) => [`\`${name}\``, duration(ms), counted[name as keyof typeof counted]])
   return `# States of a run
 
-${made}
+${notice}
 
 ${table(["State", "May be followed by", "Counts as live"], rows)}
 A run that stays longer in a state fails with \`timeout_<state>\`:
@@ -190,12 +190,12 @@ function types(): string {
     const { port, program, arguments: words, env, readiness: ready, landing, writableRoot } = rule
     const lines = Object.entries(env).map(([key, value]) => `\`${key}=${value}\``)
     const names = program === null ? "the image's own" : code([...program.names, ...program.modules.map((each) => `python3 -m ${each}`)])
-    const said = words.length === 0 ? "none" : `\`${JSON.stringify(words)}\``
+    const output = words.length === 0 ? "none" : `\`${JSON.stringify(words)}\``
     return [
       `\`${name}\``,
       String(port),
       names,
-      said,
+      output,
       lines.join(", ") || "none",
       readiness(ready),
       `\`/${landing}\``,
@@ -204,7 +204,7 @@ function types(): string {
   })
   return `# Types of projects
 
-${made} A project's \`Type\` sets these defaults; image and project override them. The program starts in the image's working directory, or in the code directory if the image sets none but \`/\`. Its \`HOME\` is the user directory. If the image exposes exactly one TCP port, it replaces the default port of \`http\`. In arguments, \`{codePath}\` is the code directory and \`{workspace}\` the directory of all mounts.
+${notice} A project's \`Type\` sets these defaults; image and project override them. The program starts in the image's working directory, or in the code directory if the image sets none but \`/\`. Its \`HOME\` is the user directory. If the image exposes exactly one TCP port, it replaces the default port of \`http\`. In arguments, \`{codePath}\` is the code directory and \`{workspace}\` the directory of all mounts.
 
 If an image's \`Command\` is empty, Quayside looks for the type's program in the image's \`PATH\`, in \`$VIRTUAL_ENV/bin\` and in these directories:
 

@@ -61,13 +61,13 @@ function settingsOf(name: string, own: Readonly<Record<string, string>>): Record
 test("docs/how-to/openid.md: its settings and commands connect a real provider", async () => {
   const [port = 0] = await freePorts(1)
   await using provider = await startProvider(`http://localhost:${port}`)
-  const given = settingsOf("openid.md", {
+  const settings = settingsOf("openid.md", {
     QUAYSIDE_OIDC_ISSUER: provider.issuer,
     QUAYSIDE_OIDC_CLIENT_ID: provider.clientId,
     QUAYSIDE_OIDC_CLIENT_SECRET: provider.clientSecret,
   })
-  assert.ok(Object.keys(given).length > 5)
-  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_PORT: String(port), ...given })
+  assert.ok(Object.keys(settings).length > 5)
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_PORT: String(port), ...settings })
   const baseUrl = `http://localhost:${port}`
   const signIn = async (subject: string) => {
     const browser = new Browser()

@@ -37,13 +37,13 @@ export async function runSteps(steps: readonly Step[], options: { cwd: string; e
 /**
  * The differences between an output and the page: the path and both values. `…` matches anything.
  */
-export function differences(shown: unknown, came: unknown, at = "$"): string[] {
-  if (typeof shown === "string" && shown.includes("…")) return came === undefined ? [`${at} is missing`] : []
+export function differences(shown: unknown, received: unknown, at = "$"): string[] {
+  if (typeof shown === "string" && shown.includes("…")) return received === undefined ? [`${at} is missing`] : []
   if (Array.isArray(shown))
-    return Array.isArray(came) ? shown.flatMap((each, i) => differences(each, came[i], `${at}[${i}]`)) : [`${at} is no list`]
+    return Array.isArray(received) ? shown.flatMap((each, i) => differences(each, received[i], `${at}[${i}]`)) : [`${at} is no list`]
   if (typeof shown === "object" && shown !== null) {
-    if (typeof came !== "object" || came === null) return [`${at} is no object`]
-    return Object.entries(shown).flatMap(([key, value]) => differences(value, (came as Record<string, unknown>)[key], `${at}.${key}`))
+    if (typeof received !== "object" || received === null) return [`${at} is no object`]
+    return Object.entries(shown).flatMap(([key, value]) => differences(value, (received as Record<string, unknown>)[key], `${at}.${key}`))
   }
-  return shown === came ? [] : [`${at} is ${JSON.stringify(came)}, the page shows ${JSON.stringify(shown)}`]
+  return shown === received ? [] : [`${at} is ${JSON.stringify(received)}, the page shows ${JSON.stringify(shown)}`]
 }

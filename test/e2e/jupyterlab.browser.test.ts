@@ -21,8 +21,8 @@ test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows 
   const { stdout } = await run(process.execPath, [sample, server.baseUrl, server.filesUrl, passwordFile])
   const url = /^penguins\s+(\S+)$/m.exec(stdout)?.[1] ?? ""
   assert.match(url, /^http:\/\/localhost:\d+\/run\/\d+\/$/)
-  const again = await run(process.execPath, [sample, server.baseUrl, server.filesUrl, passwordFile])
-  assert.doesNotMatch(again.stdout, /Making|Uploading|Starting/, "a second time changes nothing")
+  const repeated = await run(process.execPath, [sample, server.baseUrl, server.filesUrl, passwordFile])
+  assert.doesNotMatch(repeated.stdout, /Making|Uploading|Starting/, "a second time changes nothing")
 
   await using browser = await openBrowser()
   const page = await (await freshContext(browser)).newPage()

@@ -2,11 +2,11 @@ import { at, faults } from "./mutant.ts"
 
 const connections = ["test/api/event-connections.test.ts"]
 
-const told = ["test/access/events.test.ts"]
+const messages = ["test/access/events.test.ts"]
 
 /** Recipients of events, and the streams to them. */
 export const events = [
-  ...faults("src/api/events/feed-policy.ts", told, [
+  ...faults("src/api/events/feed-policy.ts", messages, [
     ["losing access to an object sends no event", at("visibilityOf", '|| (was && isAllowed(caller, was, "read"))'), ""],
     ["people who lost access still receive events", at("visibilityOf", "now && isAllowed(caller,"), "now && isAllowed(caller, was ??"],
     ["the project's owner receives the reason why a run ended", at("runVisibility", 'isAllowed(caller, run, "details")'), "run"],
@@ -92,7 +92,7 @@ export const events = [
       ],
     ],
   ),
-  ...faults("src/projects/group-members.ts", told, [
+  ...faults("src/projects/group-members.ts", messages, [
     [
       "somebody who leaves a group still sees its projects",
       at("publishGroupChange", "await publishMemberVisibility"),

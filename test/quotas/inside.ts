@@ -92,9 +92,9 @@ for (const kind of Object.keys(kinds)) {
     })
     const at = (name: string, path = "") => join(server.root, "users", name, path)
     const limit = (name: string, maxBytes: number | null) => server.files.countStorage(account(name), maxBytes)
-    const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: Buffer) =>
+    const request = (method: string, path: string, headers: Record<string, string> = {}, body?: Buffer) =>
       server.ask(method, `/users/${ann}/${path}`, { user: ann, headers, ...(body ? { body } : {}) })
-    const put = (path: string, bytes: number) => ask("PUT", path, {}, Buffer.alloc(bytes, 1))
+    const put = (path: string, bytes: number) => request("PUT", path, {}, Buffer.alloc(bytes, 1))
     const to = (path: string) => ({ destination: `/users/${ann}/${path}` })
 
     test("a program gets an error at `MaxStorage`, and nobody else does", async () => {
@@ -124,11 +124,11 @@ for (const kind of Object.keys(kinds)) {
       const open = openSync(at(ann, "file"), "r+")
       assert.equal((await put("file", 6 * mib)).status, 507, "a program could go on writing to the old file")
       closeSync(open)
-      assert.equal((await ask("MKCOL", "folder")).status, 201)
+      assert.equal((await request("MKCOL", "folder")).status, 201)
       assert.equal((await put("folder/inner", mib)).status, 201)
-      assert.equal((await ask("COPY", "folder", to("copy"))).status, 201)
-      assert.equal((await ask("MOVE", "copy", to("folder/moved"))).status, 201)
-      assert.equal((await ask("COPY", "file", to("file2"))).status, 507)
+      assert.equal((await request("COPY", "folder", to("copy"))).status, 201)
+      assert.equal((await request("MOVE", "copy", to("folder/moved"))).status, 201)
+      assert.equal((await request("COPY", "file", to("file2"))).status, 507)
       const chunks = server.ask("PUT", `/users/${ann}/chunks`, {
         user: ann,
         headers: { "transfer-encoding": "chunked" },
@@ -136,8 +136,8 @@ for (const kind of Object.keys(kinds)) {
       })
       assert.equal((await chunks).status, 507)
       assert.match(write(at(ann, "big"), 5 * mib), full)
-      assert.equal((await ask("DELETE", "big")).status, 204)
-      assert.equal((await ask("DELETE", "file")).status, 204)
+      assert.equal((await request("DELETE", "big")).status, 204)
+      assert.equal((await request("DELETE", "file")).status, 204)
       await soon("the room is free", async () => (await put("again", 6 * mib)).status === 201)
       assert.match(write(at(ann, "big"), 5 * mib), full)
     })
@@ -149,7 +149,7 @@ for (const kind of Object.keys(kinds)) {
       assert.equal(write(at(ann, "one"), 8 * mib), "")
       await limit(ann, 2 * mib)
       assert.match(write(at(ann, "two"), mib), full)
-      assert.equal((await ask("DELETE", "one")).status, 204)
+      assert.equal((await request("DELETE", "one")).status, 204)
       await soon("the room is free", () => !full.test(write(at(ann, "two"), mib)))
       await limit(ann, null)
       assert.equal(write(at(ann, "three"), 8 * mib), "")
@@ -163,7 +163,7 @@ for (const kind of Object.keys(kinds)) {
       write(at(ann, "other"), 6 * mib)
       await limit(ann, 8 * mib)
       assert.match(write(inside("new"), mib), full)
-      assert.equal((await ask("DELETE", "other")).status, 204)
+      assert.equal((await request("DELETE", "other")).status, 204)
       await soon("the room is free", () => !full.test(write(inside("new"), mib)))
       assert.equal(program("chattr", "-p", "0", "-P", at(ann, ".")), "")
       assert.equal(write(at(ann, "escaped"), 10 * mib), "")
@@ -219,7 +219,7 @@ for (const kind of Object.keys(kinds)) {
       const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8")
       for (const pid of children.trim().split(" ")) process.kill(Number(pid), "SIGKILL")
       assert.match(write(at(ann, "big"), 10 * mib), full)
-      await soon("the next worker serves", async () => (await ask("DELETE", "big").catch(() => undefined))?.status === 204)
+      await soon("the next worker serves", async () => (await request("DELETE", "big").catch(() => undefined))?.status === 204)
       await limit(ann, 8 * mib)
       assert.equal(projectOf(at(ann, "half/file")), firstProject + account(ann).userId)
     })
@@ -251,13 +251,13 @@ test("a whole installation limits people's homes and datasets, and completes aft
     await put(ann)
     await soon("the new limit is set", () => write(at("ann/big"), 12 * mib) === "")
 
-    const made = await ann.client.createData({ body: { Name: "set", Type: "dir" } })
+    const created = await ann.client.createData({ body: { Name: "set", Type: "dir" } })
     await server.acquaint(ann, bob)
-    write(at(`${made.AccessInfo.slice("/users/".length)}/data`), 6 * mib)
-    const { AccessInfo } = await server.admin.updateData({ body: { ID: made.ID, UserName: "bob" } })
+    write(at(`${created.AccessInfo.slice("/users/".length)}/data`), 6 * mib)
+    const { AccessInfo } = await server.admin.updateData({ body: { ID: created.ID, UserName: "bob" } })
     assert.equal(projectOf(join(files, AccessInfo, "data")), projectOf(at("bob")))
 
-    await server.admin.updateData({ body: { ID: made.ID, UserName: "ann", AccessInfo } })
+    await server.admin.updateData({ body: { ID: created.ID, UserName: "ann", AccessInfo } })
     await soon("it counts for its new owner at its old path", () => projectOf(join(files, AccessInfo, "data")) === projectOf(at("ann")))
 
     execFileSync("chattr", ["-p", "0", at("ann/big")])

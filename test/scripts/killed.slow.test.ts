@@ -23,8 +23,8 @@ const lines = async (...words: string[]) => (await exec("docker", words)).stdout
 /** The run of each container of these people, and the networks of their installation. */
 async function held(): Promise<{ runs: number[]; instances: Set<string> }> {
   const rows = await lines("ps", "--all", "--format", '{{.Label "quayside.user"}} {{.Label "quayside.run"}} {{.Label "quayside.instance"}}')
-  const ours = rows.map((row) => row.split(" ")).filter(([user]) => user?.startsWith(`k${process.pid}-`))
-  return { runs: ours.map(([, run]) => Number(run)).sort((a, b) => a - b), instances: new Set(ours.map(([, , instance = ""]) => instance)) }
+  const own = rows.map((row) => row.split(" ")).filter(([user]) => user?.startsWith(`k${process.pid}-`))
+  return { runs: own.map(([, run]) => Number(run)).sort((a, b) => a - b), instances: new Set(own.map(([, , instance = ""]) => instance)) }
 }
 
 async function live(admin: Client) {
@@ -41,17 +41,17 @@ function mountedBelow(directory: string): string[] {
  * Resolves when engine and database agree and nothing is pending; returns the time that it took.
  */
 async function settled(admin: Client, staging: string): Promise<number> {
-  const began = Date.now()
-  let told = ""
+  const startedAt = Date.now()
+  let output = ""
   const agrees = async () => {
     const runs = await live(admin)
     const { runs: containers } = await held()
     const staged = [...(await readdir(staging)), ...mountedBelow(staging)]
-    told = JSON.stringify({ runs, containers, staged })
+    output = JSON.stringify({ runs, containers, staged })
     return runs.every(({ State }) => State === "ready") && String(runs.map(({ ID }) => ID)) === String(containers) && staged.length === 0
   }
-  await eventually("engine and database agree", agrees, 60_000).catch((error: Error) => assert.fail(`${error.message}: ${told}`))
-  return Date.now() - began
+  await eventually("engine and database agree", agrees, 60_000).catch((error: Error) => assert.fail(`${error.message}: ${output}`))
+  return Date.now() - startedAt
 }
 
 async function make(server: ServerProcess, admin: Client, seed: number): Promise<KillTestClient[]> {
@@ -95,9 +95,9 @@ for (const seed of [7, 8, 9])
       stop.abort()
       await working
       if (files === undefined) await server.start()
-      const took = await settled(admin, staging)
+      const durationMs = await settled(admin, staging)
       for (const worker of workers) await worker.check()
-      t.diagnostic(`${kill}: agreed after ${took} ms; ${workers.reduce((sum, worker) => sum + worker.acknowledged, 0)} acknowledged`)
+      t.diagnostic(`${kill}: agreed after ${durationMs} ms; ${workers.reduce((sum, worker) => sum + worker.acknowledged, 0)} acknowledged`)
     }
     assert.deepEqual(
       written.split("\n").filter((line) => line.includes('"level":"error"') && !line.includes("the file server's process ended")),

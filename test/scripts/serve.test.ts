@@ -79,10 +79,10 @@ test("a server that gets SIGTERM before it is ready exits silently with code 0, 
   for (const step of ["", "quayside.db", "files"]) {
     const { env = {}, ...end } = (await stoppedAt(step)) ?? {}
     assert.deepEqual(end, { code: 0, text: "" }, step)
-    const again = started(env)
-    while (!again.printed().includes("Quayside is ready")) await once(again.child.stdout, "data")
-    again.child.kill("SIGTERM")
-    assert.equal((await again.ended).code, 0)
+    const repeated = started(env)
+    while (!repeated.printed().includes("Quayside is ready")) await once(repeated.child.stdout, "data")
+    repeated.child.kill("SIGTERM")
+    assert.equal((await repeated.ended).code, 0)
   }
 })
 

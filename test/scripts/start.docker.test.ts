@@ -14,7 +14,7 @@ interface Place extends AsyncDisposable {
   readonly directory: string
   run(name: string, ...words: string[]): Promise<{ code: number; output: string }>
   /** Sends a request as the sample's administrator. */
-  ask(method: string, path: string): Promise<unknown>
+  request(method: string, path: string): Promise<unknown>
 }
 
 /** Ports and a data directory for an installation by script/start; its processes end with it. */
@@ -30,7 +30,7 @@ async function place(): Promise<Place> {
         resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
       )
     })
-  const ask: Place["ask"] = async (method, path) => {
+  const request: Place["request"] = async (method, path) => {
     const password = (await readFile(join(directory, "data/admin-password"), "utf8")).trim()
     const headers = { authorization: `Basic ${btoa(`admin:${password}`)}` }
     const response = await fetch(base + path, { method, headers, signal: AbortSignal.timeout(40_000) })
@@ -39,13 +39,13 @@ async function place(): Promise<Place> {
   }
   const end = async () => {
     try {
-      for (const ID of runIds(await ask("GET", "/running_projects"))) await ask("DELETE", `/running_project?ID=${ID}`)
+      for (const ID of runIds(await request("GET", "/running_projects"))) await request("DELETE", `/running_project?ID=${ID}`)
     } finally {
       await run("stop")
     }
     await rm(directory, { recursive: true })
   }
-  return { base, directory, run, ask, [Symbol.asyncDispose]: end }
+  return { base, directory, run, request, [Symbol.asyncDispose]: end }
 }
 
 test("script/start ends with a URL that answers, changes nothing when it runs again, and script/stop leaves the run alone", async () => {
@@ -54,14 +54,14 @@ test("script/start ends with a URL that answers, changes nothing when it runs ag
   assert.equal(first.code, 0, first.output)
   const url = /^penguins\s+(\S+)$/m.exec(first.output)?.[1] ?? ""
   assert.match(url, /^http:\/\/localhost:\d+\/run\/\d+\/$/)
-  const before = await there.ask("GET", "/projects?UserName=admin")
-  const runs = await there.ask("GET", "/running_projects")
+  const before = await there.request("GET", "/projects?UserName=admin")
+  const runs = await there.request("GET", "/running_projects")
 
   const second = await there.run("start")
   assert.equal(second.code, 0, second.output)
   assert.doesNotMatch(second.output, /Making|Uploading|Starting|Installing|Building/)
-  assert.deepEqual(await there.ask("GET", "/projects?UserName=admin"), before)
-  assert.deepEqual(runIds(await there.ask("GET", "/running_projects")), runIds(runs))
+  assert.deepEqual(await there.request("GET", "/projects?UserName=admin"), before)
+  assert.deepEqual(runIds(await there.request("GET", "/running_projects")), runIds(runs))
 
   assert.equal((await there.run("stop")).code, 0)
   await assert.rejects(fetch(`${there.base}/healthz`))

@@ -44,10 +44,10 @@ describe("authentication", () => {
     await fixture.person("ann", "sesam")
     await fixture.person("elsewhere", null)
     await fixture.person("disabled", "sesam", { isDisabled: true })
-    const gone = await fixture.person("gone", "sesam")
+    const deletedUser = await fixture.person("gone", "sesam")
     const bob = await fixture.person("bob", "sesam")
     const { token } = await tokenOf(fixture, expectCaller(await identity.authenticate(basic("bob", "sesam"), undefined, clientAddress)))
-    await store.change((tx) => identity.accounts.delete(tx, gone.id))
+    await store.change((tx) => identity.accounts.delete(tx, deletedUser.id))
     const wrong = {
       "wrong password": basic("ann", "Sesam"),
       "empty password": basic("ann", ""),

@@ -29,9 +29,9 @@ const signed = (issuer: HostileIssuer, changes: object = {}) =>
 /** Begins, and comes back with a code. */
 async function signIn(issuer: HostileIssuer, openId: OpenId, change: (callback: URLSearchParams) => void = () => {}) {
   const { location, cookie } = await openId.begin(undefined)
-  const asked = new URL(location).searchParams
-  issuer.nonce = String(asked.get("nonce"))
-  const callback = new URLSearchParams({ code: "c", state: String(asked.get("state")) })
+  const parameters = new URL(location).searchParams
+  issuer.nonce = String(parameters.get("nonce"))
+  const callback = new URLSearchParams({ code: "c", state: String(parameters.get("state")) })
   change(callback)
   return openId.finish(callback.toString(), cookie)
 }
@@ -48,14 +48,17 @@ test("a valid response authenticates the person, with the PKCE verifier and the 
   issuer.idToken = () => signed(issuer)
   const openId = openIdAt(issuer.url)
   const { location, cookie } = await openId.begin("/open?ID=3")
-  const asked = Object.fromEntries(new URL(location).searchParams)
-  assert.deepEqual([asked.response_type, asked.redirect_uri, asked.code_challenge_method], ["code", `${baseUrl}/oidc/callback`, "S256"])
-  issuer.nonce = String(asked.nonce)
-  const { person, next } = await openId.finish(`code=c&state=${asked.state}`, cookie)
+  const parameters = Object.fromEntries(new URL(location).searchParams)
+  assert.deepEqual(
+    [parameters.response_type, parameters.redirect_uri, parameters.code_challenge_method],
+    ["code", `${baseUrl}/oidc/callback`, "S256"],
+  )
+  issuer.nonce = String(parameters.nonce)
+  const { person, next } = await openId.finish(`code=c&state=${parameters.state}`, cookie)
   assert.deepEqual([person.issuer, person.subject, person.userName, next], [issuer.url, "s", "ann", `${baseUrl}/open?ID=3`])
   const verifier = String(issuer.asked.get("code_verifier"))
-  assert.equal(createHash("sha256").update(verifier).digest("base64url"), asked.code_challenge)
-  for (const secret of [verifier, asked.nonce, asked.state])
+  assert.equal(createHash("sha256").update(verifier).digest("base64url"), parameters.code_challenge)
+  for (const secret of [verifier, parameters.nonce, parameters.state])
     assert.ok(
       !Buffer.from(String(cookie.split(".")[0]), "base64url")
         .toString()
@@ -208,14 +211,14 @@ test("user names are in lower case without their suffix; a claim names groups an
   let claims: object = {}
   issuer.idToken = () => signed(issuer, claims)
   const openId = openIdAt(issuer.url, { userSuffix: "@Example.com", groupsClaim: "groups", admin: { claim: "roles", value: "boss" } })
-  const told = async (given: object) => {
-    claims = given
+  const signInWith = async (values: object) => {
+    claims = values
     const { userName, groups, isAdmin } = (await signIn(issuer, openId)).person
     return [userName, groups, isAdmin]
   }
-  assert.deepEqual(await told({ preferred_username: "Ann@example.COM", groups: ["a", 5], roles: "boss" }), ["ann", ["a"], true])
-  assert.deepEqual(await told({ preferred_username: "ann@evil.com", groups: "a", roles: ["bossy"] }), ["", ["a"], false])
-  assert.deepEqual(await told({ preferred_username: ["ann"], groups: { a: 1 }, roles: null }), ["", [], false])
+  assert.deepEqual(await signInWith({ preferred_username: "Ann@example.COM", groups: ["a", 5], roles: "boss" }), ["ann", ["a"], true])
+  assert.deepEqual(await signInWith({ preferred_username: "ann@evil.com", groups: "a", roles: ["bossy"] }), ["", ["a"], false])
+  assert.deepEqual(await signInWith({ preferred_username: ["ann"], groups: { a: 1 }, roles: null }), ["", [], false])
 })
 
 test("tokens of a new signing key are accepted once it is published", async () => {

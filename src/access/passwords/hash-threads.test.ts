@@ -29,10 +29,10 @@ describe("a thread that hashes", { skip: process.platform === "linux" ? false : 
   it("has a lower priority than the rest of the process, and is reused for the next hash", async () => {
     const threads = new HashThreads()
     assert.equal((await threads.derive(parameters())).length, 32)
-    const kept = lesser()
-    assert.equal(kept.length, 1)
+    const remaining = lesser()
+    assert.equal(remaining.length, 1)
     await threads.derive(parameters())
-    assert.deepEqual(lesser(), kept)
+    assert.deepEqual(lesser(), remaining)
     await threads.end()
     assert.deepEqual(lesser(), [])
   })

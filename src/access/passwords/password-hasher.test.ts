@@ -52,9 +52,9 @@ describe("a password's hash", () => {
     const known = await hasher.hash("x")
     const under = hasher.verify(known, "x", options)
     const waiting = [hasher.hash("x"), hasher.verify(known, "x", options), hasher.verify(known, "x", { ...options, reputation: "suspect" })]
-    const told = Promise.all(waiting.map((each) => assert.rejects(each, { code: "unavailable", message: "The service is stopping" })))
+    const reported = Promise.all(waiting.map((each) => assert.rejects(each, { code: "unavailable", message: "The service is stopping" })))
     hasher.close()
-    await told
+    await reported
     await assert.rejects(hasher.hash("x"), { code: "unavailable" })
     assert.equal(await under, true)
   })

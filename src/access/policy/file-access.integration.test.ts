@@ -159,9 +159,9 @@ describe("file access", () => {
     await using _ = fixture
     await data("ann", "/users/ann/sets/secret")
     await data("ann", "/attic/secret")
-    const asked = (path: string) =>
+    const requested = (path: string) =>
       recordQueries(async () => assert.deepEqual((await loadFileAccess(fixture.store, bob, [path])).map(words), ["none"]))
-    const never = await asked("/users/ann/never")
+    const never = await requested("/users/ann/never")
     assert.ok(never.length > 0)
     const hidden = [
       "/users/ann",
@@ -172,7 +172,7 @@ describe("file access", () => {
       "/attic",
       "/attic/secret",
     ]
-    for (const path of hidden) assert.deepEqual(await asked(path), never, path)
+    for (const path of hidden) assert.deepEqual(await requested(path), never, path)
     assert.equal(await loadFileAccess(fixture.store, ann, ["/users/ann/sets/secret"]).then(([access]) => access?.level), "write")
   })
 

@@ -129,32 +129,32 @@ describe("the policy", () => {
 
   it("has an expectation for every action on a resource with an owner", () => {
     const collections = ["list", "create"]
-    const wanted = actions.filter(
+    const expected = actions.filter(
       (action) => /^(image|data|project|run):/.test(action) && !collections.includes(action.split(":")[1] ?? ""),
     )
     const others = ["run:start", "run:preview"]
     assert.deepEqual(
-      wanted.filter((action) => !(action in table) && !others.includes(action)),
+      expected.filter((action) => !(action in table) && !others.includes(action)),
       [],
     )
   })
 
   it("finds deleted resources only for people who may restore them, and inside objects that refer to them", () => {
     for (const type of ["image", "data", "project"] as const) {
-      const gone: Resource = { type, id: resourceId, ownerId, deleted: true, published: true }
+      const removed: Resource = { type, id: resourceId, ownerId, deleted: true, published: true }
       const verbs = Object.keys(rights[type]).filter((verb) => !["restore", "refer", "list", "create"].includes(verb))
       for (const verb of verbs) {
-        for (const who of [owner, other, admin]) assert.equal(can(who, `${type}:${verb}` as Action, gone), "hidden", `${type}:${verb}`)
+        for (const who of [owner, other, admin]) assert.equal(can(who, `${type}:${verb}` as Action, removed), "hidden", `${type}:${verb}`)
       }
       assert.deepEqual(
-        [owner, admin, other].map((who) => can(who, `${type}:restore`, gone)),
+        [owner, admin, other].map((who) => can(who, `${type}:restore`, removed)),
         ["yes", "yes", "hidden"],
       )
       assert.deepEqual(
-        [owner, admin, other].map((who) => can(who, `${type}:refer`, gone)),
+        [owner, admin, other].map((who) => can(who, `${type}:refer`, removed)),
         ["yes", "yes", "yes"],
       )
-      assert.equal(can(other, `${type}:refer`, { ...gone, published: false }), "hidden")
+      assert.equal(can(other, `${type}:refer`, { ...removed, published: false }), "hidden")
     }
   })
 
@@ -246,8 +246,8 @@ describe("a token's scopes", () => {
   it("let a read-only token only read", () => {
     const reading = /:(list|read|refer|check|readFiles|details|stats|logs|preview|filesToken)$/
     for (const action of actions) {
-      const wanted = reading.test(action) ? "yes" : "forbidden"
-      assert.equal(can(scoped("read"), action), wanted, action)
+      const expected = reading.test(action) ? "yes" : "forbidden"
+      assert.equal(can(scoped("read"), action), expected, action)
     }
   })
 

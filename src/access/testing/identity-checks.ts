@@ -16,8 +16,8 @@ export function expectFailure(answer: Caller | AuthenticationFailure | undefined
   return answer
 }
 
-export async function tokenOf(fixture: IdentityFixture, who: Caller, wanted: { expiresAt?: number; scopes?: string[] } = {}) {
-  const { scopes, expiresAt = null } = wanted
+export async function tokenOf(fixture: IdentityFixture, who: Caller, expected: { expiresAt?: number; scopes?: string[] } = {}) {
+  const { scopes, expiresAt = null } = expected
   return fixture.store.change((tx) => fixture.identity.tokens.create(tx, who, { name: "t", expiresAt, ...(scopes ? { scopes } : {}) }))
 }
 

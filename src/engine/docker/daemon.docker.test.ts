@@ -47,11 +47,11 @@ describe("a daemon that is killed", () => {
     const first = next()
     const watching = rig.engine.watch(() => notify(), controller.signal)
     await first
-    const again = next()
+    const repeated = next()
     await daemon.kill("SIGKILL")
     await assert.rejects(rig.engine.observe(), unreachable)
     await daemon.start()
-    await again
+    await repeated
     assert.deepEqual(await rig.engine.observe(), before)
     assert.deepEqual(
       (await Array.fromAsync(rig.engine.logs(spec.key))).map((line) => line.text),

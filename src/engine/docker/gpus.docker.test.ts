@@ -62,8 +62,8 @@ test("a container gets exactly its devices from the daemon, and its run their lo
     [["nvidia", 0, [ids.rtx2080]]],
   )
   assert.equal(await rig.docker("inspect", "--format", "{{json .HostConfig.DeviceRequests}}", `quayside-${none.key}`), "null")
-  const asked = (await readFile(requested, "utf8")).trim().split("\n")
-  assert.deepEqual([...new Set(asked)], [`NVIDIA_VISIBLE_DEVICES=${ids.rtx2080}`])
+  const requests = (await readFile(requested, "utf8")).trim().split("\n")
+  assert.deepEqual([...new Set(requests)], [`NVIDIA_VISIBLE_DEVICES=${ids.rtx2080}`])
 
   await rig.engine.observe()
   const loads = new Map((await rig.engine.stats()).map(({ key, gpuMemory, gpuBusy }) => [key, [gpuMemory, gpuBusy]]))

@@ -102,9 +102,9 @@ test("running programs serve again, and ended ones stay ended, after the state d
     await first[Symbol.asyncDispose]()
 
     await using second = await FakeDaemon.open({ stateDir })
-    const again = new FakeEngine({ daemon: second, instance: "one" })
-    assert.deepEqual(await again.observe(), before)
-    assert.equal((await page(again, serving, "/")).status, 200)
+    const repeated = new FakeEngine({ daemon: second, instance: "one" })
+    assert.deepEqual(await repeated.observe(), before)
+    assert.equal((await page(repeated, serving, "/")).status, 200)
   } finally {
     await rm(stateDir, { recursive: true })
   }

@@ -129,8 +129,8 @@ function failureTests(subject: () => EngineUnderTest): void {
     await fails({ ...subject().images.serves, imageDigest: `sha256:${"0".repeat(64)}` }, "image_unavailable")
     const { engine, images } = subject()
     const { imageDigest } = await engine.start(specOf(images.serves), ignore, never)
-    const again = specOf({ ...images.serves, imageDigest })
-    assert.equal((await engine.start(again, ignore, never)).imageDigest, imageDigest)
+    const repeated = specOf({ ...images.serves, imageDigest })
+    assert.equal((await engine.start(repeated, ignore, never)).imageDigest, imageDigest)
     for (const { key } of await engine.observe()) await engine.stop(key)
   })
   test("fails with command_not_found and leaves nothing", () => fails(subject().images.noCommand, "command_not_found"))
@@ -228,9 +228,9 @@ function observeTests(subject: () => EngineUnderTest): void {
     const { engine, images, reopen, openOtherInstance } = subject()
     const spec = specOf(images.serves)
     const started = await engine.start(spec, ignore, never)
-    await using again = await reopen()
+    await using repeated = await reopen()
     await using other = await openOtherInstance()
-    const seen = await findRun(again, spec.key)
+    const seen = await findRun(repeated, spec.key)
     assert.ok(seen)
     const { run, project, user, state, exitCode, finishedAt } = seen
     assert.deepEqual(
@@ -241,8 +241,8 @@ function observeTests(subject: () => EngineUnderTest): void {
     assert.ok(seen.startedAt !== null && seen.startedAt > 0)
     assert.equal(await findRun(other, spec.key), undefined)
     await other.stop(spec.key)
-    assert.equal((await findRun(again, spec.key))?.state, "running")
-    await again.stop(spec.key)
+    assert.equal((await findRun(repeated, spec.key))?.state, "running")
+    await repeated.stop(spec.key)
     assert.equal(await findRun(engine, spec.key), undefined)
   })
 
@@ -257,9 +257,9 @@ function observeTests(subject: () => EngineUnderTest): void {
     }
     const spec = specOf(fields)
     await engine.start(spec, ignore, never)
-    await using again = await reopen()
+    await using repeated = await reopen()
     await using other = await openOtherInstance()
-    const recalled = await again.recoverSpec(spec.key)
+    const recalled = await repeated.recoverSpec(spec.key)
     const { env: _, command: __, imagePolicy: ___, ...rest } = spec
     assert.deepEqual({ ...recalled, env: undefined, command: undefined }, { ...rest, env: undefined, command: undefined })
     assert.equal(recalled?.env.WORD, "a=b")

@@ -93,8 +93,8 @@ async function prepare(): Promise<void> {
  */
 function comparable({ status, headers, text }: TestResponse, path: string): string {
   const { date: _date, etag: _etag, "last-modified": _modified, "lock-token": _token, ...rest } = headers
-  const said = text.replaceAll(path, "PATH").replace(/urn:uuid:[0-9a-f-]+/g, "TOKEN")
-  const words = said.replace(/<D:(getetag|getlastmodified|creationdate)>[^<]*/g, "")
+  const output = text.replaceAll(path, "PATH").replace(/urn:uuid:[0-9a-f-]+/g, "TOKEN")
+  const words = output.replace(/<D:(getetag|getlastmodified|creationdate)>[^<]*/g, "")
   return JSON.stringify({ status, words, rest, asked: server.authority.asked })
 }
 
@@ -146,24 +146,24 @@ for (const method of ["COPY", "MOVE"]) {
 test("a condition on a directory that the caller may only traverse is evaluated as if it did not exist", async () => {
   const lock = await server.ask("LOCK", "/users/bob", { user: "bob", body: lockBody, headers: { depth: "0" } })
   const passed = String(lock.headers["lock-token"])
-  const ask = async (path: string) => {
+  const request = async (path: string) => {
     await server.ask("DELETE", "/users/eva/f", { user: "eva" })
     const { status } = await server.ask("PUT", "/users/eva/f", { user: "eva", body: "x", headers: { if: `<${path}> (${passed})` } })
     return status
   }
-  assert.equal(await ask("/users/bob"), 412)
-  assert.equal(await ask("/users/never"), 412)
+  assert.equal(await request("/users/bob"), 412)
+  assert.equal(await request("/users/never"), 412)
   await server.ask("UNLOCK", "/users/bob", { user: "bob", headers: { "lock-token": passed } })
 })
 
 test("a condition on a readable resource is evaluated", async () => {
   const put = await server.ask("PUT", "/users/bob/dir/known", { user: "bob", body: "x" })
-  const ask = async (tag: string) => {
+  const request = async (tag: string) => {
     const headers = { if: `</users/bob/dir/known> ([${tag}])` }
     return (await server.ask("PUT", "/users/eva/g", { user: "eva", body: "x", headers })).status
   }
-  assert.equal(await ask(String(put.headers.etag)), 201)
-  assert.equal(await ask('"x"'), 412)
+  assert.equal(await request(String(put.headers.etag)), 201)
+  assert.equal(await request('"x"'), 412)
 })
 
 test("an `If` header with too many lists is refused", async () => {

@@ -84,25 +84,25 @@ test("a level applies to everything below", async () => {
 
 test("a deep path costs no more questions than a shallow one", async () => {
   const authority = annAndBob()
-  const ask = authority.access.bind(authority)
-  const asked: number[] = []
+  const loadAccess = authority.access.bind(authority)
+  const requests: number[] = []
   authority.access = (userId, paths) => {
-    asked.push(paths.length)
-    return ask(userId, paths)
+    requests.push(paths.length)
+    return loadAccess(userId, paths)
   }
   const under = (depth: number, name: string) => ["users", "ann", ...Array.from({ length: depth }, (_, i) => `d${i}`), name]
   for (const depth of [20, 200]) {
     const rights = new RightsCache(authority)
     for (const name of ["x", "y"]) assert.equal(await rights.level(1, under(depth, name), "write"), "write")
   }
-  const [first, second] = asked
-  assert.deepEqual(asked, [first, second])
+  const [first, second] = requests
+  assert.deepEqual(requests, [first, second])
   assert.equal(first, second)
 })
 
 test("questions about many paths are small, and one at a time for each person", async () => {
   const authority = annAndBob()
-  const ask = authority.access.bind(authority)
+  const loadAccess = authority.access.bind(authority)
   const pending = new Map<number, number>()
   let [most, longest, people] = [0, 0, 0]
   authority.access = async (userId, paths) => {
@@ -112,7 +112,7 @@ test("questions about many paths are small, and one at a time for each person", 
     people = Math.max(people, [...pending.values()].filter((count) => count > 0).length)
     await new Promise(setImmediate)
     pending.set(userId, (pending.get(userId) ?? 0) - 1)
-    return ask(userId, paths)
+    return loadAccess(userId, paths)
   }
   const rights = new RightsCache(authority)
   const paths = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? "/users/ann/data" : "/users/other"))

@@ -7,19 +7,19 @@ import { type Lock, type LockRequest, LockTable } from "./lock-table.ts"
 
 const most = bounds.files.locks.value
 
-function wanted(userId: number, i: number, timeoutMs = 60_000): LockRequest {
+function expected(userId: number, i: number, timeoutMs = 60_000): LockRequest {
   return { path: `/users/${userId}/${i}`, isDeep: false, exclusive: true, userId, owner: "", timeoutMs }
 }
 
 function take(locks: LockTable, userId: number, count: number): void {
-  for (let i = 0; i < count; i += 1) locks.acquire(wanted(userId, i))
+  for (let i = 0; i < count; i += 1) locks.acquire(expected(userId, i))
 }
 
 /** The least time of several tries for two hundred locks, acquired and released. */
 function leastMs(locks: LockTable, isDeep = false): number {
   const times = Array.from({ length: 8 }, () => {
     const begin = performance.now()
-    for (let i = 0; i < 200; i += 1) locks.release(locks.acquire({ ...wanted(0, i), isDeep }))
+    for (let i = 0; i < 200; i += 1) locks.release(locks.acquire({ ...expected(0, i), isDeep }))
     return performance.now() - begin
   })
   return Math.min(...times)
@@ -38,17 +38,17 @@ for (const isDeep of [false, true]) {
 test("released and expired locks do not count towards a person's limit", async () => {
   const locks = new LockTable()
   take(locks, 1, most - 1)
-  const short = locks.acquire(wanted(1, most, 20))
-  const refused = () => assert.throws(() => locks.acquire(wanted(1, most + 2)), { code: "too_many_requests" })
+  const short = locks.acquire(expected(1, most, 20))
+  const refused = () => assert.throws(() => locks.acquire(expected(1, most + 2)), { code: "too_many_requests" })
   refused()
   take(locks, 2, 1)
   await after(40)
-  locks.acquire(wanted(1, most + 1))
+  locks.acquire(expected(1, most + 1))
   assert.deepEqual(locks.locksBinding(short.path), [])
   refused()
   locks.releaseTree("/users/1/0")
-  locks.release(locks.acquire(wanted(1, 0)))
-  locks.acquire(wanted(1, 0))
+  locks.release(locks.acquire(expected(1, 0)))
+  locks.acquire(expected(1, 0))
   refused()
 })
 
@@ -88,8 +88,8 @@ class ScannedLocks {
     this.#locks.push(lock)
   }
 
-  remove(gone: readonly Lock[]): void {
-    this.#locks = this.#locks.filter((lock) => !gone.includes(lock))
+  remove(removed: readonly Lock[]): void {
+    this.#locks = this.#locks.filter((lock) => !removed.includes(lock))
   }
 
   refusalOf({ path, isDeep, exclusive }: LockRequest): string | undefined {
@@ -108,7 +108,7 @@ test("after any sequence of changes the table answers as a scan of all locks doe
   const random = seededRandom(12)
   const [table, scanned] = [new LockTable(), new ScannedLocks()]
   const tryToAcquire = (path: string) => {
-    const request = { ...wanted(random.below(3), 0), path, isDeep: random.once(2), exclusive: random.once(4) }
+    const request = { ...expected(random.below(3), 0), path, isDeep: random.once(2), exclusive: random.once(4) }
     const refusal = scanned.refusalOf(request)
     if (refusal === undefined) scanned.add(table.acquire(request))
     else assert.throws(() => table.acquire(request), { code: refusal })

@@ -88,10 +88,10 @@ test("a listing shows no lock whose holder lost the right", async () => {
 test("the token of a stale lock satisfies no condition", async () => {
   await prepare()
   const token = await lockAsBob("above/f")
-  const ask = () => server.ask("PUT", "/users/ann/own", { body: "1", headers: { if: `<${dataset}/above/f> (${token})` } })
-  assert.equal((await ask()).status, 201)
+  const request = () => server.ask("PUT", "/users/ann/own", { body: "1", headers: { if: `<${dataset}/above/f> (${token})` } })
+  assert.equal((await request()).status, 201)
   setRight("bob", "read")
-  assert.equal((await ask()).status, 412)
+  assert.equal((await request()).status, 412)
 })
 
 for (const [method, body] of [

@@ -17,13 +17,13 @@ const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><loc
 test("GET returns the bytes of a PUT with media type, length and validators", async () => {
   const put = await server.ask("PUT", "/users/ann/a.csv", { body: "x,y\n1,2\n" })
   assert.equal(put.status, 201)
-  const got = await server.ask("GET", "/users/ann/a.csv")
-  assert.equal(got.status, 200)
-  assert.equal(got.text, "x,y\n1,2\n")
-  assert.equal(got.headers["content-type"], "text/csv; charset=utf-8")
-  assert.equal(got.headers["content-length"], "8")
-  assert.equal(got.headers.etag, put.headers.etag)
-  assert.ok(Date.parse(got.headers["last-modified"] ?? "") > 0)
+  const response = await server.ask("GET", "/users/ann/a.csv")
+  assert.equal(response.status, 200)
+  assert.equal(response.text, "x,y\n1,2\n")
+  assert.equal(response.headers["content-type"], "text/csv; charset=utf-8")
+  assert.equal(response.headers["content-length"], "8")
+  assert.equal(response.headers.etag, put.headers.etag)
+  assert.ok(Date.parse(response.headers["last-modified"] ?? "") > 0)
   const head = await server.ask("HEAD", "/users/ann/a.csv")
   assert.equal(head.headers["content-length"], "8")
   assert.equal(head.text, "")
@@ -130,9 +130,9 @@ test("a missing parent returns 409 where the caller may write and 404 elsewhere"
 test("the modification time that a client sends is stored", async () => {
   const put = await server.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "1234567890" } })
   assert.equal(put.headers["x-oc-mtime"], "accepted")
-  const got = await server.ask("HEAD", "/users/ann/dated")
-  assert.equal(got.headers["last-modified"], "Fri, 13 Feb 2009 23:31:30 GMT")
-  assert.equal(got.headers.etag, put.headers.etag)
+  const response = await server.ask("HEAD", "/users/ann/dated")
+  assert.equal(response.headers["last-modified"], "Fri, 13 Feb 2009 23:31:30 GMT")
+  assert.equal(response.headers.etag, put.headers.etag)
   assert.equal(
     (await server.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "soon" } })).headers["x-oc-mtime"],
     undefined,

@@ -72,12 +72,12 @@ test("a client that waits for `100 Continue` is refused before its body", async 
   upload.write(head("/users/bob/x", "Content-Length: 1000000\r\nExpect: 100-continue\r\n"))
   assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1.1 404 /)
   upload.socket.destroy()
-  const wanted = await server.raw()
-  wanted.write(head("/users/ann/wanted", "Content-Length: 5\r\nExpect: 100-continue\r\n"))
-  assert.match(await wanted.until("\r\n\r\n"), /^HTTP\/1.1 100 /)
-  wanted.write("hello")
-  assert.match(await wanted.until("201 Created"), /201 Created/)
-  wanted.socket.destroy()
+  const expected = await server.raw()
+  expected.write(head("/users/ann/wanted", "Content-Length: 5\r\nExpect: 100-continue\r\n"))
+  assert.match(await expected.until("\r\n\r\n"), /^HTTP\/1.1 100 /)
+  expected.write("hello")
+  assert.match(await expected.until("201 Created"), /201 Created/)
+  expected.socket.destroy()
 })
 
 test("a connection serves no further request after a refused `100 Continue`", async () => {

@@ -17,15 +17,15 @@ const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><loc
 test("a listing reaches its depth limit and is refused beyond it", async () => {
   await using small = await TestFilesServer.start({ limits: { maxDeepEntries: 5 } })
   for (const name of ["1", "2", "3", "4"]) await small.ask("PUT", `/users/ann/${name}`, { body: "" })
-  const ask = (depth?: string) => small.ask("PROPFIND", "/users/ann/", { headers: depth ? { depth } : {} })
-  assert.equal((await ask("infinity")).status, 207)
+  const request = (depth?: string) => small.ask("PROPFIND", "/users/ann/", { headers: depth ? { depth } : {} })
+  assert.equal((await request("infinity")).status, 207)
   await small.ask("PUT", "/users/ann/5", { body: "" })
   for (const depth of ["infinity", undefined]) {
-    const refused = await ask(depth)
+    const refused = await request(depth)
     assert.equal(refused.status, 403)
     assert.match(refused.text, /<D:error xmlns:D="DAV:"><D:propfind-finite-depth\/>/)
   }
-  assert.equal(hrefs((await ask("1")).text).length, 6)
+  assert.equal(hrefs((await request("1")).text).length, 6)
 })
 
 test("a listing of many entries contains each once", async () => {
@@ -86,9 +86,9 @@ test("a move replaces its target and treats locks and properties as RFC 4918 req
 
 test("a lock excludes clients without its token", async () => {
   await server.ask("PUT", "/users/ann/l", { body: "1" })
-  const taken = await server.ask("LOCK", "/users/ann/l", { body: lockBody, headers: { timeout: "Second-99999999" } })
-  const token = taken.headers["lock-token"] ?? ""
-  assert.match(taken.text, /<D:timeout>Second-3600</)
+  const response = await server.ask("LOCK", "/users/ann/l", { body: lockBody, headers: { timeout: "Second-99999999" } })
+  const token = response.headers["lock-token"] ?? ""
+  assert.match(response.text, /<D:timeout>Second-3600</)
   const refused = await server.ask("PUT", "/users/ann/l", { body: "2" })
   assert.equal(refused.status, 423)
   assert.match(refused.text, /<D:lock-token-submitted><D:href>\/users\/ann\/l</)

@@ -99,9 +99,9 @@ test("the next worker performs the small operations that a killed one left, and 
 
 test("a cancelled copy ends and leaves nothing", async () => {
   const ended = await disturbed(async () => {
-    const wanted = new AbortController()
-    const onProgress = () => wanted.abort(new Error("gone away"))
-    await tree.copyTree("/users/ann/source", "/users/ann/unwanted", { signal: wanted.signal, onProgress })
+    const controller = new AbortController()
+    const onProgress = () => controller.abort(new Error("gone away"))
+    await tree.copyTree("/users/ann/source", "/users/ann/unwanted", { signal: controller.signal, onProgress })
     await tree.removeTree("/users/ann/unwanted")
   })
   assert.match(String(ended), /gone away/)
@@ -143,7 +143,7 @@ test("after the main process is killed during copies, the next one on the same r
         stdio: ["ignore", "pipe", "inherit"],
       },
     )
-    for (let told = 0; told <= round * 4; told += 1) await once(program.stdout, "data")
+    for (let reportCount = 0; reportCount <= round * 4; reportCount += 1) await once(program.stdout, "data")
     const ended = once(program, "exit")
     program.kill("SIGKILL")
     await ended

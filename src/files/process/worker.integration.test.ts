@@ -149,12 +149,12 @@ test("a worker that is killed during an upload leaves the old file, and its othe
   const upload = await server.raw()
   upload.write(`PUT /users/ann/f HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\nContent-Length: 500000\r\n\r\n`)
   upload.write(Buffer.alloc(300_000))
-  const begun = () => workFolders().some((id) => readdirSync(join(server.root, ".quayside/work", id)).length > 0)
-  await eventually("the upload began", begun)
+  const started = () => workFolders().some((id) => readdirSync(join(server.root, ".quayside/work", id)).length > 0)
+  await eventually("the upload began", started)
   await kill(workerThere())
   await upload.end()
   assert.equal((await server.ask("GET", "/users/ann/f")).text, "old")
-  await eventually("what was left is swept", () => workFolders().length === 1 && !begun())
+  await eventually("what was left is swept", () => workFolders().length === 1 && !started())
 })
 
 test("the worker without privileges deletes directories of mode 000", async () => {
@@ -202,16 +202,16 @@ test("an invalidation reaches the worker", async () => {
 })
 
 test("an address in use is reported at once, by name", async () => {
-  const taken = createServer().listen(0, "127.0.0.1")
-  await new Promise((resolve) => taken.once("listening", resolve))
-  const { port } = taken.address() as { port: number }
+  const occupied = createServer().listen(0, "127.0.0.1")
+  await new Promise((resolve) => occupied.once("listening", resolve))
+  const { port } = occupied.address() as { port: number }
   for (const where of ["worker", "in-process"] as const) {
     await assert.rejects(
       TestFilesServer.start({ runIn: where, listen: { host: "localhost", port } }),
       (error: NodeJS.ErrnoException) => error.code === "EADDRINUSE" && error.message.includes(String(port)),
     )
   }
-  taken.close()
+  occupied.close()
 })
 
 test("a worker that cannot start reports why, and is not restarted", { skip: !asRoot && "only root is refused" }, async () => {

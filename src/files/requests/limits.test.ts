@@ -129,13 +129,13 @@ async function openConnections({ port: decimalPort }: TestFilesServer): Promise<
 
 test("pipelined requests are answered in order, and hundreds of them close the connection", async () => {
   await server.ask("PUT", "/users/ann/ahead", { body: "x" })
-  const ask = async (count: number) => {
+  const request = async (count: number) => {
     const connection = await server.raw()
     connection.write(head("GET", "/users/ann/ahead").repeat(count) + head("GET", "/users/ann/ahead", "Connection: close\r\n"))
     return (await connection.end()).match(/HTTP\/1\.1 200 /g)?.length ?? 0
   }
-  assert.equal(await ask(60), 61)
-  assert.ok((await ask(500)) < 110)
+  assert.equal(await request(60), 61)
+  assert.ok((await request(500)) < 110)
 })
 
 test("a refusal reaches a client that continues to send, and its connection is closed, not reset", async () => {
@@ -166,15 +166,15 @@ test("a client that leaves while the authority decides frees its slot for a deep
   await using other = await TestFilesServer.start()
   const { access } = other.authority
   const { promise: decided, resolve: decide } = Promise.withResolvers<void>()
-  let asked = 0
+  let requestCount = 0
   other.authority.access = async (...question) => {
-    asked += 1
+    requestCount += 1
     await decided
     return access.apply(other.authority, question)
   }
   const listings = await Promise.all(Array.from({ length: 4 }, () => other.raw()))
   for (const each of listings) each.write(head("PROPFIND", "/users/ann/", "Depth: infinity\r\nContent-Length: 100\r\n"))
-  await eventually("all listings wait for the authority", () => asked === listings.length)
+  await eventually("all listings wait for the authority", () => requestCount === listings.length)
   for (const { socket } of listings) socket.destroy()
   await eventually("the server has closed their connections", async () => (await openConnections(other)) === 0)
   decide()

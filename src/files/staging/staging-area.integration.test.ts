@@ -67,9 +67,9 @@ test("a replacement replaces exactly one entry, and a failed one leaves it in pl
   await using area = new StagingArea(root, report)
   mkdirSync(join(path, "fresh/new"), { recursive: true })
   mkdirSync(join(path, "taken/old"), { recursive: true })
-  const gone = area.replace({ parent: root, name: "fresh" }, { parent: root, name: "taken" })
+  const removed = area.replace({ parent: root, name: "fresh" }, { parent: root, name: "taken" })
   assert.deepEqual([existsSync(join(path, "fresh")), readdirSync(join(path, "taken"))], [false, ["new"]])
-  await gone
+  await removed
   assert.throws(() => area.replace({ parent: root, name: "missing" }, { parent: root, name: "taken" }), { code: "ENOENT" })
   assert.deepEqual(readdirSync(join(path, "taken")), ["new"])
   assert.deepEqual(readdirSync(work(readdirSync(work())[0] ?? "")), [])

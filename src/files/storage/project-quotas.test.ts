@@ -30,11 +30,11 @@ test("project quotas are recognized by the mount's options on ext4 and XFS", () 
 })
 
 test("without project quotas files are only counted, and the log says why once", () => {
-  using made = folder(tmpdir())
+  using created = folder(tmpdir())
   const lines: [object, string][] = []
   const logger = { ...silentLogger, info: (fields: object, text: string) => void lines.push([fields, text]) }
   const settings = { minEntryBytes: 1_024 }
-  assert.equal(ProjectQuotas.open(made.handle, { ...settings, firstProject: undefined }, logger), undefined)
+  assert.equal(ProjectQuotas.open(created.handle, { ...settings, firstProject: undefined }, logger), undefined)
   assert.deepEqual(lines.pop()?.[0], { reason: "they are switched off" })
   using memory = folder("/dev/shm")
   assert.equal(ProjectQuotas.open(memory.handle, { ...settings, firstProject: 1_000_000_000 }, logger), undefined)

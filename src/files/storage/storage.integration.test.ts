@@ -22,17 +22,17 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]())
 
 /** A person with a home of their own, so that no test counts what another one stored. */
-let made = 0
+let createdCount = 0
 let name = ""
 beforeEach(() => {
-  made += 1
-  name = `person${made}`
+  createdCount += 1
+  name = `person${createdCount}`
   server.authority.add(name)
   server.makeDirectory(`users/${name}`)
 })
 
 const limit = (bytes: number) => server.authority.quotas.set(name, { maxBytes: bytes })
-const ask = (method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer } = {}) =>
+const request = (method: string, path: string, options: { headers?: Record<string, string>; body?: string | Buffer } = {}) =>
   server.ask(method, `/users/${name}/${path}`, { user: name, ...options })
 const refusal = ({ status, text }: { status: number; text: string }) => {
   assert.equal(status, 507, text)
@@ -50,10 +50,10 @@ function count(root: DirectoryHandle, account: { roots: string[]; excluded?: str
 test("`PUT` beyond `MaxStorage` returns 507 with the numbers, and leaves nothing", async () => {
   writeFileSync(join(server.root, "users", name, "by-a-program"), Buffer.alloc(9 * mib, 1))
   limit(10 * mib)
-  const msg = refusal(await ask("PUT", "big", { body: Buffer.alloc(5 * mib) }))
+  const msg = refusal(await request("PUT", "big", { body: Buffer.alloc(5 * mib) }))
   assert.match(msg, new RegExp(`^${name} may store 10 MiB and stores 9 MiB; this has 5 MiB`))
-  assert.equal((await ask("GET", "big")).status, 404)
-  assert.equal((await ask("PUT", "small", { body: Buffer.alloc(64 * kib) })).status, 201)
+  assert.equal((await request("GET", "big")).status, 404)
+  assert.equal((await request("PUT", "small", { body: Buffer.alloc(64 * kib) })).status, 201)
 })
 
 test("directories that a program may write to but not read count, and so does a home like that", { skip: !asRoot }, async () => {
@@ -74,7 +74,7 @@ test("directories that a program may write to but not read count, and so does a 
 
 test("`PUT` without a length ends when it exceeds `MaxStorage`, and the old file stays", async () => {
   limit(mib)
-  assert.equal((await ask("PUT", "file", { body: "old" })).status, 201)
+  assert.equal((await request("PUT", "file", { body: "old" })).status, 201)
   const connection = await server.raw()
   const proof = Buffer.from(`${name}:right`).toString("base64")
   connection.write(
@@ -88,28 +88,28 @@ test("`PUT` without a length ends when it exceeds `MaxStorage`, and the old file
   }
   assert.match(await connection.until("storage_full"), /^HTTP\/1.1 507 /)
   connection.socket.destroy()
-  assert.equal((await ask("GET", "file")).text, "old")
+  assert.equal((await request("GET", "file")).text, "old")
 })
 
 test("concurrent uploads together get no more than `MaxStorage`", async () => {
   limit(4 * mib)
-  const answers = await Promise.all(Array.from({ length: 16 }, (_, i) => ask("PUT", `file${i}`, { body: Buffer.alloc(mib - 8 * kib) })))
+  const answers = await Promise.all(Array.from({ length: 16 }, (_, i) => request("PUT", `file${i}`, { body: Buffer.alloc(mib - 8 * kib) })))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(4).fill(201), ...Array(12).fill(507)])
 })
 
 test("a replaced or deleted file makes room at once", async () => {
   limit(2 * mib)
   const body = Buffer.alloc(1.5 * mib)
-  assert.equal((await ask("PUT", "file", { body })).status, 201)
-  refusal(await ask("PUT", "other", { body }))
-  assert.equal((await ask("PUT", "file", { body })).status, 204, "a file is saved in place of itself")
-  assert.equal((await ask("DELETE", "file")).status, 204)
-  assert.equal((await ask("PUT", "other", { body })).status, 201)
+  assert.equal((await request("PUT", "file", { body })).status, 201)
+  refusal(await request("PUT", "other", { body }))
+  assert.equal((await request("PUT", "file", { body })).status, 204, "a file is saved in place of itself")
+  assert.equal((await request("DELETE", "file")).status, 204)
+  assert.equal((await request("PUT", "other", { body })).status, 201)
 })
 
 test("pending saves of a large file make room for no other upload", async () => {
   limit(4 * mib)
-  assert.equal((await ask("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)
+  assert.equal((await request("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)
   const saves = await Promise.all(
     Array.from({ length: 3 }, async () => {
       const connection = await server.raw()
@@ -121,53 +121,53 @@ test("pending saves of a large file make room for no other upload", async () => 
       return connection
     }),
   )
-  refusal(await ask("PUT", "other", { body: Buffer.alloc(3 * mib) }))
+  refusal(await request("PUT", "other", { body: Buffer.alloc(3 * mib) }))
   for (const { socket } of saves) socket.destroy()
 })
 
 test("only one of several concurrent saves of a file uses the space of the old one", async () => {
   limit(4 * mib)
   const body = Buffer.alloc(3 * mib)
-  assert.equal((await ask("PUT", "file", { body })).status, 201)
+  assert.equal((await request("PUT", "file", { body })).status, 201)
   const connection = await server.raw()
   const proof = Buffer.from(`${name}:right`).toString("base64")
   connection.write(
     `PUT /users/${name}/file HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${proof}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
   )
   assert.match(await connection.until("\r\n\r\n"), / 100 /)
-  refusal(await ask("PUT", "file", { body }))
+  refusal(await request("PUT", "file", { body }))
   connection.write(body)
   assert.match(await connection.until(" 204 "), / 204 /)
-  assert.equal((await ask("PUT", "file", { body })).status, 204)
+  assert.equal((await request("PUT", "file", { body })).status, 204)
   connection.socket.destroy()
 })
 
 test("empty files count, so `PUT` of one returns 507 at `MaxStorage`", async () => {
   limit(16 * kib)
   const answers: number[] = []
-  for (let i = 0; i < 20; i += 1) answers.push((await ask("PUT", `empty${i}`, { body: "" })).status)
+  for (let i = 0; i < 20; i += 1) answers.push((await request("PUT", `empty${i}`, { body: "" })).status)
   assert.deepEqual([answers[0], answers.at(-1)], [201, 507])
-  assert.equal((await ask("PUT", "empty0", { body: "" })).status, 204, "a save that takes no more room")
+  assert.equal((await request("PUT", "empty0", { body: "" })).status, 204, "a save that takes no more room")
 })
 
 test("`COPY`, `MKCOL`, `LOCK` and `PROPPATCH` return 507 beyond `MaxStorage`, and requests that free space succeed", async () => {
   limit(mib)
-  assert.equal((await ask("PUT", "file", { body: Buffer.alloc(600 * kib) })).status, 201)
+  assert.equal((await request("PUT", "file", { body: Buffer.alloc(600 * kib) })).status, 201)
   const to = (target: string) => ({ headers: { destination: `http://127.0.0.1/users/${name}/${target}` } })
-  refusal(await ask("COPY", "file", to("copy")))
-  assert.equal((await ask("MOVE", "file", to("moved"))).status, 201)
-  assert.equal((await ask("PUT", "rest", { body: Buffer.alloc(412 * kib) })).status, 201)
+  refusal(await request("COPY", "file", to("copy")))
+  assert.equal((await request("MOVE", "file", to("moved"))).status, 201)
+  assert.equal((await request("PUT", "rest", { body: Buffer.alloc(412 * kib) })).status, 201)
   const property = (verb: "set" | "remove") =>
     `<D:propertyupdate xmlns:D="DAV:" xmlns:x="x:"><D:${verb}><D:prop><x:p>${"v".repeat(8_000)}</x:p></D:prop></D:${verb}></D:propertyupdate>`
   const lockinfo = '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>'
-  const made: number[] = []
-  for (let i = 0; i < 16; i += 1) made.push((await ask("MKCOL", `directory${i}`)).status)
-  assert.deepEqual([made[0], made.at(-1)], [201, 507])
-  refusal(await ask("LOCK", "new", { body: lockinfo }))
-  refusal(await ask("PROPPATCH", "moved", { body: property("set") }))
-  assert.equal((await ask("PROPPATCH", "moved", { body: property("remove") })).status, 207)
-  assert.equal((await ask("DELETE", "moved")).status, 204)
-  assert.equal((await ask("PROPPATCH", "rest", { body: property("set") })).status, 207)
+  const created: number[] = []
+  for (let i = 0; i < 16; i += 1) created.push((await request("MKCOL", `directory${i}`)).status)
+  assert.deepEqual([created[0], created.at(-1)], [201, 507])
+  refusal(await request("LOCK", "new", { body: lockinfo }))
+  refusal(await request("PROPPATCH", "moved", { body: property("set") }))
+  assert.equal((await request("PROPPATCH", "moved", { body: property("remove") })).status, 207)
+  assert.equal((await request("DELETE", "moved")).status, 204)
+  assert.equal((await request("PROPPATCH", "rest", { body: property("set") })).status, 207)
 })
 
 test("members of a group together get no more than its `TotalLimits`", async () => {
@@ -209,8 +209,8 @@ test("a count includes hard links once, and no holes, symbolic links or other pe
   const areas = found.areas
   assert.deepEqual(Object.keys(areas), [`/users/${name}`, `/users/${name}/projects/7`])
   assert.ok((areas[`/users/${name}/projects/7`] ?? 0) >= mib)
-  const theirs = count(root, { roots: [`/users/${name}/lent`, "/users/nobody"] })
-  assert.ok(theirs.bytes >= 3 * mib && theirs.bytes < 3.1 * mib, String(theirs.bytes))
+  const others = count(root, { roots: [`/users/${name}/lent`, "/users/nobody"] })
+  assert.ok(others.bytes >= 3 * mib && others.bytes < 3.1 * mib, String(others.bytes))
 })
 
 test("a count tells datasets in a home apart, at any depth, and counts them once", () => {
@@ -299,9 +299,9 @@ test("the first small uploads wait for no count, and larger ones wait for it", a
   const account = { name: "ann", userId: 1, roots, excluded: [], subAreas: [] }
   other.authority.storageQuota = async () => ({ account, maxBytes: 100 * mib, groups: [], counted: {} })
   const timed = async (path: string, bytes: number) => {
-    const began = performance.now()
+    const startedAt = performance.now()
     assert.equal((await other.ask("PUT", `/users/ann/${path}`, { body: Buffer.alloc(bytes) })).status, 201)
-    return performance.now() - began
+    return performance.now() - startedAt
   }
   for (let i = 0; i < 3; i += 1) assert.ok((await timed(`small${i}`, 200 * kib)) < 1_000)
   assert.ok((await timed("large", 2 * mib)) >= 1_000)
@@ -325,17 +325,17 @@ test("small counts end beside a large one", async () => {
 })
 
 test("the reserve is a sixteenth of a small disk, 1 GiB of others, 2 % of large ones", () => {
-  const kept = (totalBytes: number, free = totalBytes, reserveBytes?: number) => {
+  const reserveOf = (totalBytes: number, free = totalBytes, reserveBytes?: number) => {
     const stats = { type: 0, bsize: 4_096, blocks: totalBytes / 4_096, bfree: 0, bavail: free / 4_096, files: 10 ** 9, ffree: 10 ** 6 }
     const { reserveBytes: reserve, isLow } = diskSpaceOf(stats as never, { ...settings, reserveBytes })
     return [reserve / mib, isLow]
   }
-  assert.deepEqual(kept(2 ** 30), [64, false])
-  assert.deepEqual(kept(2 ** 35), [1_024, false])
-  assert.deepEqual(kept(2 ** 40), [Math.floor(2 ** 40 / 50) / mib, false])
-  assert.deepEqual(kept(2 ** 50), [65_536, false])
-  assert.deepEqual(kept(2 ** 35, 2 ** 29), [1_024, true])
-  assert.deepEqual(kept(2 ** 35, 2 ** 29, 2 ** 20), [1, false])
+  assert.deepEqual(reserveOf(2 ** 30), [64, false])
+  assert.deepEqual(reserveOf(2 ** 35), [1_024, false])
+  assert.deepEqual(reserveOf(2 ** 40), [Math.floor(2 ** 40 / 50) / mib, false])
+  assert.deepEqual(reserveOf(2 ** 50), [65_536, false])
+  assert.deepEqual(reserveOf(2 ** 35, 2 ** 29), [1_024, true])
+  assert.deepEqual(reserveOf(2 ** 35, 2 ** 29, 2 ** 20), [1, false])
 })
 
 test("uploads end before the disk is full, and deletions work", { skip: !asRoot && "needs the right to mount" }, async () => {

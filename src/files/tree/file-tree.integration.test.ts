@@ -45,8 +45,8 @@ test("a new directory is refused when the name is taken", async () => {
   assert.equal(await tree.makeNewDirectory("/users/ann/new/one"), false)
   writeFileSync(at("users/ann/file"), "")
   assert.equal(await tree.makeNewDirectory("/users/ann/file"), false)
-  const made = await Promise.all(Array.from({ length: 10 }, () => tree.makeNewDirectory("/users/ann/race")))
-  assert.equal(made.filter(Boolean).length, 1)
+  const created = await Promise.all(Array.from({ length: 10 }, () => tree.makeNewDirectory("/users/ann/race")))
+  assert.equal(created.filter(Boolean).length, 1)
 })
 
 test("removing an empty directory leaves one that is not empty", async () => {

@@ -36,7 +36,7 @@ function prepare(): string {
   return server.at("play/swap")
 }
 
-const ask = (method: string, path: string, headers: Record<string, string> = {}, body: string | Buffer = "") =>
+const request = (method: string, path: string, headers: Record<string, string> = {}, body: string | Buffer = "") =>
   server.ask(method, `/users/ann/play/${path}`, { headers, body })
 const lockBody = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
 const patchBody = '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="y"/></prop></set></propertyupdate>'
@@ -44,31 +44,31 @@ const to = (name: string) => ({ destination: `/users/ann/play/${name}` })
 const large = Buffer.alloc(100_000, "planted")
 
 const attacks: Record<string, (round: number) => Promise<{ text: string; status: number }>> = {
-  "GET of a file": () => ask("GET", "swap/f"),
-  "GET of a file further down": () => ask("GET", "swap/sub/f"),
-  "a listing": () => ask("PROPFIND", "swap", { depth: "infinity" }),
-  "a listing from above": () => ask("PROPFIND", "", { depth: "infinity" }),
-  "PUT of a new file": () => ask("PUT", "swap/planted", {}, "planted"),
-  "PUT of a new file, in pieces": () => ask("PUT", "swap/sub/planted", { "transfer-encoding": "chunked" }, large),
-  "PUT of an existing file": () => ask("PUT", "swap/f", {}, "planted"),
-  "DELETE of a file": () => ask("DELETE", "swap/f"),
-  "DELETE of a directory": () => ask("DELETE", "swap/sub"),
-  "DELETE of the name itself": () => ask("DELETE", "swap"),
-  MKCOL: (round) => ask("MKCOL", `swap/planted${round}`),
-  "COPY out of it": () => ask("COPY", "swap", to("copy")),
-  "COPY of a file out of it": () => ask("COPY", "swap/f", to("copy")),
-  "COPY into it": () => ask("COPY", "other", to("swap/planted")),
-  "MOVE out of it": () => ask("MOVE", "swap/f", to("copy")),
-  "MOVE into it": () => ask("MOVE", "other", to("swap/planted")),
-  "MOVE over it": () => ask("MOVE", "other", to("swap")),
-  LOCK: (round) => ask("LOCK", `swap/planted${round}`, {}, lockBody),
-  HEAD: () => ask("HEAD", "swap/f"),
-  OPTIONS: () => ask("OPTIONS", "swap/f"),
+  "GET of a file": () => request("GET", "swap/f"),
+  "GET of a file further down": () => request("GET", "swap/sub/f"),
+  "a listing": () => request("PROPFIND", "swap", { depth: "infinity" }),
+  "a listing from above": () => request("PROPFIND", "", { depth: "infinity" }),
+  "PUT of a new file": () => request("PUT", "swap/planted", {}, "planted"),
+  "PUT of a new file, in pieces": () => request("PUT", "swap/sub/planted", { "transfer-encoding": "chunked" }, large),
+  "PUT of an existing file": () => request("PUT", "swap/f", {}, "planted"),
+  "DELETE of a file": () => request("DELETE", "swap/f"),
+  "DELETE of a directory": () => request("DELETE", "swap/sub"),
+  "DELETE of the name itself": () => request("DELETE", "swap"),
+  MKCOL: (round) => request("MKCOL", `swap/planted${round}`),
+  "COPY out of it": () => request("COPY", "swap", to("copy")),
+  "COPY of a file out of it": () => request("COPY", "swap/f", to("copy")),
+  "COPY into it": () => request("COPY", "other", to("swap/planted")),
+  "MOVE out of it": () => request("MOVE", "swap/f", to("copy")),
+  "MOVE into it": () => request("MOVE", "other", to("swap/planted")),
+  "MOVE over it": () => request("MOVE", "other", to("swap")),
+  LOCK: (round) => request("LOCK", `swap/planted${round}`, {}, lockBody),
+  HEAD: () => request("HEAD", "swap/f"),
+  OPTIONS: () => request("OPTIONS", "swap/f"),
   "LOCK and UNLOCK": async (round) => {
-    const { headers } = await ask("LOCK", `swap/locked${round}`, {}, lockBody)
-    return ask("UNLOCK", `swap/locked${round}`, { "lock-token": String(headers["lock-token"] ?? "<opaquelocktoken:none>") })
+    const { headers } = await request("LOCK", `swap/locked${round}`, {}, lockBody)
+    return request("UNLOCK", `swap/locked${round}`, { "lock-token": String(headers["lock-token"] ?? "<opaquelocktoken:none>") })
   },
-  PROPPATCH: () => ask("PROPPATCH", "swap/f", {}, patchBody),
+  PROPPATCH: () => request("PROPPATCH", "swap/f", {}, patchBody),
 }
 
 for (const [name, attack] of Object.entries(attacks)) {
@@ -85,7 +85,7 @@ for (const [name, attack] of Object.entries(attacks)) {
 
 test("a directory that becomes a link to another person's home reveals nothing of it", async () => {
   await whileSwapping({ path: prepare(), target: join(server.root, "users/bob/private") }, async () => {
-    for (let round = 0; round < rounds; round += 1) check(await ask("GET", "swap/f"))
+    for (let round = 0; round < rounds; round += 1) check(await request("GET", "swap/f"))
   })
   for (const victim of victims()) assertUntouched(victim)
 })
@@ -94,9 +94,9 @@ test("a file that becomes a link is neither read nor written through", async () 
   prepare()
   await whileSwapping({ path: server.at("play/swap/f"), target: join(outside(), "f") }, async () => {
     for (let round = 0; round < rounds; round += 1) {
-      check(await ask("GET", "swap/f"))
-      check(await ask("COPY", "swap/f", to("copy")))
-      check(await ask("PUT", "swap/f", {}, "planted"))
+      check(await request("GET", "swap/f"))
+      check(await request("COPY", "swap/f", to("copy")))
+      check(await request("PUT", "swap/f", {}, "planted"))
     }
   })
   for (const victim of victims()) assertUntouched(victim)

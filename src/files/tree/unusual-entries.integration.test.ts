@@ -167,7 +167,7 @@ for (const kind of kinds) {
     server.makeDirectory(`${path.slice(1)}/${name}`)
     kind.make(on(name))
   }
-  const gone = async (name: string) => {
+  const assertRemoved = async (name: string) => {
     assert.equal(lstatSync(on(name), { throwIfNoEntry: false }), undefined)
     await eventually("its space is free", () => server.unfinished().length === 0)
     kind.kept?.()
@@ -197,7 +197,7 @@ for (const kind of kinds) {
         (await server.ask("DELETE", `${path}/${name}`)).status,
         existsSync(on(name)) ? 500 : kind.copied || name === "dav" ? 204 : 404,
       )
-      await gone(name)
+      await assertRemoved(name)
     }
   })
 
@@ -217,7 +217,7 @@ for (const kind of kinds) {
       )
     for (const name of ["code", "release"]) {
       await tree.removeTree(`${path}/${name}`)
-      await gone(name)
+      await assertRemoved(name)
     }
   })
 }
@@ -236,9 +236,9 @@ test("a cancelled copy of a sparse file, and one beyond the limit, leave nothing
   const { tree } = server.files
   const limited = tree.copyTree("/users/ann/sparse", "/users/ann/sparse2", { maxBytes: 2 ** 25 })
   await assert.rejects(limited, (error) => error instanceof Failure && error.code === "conflict")
-  const wanted = new AbortController()
-  const onProgress = () => wanted.abort(new Error("gone away"))
-  await assert.rejects(tree.copyTree("/users/ann/sparse", "/users/ann/sparse2", { signal: wanted.signal, onProgress }), /gone away/)
+  const controller = new AbortController()
+  const onProgress = () => controller.abort(new Error("gone away"))
+  await assert.rejects(tree.copyTree("/users/ann/sparse", "/users/ann/sparse2", { signal: controller.signal, onProgress }), /gone away/)
   assert.deepEqual([existsSync(server.at("sparse2")), server.unfinished()], [false, []])
   const copied = await tree.copyTree("/users/ann/sparse", "/users/ann/sparse2")
   assert.ok(copied && copied.bytes >= 2 ** 26 && copied.bytes < 2 ** 26 + 2 ** 20, `${copied?.bytes} bytes were counted`)

@@ -54,14 +54,14 @@ async function pageAt(context: BrowserContext, url: string) {
 }
 
 test("the URL of an answer, pasted into a browser, ends at the run's own origin with a clean address", async () => {
-  await using made = await startFixture()
-  await pageAt(made.context, made.baseUrl)
-  const { page, status } = await pageAt(made.context, `${made.fixture.gateway.runUrl(1)}some/page?x=1#part`)
+  await using created = await startFixture()
+  await pageAt(created.context, created.baseUrl)
+  const { page, status } = await pageAt(created.context, `${created.fixture.gateway.runUrl(1)}some/page?x=1#part`)
   assert.equal(status, 200)
-  assert.equal(page.url(), `http://${made.fixture.origin}/some/page?x=1#part`)
+  assert.equal(page.url(), `http://${created.fixture.origin}/some/page?x=1#part`)
   assert.match(await page.content(), /GET \/some\/page\?x=1/)
-  assert.ok(made.seen.every(({ headers }) => !/quayside|secret/.test(headers.cookie ?? "")))
-  const cookies = await made.context.cookies()
+  assert.ok(created.seen.every(({ headers }) => !/quayside|secret/.test(headers.cookie ?? "")))
+  const cookies = await created.context.cookies()
   assert.deepEqual(cookies.map(({ name, domain }) => `${name} ${domain}`).sort(), [
     `__Host-Http-quayside-nonce ${keyA}.localhost`,
     `__Host-Http-quayside-run ${keyA}.localhost`,
@@ -72,8 +72,8 @@ test("the URL of an answer, pasted into a browser, ends at the run's own origin 
 })
 
 test("a program's page works with its own origin, and cannot touch the gateway's cookies", async () => {
-  await using made = await startFixture()
-  const { page } = await pageAt(made.context, made.fixture.gateway.runUrl(1))
+  await using created = await startFixture()
+  const { page } = await pageAt(created.context, created.fixture.gateway.runUrl(1))
   const results = await page.evaluate(async () => {
     // biome-ignore lint/suspicious/noDocumentCookie: this is the attack
     document.cookie = "__Host-Http-quayside-run=planted; Secure; Path=/"
@@ -98,15 +98,15 @@ test("a program's page works with its own origin, and cannot touch the gateway's
   assert.equal(results.message, "echo hello")
   assert.equal(results.framed, "GET /frame")
   assert.doesNotMatch(results.cookie, /__Host-Http/)
-  assert.ok(made.seen.every(({ headers }) => !/quayside|planted/.test(headers.cookie ?? "")))
-  assert.equal((await page.goto(`http://${made.fixture.origin}/again`))?.status(), 200)
+  assert.ok(created.seen.every(({ headers }) => !/quayside|planted/.test(headers.cookie ?? "")))
+  assert.equal((await page.goto(`http://${created.fixture.origin}/again`))?.status(), 200)
 })
 
 test("a page of another run can navigate to a run, but cannot send requests, frame it or open a socket", async () => {
-  await using made = await startFixture()
-  await pageAt(made.context, made.fixture.gateway.runUrl(1))
-  const { page } = await pageAt(made.context, made.fixture.gateway.runUrl(2))
-  const before = made.seen.length
+  await using created = await startFixture()
+  await pageAt(created.context, created.fixture.gateway.runUrl(1))
+  const { page } = await pageAt(created.context, created.fixture.gateway.runUrl(2))
+  const before = created.seen.length
   const results = await page.evaluate(
     async ([origin, apps]) => {
       const tried = async (work: () => Promise<unknown>) =>
@@ -136,7 +136,7 @@ test("a page of another run can navigate to a run, but cannot send requests, fra
         pathSocket: await tried(() => socket(`ws://${apps}/run/1/x`)),
       }
     },
-    [made.fixture.origin, made.fixture.apps] as const,
+    [created.fixture.origin, created.fixture.apps] as const,
   )
   assert.deepEqual(
     Object.entries(results).filter(([, outcome]) => outcome !== "failed"),
@@ -149,11 +149,11 @@ test("a page of another run can navigate to a run, but cannot send requests, fra
       frame.onload = resolve
       document.body.append(frame)
     })
-  }, made.fixture.origin)
+  }, created.fixture.origin)
   assert.deepEqual(
-    made.seen.slice(before).filter(({ headers }) => headers.host === made.fixture.origin),
+    created.seen.slice(before).filter(({ headers }) => headers.host === created.fixture.origin),
     [],
   )
-  await page.evaluate((origin) => location.assign(`http://${origin}/led`), made.fixture.origin)
-  await page.waitForURL(`http://${made.fixture.origin}/led`)
+  await page.evaluate((origin) => location.assign(`http://${origin}/led`), created.fixture.origin)
+  await page.waitForURL(`http://${created.fixture.origin}/led`)
 })

@@ -11,15 +11,15 @@ import {
   TestProgram,
 } from "../testing/gateway-fixture.ts"
 
-/** A gateway whose `ask` carries a session of run 1. */
+/** A gateway whose `request` carries a session of run 1. */
 async function entered(options: GatewayFixtureOptions = {}) {
   await using stack = new AsyncDisposableStack()
   const fixture = stack.use(await GatewayFixture.open(options))
   const { cookie } = await fixture.enter()
-  const ask = (path: string, requestOptions: Omit<FixtureRequest, "headers"> & { headers?: Record<string, string | string[]> } = {}) =>
+  const request = (path: string, requestOptions: Omit<FixtureRequest, "headers"> & { headers?: Record<string, string | string[]> } = {}) =>
     fixture.ask(fixture.origin, path, { ...requestOptions, headers: { cookie, ...requestOptions.headers } })
   const held = stack.move()
-  return { fixture, cookie, ask, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return { fixture, cookie, request, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 const answering = (headers: Record<string, string | string[]>, status = 200) =>
@@ -29,39 +29,40 @@ const answering = (headers: Record<string, string | string[]>, status = 200) =>
   })
 
 test("the program receives the request unchanged, without Quayside's cookies and tokens", async () => {
-  await using made = await entered()
-  const cookie = `a=1; quayside_session=secret; ${made.cookie}; __Host-quayside_session=secret; =quayside_session=x; __host-QUAYSIDE=x; b=2`
-  const { text } = await made.ask("/p%20q?x=1&y", {
+  await using created = await entered()
+  const cookie = `a=1; quayside_session=secret; ${created.cookie}; __Host-quayside_session=secret; =quayside_session=x; __host-QUAYSIDE=x; b=2`
+  const { text } = await created.request("/p%20q?x=1&y", {
     method: "POST",
     body: "hello",
     headers: { cookie, authorization: "Bearer qs_secret", "sec-fetch-site": "same-origin", "x-own": ["1", "2"], "content-type": "a/b" },
   })
-  const got = JSON.parse(text)
-  assert.equal(got.method, "POST")
-  assert.equal(got.url, "/p%20q?x=1&y")
-  assert.equal(got.body, "hello")
-  assert.equal(got.headers.host, made.fixture.origin)
-  assert.equal(got.headers.cookie, "a=1; b=2")
-  assert.equal(got.headers.authorization, undefined)
-  assert.equal(got.headers["x-own"], "1, 2")
-  assert.equal(got.headers["content-type"], "a/b")
+  const received = JSON.parse(text)
+  assert.equal(received.method, "POST")
+  assert.equal(received.url, "/p%20q?x=1&y")
+  assert.equal(received.body, "hello")
+  assert.equal(received.headers.host, created.fixture.origin)
+  assert.equal(received.headers.cookie, "a=1; b=2")
+  assert.equal(received.headers.authorization, undefined)
+  assert.equal(received.headers["x-own"], "1, 2")
+  assert.equal(received.headers["content-type"], "a/b")
   assert.doesNotMatch(text, /secret/)
 })
 
 test("the program's own token reaches it; Basic and Quayside's tokens do not, and the run's headers replace them", async () => {
-  await using made = await entered()
-  const sent = async (authorization: string) => JSON.parse((await made.ask("/", { headers: { authorization } })).text).headers.authorization
+  await using created = await entered()
+  const sent = async (authorization: string) =>
+    JSON.parse((await created.request("/", { headers: { authorization } })).text).headers.authorization
   assert.equal(await sent("Bearer eyJhbGciOi.J9.aqs_b"), "Bearer eyJhbGciOi.J9.aqs_b")
   assert.equal(await sent("token abc"), "token abc")
-  for (const ours of ["Bearer qs_abc", "bearer qf_abc.def", "Basic YW5uOnB3", "BASIC YW5uOnB3", "Token x=qs_abc"])
-    assert.equal(await sent(ours), undefined, ours)
+  for (const own of ["Bearer qs_abc", "bearer qf_abc.def", "Basic YW5uOnB3", "BASIC YW5uOnB3", "Token x=qs_abc"])
+    assert.equal(await sent(own), undefined, own)
 
-  made.fixture.runs.targets.set(keyA, { ...made.fixture.target, upstreamHeaders: { Authorization: "token run" } })
+  created.fixture.runs.targets.set(keyA, { ...created.fixture.target, upstreamHeaders: { Authorization: "token run" } })
   assert.equal(await sent("token abc"), "token run")
 })
 
 test("a caller cannot forge its address, in any spelling of the headers", async () => {
-  await using made = await entered()
+  await using created = await entered()
   const forged = {
     "x-forwarded-for": "6.6.6.6",
     "X-Forwarded-Host": "evil",
@@ -77,40 +78,40 @@ test("a caller cannot forge its address, in any spelling of the headers", async 
     co_okie: "fine",
     _cookie: "fine",
   }
-  const { headers } = JSON.parse((await made.ask("/", { headers: forged })).text)
+  const { headers } = JSON.parse((await created.request("/", { headers: forged })).text)
   assert.equal(headers["x-forwarded-for"], "127.0.0.1")
-  assert.equal(headers["x-forwarded-host"], made.fixture.origin)
+  assert.equal(headers["x-forwarded-host"], created.fixture.origin)
   assert.equal(headers["x-forwarded-proto"], "http")
   for (const name of Object.keys(headers))
     assert.doesNotMatch(name, /^(?:x.real|forwarded|proxy|http2|x.forwarded.(?!for$|host$|proto$)|x_)/, name)
 })
 
 test("the addresses that a trusted proxy forwards count, and no others", async () => {
-  await using made = await entered({ trustedProxies: ["127.0.0.1", "10.0.0.0/8"] })
+  await using created = await entered({ trustedProxies: ["127.0.0.1", "10.0.0.0/8"] })
   const forwardedFor = async (chain: string) =>
-    JSON.parse((await made.ask("/", { headers: { "x-forwarded-for": chain } })).text).headers["x-forwarded-for"]
+    JSON.parse((await created.request("/", { headers: { "x-forwarded-for": chain } })).text).headers["x-forwarded-for"]
   assert.equal(await forwardedFor("6.6.6.6, 10.1.1.1"), "6.6.6.6, 10.1.1.1, 127.0.0.1")
   assert.equal(await forwardedFor("junk, 10.1.1.1"), "10.1.1.1, 127.0.0.1")
 })
 
 test("hop-by-hop headers are not forwarded, and cannot remove other headers", async () => {
-  await using made = await entered()
+  await using created = await entered()
   const { headers } = JSON.parse(
     (
-      await made.ask("/", {
+      await created.request("/", {
         headers: { connection: "x-hop, host, x-forwarded-for", "x-hop": "1", te: "gzip", "keep-alive": "x", "proxy-authorization": "x" },
       })
     ).text,
   )
   for (const name of ["x-hop", "te", "keep-alive", "proxy-authorization"]) assert.equal(headers[name], undefined, name)
   assert.equal(headers["x-forwarded-for"], "127.0.0.1")
-  assert.equal(headers.host, made.fixture.origin)
+  assert.equal(headers.host, created.fixture.origin)
 })
 
 test("other origins may send top-level navigations only", async () => {
-  await using made = await entered()
-  const own = `http://${made.fixture.origin}`
-  const other = `http://${keyB}.localhost:${made.fixture.port}`
+  await using created = await entered()
+  const own = `http://${created.fixture.origin}`
+  const other = `http://${keyB}.localhost:${created.fixture.port}`
   const cross = { "sec-fetch-site": "cross-site" }
   const sibling = { "sec-fetch-site": "same-site" }
   const table: [string, Record<string, string>, number][] = [
@@ -144,7 +145,7 @@ test("other origins may send top-level navigations only", async () => {
     ["POST", { origin: `http://${keyA}.localhost` }, 403],
   ]
   for (const [method, headers, status] of table) {
-    assert.equal((await made.ask("/", { method, headers })).status, status, `${method} ${JSON.stringify(headers)}`)
+    assert.equal((await created.request("/", { method, headers })).status, status, `${method} ${JSON.stringify(headers)}`)
   }
 })
 
@@ -162,8 +163,8 @@ test("a program sets cookies for its own host only, and never under Quayside's n
     "__Secure-__Host-quayside-x=planted",
     "quayside-run",
   ]
-  await using made = await entered({ program: answering({ "set-cookie": cookies }) })
-  const answer = await made.ask("/")
+  await using created = await entered({ program: answering({ "set-cookie": cookies }) })
+  const answer = await created.request("/")
   assert.deepEqual(answer.headers["set-cookie"], ["own=1; Path=/; HttpOnly", "wide=1; Path=/", "wide2=1;Secure", "wide3=1; SameSite=None"])
 })
 
@@ -178,23 +179,29 @@ test("responses lose headers with effects beyond the program's origin, and keep 
     connection: "x-hop",
     "proxy-authenticate": "Basic",
   }
-  const kept = { "content-security-policy": "default-src 'self'", "service-worker-allowed": "/", etag: '"1"', "x-own": "1", refresh: "9" }
-  await using made = await entered({ program: answering({ ...lost, ...kept }) })
-  const { headers } = await made.ask("/")
+  const remaining = {
+    "content-security-policy": "default-src 'self'",
+    "service-worker-allowed": "/",
+    etag: '"1"',
+    "x-own": "1",
+    refresh: "9",
+  }
+  await using created = await entered({ program: answering({ ...lost, ...remaining }) })
+  const { headers } = await created.request("/")
   for (const name of Object.keys(lost)) if (name !== "connection") assert.equal(headers[name], undefined, name)
-  for (const [name, value] of Object.entries(kept)) assert.equal(headers[name], value, name)
+  for (const [name, value] of Object.entries(remaining)) assert.equal(headers[name], value, name)
 })
 
 test("headers that a program's second Connection header names are not forwarded", async () => {
-  await using made = await entered({ program: answering({ connection: ["close", "x-hop"], "x-hop": "1" }) })
-  assert.equal((await made.ask("/")).headers["x-hop"], undefined)
+  await using created = await entered({ program: answering({ connection: ["close", "x-hop"], "x-hop": "1" }) })
+  assert.equal((await created.request("/")).headers["x-hop"], undefined)
 })
 
 test("a `Host` with the scheme's default port matches an `Origin` without it", async () => {
-  await using made = await entered()
+  await using created = await entered()
   for (const port of ["", ":", ":80"]) {
-    const headers = { cookie: made.cookie, origin: `http://${keyA}.localhost` }
-    const { status } = await made.fixture.ask(`${keyA}.localhost${port}`, "/", { method: "POST", headers })
+    const headers = { cookie: created.cookie, origin: `http://${keyA}.localhost` }
+    const { status } = await created.fixture.ask(`${keyA}.localhost${port}`, "/", { method: "POST", headers })
     assert.equal(status, 200, port)
   }
 })
@@ -213,8 +220,8 @@ test("`Location` URLs of the run's own host become relative, others are unchange
     const program = new TestProgram((request, response) =>
       response.writeHead(302, { location: sent.replace("{own}", request.headers.host ?? "") }).end(),
     )
-    await using made = await entered({ program })
-    assert.equal((await made.ask("/")).headers.location, got.replace("{own}", made.fixture.origin))
+    await using created = await entered({ program })
+    assert.equal((await created.request("/")).headers.location, got.replace("{own}", created.fixture.origin))
   }
 })
 
@@ -271,36 +278,42 @@ test("requests without a session that are no navigations are refused", async () 
 
 test("a run that is not ready answers with its state, on a page that reloads or with `Retry-After`", async () => {
   for (const state of ["queued", "pulling", "starting", "stopping"]) {
-    await using made = await entered({ target: { state } })
-    made.fixture.runs.targets.set(keyA, { ...made.fixture.target, address: undefined, state })
-    const json = await made.ask("/")
+    await using created = await entered({ target: { state } })
+    created.fixture.runs.targets.set(keyA, { ...created.fixture.target, address: undefined, state })
+    const json = await created.request("/")
     assert.equal(json.status, 503)
     assert.equal(json.headers["retry-after"], "2")
     assert.deepEqual(JSON.parse(json.text), { ok: false, msg: `The run is not ready: it is ${state}`, code: "unavailable" })
-    const html = await made.ask("/", { headers: navigationHeaders })
+    const html = await created.request("/", { headers: navigationHeaders })
     assert.equal(html.status, 503)
     assert.match(html.text, /http-equiv="refresh" content="2"/)
   }
 })
 
 test("a program that has stopped listening gives 503, as JSON and as a page", async () => {
-  await using made = await entered()
-  await new Promise((resolve) => made.fixture.program.server.close(resolve).closeAllConnections())
-  const json = await made.ask("/")
+  await using created = await entered()
+  await new Promise((resolve) => created.fixture.program.server.close(resolve).closeAllConnections())
+  const json = await created.request("/")
   assert.equal(json.status, 503)
   assert.equal(JSON.parse(json.text).code, "unavailable")
-  assert.match((await made.ask("/", { headers: navigationHeaders })).text, /does not answer/)
+  assert.match((await created.request("/", { headers: navigationHeaders })).text, /does not answer/)
 })
 
 test("a link from elsewhere to a program's root leads to its landing page; the program's own links do not", async () => {
   await using strip = await entered({ target: { landing: "vnc.html" } })
-  assert.equal((await strip.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "cross-site" } })).headers.location, "/vnc.html")
-  assert.equal((await strip.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "same-origin" } })).status, 200)
-  assert.equal((await strip.ask("/?x=1", { headers: navigationHeaders })).status, 200)
+  assert.equal(
+    (await strip.request("/", { headers: { ...navigationHeaders, "sec-fetch-site": "cross-site" } })).headers.location,
+    "/vnc.html",
+  )
+  assert.equal((await strip.request("/", { headers: { ...navigationHeaders, "sec-fetch-site": "same-origin" } })).status, 200)
+  assert.equal((await strip.request("/?x=1", { headers: navigationHeaders })).status, 200)
   await using keep = await entered({ target: { landing: "lab" }, prefix: "keep" })
-  assert.equal((await keep.ask("/", { headers: { ...navigationHeaders, "sec-fetch-site": "same-origin" } })).headers.location, "/run/1/lab")
-  assert.equal((await keep.ask("/run/1/", { headers: navigationHeaders })).headers.location, "/run/1/lab")
-  assert.equal(JSON.parse((await keep.ask("/run/1/api")).text).url, "/run/1/api")
+  assert.equal(
+    (await keep.request("/", { headers: { ...navigationHeaders, "sec-fetch-site": "same-origin" } })).headers.location,
+    "/run/1/lab",
+  )
+  assert.equal((await keep.request("/run/1/", { headers: navigationHeaders })).headers.location, "/run/1/lab")
+  assert.equal(JSON.parse((await keep.request("/run/1/api")).text).url, "/run/1/api")
 })
 
 test("responses restrict themselves to their origin if browsers send no `Sec-Fetch-Site`", async () => {

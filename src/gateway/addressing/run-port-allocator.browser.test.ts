@@ -95,20 +95,20 @@ const stay = async () => {
 }
 
 test("an immutable script and a service worker of a run have no effect on the next run at its port", async () => {
-  await using made = await startFixture(program("first", true))
-  await made.open(1)
-  assert.equal(await made.page.title(), "first")
-  const port = new URL(made.page.url()).port
-  assert.match(await made.page.evaluate(stay), /Error$/)
-  await made.page.evaluate(() => fetch("/worker.js").then((answer) => answer.text()))
-  assert.match(await made.page.evaluate(stay), /Error$/, "nor from the browser's cache")
-  await made.follow(program("second", false), { projectId: 1 })
-  await made.open(2)
-  assert.equal(new URL(made.page.url()).port, port)
-  assert.equal(await made.page.title(), "second")
-  assert.equal(await made.page.evaluate(() => navigator.serviceWorker.getRegistrations().then(({ length }) => length)), 0)
-  await made.page.reload()
-  assert.equal(await made.page.title(), "second")
+  await using created = await startFixture(program("first", true))
+  await created.open(1)
+  assert.equal(await created.page.title(), "first")
+  const port = new URL(created.page.url()).port
+  assert.match(await created.page.evaluate(stay), /Error$/)
+  await created.page.evaluate(() => fetch("/worker.js").then((answer) => answer.text()))
+  assert.match(await created.page.evaluate(stay), /Error$/, "nor from the browser's cache")
+  await created.follow(program("second", false), { projectId: 1 })
+  await created.open(2)
+  assert.equal(new URL(created.page.url()).port, port)
+  assert.equal(await created.page.title(), "second")
+  assert.equal(await created.page.evaluate(() => navigator.serviceWorker.getRegistrations().then(({ length }) => length)), 0)
+  await created.page.reload()
+  assert.equal(await created.page.title(), "second")
 })
 
 test("browser storage of a port reaches the next run of the same project, and of no other project", async () => {
@@ -117,13 +117,13 @@ test("browser storage of a port reaches the next run of the same project, and of
     [1, "first"],
     [9, null],
   ] as const) {
-    await using made = await startFixture(program("first", true))
-    await made.open(1)
-    const port = new URL(made.page.url()).port
-    await made.page.evaluate(stay)
-    await made.follow(program("second", false), { projectId })
-    await made.open(2)
-    assert.equal(new URL(made.page.url()).port, port)
-    assert.equal(await made.page.evaluate(leftovers), found)
+    await using created = await startFixture(program("first", true))
+    await created.open(1)
+    const port = new URL(created.page.url()).port
+    await created.page.evaluate(stay)
+    await created.follow(program("second", false), { projectId })
+    await created.open(2)
+    assert.equal(new URL(created.page.url()).port, port)
+    assert.equal(await created.page.evaluate(leftovers), found)
   }
 })

@@ -32,17 +32,18 @@ async function open(options: GatewayFixtureOptions = {}) {
     assert.ok(target)
     await fixture.gateway.ensureOrigin(target)
     const { host, port } = new URL(fixture.gateway.openUrl(target))
-    const ask = (path: string, requestOptions: FixtureRequest = {}) => fixture.ask(host, path, { ...requestOptions, port: Number(port) })
-    return { target, host, port: Number(port), ask }
+    const request = (path: string, requestOptions: FixtureRequest = {}) =>
+      fixture.ask(host, path, { ...requestOptions, port: Number(port) })
+    return { target, host, port: Number(port), request }
   }
   const [a, b] = [await place(keyA), await place(keyB)]
   /** Lets a browser in that sends these cookies already; answers what it sends from then on. */
-  const enter = async ({ target, ask }: typeof a, cookie = "") => {
-    const started = await ask("/", { headers: { ...navigationHeaders, cookie } })
+  const enter = async ({ target, request }: typeof a, cookie = "") => {
+    const started = await request("/", { headers: { ...navigationHeaders, cookie } })
     const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
     const ticket = new URL(fixture.gateway.tickets.issue({ visitor: ann, target, nonce }))
     assert.equal(ticket.host, (target === a.target ? a : b).host)
-    const entered = await ask(ticket.pathname + ticket.search, { headers: { ...navigationHeaders, cookie: cookiesOf(started) } })
+    const entered = await request(ticket.pathname + ticket.search, { headers: { ...navigationHeaders, cookie: cookiesOf(started) } })
     assert.equal(entered.status, 302)
     return [cookie, cookiesOf(entered)].filter((each) => each !== "").join("; ")
   }
@@ -50,20 +51,20 @@ async function open(options: GatewayFixtureOptions = {}) {
 }
 
 test("a ticket opens a run at its own port, under a cookie named after the port", async () => {
-  await using made = await open()
-  const { a, b, ports } = made
+  await using created = await open()
+  const { a, b, ports } = created
   assert.notEqual(a.port, b.port)
   for (const { host, port } of [a, b]) {
     assert.equal(host, `gpu1:${port}`)
     assert.ok(port >= ports.first && port <= ports.last)
   }
-  const cookie = await made.enter(a)
+  const cookie = await created.enter(a)
   assert.match(cookie, new RegExp(`^quayside-run-${a.port}=`))
-  assert.equal(JSON.parse((await a.ask("/x?y=1", { headers: { cookie } })).text).url, "/x?y=1")
-  assert.equal((await b.ask("/x", { headers: { cookie } })).status, 401, "a session is for one run")
-  assert.equal((await a.ask("/x")).status, 401)
+  assert.equal(JSON.parse((await a.request("/x?y=1", { headers: { cookie } })).text).url, "/x?y=1")
+  assert.equal((await b.request("/x", { headers: { cookie } })).status, 401, "a session is for one run")
+  assert.equal((await a.request("/x")).status, 401)
   assert.equal(
-    (await made.fixture.ask("evil.test", "/x", { port: a.port, headers: { cookie } })).status,
+    (await created.fixture.ask("evil.test", "/x", { port: a.port, headers: { cookie } })).status,
     400,
     "and for the host's own name",
   )
@@ -75,44 +76,44 @@ test("a program receives its own cookies only, and none of other ports or script
     response.writeHead(200, { "set-cookie": ["own=a=b c; Path=/sub; HttpOnly; Domain=gpu1", "_xsrf=2|x", "quayside-run=planted"] })
     response.end(request.headers.cookie ?? "none")
   })
-  await using made = await open({ program })
-  const { a, b } = made
-  const programCookies = await made.enter(a)
-  const set = await a.ask("/", { headers: { cookie: programCookies } })
+  await using created = await open({ program })
+  const { a, b } = created
+  const programCookies = await created.enter(a)
+  const set = await a.request("/", { headers: { cookie: programCookies } })
   const [own = "", xsrf = ""] = set.headers["set-cookie"] ?? []
   assert.equal(set.headers["set-cookie"]?.length, 2)
   assert.match(own, new RegExp(`^quayside-at-${a.port}-own=[\\w.-]+; Path=/sub; HttpOnly$`))
   assert.match(xsrf, /; HttpOnly$/)
-  const all = `${await made.enter(b, programCookies)}; ${cookiesOf(set)}; own=script; quayside_session=secret; quayside-at-${a.port}-own=planted`
-  assert.equal((await a.ask("/", { headers: { cookie: all } })).text, "own=a=b c; _xsrf=2|x")
-  assert.equal((await b.ask("/", { headers: { cookie: all } })).text, "none")
+  const all = `${await created.enter(b, programCookies)}; ${cookiesOf(set)}; own=script; quayside_session=secret; quayside-at-${a.port}-own=planted`
+  assert.equal((await a.request("/", { headers: { cookie: all } })).text, "own=a=b c; _xsrf=2|x")
+  assert.equal((await b.request("/", { headers: { cookie: all } })).text, "none")
   const moved = all.replaceAll(`quayside-at-${a.port}-`, `quayside-at-${b.port}-`)
-  assert.equal((await b.ask("/", { headers: { cookie: moved } })).text, "none", "they are signed for the run")
+  assert.equal((await b.request("/", { headers: { cookie: moved } })).text, "none", "they are signed for the run")
   const renamed = all.replaceAll(`${a.port}-own`, `${a.port}-other`)
-  assert.equal((await a.ask("/", { headers: { cookie: renamed } })).text, "_xsrf=2|x")
+  assert.equal((await a.request("/", { headers: { cookie: renamed } })).text, "_xsrf=2|x")
 })
 
 test("a page at one port cannot act at another", async () => {
-  await using made = await open()
-  const { a, b } = made
-  const cookie = await made.enter(a)
+  await using created = await open()
+  const { a, b } = created
+  const cookie = await created.enter(a)
   const own = { cookie, origin: `http://${a.host}` }
   const other = { cookie, origin: `http://${b.host}` }
-  assert.equal((await a.ask("/", { method: "POST", headers: own })).status, 200)
-  assert.equal((await a.ask("/", { method: "POST", headers: other })).status, 403)
-  assert.equal((await a.ask("/", { headers: other })).status, 403)
-  const answer = await a.ask("/", { headers: { cookie } })
+  assert.equal((await a.request("/", { method: "POST", headers: own })).status, 200)
+  assert.equal((await a.request("/", { method: "POST", headers: other })).status, 403)
+  assert.equal((await a.request("/", { headers: other })).status, 403)
+  const answer = await a.request("/", { headers: { cookie } })
   assert.equal(answer.headers["cross-origin-resource-policy"], "same-origin")
 })
 
 test("programs reach a run below the apps URL, and a port closes when its run ends", async () => {
-  await using made = await open()
-  const { fixture, a } = made
+  await using created = await open()
+  const { fixture, a } = created
   assert.equal((await fixture.ask("gpu1:8081", "/run/1/", { headers: { authorization: "Bearer ann" } })).status, 200)
   assert.equal((await fixture.ask(`${keyA}.gpu1:8081`, "/")).status, 400, "runs have no names then")
   fixture.runs.targets.delete(keyA)
   await fixture.gateway.recheck()
-  await assert.rejects(a.ask("/"), { code: "ECONNREFUSED" })
+  await assert.rejects(a.request("/"), { code: "ECONNREFUSED" })
   assert.equal(fixture.gateway.hasOrigin(a.target), false)
   assert.throws(() => fixture.gateway.openUrl(a.target), { code: "unavailable" })
 })
@@ -127,8 +128,8 @@ test("a restarted gateway reopens the ports of live runs", async () => {
 })
 
 test("a run that only programs reach uses up no port", async () => {
-  await using made = await open()
-  const { fixture, ports } = made
+  await using created = await open()
+  const { fixture, ports } = created
   const target = { ...aRunTarget(1, "c".repeat(32)), id: 3, address: fixture.target.address }
   fixture.runs.targets.set(target.key, target)
   fixture.runs.rights.add("1 3")
@@ -189,13 +190,13 @@ test("a port belongs to one person and one set of authors for ever, also after a
   const first = [await start(own), await start(evil), await start(evil2), await start(bobs)]
   assert.equal(new Set(first).size, 4)
   end(own, evil, evil2, bobs)
-  const again = [
+  const repeated = [
     await start(run(14, { userId: 2, projectId: 9 })),
     await start(run(13, { userId: 1, projectId: 8, authors: "8:mal" })),
     await start(run(12, { userId: 1, projectId: 7, authors: "7:eve" })),
     await start(run(11, { userId: 1, projectId: 5 })),
   ]
-  assert.deepEqual(again.reverse(), first)
+  assert.deepEqual(repeated.reverse(), first)
   end(...[11, 12, 13, 14].map((id) => run(id, {})))
   restart()
   assert.equal(await start(run(21, { userId: 1, projectId: 7, authors: "7:eve,mal" })), 21_004, "other authors of a project: another port")
@@ -220,9 +221,9 @@ test("a project gets its previous port again, and a port of another project coun
 test("nobody gets more ports than the maximum, nor a port of another person", async () => {
   const { run, start, end, ledger } = rig()
   const runs = Array.from({ length: 6 }, (_, n) => run(n + 1, { userId: 1, projectId: n, authors: `${n}:eve` }))
-  const got = []
-  for (const each of runs) got.push(await start(each))
-  assert.deepEqual(got, [21_000, 21_001, 21_002, 21_003, "person", "person"])
+  const received = []
+  for (const each of runs) received.push(await start(each))
+  assert.deepEqual(received, [21_000, 21_001, 21_002, 21_003, "person", "person"])
   end(...runs)
   assert.equal(await start(run(7, { userId: 1, projectId: 9, authors: "9:mal" })), "person", "also when none of them is in use")
   for (let id = 11; id <= 16; id += 1) assert.equal(await start(run(id, { userId: id })), 20_993 + id)
@@ -233,8 +234,8 @@ test("nobody gets more ports than the maximum, nor a port of another person", as
 })
 
 test("a port is free as soon as its run has ended", async () => {
-  await using made = await open()
-  const { a, fixture, ports } = made
+  await using created = await open()
+  const { a, fixture, ports } = created
   fixture.runs.targets.delete(keyA)
   const next = { ...aRunTarget(1, "c".repeat(32)), id: 3 }
   fixture.runs.targets.set(next.key, next)
@@ -246,19 +247,20 @@ test("a port is free as soon as its run has ended", async () => {
 test("one person has at most half of a small range", async () => {
   const ports = { ...(await freeRange(4)), ledger: new TestPortAssignments(), maxPerPerson: 9 }
   await using fixture = await GatewayFixture.open({ appsUrl: "http://gpu1:8081", ports })
-  const got = []
-  for (const id of [1, 2, 3]) got.push(await fixture.gateway.ensureOrigin({ ...aRunTarget(id, `${id}`.repeat(32)), authors: `${id}:eve` }))
-  assert.deepEqual(got, [undefined, undefined, "person"])
+  const received = []
+  for (const id of [1, 2, 3])
+    received.push(await fixture.gateway.ensureOrigin({ ...aRunTarget(id, `${id}`.repeat(32)), authors: `${id}:eve` }))
+  assert.deepEqual(received, [undefined, undefined, "person"])
 })
 
 test("a run whose authors changed while it was queued is not served at its previous port", async () => {
-  await using made = await open()
-  const { a, fixture, ports } = made
-  const cookie = await made.enter(a)
-  assert.equal((await a.ask("/x", { headers: { cookie } })).status, 200)
+  await using created = await open()
+  const { a, fixture, ports } = created
+  const cookie = await created.enter(a)
+  assert.equal((await a.request("/x", { headers: { cookie } })).status, 200)
   const changed = { ...a.target, authors: "1:eve" }
   fixture.runs.targets.set(keyA, changed)
-  assert.equal((await a.ask("/x", { headers: { cookie } })).status, 404)
+  assert.equal((await a.request("/x", { headers: { cookie } })).status, 404)
   assert.equal(await fixture.gateway.ensureOrigin(changed), undefined)
   assert.notEqual(new URL(fixture.gateway.openUrl(changed)).port, String(a.port))
   assert.equal(ports.ledger.entries.get(a.port)?.authors, "own")
@@ -309,11 +311,11 @@ test("caches must revalidate responses at a port, and service workers are refuse
     const status = Number(request.url?.slice(1))
     response.writeHead(status, { ...lasting, ...(status === 301 ? { location: "/x" } : {}) }).end()
   })
-  await using made = await open({ program })
-  const { a, fixture } = made
-  const cookie = await made.enter(a)
+  await using created = await open({ program })
+  const { a, fixture } = created
+  const cookie = await created.enter(a)
   for (const status of [200, 301, 404, 410]) {
-    const { headers } = await a.ask(`/${status}`, { headers: { cookie } })
+    const { headers } = await a.request(`/${status}`, { headers: { cookie } })
     assert.equal(headers["cache-control"], "private, no-cache", `${status}`)
     for (const name of ["cdn-cache-control", "expires", "age", "pragma", "service-worker-allowed"])
       assert.equal(headers[name], undefined, name)
@@ -322,7 +324,7 @@ test("caches must revalidate responses at a port, and service workers are refuse
   assert.equal(below.headers["cache-control"], "private, no-cache", "all runs share the apps URL")
   const seen = fixture.program.requests.length
   for (const headers of [{ "service-worker": "script" }, { "sec-fetch-dest": "serviceworker", "sec-fetch-site": "same-origin" }])
-    assert.equal((await a.ask("/200", { headers: { cookie, ...headers } })).status, 403)
+    assert.equal((await a.request("/200", { headers: { cookie, ...headers } })).status, 403)
   assert.equal(fixture.program.requests.length, seen)
 })
 
@@ -331,19 +333,19 @@ test("a program's `no-store` is forwarded at a port", async () => {
     request.resume()
     response.writeHead(200, { "cache-control": "max-age=60, no-store" }).end()
   })
-  await using made = await open({ program })
-  const cookie = await made.enter(made.a)
-  assert.equal((await made.a.ask("/", { headers: { cookie } })).headers["cache-control"], "private, no-store")
+  await using created = await open({ program })
+  const cookie = await created.enter(created.a)
+  assert.equal((await created.a.request("/", { headers: { cookie } })).headers["cache-control"], "private, no-store")
 })
 
 test("a browser that enters another project's former port clears its storage", async () => {
-  await using made = await open()
-  const { a, fixture } = made
+  await using created = await open()
+  const { a, fixture } = created
   const enter = async () => {
-    const started = await a.ask("/", { headers: navigationHeaders })
+    const started = await a.request("/", { headers: navigationHeaders })
     const nonce = new URL(started.headers.location ?? "").searchParams.get("nonce") ?? ""
     const ticket = new URL(fixture.gateway.tickets.issue({ visitor: ann, target: fixture.target, nonce }))
-    return a.ask(ticket.pathname + ticket.search, { headers: { ...navigationHeaders, cookie: cookiesOf(started) } })
+    return a.request(ticket.pathname + ticket.search, { headers: { ...navigationHeaders, cookie: cookiesOf(started) } })
   }
   assert.equal((await enter()).headers["clear-site-data"], '"cache", "storage"')
 })

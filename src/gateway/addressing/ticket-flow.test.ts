@@ -21,7 +21,7 @@ const entrance = (url: string) => {
 const nonceOf = (answer: FixtureResponse) => new URL(answer.headers.location ?? "").searchParams.get("nonce") ?? ""
 
 /** A ticket for a browser that has begun the flow at run 1, and that browser's cookies. */
-async function begun(fixture: GatewayFixture, options: { visitor?: typeof ann; path?: string } = {}) {
+async function startedFlow(fixture: GatewayFixture, options: { visitor?: typeof ann; path?: string } = {}) {
   const started = await fixture.ask(fixture.origin, "/.quayside/start", { headers: navigationHeaders })
   const ticket = fixture.gateway.tickets.issue({ visitor: ann, target: fixture.target, nonce: nonceOf(started), ...options })
   return { ticket: entrance(ticket), nonceCookie: cookiesOf(started) }
@@ -59,7 +59,7 @@ test("a browser without a session is redirected to sign in, and returns with a t
 test("a ticket is rejected in another browser, for another run, a second time, and after 30 seconds", async () => {
   const clock = new ManualClock()
   await using fixture = await GatewayFixture.open({ clock })
-  const { ticket, nonceCookie } = await begun(fixture)
+  const { ticket, nonceCookie } = await startedFlow(fixture)
   const refused = async (headers: Record<string, string>, host = fixture.origin) => {
     const answer = await fixture.ask(host, ticket, { headers: { ...navigationHeaders, ...headers } })
     assert.equal(answer.status, 403)
@@ -73,7 +73,7 @@ test("a ticket is rejected in another browser, for another run, a second time, a
   assert.equal((await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })).status, 302)
   await refused({ cookie: nonceCookie })
 
-  const second = await begun(fixture)
+  const second = await startedFlow(fixture)
   await clock.advance(30_000)
   assert.equal(
     (await fixture.ask(fixture.origin, second.ticket, { headers: { ...navigationHeaders, cookie: second.nonceCookie } })).status,
@@ -83,7 +83,7 @@ test("a ticket is rejected in another browser, for another run, a second time, a
 
 test("of two simultaneous uses of a ticket one is rejected", async () => {
   await using fixture = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(fixture)
+  const { ticket, nonceCookie } = await startedFlow(fixture)
   const answers = await Promise.all(
     [1, 2, 3, 4].map(() => fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })),
   )
@@ -92,7 +92,7 @@ test("of two simultaneous uses of a ticket one is rejected", async () => {
 
 test("a changed ticket, a session sent as a ticket and a ticket sent as a session are rejected", async () => {
   await using fixture = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(fixture)
+  const { ticket, nonceCookie } = await startedFlow(fixture)
   const text = ticket.split("ticket=")[1] ?? ""
   const { cookie } = await fixture.enter()
   const session = cookie.split(";")[0]?.split("=")[1] ?? ""
@@ -108,11 +108,11 @@ test("a changed ticket, a session sent as a ticket and a ticket sent as a sessio
 
 test("a used ticket redirects to its page while its session is valid, for the back button", async () => {
   await using fixture = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(fixture, { path: "/a" })
+  const { ticket, nonceCookie } = await startedFlow(fixture, { path: "/a" })
   const entered = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })
-  const again = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: cookiesOf(entered) } })
-  assert.equal(again.status, 302)
-  assert.equal(again.headers.location, "/a")
+  const repeated = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: cookiesOf(entered) } })
+  assert.equal(repeated.status, 302)
+  assert.equal(repeated.headers.location, "/a")
 })
 
 test("several tabs that start at once share one nonce, and all sign in", async () => {
@@ -127,17 +127,17 @@ test("a session is valid for its run and key until it expires, and use renews it
   await using fixture = await GatewayFixture.open({ clock })
   fixture.runs.targets.set(keyB, { ...aRunTarget(2, keyB), address: fixture.target.address })
   const { cookie } = await fixture.enter()
-  const ask = (headers: Record<string, string>, host = fixture.origin) => fixture.ask(host, "/x", { headers })
-  assert.equal((await ask({ cookie })).status, 200)
-  assert.equal((await ask({ cookie }, fixture.origin.replace(keyA, keyB))).status, 401)
-  assert.equal((await ask({ cookie })).headers["set-cookie"], undefined)
+  const request = (headers: Record<string, string>, host = fixture.origin) => fixture.ask(host, "/x", { headers })
+  assert.equal((await request({ cookie })).status, 200)
+  assert.equal((await request({ cookie }, fixture.origin.replace(keyA, keyB))).status, 401)
+  assert.equal((await request({ cookie })).headers["set-cookie"], undefined)
 
   await clock.advance(10 * 60_000)
-  const renewed = await ask({ cookie })
+  const renewed = await request({ cookie })
   assert.match(renewed.headers["set-cookie"]?.[0] ?? "", /^__Host-Http-quayside-run=/)
   await clock.advance(12 * 3_600_000 - 10 * 60_000)
-  assert.equal((await ask({ cookie })).status, 401)
-  assert.equal((await ask({ cookie: cookiesOf(renewed) })).status, 200)
+  assert.equal((await request({ cookie })).status, 401)
+  assert.equal((await request({ cookie: cookiesOf(renewed) })).status, 200)
 })
 
 test("a session does not open a later run with the same ID", async () => {
@@ -152,7 +152,7 @@ test("a session does not open a later run with the same ID", async () => {
 
 test("a browser without cookies gets a page instead of endless redirects", async () => {
   await using fixture = await GatewayFixture.open()
-  const { ticket } = await begun(fixture)
+  const { ticket } = await startedFlow(fixture)
   const answer = await fixture.ask(fixture.origin, ticket, { headers: navigationHeaders })
   assert.equal(answer.status, 403)
   assert.match(answer.text, /blocks cookies/)
@@ -161,7 +161,7 @@ test("a browser without cookies gets a page instead of endless redirects", async
 test("a browser that lost its session but not the nonce gets a page, and can retry after some seconds", async () => {
   const clock = new ManualClock()
   await using fixture = await GatewayFixture.open({ clock })
-  const { ticket, nonceCookie } = await begun(fixture)
+  const { ticket, nonceCookie } = await startedFlow(fixture)
   const entered = await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })
   const trace = cookiesOf(entered).split("; ")[1] ?? ""
   assert.match(trace, /^__Host-Http-quayside-nonce=made\./)
@@ -174,7 +174,7 @@ test("a browser that lost its session but not the nonce gets a page, and can ret
 
 test("a ticket whose owner lost the right to the run leads to a page", async () => {
   await using fixture = await GatewayFixture.open()
-  const { ticket, nonceCookie } = await begun(fixture, { visitor: bob })
+  const { ticket, nonceCookie } = await startedFlow(fixture, { visitor: bob })
   assert.equal((await fixture.ask(fixture.origin, ticket, { headers: { ...navigationHeaders, cookie: nonceCookie } })).status, 403)
 })
 

@@ -84,9 +84,9 @@ test("a client's message is use of the run; the program's output and keep-alives
   const send = async (bytes: Buffer) => {
     await clock.advance(5_000)
     const before = reports.length
-    const answered = once(socket, "data")
+    const response = once(socket, "data")
     socket.resume().write(bytes)
-    await answered
+    await response
     return reports.length - before
   }
   const [ping, text] = [Buffer.from([0x89, 0x80, 1, 2, 3, 4]), Buffer.concat([Buffer.from([0x81, 0x85, 0, 0, 0, 0]), Buffer.from("hello")])]

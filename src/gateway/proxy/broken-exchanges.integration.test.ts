@@ -63,8 +63,8 @@ test("a program that does not answer in HTTP gives 503", async () => {
     "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40),
     "",
   ]) {
-    await using made = await startRawProgram((socket) => socket.end(reply))
-    const answer = await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })
+    await using program = await startRawProgram((socket) => socket.end(reply))
+    const answer = await program.fixture.ask(program.fixture.apps, "/run/1/", { headers: ann })
     assert.equal(answer.status, 503, JSON.stringify(reply.slice(0, 80)))
     assert.equal(JSON.parse(answer.text).code, "unavailable")
   }
@@ -77,14 +77,14 @@ test("unusual responses are forwarded: interim ones, without length, of HTTP/1.0
     ["HTTP/1.0 200\r\nContent-Length: 2\r\n\r\nok", "ok"],
     ["HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2;a=b\r\nok\r\n00\r\nX: y\r\n\r\n", "ok"],
   ] as const) {
-    await using made = await startRawProgram(async (socket) => {
+    await using program = await startRawProgram(async (socket) => {
       for (const byte of reply) {
         socket.write(byte)
         await new Promise((resolve) => setImmediate(resolve))
       }
       socket.end()
     })
-    const answer = await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })
+    const answer = await program.fixture.ask(program.fixture.apps, "/run/1/", { headers: ann })
     assert.equal(answer.status, 200)
     assert.equal(answer.text, body)
   }
@@ -111,34 +111,34 @@ test("connections to the program are reused, for one request at a time", async (
 
 test("unsolicited bytes close an idle connection, and reach nobody", async () => {
   const connections: Socket[] = []
-  await using made = await startRawProgram((socket) => {
+  await using program = await startRawProgram((socket) => {
     connections.push(socket)
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
   })
-  for (let i = 0; i < 3; i += 1) assert.equal((await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })).text, "ok")
+  for (let i = 0; i < 3; i += 1) assert.equal((await program.fixture.ask(program.fixture.apps, "/run/1/", { headers: ann })).text, "ok")
   assert.equal(new Set(connections).size, 3)
 })
 
 test("a `GET` on an idle connection that the program was closing is repeated", async () => {
   let count = 0
-  await using made = await startRawProgram((socket, text) => {
+  await using program = await startRawProgram((socket, text) => {
     count += 1
     // The first request of a connection is answered, the second finds it closed.
     if (count % 2 === 1) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     else if (text.startsWith("GET")) socket.destroy()
   })
-  for (let i = 0; i < 4; i += 1) assert.equal((await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })).text, "ok")
+  for (let i = 0; i < 4; i += 1) assert.equal((await program.fixture.ask(program.fixture.apps, "/run/1/", { headers: ann })).text, "ok")
 })
 
 test("a request that may have had an effect is never sent twice", async () => {
   const seen: string[] = []
-  await using made = await startRawProgram((socket, text) => {
+  await using program = await startRawProgram((socket, text) => {
     seen.push(text.slice(0, 4))
     if (seen.length === 1) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     else socket.destroy()
   })
-  await made.fixture.ask(made.fixture.apps, "/run/1/", { headers: ann })
-  const answer = await made.fixture.ask(made.fixture.apps, "/run/1/", { method: "POST", headers: ann, body: "x" })
+  await program.fixture.ask(program.fixture.apps, "/run/1/", { headers: ann })
+  const answer = await program.fixture.ask(program.fixture.apps, "/run/1/", { method: "POST", headers: ann, body: "x" })
   assert.equal(answer.status, 503)
   assert.deepEqual(seen, ["GET ", "POST"])
 })
@@ -215,7 +215,7 @@ test("a client that stalls in its upload or does not read is disconnected after 
 
 test("a 204 has no length, a 304 and a response to `HEAD` have theirs, and bytes after a 204 are never the next response", async () => {
   const requests: string[] = []
-  await using made = await startRawProgram((socket, text) => {
+  await using program = await startRawProgram((socket, text) => {
     requests.push(text.split(" ")[1] ?? "")
     const reply = (head: string, more = "") => socket.write(`HTTP/1.1 ${head}\r\n\r\n${more}`)
     const forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
@@ -230,15 +230,15 @@ test("a 204 has no length, a 304 and a response to `HEAD` have theirs, and bytes
     if (text.startsWith("HEAD")) return void reply("200 OK\r\nContent-Length: 7")
     return void reply("200 OK\r\nContent-Length: 4", "true")
   })
-  const { fixture } = made
-  const ask = (path: string, method = "GET") => fixture.ask(fixture.apps, `/run/1${path}`, { method, headers: ann })
+  const { fixture } = program
+  const request = (path: string, method = "GET") => fixture.ask(fixture.apps, `/run/1${path}`, { method, headers: ann })
   for (const path of ["/early", "/at-once", "/later", "/chunked"]) {
-    const { status, headers, text } = await ask(path)
+    const { status, headers, text } = await request(path)
     assert.deepEqual([status, headers["content-length"], headers["transfer-encoding"], text], [204, undefined, undefined, ""], path)
-    assert.equal((await ask("/next")).text, "true", path)
+    assert.equal((await request("/next")).text, "true", path)
   }
-  assert.deepEqual(await ask("/304").then(({ status, headers }) => [status, headers["content-length"]]), [304, "7"])
-  assert.equal((await ask("/next")).text, "true")
-  assert.deepEqual(await ask("/head", "HEAD").then(({ status, headers }) => [status, headers["content-length"]]), [200, "7"])
-  assert.equal((await ask("/next")).text, "true")
+  assert.deepEqual(await request("/304").then(({ status, headers }) => [status, headers["content-length"]]), [304, "7"])
+  assert.equal((await request("/next")).text, "true")
+  assert.deepEqual(await request("/head", "HEAD").then(({ status, headers }) => [status, headers["content-length"]]), [200, "7"])
+  assert.equal((await request("/next")).text, "true")
 })

@@ -37,7 +37,7 @@ test("thousands of tiny chunks are forwarded as few, in both directions", async 
   const count = 20_000
   const chunks = Buffer.from(`${"1\r\nx\r\n".repeat(count)}0\r\n\r\n`)
   let upload = ""
-  await using made = await startRawProgram((socket, text) => {
+  await using program = await startRawProgram((socket, text) => {
     upload += text
     if (!upload.endsWith("\r\n0\r\n\r\n")) return
     socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -45,7 +45,7 @@ test("thousands of tiny chunks are forwarded as few, in both directions", async 
   })
   const head =
     "POST /run/1/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-  const answer = await made.fixture.raw(Buffer.concat([Buffer.from(head), chunks]))
+  const answer = await program.fixture.raw(Buffer.concat([Buffer.from(head), chunks]))
   for (const text of [upload, answer]) {
     const body = text.slice(text.indexOf("\r\n\r\n") + 4)
     const sizes = [...body.matchAll(/([0-9a-f]+)\r\n(x*)\r\n/g)]

@@ -18,13 +18,13 @@ function heap(): number {
 }
 
 test("single bytes behind an upgrade request cost only their size, and arrive complete", async () => {
-  const asked: Socket[] = []
+  const requests: Socket[] = []
   const program = new TestProgram()
-  program.server.on("upgrade", (_request, socket) => asked.push(socket as Socket))
+  program.server.on("upgrade", (_request, socket) => requests.push(socket as Socket))
   await using fixture = await GatewayFixture.open({ program })
   const clients = Array.from({ length: 8 }, () => connect(fixture.port, "127.0.0.1").setNoDelay(true))
   for (const client of clients) client.write(`GET /run/1/ HTTP/1.1\r\n${upgrade}`)
-  await eventually("all were asked for", () => asked.length === clients.length)
+  await eventually("all were asked for", () => requests.length === clients.length)
   const before = heap()
   const count = 6_000
   for (let i = 0; i < count; i += 1) {
@@ -33,9 +33,9 @@ test("single bytes behind an upgrade request cost only their size, and arrive co
   }
   const more = heap() - before
   assert.ok(more < 3, `${more} MiB for ${clients.length * count} bytes`)
-  asked[0]?.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+  requests[0]?.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
   let length = 0
-  while (length < count) length += (await once(asked[0] as Socket, "data"))[0].length
+  while (length < count) length += (await once(requests[0] as Socket, "data"))[0].length
   assert.equal(length, count)
   for (const client of clients) client.destroy()
 })

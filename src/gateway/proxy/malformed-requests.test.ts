@@ -102,22 +102,22 @@ test("long heads return 431, unknown methods and versions 400, each with the fai
 
 test("a target of more than 8,192 characters returns 414", async () => {
   await using fixture = await GatewayFixture.open()
-  const ask = async (length: number) => {
+  const request = async (length: number) => {
     const target = "/run/1/".padEnd(length, "a")
     return parse(await fixture.raw(`GET ${target} HTTP/1.1\r\n${head}Connection: close\r\n\r\n`))
   }
-  assert.notEqual((await ask(8_192)).status, 414)
-  const long = await ask(8_193)
+  assert.notEqual((await request(8_192)).status, 414)
+  const long = await request(8_193)
   assert.deepEqual([long.status, JSON.parse(long.body).code], [414, "too_large"])
 })
 
 test("no header can hide behind many others", async () => {
   await using fixture = await GatewayFixture.open()
   const many = (count: number) => "x:y\r\n".repeat(count)
-  const ask = async (count: number) =>
+  const request = async (count: number) =>
     parse(await fixture.raw(`GET /run/1/ HTTP/1.1\r\n${head}${many(count)}Authorization: Bearer bob\r\nConnection: close\r\n\r\n`))
-  assert.equal((await ask(400)).status, 401)
-  assert.equal((await ask(3_000)).status, 431)
+  assert.equal((await request(400)).status, 401)
+  assert.equal((await request(3_000)).status, 431)
 })
 
 test("CONNECT is refused", async () => {

@@ -133,14 +133,14 @@ test("an upgrade to a protocol that was not requested returns 503", async () => 
 test("an upgrade is forwarded with the run's headers, without Quayside's cookies and tokens", async () => {
   await using fixture = await open({ target: { upstreamHeaders: { Authorization: "token run" } } })
   const { cookie } = await fixture.enter()
-  const asked = once(fixture.program.server, "upgrade")
+  const upgraded = once(fixture.program.server, "upgrade")
   const socket = await opened(fixture, {
     path: "/x?y",
     host: fixture.origin,
     headers: { cookie: `${cookie}; own=1` },
     origin: `http://${fixture.origin}`,
   })
-  const [incoming] = (await asked) as [IncomingMessage]
+  const [incoming] = (await upgraded) as [IncomingMessage]
   assert.equal(incoming.url, "/x?y")
   assert.equal(incoming.headers.cookie, "own=1")
   assert.equal(incoming.headers.authorization, "token run")
@@ -152,19 +152,19 @@ test("revoking a credential closes its thousand idle WebSockets, and no others",
   const clock = new ManualClock()
   await using fixture = await open({ clock })
   fixture.runs.rights.add("2 1")
-  const mine = await Promise.all(Array.from({ length: 1_000 }, () => opened(fixture)))
-  const theirs = await opened(fixture, { headers: { authorization: "Bearer bob" } })
-  const closed = Promise.all(mine.map((socket) => once(socket, "close")))
+  const own = await Promise.all(Array.from({ length: 1_000 }, () => opened(fixture)))
+  const others = await opened(fixture, { headers: { authorization: "Bearer bob" } })
+  const closed = Promise.all(own.map((socket) => once(socket, "close")))
   await clock.advance(2_000)
-  assert.ok(mine.every((socket) => socket.readyState === WebSocket.OPEN))
+  assert.ok(own.every((socket) => socket.readyState === WebSocket.OPEN))
   const { rightsChecks: rightsChecksBefore } = fixture.runs
   fixture.runs.rights.delete("1 1")
   await clock.advance(2_000)
   await closed
   assert.ok(fixture.runs.rightsChecks - rightsChecksBefore <= 2, "one check for each pair of visitor and run, not for each socket")
-  theirs.send("still here")
-  assert.equal(String((await once(theirs, "message"))[0]), "still here")
-  theirs.terminate()
+  others.send("still here")
+  assert.equal(String((await once(others, "message"))[0]), "still here")
+  others.terminate()
 })
 
 test("revoking a credential closes a pending download", async () => {
@@ -257,13 +257,13 @@ test("a session whose visitor lost the right is refused after the next check", a
   const clock = new ManualClock()
   await using fixture = await open({ clock })
   const { cookie } = await fixture.enter()
-  const ask = () => fixture.ask(fixture.origin, "/", { headers: { ...navigationHeaders, cookie } })
-  assert.equal((await ask()).status, 200)
+  const request = () => fixture.ask(fixture.origin, "/", { headers: { ...navigationHeaders, cookie } })
+  assert.equal((await request()).status, 200)
   fixture.runs.rights.clear()
   await clock.advance(2_000)
-  assert.equal((await ask()).status, 403)
+  assert.equal((await request()).status, 403)
   await clock.advance(10_000)
-  assert.equal((await ask()).status, 302)
+  assert.equal((await request()).status, 302)
   assert.equal((await fixture.ask(fixture.origin, "/", { headers: { cookie } })).status, 401)
 })
 
@@ -278,12 +278,12 @@ test("closing lets requests finish, accepts no connections and closes WebSockets
   await using fixture = await GatewayFixture.open({ program })
   const socket = await opened(fixture)
   const dropped = once(socket, "close")
-  const asked = fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
+  const pending = fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   await once(program.server, "request")
   const closing = fixture.gateway.close({ deadlineMs: 60_000 })
   await assert.rejects(fixture.ask(fixture.apps, "/healthz"), { code: "ECONNREFUSED" })
   resolve()
-  assert.equal((await asked).text, "finished")
+  assert.equal((await pending).text, "finished")
   await closing
   await dropped
 })
@@ -291,9 +291,9 @@ test("closing lets requests finish, accepts no connections and closes WebSockets
 test("closing does not wait longer than its deadline", async () => {
   const program = new TestProgram(() => {})
   await using fixture = await GatewayFixture.open({ program })
-  const asked = fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
+  const pending = fixture.ask(fixture.apps, "/run/1/", { headers: { authorization: "Bearer ann" } })
   await once(program.server, "request")
-  const rejected = assert.rejects(asked)
+  const rejected = assert.rejects(pending)
   await fixture.gateway.close({ deadlineMs: 10 })
   await rejected
 })

@@ -142,12 +142,12 @@ export class GatewayFixture implements AsyncDisposable {
   readonly port: number
   readonly #stack: AsyncDisposableStack
 
-  private constructor(made: { runs: TestRuns; gateway: Gateway; program: TestProgram; port: number; stack: AsyncDisposableStack }) {
-    this.runs = made.runs
-    this.gateway = made.gateway
-    this.program = made.program
-    this.port = made.port
-    this.#stack = made.stack
+  private constructor(parts: { runs: TestRuns; gateway: Gateway; program: TestProgram; port: number; stack: AsyncDisposableStack }) {
+    this.runs = parts.runs
+    this.gateway = parts.gateway
+    this.program = parts.program
+    this.port = parts.port
+    this.#stack = parts.stack
   }
 
   static async open(options: GatewayFixtureOptions = {}): Promise<GatewayFixture> {
@@ -181,9 +181,9 @@ export class GatewayFixture implements AsyncDisposable {
     return this.runs.targets.get(keyA) as RunTarget
   }
 
-  ask(host: string, path: string, asked: FixtureRequest = {}): Promise<FixtureResponse> {
-    const { method = "GET", body, port = this.port } = asked
-    const headers = Array.isArray(asked.headers) ? ["Host", host, ...asked.headers] : { host, ...asked.headers }
+  ask(host: string, path: string, options: FixtureRequest = {}): Promise<FixtureResponse> {
+    const { method = "GET", body, port = this.port } = options
+    const headers = Array.isArray(options.headers) ? ["Host", host, ...options.headers] : { host, ...options.headers }
     return new Promise((resolve, reject) => {
       const outgoing = request({ host: "127.0.0.1", port, method, path, headers: headers as OutgoingHttpHeaders, agent: false })
       outgoing.on("error", reject)

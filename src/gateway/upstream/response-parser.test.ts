@@ -57,13 +57,13 @@ function parsedByNode(bytes: Buffer, method: string): Promise<Read | undefined> 
   })
   return new Promise((resolve) => {
     const outgoing = request({ method, createConnection: () => socket as never, maxHeaderSize: 1 << 17, headers: { connection: "close" } })
-    const give = (read: Read | undefined) => {
+    const finish = (read: Read | undefined) => {
       resolve(read)
       socket.destroy()
     }
-    outgoing.on("error", () => give(undefined))
-    outgoing.on("upgrade", () => give(undefined))
-    outgoing.on("response", (answer) => collect(answer).then(give, () => give(undefined)))
+    outgoing.on("error", () => finish(undefined))
+    outgoing.on("upgrade", () => finish(undefined))
+    outgoing.on("response", (answer) => collect(answer).then(finish, () => finish(undefined)))
     outgoing.end()
     socket.push(bytes)
     socket.push(null)

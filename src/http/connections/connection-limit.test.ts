@@ -68,9 +68,9 @@ test("a person over their limit loses idle connections, and the person with most
   using server = await naming()
   const idle = await server.join("127.0.0.1", "ann")
   for (let i = 0; i < 3; i += 1) assert.equal((await server.join("127.0.0.1", "hold ann")).answer, "yes")
-  const gone = once(idle.socket, "close")
+  const closed = once(idle.socket, "close")
   const held = await server.join("127.0.0.1", "hold ann")
-  await gone
+  await closed
   assert.equal((await server.join("127.0.0.1", "ann")).answer, "no")
   const others = [
     await server.join("127.0.0.1", "hold bob"),

@@ -10,8 +10,10 @@ import { queueRequest } from "./pipelining.ts"
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 test("a client that leaves before its answer loses its connection, whatever it sent after the request", { timeout: 60_000 }, async () => {
-  const asked = Promise.withResolvers<void>()
-  const server = createServer((incoming, response) => queueRequest(incoming, response, { handler: () => asked.resolve(), maxWaiting: 100 }))
+  const requested = Promise.withResolvers<void>()
+  const server = createServer((incoming, response) =>
+    queueRequest(incoming, response, { handler: () => requested.resolve(), maxWaiting: 100 }),
+  )
   handleParseErrors(server, { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   for (const behind of ["", "GET / HT", "GARBAGE\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n"]) {
@@ -22,7 +24,7 @@ test("a client that leaves before its answer loses its connection, whatever it s
     })
     socket.on("error", () => {})
     socket.end(request + behind)
-    await asked.promise
+    await requested.promise
     await once(socket, "end")
     assert.equal(answer, "", behind)
   }

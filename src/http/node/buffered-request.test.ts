@@ -22,10 +22,10 @@ async function received(bytes: string, when: "at once" | "late"): Promise<{ piec
   await once(server, "listening")
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1")
   socket.on("error", () => {}).write(bytes)
-  const came = await promise
+  const received = await promise
   socket.destroy()
   await new Promise((done) => server.close(done))
-  return came
+  return received
 }
 
 const head = "POST / HTTP/1.1\r\nHost: localhost\r\n"

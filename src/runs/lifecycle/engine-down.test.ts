@@ -13,8 +13,8 @@ test("a start without a reachable engine fails with `engine_unreachable`", async
   const ready = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http"))).id)
   assert.equal(ready.state, "ready")
   fixture.fake.reachable = false
-  const again = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { person: 1 }))).id)
-  assert.deepEqual([again.state, again.reason?.code], ["failed", "engine_unreachable"])
+  const repeated = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { person: 1 }))).id)
+  assert.deepEqual([repeated.state, repeated.reason?.code], ["failed", "engine_unreachable"])
 })
 
 test("an unreachable engine ends no run", async () => {

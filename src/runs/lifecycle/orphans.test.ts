@@ -55,10 +55,10 @@ test("an orphan is adopted later when the engine could not describe it at first"
   await fixture.fake.run(fixture.fake.add("test", { ...unknown, user: "person1", gpus: [] }))
   const engine = await fixture.engine()
   const recall = engine.recoverSpec.bind(engine)
-  let asked = 0
+  let requestCount = 0
   engine.recoverSpec = async (key, signal) => {
-    asked += 1
-    if (asked === 1) throw new EngineError("engine_unreachable", "The container engine cannot be reached")
+    requestCount += 1
+    if (requestCount === 1) throw new EngineError("engine_unreachable", "The container engine cannot be reached")
     return recall(key, signal)
   }
   await using runs = await fixture.runs({ engine })

@@ -50,9 +50,9 @@ test("a run whose container is gone has no address, although the database reject
 
 test("a run that ended without an answer, and was pruned, is not started again", async () => {
   await using fixture = await RunsFixture.open()
-  let begun = 0
+  let startedCount = 0
   const prepareDirectories = async (run: RunRow) => {
-    begun += 1
+    startedCount += 1
     // Another process ends the run and prunes it; this one learns of neither.
     await fixture.store.change(async (tx) => {
       await tx.runs.transition(run.id, ["pulling"], { state: "failed", wanted: "stop", endTime: 1, reason: createReason("lost") })
@@ -63,7 +63,7 @@ test("a run that ended without an answer, and was pruned, is not started again",
   const { id } = await runs.start(fixture.request("fake/missing"))
   assert.equal((await runs.waitUntilSettled(id)).state, "ended")
   assert.equal(runs.row(id), undefined)
-  assert.equal(begun, 1)
+  assert.equal(startedCount, 1)
 })
 
 /** The same store with a disk that the test can fill, also for urgent changes. */
@@ -87,10 +87,10 @@ function filled(store: Store) {
 test("a stop works although the database is full: the caller gets 507, and the end with its requester is written later", async () => {
   await using fixture = await RunsFixture.open()
   const { disk, store } = filled(fixture.store)
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const events = {
     requested: async (_: unknown, { actor, verb, run }: { actor: Actor; verb: string; run: RunRow }) =>
-      void asked.push([actor, verb, run.id]),
+      void requests.push([actor, verb, run.id]),
   }
   await using runs = await fixture.runs({ store, events })
   const { id } = await runs.start(fixture.request("fake/http"))
@@ -107,7 +107,7 @@ test("a stop works although the database is full: the caller gets 507, and the e
   disk.isFull = false
   await eventually("the run's end is written", async () => (await fixture.row(id)).state === "ended")
   assert.equal((await fixture.row(id)).reason?.code, "stopped_by_user")
-  assert.deepEqual(asked, [[actor, "stop", id]])
+  assert.deepEqual(requests, [[actor, "stop", id]])
   assert.equal((await fixture.row(other.id)).state, "ready")
 })
 

@@ -31,8 +31,8 @@ test("a device that falls off while a run uses it warns the run once, is not giv
   fixture.fake.gpuFaults.clear()
   clock.advance(10_000)
   await eventually("the device is free again", async () => (await runs.nodeUsage())[0]?.gpus.free === 1)
-  const again = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { gpus: 1, person: 1 }))).id)
-  assert.deepEqual([again.state, again.gpuDevices], ["ready", ["mock-0"]])
+  const repeated = await runs.waitUntilSettled((await runs.start(fixture.request("fake/http", { gpus: 1, person: 1 }))).id)
+  assert.deepEqual([repeated.state, repeated.gpuDevices], ["ready", ["mock-0"]])
   assert.equal(warnings.length, 1)
 })
 

@@ -21,7 +21,7 @@ before(async () => {
   fixture = await RunsFixture.open({ cpus: 1, memoryMiB: 1_024 })
   const template = await fixture.store.projects.get(fixture.projectId)
   assert.ok(template)
-  for (let made = 0; made < many; made += 500) {
+  for (let createdCount = 0; createdCount < many; createdCount += 500) {
     await fixture.store.change(async (tx) => {
       for (let n = 0; n < 500; n += 1) projects.push((await tx.projects.insert(template)).id)
     })
@@ -36,8 +36,8 @@ const unlimited = (id: number) => fixture.store.change((tx) => tx.users.update(i
 
 async function queueMany(of: { person: number; from: number; to: number }): Promise<void> {
   for (let at = of.from; at < of.to; at += 250) {
-    const wanted = projects.slice(at, Math.min(at + 250, of.to))
-    await Promise.all(wanted.map((projectId) => runs.start({ ...fixture.request("fake/http", { person: of.person }), projectId })))
+    const expected = projects.slice(at, Math.min(at + 250, of.to))
+    await Promise.all(expected.map((projectId) => runs.start({ ...fixture.request("fake/http", { person: of.person }), projectId })))
   }
 }
 
@@ -45,9 +45,9 @@ async function queueMany(of: { person: number; from: number; to: number }): Prom
 async function costOfStart(person: number): Promise<number> {
   const costs: number[] = []
   for (let n = 0; n < 15; n += 1) {
-    const began = process.cpuUsage()
+    const started = process.cpuUsage()
     for (let i = 0; i < 10; i += 1) await runs.preview(fixture.request("fake/http", { person }))
-    const { user, system } = process.cpuUsage(began)
+    const { user, system } = process.cpuUsage(started)
     costs.push((user + system) / 10_000)
   }
   return Math.min(...costs)
@@ -78,22 +78,22 @@ test("another person's run is next behind 3,000 queued runs of one person, and a
 test("failed starts in a loop leave at most the history's maximum of rows, output and keys", async () => {
   const logsDir = await mkdtemp(join(tmpdir(), "quayside-history-"))
   runs = await fixture.runs({ settings: { maxEndedRuns: 20, historyEveryMs: 20, logsDir } })
-  const wanted = { ...fixture.request("fake/http", { person: 2, plan: {} }), projectId: projects[7] as number }
+  const expected = { ...fixture.request("fake/http", { person: 2, plan: {} }), projectId: projects[7] as number }
   const refusal = { code: "image_not_found" as const, msg: "no" }
-  const made: string[] = []
+  const created: string[] = []
   const own = join(logsDir, `person-${fixture.users[2]}`)
   await mkdir(own)
   for (let n = 0; n < 500; n += 1) {
-    const run = await runs.start({ ...wanted, refusal }, { idempotency: { key: `k${n}`, bodyHash: "h" } })
+    const run = await runs.start({ ...expected, refusal }, { idempotency: { key: `k${n}`, bodyHash: "h" } })
     assert.equal(run.state, "failed")
-    made.push(run.key)
+    created.push(run.key)
     if (n < 5) await writeFile(join(own, `${run.key}.jsonl`), "{}\n")
   }
   const seen = () =>
     fixture.store.runs.list({ where: { userId: fixture.users[2] as number }, states: ["ended", "failed"] }, unrestrictedViewer, page)
   await eventually("the history is short", async () => (await seen()).total === 20)
   const { rows } = await seen()
-  assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(made.slice(-20)), "the newest stay")
+  assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(created.slice(-20)), "the newest stay")
   assert.equal(await fixture.store.runs.findIdempotencyKey(fixture.users[2] as number, "k0"), undefined)
   assert.ok(await fixture.store.runs.findIdempotencyKey(fixture.users[2] as number, "k499"))
   await eventually("their output is removed", async () => (await readdir(own)).length === 0)

@@ -51,11 +51,11 @@ class IdleFixture implements AsyncDisposable {
   /** Changes the engine's figures. */
   figures: (stats: ContainerStats) => ContainerStats = (stats) => stats
 
-  private constructor(made: { clock: SteppedClock; fixture: RunsFixture; jupyter: TestJupyter; engine: Engine }) {
-    this.clock = made.clock
-    this.fixture = made.fixture
-    this.jupyter = made.jupyter
-    this.engine = made.engine
+  private constructor(parts: { clock: SteppedClock; fixture: RunsFixture; jupyter: TestJupyter; engine: Engine }) {
+    this.clock = parts.clock
+    this.fixture = parts.fixture
+    this.jupyter = parts.jupyter
+    this.engine = parts.engine
     const stats = this.engine.stats.bind(this.engine)
     this.engine.stats = async (signal) => (await stats(signal)).map((each) => this.figures(each))
   }
@@ -283,11 +283,11 @@ describe("limits of idle time", { concurrency: true }, () => {
     const broken = new Map<number, string>()
     for (const [person, name] of names.entries()) broken.set((await idle.startJupyter(runs, person)).id, name)
     idle.jupyter.kernels = (response, run) => brokenAnswers[broken.get(run) ?? ""]?.(response)
-    for (let asked = 1; asked <= 2; asked += 1) {
+    for (let requestCount = 1; requestCount <= 2; requestCount += 1) {
       idle.clock.advance(60 * minute)
       // The question to the program that hangs is repeated after its time-out.
       for (const [id, name] of broken)
-        await eventually(`${name} was answered ${asked} times`, () => (idle.jupyter.asked.get(id) ?? 0) >= asked)
+        await eventually(`${name} was answered ${requestCount} times`, () => (idle.jupyter.asked.get(id) ?? 0) >= requestCount)
     }
     assert.deepEqual([idle.warnings, await runs.findIdle(1)], [[], []])
     for (const [id, name] of broken) assert.equal(await idle.stateOf(id), "ready", name)

@@ -78,8 +78,10 @@ test("a run's usage is that of its container, and computing counts as activity",
   await (await fetch(`http://${address?.host}:${address?.port}/`)).text()
   await eventually("its traffic is counted", async () => ((await last())?.networkOut ?? 0) > (before.networkOut ?? 0), 30_000)
   const seen = (await last())?.networkIn ?? 0
-  const told = Number(await docker.docker("exec", await docker.containerOf(run.key), "cat", "/sys/class/net/eth0/statistics/rx_bytes"))
-  assert.ok(seen > 0 && seen <= told, `${seen} of ${told}`)
+  const receivedBytes = Number(
+    await docker.docker("exec", await docker.containerOf(run.key), "cat", "/sys/class/net/eth0/statistics/rx_bytes"),
+  )
+  assert.ok(seen > 0 && seen <= receivedBytes, `${seen} of ${receivedBytes}`)
 })
 
 test("a waiting program is below the activity thresholds", async () => {
@@ -159,8 +161,8 @@ async function busyKernel(runs: Runs, run: RunRow) {
   const { id } = (await (await call("", "POST")).json()) as { id: string }
   const socket = new WebSocket(`ws://${base}/${id}/channels`, { headers })
   await once(socket, "open")
-  const stateIs = async (wanted: string) =>
-    ((await (await call(`/${id}`)).json()) as { execution_state: string }).execution_state === wanted
+  const stateIs = async (expected: string) =>
+    ((await (await call(`/${id}`)).json()) as { execution_state: string }).execution_state === expected
   await eventually("the kernel is there", () => stateIs("idle"), 60_000)
   const header = { msg_id: randomUUID(), msg_type: "execute_request", session: randomUUID(), username: "", version: "5.3", date: "" }
   const content = { code: "import time; time.sleep(3600)", silent: false, store_history: false, user_expressions: {}, allow_stdin: false }

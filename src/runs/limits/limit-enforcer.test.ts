@@ -142,9 +142,9 @@ test("the engine enforces the lowest disk limit of the start, and a run that onl
   await using it = await withLimits({ MaxDisk: 120 })
   const { store, users, fake } = it.fixture
   const group = await store.change(async (tx) => {
-    const made = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 90 } })
-    await tx.groups.setMembers(made.id, users.slice(0, 2))
-    return made
+    const created = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 90 } })
+    await tx.groups.setMembers(created.id, users.slice(0, 2))
+    return created
   })
   await using runs = await it.open()
   const { id, key } = await ready(runs, it.fixture.request("fake/writes:80"))
@@ -158,9 +158,9 @@ test("the engine enforces the lowest disk limit of the start, and a run that onl
   if (container) container.spec = { ...container.spec, image: "fake/writes:100" }
   await it.pass(runs, id, minute)
   await it.pass(runs, id, minute)
-  const told = it.warnings.filter((text) => text.includes("when it was started"))
-  assert.equal(told.length, 1)
-  assert.match(told[0] ?? "", /wrote 100 MiB .* more than the 90 MiB that were allowed/)
+  const messages = it.warnings.filter((text) => text.includes("when it was started"))
+  assert.equal(messages.length, 1)
+  assert.match(messages[0] ?? "", /wrote 100 MiB .* more than the 90 MiB that were allowed/)
   assert.equal((await it.fixture.row(id)).state, "ready")
 })
 

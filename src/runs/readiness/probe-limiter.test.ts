@@ -6,18 +6,18 @@ import { ProbeLimiter } from "./probe-limiter.ts"
 
 test("silent programs of one person delay only that person's other probes", async () => {
   const turns = new ProbeLimiter()
-  const begun: number[] = []
+  const started: number[] = []
   const silent = Promise.withResolvers<void>()
-  const ask = (userId: number) =>
+  const probe = (userId: number) =>
     turns.run(userId, async () => {
-      begun.push(userId)
+      started.push(userId)
       if (userId === 1) await silent.promise
     })
-  const all = [...Array.from({ length: 100 }, () => ask(1)), ask(2)]
+  const all = [...Array.from({ length: 100 }, () => probe(1)), probe(2)]
   await turn()
-  assert.equal(begun.filter((userId) => userId === 1).length, bounds.containers.probes.value)
-  assert.equal(begun.filter((userId) => userId === 2).length, 1)
+  assert.equal(started.filter((userId) => userId === 1).length, bounds.containers.probes.value)
+  assert.equal(started.filter((userId) => userId === 2).length, 1)
   silent.resolve()
   await Promise.all(all)
-  assert.equal(begun.length, 101)
+  assert.equal(started.length, 101)
 })

@@ -67,11 +67,11 @@ async function withMeter(maxStorage: number | null = null, { hasQuotas = false }
      * under way.
      */
     async counted(...people: number[]) {
-      const wanted = people.map((person) => `person${person}`)
+      const expected = people.map((person) => `person${person}`)
       for (let round = 0; round < 2; round += 1) {
         counts.length = 0
         clock.advance(minute)
-        await eventually("their files are counted", () => wanted.every((name) => counts.includes(name)))
+        await eventually("their files are counted", () => expected.every((name) => counts.includes(name)))
       }
     },
     stateOf: async (id: number) => {

@@ -150,8 +150,8 @@ export class RunsFixture implements AsyncDisposable {
     return [...this.fake.containers.keys()]
   }
 
-  request(image: string, given: Partial<Omit<StartRequest, "plan" | "resources">> & RequestOptions = {}): StartRequest {
-    const { cpus = 1, memoryMiB = 64, gpus = 0, nodes = 0, gpuMemoryMiB = 0, plan, person = 0, ...rest } = given
+  request(image: string, values: Partial<Omit<StartRequest, "plan" | "resources">> & RequestOptions = {}): StartRequest {
+    const { cpus = 1, memoryMiB = 64, gpus = 0, nodes = 0, gpuMemoryMiB = 0, plan, person = 0, ...rest } = values
     const resources = { cpus, memoryMiB, gpus, nodes, gpuMemoryMiB }
     const userId = this.users[person] ?? 0
     return { userId, userName: `person${person}`, projectId: this.projectId, plan: { ...planOf(image), ...plan }, resources, ...rest }

@@ -44,10 +44,10 @@ test("a request that reads a damaged page fails, and other requests succeed", as
   await store[Symbol.asyncDispose]()
   const bytes = await readFile(fileOf(database))
   await writeFile(fileOf(database), bytes.fill(0x5a, 8192 * 60))
-  await using again = await database.open()
-  const meets = Promise.all(Array.from({ length: 300 }, (_, i) => again.images.get(i + 1)))
+  await using repeated = await database.open()
+  const meets = Promise.all(Array.from({ length: 300 }, (_, i) => repeated.images.get(i + 1)))
   await assert.rejects(meets, (error) => error instanceof Failure && error.code === "unavailable" && /damaged/.test(error.message))
-  assert.equal((await again.users.get(ann.id))?.userName, "ann")
+  assert.equal((await repeated.users.get(ann.id))?.userName, "ann")
 })
 
 test("`openStore` rejects another program's database and leaves it unchanged", async () => {
@@ -99,9 +99,9 @@ test("`openStore` rejects a database that another program has locked", async () 
 
 test("changes wait while another program writes, and fail after the timeout", async () => {
   await using database = await sqliteDatabase()
-  const made = await database.open()
-  const ann = await addUser(made, "ann")
-  await made[Symbol.asyncDispose]()
+  const opened = await database.open()
+  const ann = await addUser(opened, "ann")
+  await opened[Symbol.asyncDispose]()
   const impatient = await database.open({ changeTimeoutMs: 200 })
   const other = new DatabaseSync(fileOf(database))
   other.exec("begin immediate")
@@ -135,11 +135,11 @@ test("acknowledged changes survive kill -9 completely", async () => {
     await using writer = startProgram("write", database.url, String(ann.id))
     while (acknowledged.length < round * 300) acknowledged.push(Number(await writer.line()))
     acknowledged.push(...(await writer.kill()).map(Number))
-    await using again = await database.open()
-    assert.equal((await again.images.getMany(acknowledged)).length, acknowledged.length)
-    const { total } = await again.images.list({}, unrestrictedViewer, firstPage)
-    assert.equal((await again.audits.list({}, firstPage)).total, total)
-    assert.equal((await again.events.after(0, 1_000_000)).length, total)
+    await using repeated = await database.open()
+    assert.equal((await repeated.images.getMany(acknowledged)).length, acknowledged.length)
+    const { total } = await repeated.images.list({}, unrestrictedViewer, firstPage)
+    assert.equal((await repeated.audits.list({}, firstPage)).total, total)
+    assert.equal((await repeated.events.after(0, 1_000_000)).length, total)
   }
 })
 
@@ -165,8 +165,8 @@ test("a copy of the file alone, made while nobody writes, is a complete database
   await store[Symbol.asyncDispose]()
   await using copy = await sqliteDatabase()
   await copyFile(fileOf(database), fileOf(copy))
-  await using again = await copy.open()
-  assert.deepEqual(await again.users.get(ann.id), ann)
+  await using repeated = await copy.open()
+  assert.deepEqual(await repeated.users.get(ann.id), ann)
 })
 
 test("`openStore` rejects a URL that names no database", async () => {

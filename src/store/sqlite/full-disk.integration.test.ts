@@ -60,12 +60,12 @@ test("a full disk rejects changes, serves reads and loses nothing acknowledged; 
   await store.check()
   ids.push((await addImage(store, ann.id)).id)
   await store[Symbol.asyncDispose]()
-  await using again = await disk.open()
+  await using repeated = await disk.open()
   assert.deepEqual(
-    (await again.images.getMany(ids)).map((row) => row.id),
+    (await repeated.images.getMany(ids)).map((row) => row.id),
     ids,
   )
-  assert.equal((await again.images.list({}, unrestrictedViewer, firstPage)).total, ids.length)
+  assert.equal((await repeated.images.list({}, unrestrictedViewer, firstPage)).total, ids.length)
 })
 
 test("`check` fails while the disk is full, and succeeds afterwards", async () => {
@@ -113,11 +113,11 @@ test("on a full disk only urgent changes use the reserve, which is restored once
   ids.push((await urgent()).id)
   await store[Symbol.asyncDispose]()
 
-  const again = await open()
-  assert.equal((await again.images.getMany(ids)).length, ids.length)
+  const repeated = await open()
+  assert.equal((await repeated.images.getMany(ids)).length, ids.length)
   await rm(filling)
-  await addImage(again, ann.id)
-  await again[Symbol.asyncDispose]()
+  await addImage(repeated, ann.id)
+  await repeated[Symbol.asyncDispose]()
   await using last = await open()
   assert.equal((await last.images.getMany(ids)).length, ids.length)
   await reserveFile(disk, 32 * 1024)
@@ -131,14 +131,14 @@ test("urgent changes are rejected when the reserve is used up, and nothing ackno
   await fillDisk(disk.path)
   const ids = await addUntilFull(store, ann.id)
   for (;;) {
-    const made = await store
+    const result = await store
       .change((tx) => tx.images.insert(imageRow(ann.id, { doc: "x".repeat(60_000) })), { urgent: true })
       .catch((err) => err)
-    if (made instanceof Error) {
-      assert.ok(isStorageFailure(made), String(made))
+    if (result instanceof Error) {
+      assert.ok(isStorageFailure(result), String(result))
       break
     }
-    ids.push(made.id)
+    ids.push(result.id)
   }
   assert.equal((await stat(reserve)).size, 0)
   assert.equal((await store.images.getMany(ids)).length, ids.length)
@@ -146,10 +146,10 @@ test("urgent changes are rejected when the reserve is used up, and nothing ackno
 
 test("a database opens on a full disk after its server was closed or killed", async () => {
   await using disk = await smallDisk(32 * 1024)
-  const made = await disk.open()
-  const ann = await addUser(made, "ann")
+  const opened = await disk.open()
+  const ann = await addUser(opened, "ann")
   await reserveFile(disk, 32 * 1024)
-  await made[Symbol.asyncDispose]()
+  await opened[Symbol.asyncDispose]()
   const filling = await fillDisk(disk.path)
   const closed = await disk.open()
   assert.equal((await closed.users.get(ann.id))?.userName, "ann")

@@ -26,15 +26,15 @@ async function ofSqlite(): Promise<string> {
   using db = new DatabaseSync(":memory:")
   db.exec(await before("sqlite"))
   for (const statement of [...statementsOf(migration as never, "sqlite"), recorded]) db.exec(statement)
-  const made = db
+  const created = db
     .prepare("select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite_%' order by rowid")
     .all()
   // The tables behind a full-text index are created with it; its missing rows are in
   // `search_pending`.
-  const tables = made.filter(({ type, name }) => type === "table" && !/_search_(data|idx|docsize|config)$/.test(String(name)))
+  const tables = created.filter(({ type, name }) => type === "table" && !/_search_(data|idx|docsize|config)$/.test(String(name)))
   const lines = ["pragma journal_mode = wal", ...tables.map(({ sql }) => String(sql))]
   for (const { name, sql } of tables) if (!/^create virtual/i.test(String(sql))) lines.push(...rowsOf(db, String(name)))
-  lines.push(...made.filter(({ type }) => type !== "table").map(({ sql }) => String(sql)))
+  lines.push(...created.filter(({ type }) => type !== "table").map(({ sql }) => String(sql)))
   return lines.map((line) => `${line};\n`).join("")
 }
 
@@ -62,9 +62,9 @@ async function ofPostgres(): Promise<string> {
   }
   const options = ["--inserts", "--column-inserts", "--no-owner", "--no-privileges", "--schema=public", `--dbname=${database.url}`]
   const dump = execFileSync(`${await newestBinaries()}/pg_dump`, options, { encoding: "utf8" })
-  const kept = dump
+  const remaining = dump
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("--") && !line.startsWith("\\") && !line.startsWith("CREATE SCHEMA"))
-  const text = `${kept.join("\n")}\n`
+  const text = `${remaining.join("\n")}\n`
   return text.includes("gin_trgm_ops") ? `create extension if not exists pg_trgm;\n${text}` : text
 }

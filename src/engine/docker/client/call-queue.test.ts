@@ -5,41 +5,41 @@ import { CallQueue, CallQueues } from "./call-queue.ts"
 
 test("a queue limits concurrent calls and runs the others in order", async () => {
   const queue = new CallQueue(2)
-  const begun: number[] = []
+  const started: number[] = []
   const calls = Array.from({ length: 5 }, async (_, n) => {
     const call = await queue.acquire()
-    begun.push(n)
+    started.push(n)
     return call
   })
   await turn()
-  assert.deepEqual(begun, [0, 1])
+  assert.deepEqual(started, [0, 1])
   for (let n = 0; n < 5; n += 1) {
     ;(await calls[n])?.[Symbol.dispose]()
     await turn()
-    assert.deepEqual(begun, [0, 1, 2, 3, 4].slice(0, n + 3))
+    assert.deepEqual(started, [0, 1, 2, 3, 4].slice(0, n + 3))
   }
 })
 
 test("one owner uses at most their share of a queue, and others overtake them", async () => {
   const queue = new CallQueue(3, 2)
-  const begun: string[] = []
-  const enter = (owner: string) => queue.acquire(owner).then((call) => begun.push(owner) && call)
+  const started: string[] = []
+  const enter = (owner: string) => queue.acquire(owner).then((call) => started.push(owner) && call)
   const [first] = [enter("ann"), enter("ann"), enter("ann"), enter("bob"), enter("bob")]
   await turn()
-  assert.deepEqual(begun, ["ann", "ann", "bob"])
+  assert.deepEqual(started, ["ann", "ann", "bob"])
   ;((await first) as Disposable)[Symbol.dispose]()
   await turn()
-  assert.deepEqual(begun, ["ann", "ann", "bob", "ann"])
+  assert.deepEqual(started, ["ann", "ann", "bob", "ann"])
 })
 
 test("one person's starts leave room for the reads of others", async () => {
   const queues = new CallQueues()
-  const begun: string[] = []
-  for (let n = 0; n < 100; n += 1) void queues.acquire("read", "ann", undefined).then(() => begun.push("ann"))
-  void queues.acquire("read", "bob", undefined).then(() => begun.push("bob"))
-  void queues.acquire("read", undefined, undefined).then(() => begun.push("nobody"))
+  const started: string[] = []
+  for (let n = 0; n < 100; n += 1) void queues.acquire("read", "ann", undefined).then(() => started.push("ann"))
+  void queues.acquire("read", "bob", undefined).then(() => started.push("bob"))
+  void queues.acquire("read", undefined, undefined).then(() => started.push("nobody"))
   await turn()
-  assert.deepEqual(begun.filter((owner) => owner !== "ann").sort(), ["bob", "nobody"])
+  assert.deepEqual(started.filter((owner) => owner !== "ann").sort(), ["bob", "nobody"])
 })
 
 test("an aborted or rejected call leaves the queue, which continues", async () => {

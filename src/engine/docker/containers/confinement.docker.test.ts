@@ -140,8 +140,8 @@ describe("mounts in a run's container", () => {
     const code = await rig.directory("code")
     const mounts = [{ source: code, target: "/work", readOnly: false }]
     assert.equal(await rig.output("pwd", { image, mounts, workDir: undefined }), "/work/in/deep")
-    for (const made of ["in", "in/deep", "kept", "kept/deep", "plain", "plain/deep"])
-      assert.equal((await stat(join(rig.filesRoot, code, made))).uid, 1000, made)
+    for (const created of ["in", "in/deep", "kept", "kept/deep", "plain", "plain/deep"])
+      assert.equal((await stat(join(rig.filesRoot, code, created))).uid, 1000, created)
     await rig.docker("rmi", image)
   })
 

@@ -95,8 +95,8 @@ test("a mount point inside a writable mount is created as the runs' user", async
   await fixture.directory("code", "code")
   await fixture.directory("data", "data")
   await fixture.pin([mount("/code", "/work", false), mount("/data", "/work/in/data")])
-  const made = await stat(fixture.at("code/in/data"))
-  assert.deepEqual([made.uid, made.gid], [1000, 1000])
+  const created = await stat(fixture.at("code/in/data"))
+  assert.deepEqual([created.uid, created.gid], [1000, 1000])
 })
 
 test("a mount point is never created through a link or in a read-only mount", async () => {

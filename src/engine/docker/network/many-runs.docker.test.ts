@@ -77,15 +77,15 @@ describe("a full network and a restart with many runs", () => {
   })
 
   test("lists show states and addresses right after a restart, and details follow within moments", async () => {
-    await using again = await rig.open()
-    const [observed, addresses] = await Promise.all([again.observe(), Promise.all(specs.map(({ key }) => again.address(key, 8080)))])
+    await using repeated = await rig.open()
+    const [observed, addresses] = await Promise.all([repeated.observe(), Promise.all(specs.map(({ key }) => repeated.address(key, 8080)))])
     const keys = new Set(observed.filter(({ state }) => state === "running").map(({ key }) => key))
     assert.ok(specs.every(({ key }) => keys.has(key)))
     for (const address of addresses) {
       assert.match(address?.host ?? "", /^10\.215\.32\./)
       assert.equal(address?.isCurrent?.(), true)
     }
-    for (let unknown = count; unknown > 0; ) unknown = (await again.observe()).filter(({ startedAt }) => startedAt === null).length
+    for (let unknown = count; unknown > 0; ) unknown = (await repeated.observe()).filter(({ startedAt }) => startedAt === null).length
     assert.ok(addresses.every((address) => address?.isCurrent?.()))
     await rig.docker("kill", `quayside-${specs[0]?.key}`)
     assert.equal(addresses[0]?.isCurrent?.(), false)

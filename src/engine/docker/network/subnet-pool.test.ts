@@ -27,15 +27,15 @@ test("a pool is cut into networks of 32 addresses, beyond 2^31 as well", () => {
 
 test("a pool picks each network once, from any first one, and none when all are taken", () => {
   const pool = new SubnetPool("10.0.0.0/24")
-  const taken = new Set<number>()
+  const used = new Set<number>()
   for (;;) {
     const number = pool.pick(
-      (each) => taken.has(each),
+      (each) => used.has(each),
       () => 0.9,
     )
     if (number === undefined) break
-    assert.ok(!taken.has(number))
-    taken.add(number)
+    assert.ok(!used.has(number))
+    used.add(number)
   }
-  assert.equal(taken.size, 8)
+  assert.equal(used.size, 8)
 })

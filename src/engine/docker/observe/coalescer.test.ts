@@ -3,35 +3,35 @@ import { test } from "node:test"
 import { Coalescer } from "./coalescer.ts"
 
 function counted() {
-  const begun: PromiseWithResolvers<number>[] = []
+  const started: PromiseWithResolvers<number>[] = []
   const coalescer = new Coalescer(() => {
     const work = Promise.withResolvers<number>()
-    begun.push(work)
+    started.push(work)
     return work.promise
   })
-  return { begun, coalescer }
+  return { started, coalescer }
 }
 
 test("calls during a run share the next one, which begins after it", async () => {
-  const { begun, coalescer } = counted()
+  const { started, coalescer } = counted()
   const first = coalescer.run()
   const others = Array.from({ length: 200 }, () => coalescer.run())
-  assert.equal(begun.length, 1)
-  begun[0]?.resolve(1)
+  assert.equal(started.length, 1)
+  started[0]?.resolve(1)
   assert.equal(await first, 1)
-  assert.equal(begun.length, 2)
-  begun[1]?.resolve(2)
+  assert.equal(started.length, 2)
+  started[1]?.resolve(2)
   assert.deepEqual(new Set(await Promise.all(others)), new Set([2]))
   await coalescer.whenIdle()
-  assert.equal(begun.length, 2)
+  assert.equal(started.length, 2)
 })
 
 test("calls during a failing run get a new one", async () => {
-  const { begun, coalescer } = counted()
+  const { started, coalescer } = counted()
   const first = coalescer.run()
   const second = coalescer.run()
-  begun[0]?.reject(new Error("no answer"))
+  started[0]?.reject(new Error("no answer"))
   await assert.rejects(first, /no answer/)
-  begun[1]?.resolve(2)
+  started[1]?.resolve(2)
   assert.equal(await second, 2)
 })

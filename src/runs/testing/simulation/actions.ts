@@ -107,7 +107,7 @@ function repeatStart(world: World): void {
   if (!last) return
   const { request, key } = last
   const idempotency = { key, bodyHash: key }
-  ask(world, "start", async (runs) => {
+  perform(world, "start", async (runs) => {
     const run = await runs.start(request, { idempotency })
     return () => world.ledger.require(world.ledger.isKnown(run), `the answered run ${run.id} is in the database`)
   })
@@ -120,7 +120,7 @@ function planOf(image: string): StartRequest["plan"] {
 
 export function stopRun(world: World, run: RunRow): void {
   const { id, key } = run
-  ask(world, `stop of run ${id}`, async (runs) => {
+  perform(world, `stop of run ${id}`, async (runs) => {
     const ended = await runs.stop(id, { by: "stopped_by_user" })
     return () => {
       if (!ended) return
@@ -139,14 +139,14 @@ function keepAlive(world: World): void {
   const run = world.random.pick(world.ledger.live())
   if (!run) return
   world.runs?.markActive(run.id)
-  ask(world, `more time for run ${run.id}`, async (runs) => {
+  perform(world, `more time for run ${run.id}`, async (runs) => {
     await runs.keepAlive(run.id)
     return () => {}
   })
 }
 
 /** Asks the present process. Its answer, unless a failure, is checked when it arrives. */
-function ask(world: World, what: string, work: (runs: Runs) => Promise<() => void>): void {
+function perform(world: World, what: string, work: (runs: Runs) => Promise<() => void>): void {
   const { epoch, ledger, process, record, runs } = world
   if (!runs) return
   const name = `${what} (${record.lines.length})`

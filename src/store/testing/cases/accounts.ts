@@ -59,17 +59,17 @@ export const accountCases: Record<string, Case> = {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const image = await addImage(store, ann.id)
-    const gone = await addImage(store, ann.id, { isPublished: true })
+    const removed = await addImage(store, ann.id, { isPublished: true })
     await addData(store, ann.id)
     await addProject(store, { userId: ann.id, imageId: image.id })
     const token = { userId: ann.id, name: "t", hash: "t".repeat(64), expiresAt: null, scopes: ["read"] }
     const grant = { resourceType: "image" as const, ownerId: ann.id, userId: bob.id, groupId: 0, access: "use" as const }
     await store.change(async (tx) => {
       await tx.tokens.insert(token)
-      for (const { id } of [image, gone]) await tx.grants.put({ ...grant, resourceId: id, expiresAt: null, createdBy: ann.id })
+      for (const { id } of [image, removed]) await tx.grants.put({ ...grant, resourceId: id, expiresAt: null, createdBy: ann.id })
     })
     assert.deepEqual(await store.users.countOwned(ann.id), { live: 7, deleted: 0 })
-    await store.change((tx) => tx.images.setDeleted(gone.id, true))
+    await store.change((tx) => tx.images.setDeleted(removed.id, true))
     assert.deepEqual(await store.users.countOwned(ann.id), { live: 5, deleted: 2 })
     assert.deepEqual(await store.users.countOwned(bob.id), { live: 0, deleted: 0 })
   },
@@ -91,8 +91,8 @@ export const accountCases: Record<string, Case> = {
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
     const issuer = "https://id.example.org"
     await store.change((tx) => tx.subjects.insert({ issuer, subject: "s", userId: ann.id }))
-    const again = store.change((tx) => tx.subjects.insert({ issuer, subject: "s", userId: bob.id }))
-    await assert.rejects(again, (error) => error instanceof DuplicateError && error.unique === "openidSubject")
+    const repeated = store.change((tx) => tx.subjects.insert({ issuer, subject: "s", userId: bob.id }))
+    await assert.rejects(repeated, (error) => error instanceof DuplicateError && error.unique === "openidSubject")
     await store.change((tx) => tx.subjects.insert({ issuer: "https://other.example.org", subject: "s", userId: bob.id }))
     assert.deepEqual([await store.subjects.userOf(issuer, "s"), await store.subjects.userOf(issuer, "S")], [ann.id, undefined])
     await store.change((tx) => tx.users.setDeleted(ann.id, true))

@@ -334,16 +334,16 @@ export const changeCases: Record<string, Case> = {
     await assert.rejects(addUser(store, "bob"), (error) => error instanceof Failure && error.code === "unavailable")
     // Reads of a closed store are rejected as well.
     await assert.rejects(store.users.byName("ann"), (error) => error instanceof Failure && error.code === "unavailable")
-    await using again = await open()
-    assert.deepEqual(await names(again), ["ann"])
+    await using repeated = await open()
+    assert.deepEqual(await names(repeated), ["ann"])
   },
 
   "an instance keeps its name, and another database has another name": async ({ open, make }) => {
     const store = await open()
     await store[Symbol.asyncDispose]()
-    await using again = await open()
-    assert.match(again.instance, /^[0-9a-f]{32}$/)
-    assert.equal(again.instance, store.instance)
+    await using repeated = await open()
+    assert.match(repeated.instance, /^[0-9a-f]{32}$/)
+    assert.equal(repeated.instance, store.instance)
     await using otherDatabase = await make()
     await using other = await otherDatabase.open()
     assert.notEqual(other.instance, store.instance)

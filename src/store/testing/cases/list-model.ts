@@ -69,22 +69,22 @@ export interface ExpectedGrant {
 export async function addGrants(
   context: { store: Store; clock: ManualClock; random: Random },
   type: GrantRow["resourceType"],
-  made: { ids: readonly number[]; userIds: readonly number[]; groupIds: readonly number[]; ownerOf(id: number): number },
+  parts: { ids: readonly number[]; userIds: readonly number[]; groupIds: readonly number[]; ownerOf(id: number): number },
 ): Promise<ExpectedGrant[]> {
   const { store, clock, random } = context
   const grants = new Map<string, ExpectedGrant>()
-  for (const resourceId of made.ids.filter(() => random.once(3))) {
+  for (const resourceId of parts.ids.filter(() => random.once(3))) {
     const ofGroup = random.once(3)
-    const [userId, groupId] = ofGroup ? [0, random.pick(made.groupIds)] : [random.pick(made.userIds), 0]
+    const [userId, groupId] = ofGroup ? [0, random.pick(parts.groupIds)] : [random.pick(parts.userIds), 0]
     const isInForce = !random.once(4)
     const row = {
       resourceType: type,
       resourceId,
-      ownerId: made.ownerOf(resourceId),
+      ownerId: parts.ownerOf(resourceId),
       userId,
       groupId,
       access: "read",
-      createdBy: made.userIds[0],
+      createdBy: parts.userIds[0],
     } as const
     const expiresAt = isInForce ? (random.once(2) ? null : clock.now() + 3_600_000) : clock.now() + 1_000
     const { id } = await store.change((tx) => tx.grants.put({ ...row, expiresAt } as Parameters<typeof tx.grants.put>[0]))
@@ -145,9 +145,9 @@ function randomFilter(random: Random, { field, rows, userIds, grouped, groupIds 
     tests.push((row) => ids.includes(row.id))
   }
   if (random.once(5)) {
-    const wanted = Array.from({ length: 1 + random.below(3) }, () => random.pick(words))
-    filter.words = wanted
-    tests.push((row) => wanted.every((word) => fold(row.name).includes(fold(word)) || fold(row.comment).includes(fold(word))))
+    const expected = Array.from({ length: 1 + random.below(3) }, () => random.pick(words))
+    filter.words = expected
+    tests.push((row) => expected.every((word) => fold(row.name).includes(fold(word)) || fold(row.comment).includes(fold(word))))
   }
   if (Object.keys(where).length > 0) filter.where = where
   return { filter: filter as ResourceFilter<never>, matches: (row) => tests.every((test) => test(row)) }

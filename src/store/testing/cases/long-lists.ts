@@ -148,8 +148,8 @@ export const longListCases: Record<string, Case> = {
         groupId: random.pick([0, ...groupIds]),
       })
     // More than a block of IDs, and more candidates than a search asks an index for.
-    const made = await Promise.all(Array.from({ length: 5_000 }, () => store.change((tx) => tx.projects.insert(project()))))
-    const ids = made.map((row) => row.id)
+    const created = await Promise.all(Array.from({ length: 5_000 }, () => store.change((tx) => tx.projects.insert(project()))))
+    const ids = created.map((row) => row.id)
     const viewers = [
       { userId: 0, groupIds: [], seesAll: true },
       { userId: userIds[1] ?? 0, groupIds: groupIds.slice(0, 2), seesAll: false },

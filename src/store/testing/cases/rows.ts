@@ -9,7 +9,7 @@ export const rowCases: Record<string, Case> = {
   "an image is read as it was stored": async ({ open, clock }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
-    const given = imageRow(ann.id, {
+    const input = imageRow(ann.id, {
       name: odd,
       image: "a/b:c",
       comment: odd,
@@ -21,9 +21,9 @@ export const rowCases: Record<string, Case> = {
       writablePaths: ["/", odd],
       doc: odd.repeat(6000),
     })
-    const row = await store.change((tx) => tx.images.insert(given))
+    const row = await store.change((tx) => tx.images.insert(input))
     const now = clock.now()
-    assert.deepEqual(row, { ...given, id: row.id, userName: "ann", createdAt: now, updatedAt: now, deletedAt: null, version: 1 })
+    assert.deepEqual(row, { ...input, id: row.id, userName: "ann", createdAt: now, updatedAt: now, deletedAt: null, version: 1 })
     assert.deepEqual(await store.images.get(row.id), row)
     assert.deepEqual(await store.images.getMany([row.id, 999]), [row])
   },
@@ -31,9 +31,9 @@ export const rowCases: Record<string, Case> = {
   "a dataset is read as it was stored": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
-    const given = dataRow(ann.id, { name: odd, comment: odd, doc: odd, accessInfo: `/users/ann/${odd}`, isPublished: true })
-    const row = await store.change((tx) => tx.data.insert(given))
-    assert.deepEqual(row, { ...row, ...given, userName: "ann" })
+    const input = dataRow(ann.id, { name: odd, comment: odd, doc: odd, accessInfo: `/users/ann/${odd}`, isPublished: true })
+    const row = await store.change((tx) => tx.data.insert(input))
+    assert.deepEqual(row, { ...row, ...input, userName: "ann" })
     assert.deepEqual(await store.data.get(row.id), row)
   },
 
@@ -43,7 +43,7 @@ export const rowCases: Record<string, Case> = {
     const image = await addImage(store, ann.id)
     const group = await store.change((tx) => tx.groups.insert(groupRow("team")))
     const data = await Promise.all(["c", "a", "b"].map((name) => store.change((tx) => tx.data.insert(dataRow(ann.id, { name })))))
-    const given = projectRow(ann.id, image.id, {
+    const input = projectRow(ann.id, image.id, {
       projectName: odd,
       groupId: group.id,
       type: "vscode",
@@ -58,8 +58,8 @@ export const rowCases: Record<string, Case> = {
       idleMinutes: 60,
       maxRunHours: 24,
     })
-    const row = await store.change((tx) => tx.projects.insert(given))
-    assert.deepEqual(row, { ...row, ...given, userName: "ann", groupName: "team" })
+    const row = await store.change((tx) => tx.projects.insert(input))
+    assert.deepEqual(row, { ...row, ...input, userName: "ann", groupName: "team" })
     const other = await addProject(store, { userId: ann.id, imageId: image.id })
     assert.deepEqual([other.groupId, other.groupName], [0, ""])
     const links = data.map(({ id }, i) => ({ dataId: id, mountPath: i === 1 ? "" : `/m${i}` }))

@@ -21,7 +21,7 @@ export const runRowCases: Record<string, Case> = {
   "a run is read as it was stored": async ({ open, clock }) => {
     await using store = await open()
     const { bob, project } = await people(store)
-    const given = runRow(bob.id, project.id, {
+    const input = runRow(bob.id, project.id, {
       state: "starting",
       wanted: "stop",
       reason: { code: "exited", msg: "It ended", exitCode: 3, logTail: "🎈" },
@@ -38,11 +38,11 @@ export const runRowCases: Record<string, Case> = {
       gpuDevices: ["GPU-1"],
       imageDigest: "sha256:x",
     })
-    const row = await store.change((tx) => tx.runs.insert(given))
+    const row = await store.change((tx) => tx.runs.insert(input))
     const now = clock.now()
-    assert.deepEqual(row, { ...given, id: row.id, userName: "bob", createdAt: now, updatedAt: now, version: 1 })
+    assert.deepEqual(row, { ...input, id: row.id, userName: "bob", createdAt: now, updatedAt: now, version: 1 })
     assert.deepEqual(await store.runs.get(row.id), row)
-    assert.deepEqual(await store.runs.byKey(given.key), row)
+    assert.deepEqual(await store.runs.byKey(input.key), row)
     assert.deepEqual(await store.runs.live(), [row])
     assert.deepEqual(await store.runs.liveOf(bob.id, project.id), row)
     assert.equal(await store.runs.byKey("none"), undefined)
@@ -54,8 +54,8 @@ export const runRowCases: Record<string, Case> = {
     const add = (id: number, userId: number, projectId: number) => store.change((tx) => tx.runs.insertAs(id, runRow(userId, projectId, {})))
     assert.equal((await add(7, ann.id, project.id)).id, 7)
     assert.equal((await add(9, bob.id, project.id)).id, 9)
-    for (const taken of [7, 8, 9]) {
-      await assert.rejects(add(taken, bob.id, other.id), (error) => error instanceof DuplicateError && error.unique === "runId")
+    for (const takenCount of [7, 8, 9]) {
+      await assert.rejects(add(takenCount, bob.id, other.id), (error) => error instanceof DuplicateError && error.unique === "runId")
     }
     assert.deepEqual(await store.runs.liveOf(bob.id, other.id), undefined)
     const next = await store.change((tx) => tx.runs.insert(runRow(bob.id, other.id, {})))
@@ -113,29 +113,29 @@ export const runRowCases: Record<string, Case> = {
   "ended runs are pruned with their keys and grants, oldest first, and live runs never": async ({ open, clock }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)
-    const made: RunRow[] = []
+    const created: RunRow[] = []
     for (let n = 0; n < 5; n += 1) {
       const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id, { state: "failed", endTime: clock.now() + n })))
       await store.change((tx) =>
         tx.runs.saveIdempotencyKey({ userId: bob.id, key: `k${n}`, bodyHash: "h", runId: run.id, createdAt: clock.now() }),
       )
-      made.push(run)
+      created.push(run)
     }
     await store.change((tx) => tx.runs.insert(runRow(bob.id, other.id, { state: "ready", endTime: null })))
-    const grant = { resourceType: "run" as const, resourceId: made[0]?.id ?? 0, ownerId: bob.id, userId: ann.id, groupId: 0 }
+    const grant = { resourceType: "run" as const, resourceId: created[0]?.id ?? 0, ownerId: bob.id, userId: ann.id, groupId: 0 }
     await store.change((tx) => tx.grants.put({ ...grant, access: "use", expiresAt: null, createdBy: bob.id }))
     assert.deepEqual(await store.runs.longHistories(5), [])
     assert.deepEqual(await store.runs.longHistories(4), [{ userId: bob.id, count: 5 }])
     const prune = (which: Parameters<Change["runs"]["prune"]>[0], limit: number) => store.change((tx) => tx.runs.prune(which, limit))
     assert.deepEqual(
       await prune({ userId: bob.id }, 2),
-      made.slice(0, 2).map(({ key, userId }) => ({ key, userId })),
+      created.slice(0, 2).map(({ key, userId }) => ({ key, userId })),
     )
-    assert.deepEqual(await prune({ until: clock.now() + 2 }, 10), [{ key: made[2]?.key, userId: bob.id }])
+    assert.deepEqual(await prune({ until: clock.now() + 2 }, 10), [{ key: created[2]?.key, userId: bob.id }])
     assert.deepEqual(await prune({ userId: ann.id }, 10), [])
     assert.deepEqual(
       [await store.runs.findIdempotencyKey(bob.id, "k2"), (await store.runs.findIdempotencyKey(bob.id, "k3"))?.runId],
-      [undefined, made[3]?.id],
+      [undefined, created[3]?.id],
     )
     assert.deepEqual([(await store.users.countOwned(bob.id)).live, (await store.runs.longHistories(0))[0]?.count], [1, 2])
     assert.equal((await prune({ userId: bob.id }, 10)).length, 2)
@@ -210,7 +210,7 @@ export const runRowCases: Record<string, Case> = {
       store.change((tx) => tx.runs.insert(runRow(userId, projectId, { state })))
     const own = await add(ann.id, project.id, "ended")
     const hosted = await add(bob.id, project.id, "failed")
-    const theirs = await add(bob.id, other.id, "ended")
+    const otherRun = await add(bob.id, other.id, "ended")
     const last = await add(ann.id, project.id, "failed")
     await add(bob.id, project.id, "ready")
     const seen = async (userId: number, userName?: string) => {
@@ -223,7 +223,7 @@ export const runRowCases: Record<string, Case> = {
         if (at > total) return ids
       }
     }
-    const [a, b, c, d] = [own.id, hosted.id, theirs.id, last.id]
+    const [a, b, c, d] = [own.id, hosted.id, otherRun.id, last.id]
     assert.deepEqual(await seen(0), [d, c, b, a])
     assert.deepEqual(await seen(ann.id), [d, b, a])
     assert.deepEqual(await seen(bob.id), [c, b])
