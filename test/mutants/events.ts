@@ -2,11 +2,11 @@ import { at, faults } from "./mutant.ts"
 
 const connections = ["test/api/event-connections.test.ts"]
 
-const messages = ["test/access/events.test.ts"]
+const receivers = ["src/api/events/feed-policy.test.ts", "test/access/events.test.ts"]
 
 /** Recipients of events, and the streams to them. */
 export const events = [
-  ...faults("src/api/events/feed-policy.ts", messages, [
+  ...faults("src/api/events/feed-policy.ts", receivers, [
     ["losing access to an object sends no event", at("visibilityOf", '|| (was && isAllowed(caller, was, "read"))'), ""],
     ["people who lost access still receive events", at("visibilityOf", "now && isAllowed(caller,"), "now && isAllowed(caller, was ??"],
     ["the project's owner receives the reason why a run ended", at("runVisibility", 'isAllowed(caller, run, "details")'), "run"],
@@ -92,13 +92,17 @@ export const events = [
       ],
     ],
   ),
-  ...faults("src/projects/group-members.ts", messages, [
+  ...faults(
+    "src/projects/group-members.ts",
+    ["test/access/events.test.ts"],
     [
-      "somebody who leaves a group still sees its projects",
-      at("publishGroupChange", "await publishMemberVisibility"),
-      "if (before.length < 0) await publishMemberVisibility",
+      [
+        "somebody who leaves a group still sees its projects",
+        at("publishGroupChange", "await publishMemberVisibility"),
+        "if (before.length < 0) await publishMemberVisibility",
+      ],
     ],
-  ]),
+  ),
   ...faults("src/http/responses/event-stream.ts", connections, [
     ["a stream's end is not counted", at("detach", 'socket.on("close", onDone)'), ""],
   ]),
