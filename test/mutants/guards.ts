@@ -112,7 +112,7 @@ export const guards = [
     ["a ticket opens any run", at("enter", "&& ticket.key === target.key"), ""],
   ]),
   ...faults("src/gateway/sessions/connection-registry.ts", gateway, [
-    ["a yes holds for ever", at("ConnectionRegistry.canOpen", "ageMs < maxAnswerAgeMs"), "pair.yesAt > 0"],
+    ["a yes holds for ever", at("ConnectionRegistry.canOpen", "ageMs < maxAnswerAgeMs"), "pair.allowedAt > 0"],
     [
       "an unknown right counts as granted forever",
       at("ConnectionRegistry.#recheck", "if (this.#clock.now() - pair.allowedAt >= graceMs) cut(pair.open)"),
