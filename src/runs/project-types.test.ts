@@ -6,7 +6,6 @@ import { projectTypes } from "#contract"
 import type { ImageInfo } from "#engine"
 import { silentLogger, systemClock } from "#kit"
 import type { RunRow } from "#store"
-import type { RunsContext } from "./context.ts"
 import { basePath, engineSpecOf, upstreamHeaders, withImagePort } from "./lifecycle/engine-spec.ts"
 import { probeIdleMs } from "./limits/activity-probe.ts"
 import { projectTypeRules } from "./project-types.ts"
@@ -100,7 +99,7 @@ test("a program that switches the protocol instead of answering is probed again 
     const result = await probe({ ...common, readiness }, new AbortController().signal)
     assert.equal(result.ready ? "ready" : result.code, "not_answering")
   }
-  const ctx = { runCache: { target: () => ({ address }) }, logger: silentLogger, clock: systemClock } as unknown as RunsContext
+  const ctx = { runCache: { target: () => ({ address }) }, logger: silentLogger, clock: systemClock }
   assert.equal(await probeIdleMs(ctx, runOf({ type: "jupyterlab" })), undefined)
   await new Promise((resolve) => switching.close(resolve))
 })
@@ -133,7 +132,7 @@ for (const [what, begin, endless] of [
       const result = await probe({ ...common, readiness }, new AbortController().signal)
       if (begin !== upgraded || readiness.kind === "websocket") assert.equal(result.ready ? "ready" : result.code, "not_answering")
     }
-    const ctx = { runCache: { target: () => ({ address }) }, logger: silentLogger, clock: systemClock } as unknown as RunsContext
+    const ctx = { runCache: { target: () => ({ address }) }, logger: silentLogger, clock: systemClock }
     assert.equal(await probeIdleMs(ctx, runOf({ type: "jupyterlab" })), undefined)
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => flood.close(resolve))

@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basicAuth, bearerAuth, createClient } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
 import { untilExpired, withSoonExpiring } from "../fixtures/expiry.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { newDatabase } from "../test-server.ts"
@@ -41,7 +42,7 @@ async function soon(what: string, settled: Promise<unknown>): Promise<void> {
 
 /** Resolves when this process rejects the credential. */
 async function refused(url: string, authorization: { as?: string; headers?: Record<string, string> }, path = "/whoami"): Promise<void> {
-  while ((await sendRequest(url, "GET", path, authorization)).status !== 401) await new Promise((resolve) => setTimeout(resolve, 50))
+  await eventually(`${path} rejects the credential`, async () => (await sendRequest(url, "GET", path, authorization)).status === 401)
 }
 
 test("a revocation in one process reaches every other within 5 s, open sockets and logs included", { skip }, async () => {
@@ -140,22 +141,15 @@ test("a grant that is revoked or expires in one process ends at once in every ot
   const reads = async () => (await sendRequest(here.filesUrl, "GET", file, { as })).status
   const readStatus = async () => (await sendRequest(here.baseUrl, "GET", `/data?ID=${data.ID}`, { as })).status
   const preview = async () => (await sendRequest(here.baseUrl, "POST", "/preview", { as, body: { ProjectID: project.ID } })).body
-  const hidden = async () => {
-    while ((await reads()) !== 404) await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  const hidden = () => eventually("the file is hidden", async () => (await reads()) === 404)
   const shown = async (Until: string | null) => {
     const { ID } = await admin.createGrant({ body: { DataID: data.ID, UserName: "gus", Access: "read", Until } })
     assert.deepEqual([await readStatus(), String((await preview()).Admitted)], [200, "true"])
-    await soon(
-      "The file was shown",
-      (async () => {
-        while ((await reads()) !== 200) await new Promise((resolve) => setTimeout(resolve, 50))
-      })(),
-    )
+    await eventually("the file is shown", async () => (await reads()) === 200, promisedMs)
     return { ID, Until }
   }
   for (const way of ["revoked", "expired"]) {
-    const { ID, Until } = await (way === "over" ? withSoonExpiring(shown, 8_000) : shown(null))
+    const { ID, Until } = await (way === "expired" ? withSoonExpiring(shown, 8_000) : shown(null))
     if (Until === null) await admin.deleteGrant({ query: { ID } })
     else await untilExpired(Until)
     assert.deepEqual([await readStatus(), String((await preview()).Reason?.code)], [404, "data_unavailable"], way)

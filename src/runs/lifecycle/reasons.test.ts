@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { ReasonCode } from "#contract"
-import type { Engine } from "#engine"
 import { systemClock } from "#kit"
 import { eventually, fastSettings, RunsFixture } from "../testing/runs-fixture.ts"
 import { withLogTail } from "./reasons.ts"
@@ -96,7 +95,7 @@ test("long last lines are cut at the start of a line, at most 16 KiB", async () 
       for (let n = 0; n < 50; n += 1) yield { time: 0, stream: "stdout" as const, text: line(n) }
     },
   }
-  const { logTail } = await withLogTail({ engine: engine as unknown as Engine, clock: systemClock }, "", { code: "exited", msg: "" })
+  const { logTail } = await withLogTail({ engine, clock: systemClock }, "", { code: "exited", msg: "" })
   assert.equal(logTail, Array.from({ length: 16 }, (_, n) => line(34 + n)).join("\n"))
 })
 

@@ -1,9 +1,8 @@
 import { constants } from "node:os"
 import { bounds, type Reason, type ReasonCode, reasonMessages } from "#contract"
-import { EngineError, type ObservedRun } from "#engine"
-import { deadline, type Logger } from "#kit"
+import { type Engine, EngineError, type ObservedRun } from "#engine"
+import { type Clock, deadline, type Logger } from "#kit"
 import type { RunRow } from "#store"
-import type { RunsContext } from "../context.ts"
 import { portOf } from "./engine-spec.ts"
 
 const tailBytes = bounds.runs.reasonLogBytes.value
@@ -70,7 +69,11 @@ function programOf({ spec }: RunRow): string {
 /**
  * Adds the last lines of output, cut at the start of a line if possible. Waits 10 s at most.
  */
-export async function withLogTail({ engine, clock }: Pick<RunsContext, "engine" | "clock">, key: string, why: Reason): Promise<Reason> {
+export async function withLogTail(
+  { engine, clock }: { engine: Pick<Engine, "logs">; clock: Clock },
+  key: string,
+  why: Reason,
+): Promise<Reason> {
   const lines: string[] = []
   try {
     using late = deadline(tailMs, "Reading the output", undefined, clock)

@@ -1,3 +1,4 @@
+import type { RunAddress } from "#engine"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { basePath, upstreamHeaders } from "../lifecycle/engine-spec.ts"
@@ -7,11 +8,16 @@ import { fetchFromProgram, parseResponseStatus } from "../readiness/fetch-from-p
 const timeoutMs = 3_000
 const maxBytes = 1024 * 1024
 
+/** The services of a probe; the cache gives the run's address. */
+type ProbeContext = Pick<RunsContext, "clock" | "logger"> & {
+  runCache: { target(id: number): { address?: Pick<RunAddress, "host" | "port"> | undefined } | undefined }
+}
+
 /**
  * Milliseconds since the program last computed, by its own report: 0 while it does. Infinity: it
  * never did, or its type cannot be asked. Undefined: it gave no usable answer, so it may compute.
  */
-export async function probeIdleMs(ctx: RunsContext, run: RunRow): Promise<number | undefined> {
+export async function probeIdleMs(ctx: ProbeContext, run: RunRow): Promise<number | undefined> {
   const { kernelsPath } = ruleOfType(run.spec.type)
   if (kernelsPath === null) return Number.POSITIVE_INFINITY
   const address = ctx.runCache.target(run.id)?.address
