@@ -160,8 +160,8 @@ export interface RunSpec {
   /** OCI reference. */
   image: string
   /**
-   * `sha256:…` from an earlier `StartResult`. If the name now refers to another image, the start
-   * fails with `image_unavailable`. Absent: any image is accepted.
+   * `sha256:…` from an earlier `StartResult`: the start uses this image, even if the name moved,
+   * and fails with `image_unavailable` if it is gone. Absent: any image is accepted.
    */
   imageDigest?: string | undefined
   imagePolicy: ImagePolicy
@@ -316,10 +316,8 @@ export interface ObservedRun {
 /** Rejects an image whose digest is not the spec's `imageDigest`. */
 export function checkExpectedDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
   if (imageDigest === undefined || imageDigest === found) return
-  throw new EngineError(
-    "image_unavailable",
-    `The image ${image} has changed since the run started: start the project again to use the new one`,
-  )
+  const msg = `The image ${image} has changed since the run started, and the earlier one is gone`
+  throw new EngineError("image_unavailable", msg, { hint: "Start the project again to use the new image" })
 }
 
 /** The smallest memory limit of a container. Source: Docker's `linuxMinMemory`. */

@@ -1,3 +1,4 @@
+export { isForeignArchitecture } from "./architecture.ts"
 export { createEngine, type EngineOptions, openFakeDaemon } from "./create-engine.ts"
 export { isNetworkPool, isSubnet } from "./docker/network/subnet-pool.ts"
 export * from "./engine.ts"

@@ -54,6 +54,8 @@ test("a check reports whether the engine has an image, and a pull fetches it", a
     Present: true,
     Pulling: false,
     Size: 10_000_000,
+    Architecture: "",
+    IsForeign: false,
     User: "",
     EntryPoint: ["/fake"],
     Command: [],
@@ -62,6 +64,13 @@ test("a check reports whether the engine has an image, and a pull fetches it", a
     Types: ["vscode", "http"],
   } as never)
   assert.equal((await tried(ann, ID)).body.ImageDigest, Digest)
+})
+
+test("a check reports an image for another kind of processor before a start fails for that reason", async () => {
+  const { ID } = await register(ann, "fake/foreign")
+  const { body } = await call("POST", `/image/pull?ID=${ID}`)
+  assert.deepEqual([body.Present, body.Architecture, body.IsForeign], [true, "s390x", true])
+  assert.equal((await tried(ann, ID)).body.code, "wrong_architecture")
 })
 
 test("check requires the right to see an image, and pull the right to use it", async () => {

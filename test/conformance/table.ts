@@ -506,6 +506,7 @@ const beyond: readonly Entry[] = [
   [
     "GET `/image/check",
     "a check reports whether the engine has an image, and a pull fetches it",
+    "a check reports an image for another kind of processor before a start fails for that reason",
     "a pull publishes its progress and its result, and the audit names the person",
     "check requires the right to see an image, and pull the right to use it",
   ],

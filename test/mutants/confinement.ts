@@ -24,6 +24,11 @@ export const confinement = [
     [["an image has any number of layers", at("PullProgress.#countLayer", "<= maxLayers"), ">= 0"]],
   ),
   ...faults(
+    "src/engine/docker/images/image-store.ts",
+    ["src/engine/docker/images/image-store.docker.test.ts"],
+    [["a repeated run gets another image", at("ImageStore.ensure", "checkExpectedDigest(spec, found.digest)"), ""]],
+  ),
+  ...faults(
     "src/engine/docker/docker-engine.ts",
     ["src/engine/create-engine.test.ts"],
     [["a restarted server is kept from its runs by its own rules", at("createDockerEngine", "firewall?.joinGroup()"), ""]],

@@ -90,6 +90,10 @@ const imageCheckFields = {
   Pulling: boolean({ description: "Whether it is being fetched for the caller." }),
   Digest: text({ description: "`sha256:…`, as a run's `ImageDigest`." }),
   Size: integer({ description: "Bytes, unpacked." }),
+  Architecture: text({ description: "The kind of processor that it is made for, such as `amd64`; empty if unknown." }),
+  IsForeign: boolean({
+    description: "Whether that is another kind than this machine's. Unless the machine emulates it, starts fail with `wrong_architecture`.",
+  }),
   User: text({ description: "The user that the image names. Runs have a user of their own." }),
   EntryPoint: texts("The image's entry point."),
   Command: texts("The image's own arguments."),

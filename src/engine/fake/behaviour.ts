@@ -64,6 +64,8 @@ const behaviours = {
   /** The engine hangs while it stops the container, until the stop is aborted. */
   "stuck-stop": { stuck: "stopping" },
   "no-command": { start: "command_not_found" },
+  /** Is made for another kind of processor. */
+  foreign: { start: "wrong_architecture" },
   "disk-full": { create: "disk_full" },
   "engine-error": { create: "engine_error" },
 } as const satisfies Record<string, BehaviourTraits>

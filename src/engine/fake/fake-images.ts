@@ -65,7 +65,7 @@ function toImageInfo(image: string): ImageInfo {
   return {
     digest: fakeDigest(image),
     size: fakeImageSize(behaviour),
-    architecture: "",
+    architecture: behaviour.name === "foreign" ? "s390x" : "",
     user: "",
     entryPoint: ["/fake"],
     command: [],

@@ -1,6 +1,6 @@
 import { type Action, authorizeWithGrants, imageResource } from "#access"
 import { Failure, type ImageCheck, reasonStatus } from "#contract"
-import { EngineError } from "#engine"
+import { EngineError, isForeignArchitecture } from "#engine"
 import type { ImageRequest, ImageState } from "#images"
 import { abortable } from "#kit"
 import { isAdminImage } from "#projects"
@@ -65,6 +65,8 @@ function toCheckResponse({ image }: ImageRequest, { facts, types, isPulling }: I
     Pulling: isPulling,
     Digest: facts?.digest ?? "",
     Size: facts?.size ?? 0,
+    Architecture: facts?.architecture ?? "",
+    IsForeign: isForeignArchitecture(facts?.architecture ?? ""),
     User: facts?.user ?? "",
     EntryPoint: facts?.entryPoint ?? [],
     Command: facts?.command ?? [],

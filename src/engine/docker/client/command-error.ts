@@ -1,8 +1,7 @@
+import { isForeignArchitecture, ownArchitecture } from "../../architecture.ts"
 import { EngineError, type ImageInfo } from "../../engine.ts"
 
 const maxNameCharacters = 100
-/** Node's names of processors that differ from those of images. */
-const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", ppc64: "ppc64le" }
 
 /** The image that a program should come from. */
 export interface ProgramImage extends Pick<ImageInfo, "architecture"> {
@@ -36,8 +35,8 @@ export function explainCommandError(error: unknown, image: ProgramImage): unknow
 }
 
 function formatError(quoted: string, { architecture, name }: ProgramImage, options: { detail: string; cause: unknown }): EngineError {
-  const own = architectures[process.arch] ?? process.arch
-  if (architecture !== "" && architecture !== own) {
+  const own = ownArchitecture
+  if (isForeignArchitecture(architecture)) {
     const msg = `The image ${name} is made for ${architecture} processors; this machine has ${own}`
     const hint = `Build the image again with \`docker build --platform linux/${own}\`, or choose a tag for ${own}`
     return new EngineError("wrong_architecture", msg, { ...options, hint })

@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { type CompleteSpec, checkExpectedDigest, EngineError, type ImageInfo, type RunSpec, type StartStep } from "../../engine.ts"
+import { type CompleteSpec, EngineError, type ImageInfo, type RunSpec, type StartStep } from "../../engine.ts"
 import { explainCommandError } from "../client/command-error.ts"
 import type { AbortOption, CallOptions, DockerApi, DockerClient } from "../client/docker-client.ts"
 import {
@@ -128,8 +128,7 @@ export class RunStarter {
     if (existing?.State.Running && hasDevicesOf(spec, existing.Config.Labels)) return existing.Image
     checkListEntrySize(spec, this.#options.instance)
     if (existing) await removeContainer(this.#client, existing.Id, { graceMs: 0, running: existing.State.Running })
-    const image = await this.#images.ensure(spec.image, spec.imagePolicy, { report, signal })
-    checkExpectedDigest(spec, image.digest)
+    const image = await this.#images.ensure(spec, { report, signal })
     report({ state: "creating", progress: null })
     const diskBytes = await this.#diskLimit.bytesFor(spec, image.digest, signal)
     return this.#startWithRetries({ ...request, image, diskBytes }, signal)

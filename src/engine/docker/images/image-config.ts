@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import type Dockerode from "dockerode"
-import { bounds, formatOciReference, type OciReference } from "#contract"
+import { bounds } from "#contract"
 import { EngineError } from "../../engine.ts"
 import type { AbortOption, DockerApi } from "../client/docker-client.ts"
 import { daemonJsonBytes } from "../containers/list-entry-size.ts"
@@ -10,11 +10,11 @@ export type ImageInspection = Dockerode.ImageInspectInfo
 const { imageAnswerBytes, imageConfigBytes, imagePorts, imageVolumes } = bounds.containers
 
 /**
- * Inspects an image, and reads at most the allowed size of the answer. dockerode's own call reads
- * without a limit.
+ * Inspects an image by its complete reference or its ID, and reads at most the allowed size of the
+ * answer. dockerode's own call reads without a limit.
  */
-export async function inspectImage(docker: DockerApi, reference: OciReference, abort: AbortOption): Promise<ImageInspection> {
-  const path = `/images/${formatOciReference(reference)}/json`
+export async function inspectImage(docker: DockerApi, name: string, abort: AbortOption): Promise<ImageInspection> {
+  const path = `/images/${name}/json`
   const request = { path, method: "GET", isStream: true, statusCodes: { 200: true }, ...abort }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     docker.modem.dial(request, (error: Error | null, answer: unknown) => (error ? reject(error) : resolve(answer as IncomingMessage)))

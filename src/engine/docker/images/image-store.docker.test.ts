@@ -60,6 +60,23 @@ describe("the origin of a local image", () => {
     await assert.rejects(start(image, anyone), { code: "command_not_found" })
   })
 
+  test("a start with a digest uses that image after its tag moved, by the same policy, until it is gone", async () => {
+    const image = named("good/repeated")
+    const first = await pull(image, anyone)
+    registry.renew("good/repeated")
+    const second = await pull(image, anyone)
+    assert.notEqual(second.digest, first.digest)
+    const begin = (imageDigest: string, imagePolicy: ImagePolicy) =>
+      rig.engine.start(specOf({ image, imageDigest, imagePolicy }), () => {}, never)
+    // Both images contain no program: the start gets beyond the choice of the image.
+    for (const { digest } of [first, second]) await assert.rejects(begin(digest, anyone), { code: "command_not_found" })
+    await assert.rejects(begin(first.digest, { verifyAccess: true, allowLocal: false }), { code: "image_pull_denied" })
+    const id = await rig.docker("image", "inspect", "--format", "{{.Id}}", rig.image)
+    await assert.rejects(begin(id, anyone), { code: "image_unavailable", message: /only if an administrator registered it/ })
+    await rig.docker("rmi", first.digest)
+    await assert.rejects(begin(first.digest, anyone), { code: "image_unavailable", message: /changed since the run started, and .* gone/ })
+  })
+
   test("an image built on this machine cannot be used by name or by ID, and is never replaced", async () => {
     const id = await rig.docker("image", "inspect", "--format", "{{.Id}}", rig.image)
     await assert.rejects(start(rig.image, anyone), { code: "image_unavailable", message: /only if an administrator registered it/ })

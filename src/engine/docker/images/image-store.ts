@@ -1,5 +1,13 @@
 import { formatOciReference, normalizeOciReference, type OciReference } from "#contract"
-import { EngineError, type ImageInfo, type ImagePolicy, type Progress, type StartStep } from "../../engine.ts"
+import {
+  checkExpectedDigest,
+  EngineError,
+  type ImageInfo,
+  type ImagePolicy,
+  type Progress,
+  type RunSpec,
+  type StartStep,
+} from "../../engine.ts"
 import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
 import type { DockerApi, DockerClient } from "../client/docker-client.ts"
@@ -35,17 +43,20 @@ export class ImageStore {
     return local && toImageInfo(local)
   }
 
-  /** Like `find`, but pulls the image first if the daemon does not have it. */
+  /**
+   * Like `find`, but pulls the image first if the daemon does not have it. An image with the spec's
+   * digest is used even if its name now refers to another one; without it the start fails.
+   */
   async ensure(
-    image: string,
-    policy: ImagePolicy,
+    spec: Pick<RunSpec, "image" | "imageDigest" | "imagePolicy">,
     { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
   ): Promise<ImageInfo> {
-    const reference = parseReference(image)
-    const local = await this.#findLocal(reference, policy, signal)
-    if (local) return toImageInfo(local)
+    const reference = parseReference(spec.image)
+    const local = await this.#findLocal(reference, spec.imagePolicy, signal, spec.imageDigest)
     const reportPull = (progress: Progress | null) => report({ state: "pulling", progress })
-    return toImageInfo(await this.#fetch(reference, policy, { report: reportPull, signal }))
+    const found = toImageInfo(local ?? (await this.#fetch(reference, spec.imagePolicy, { report: reportPull, signal })))
+    checkExpectedDigest(spec, found.digest)
+    return found
   }
 
   async pull(
@@ -54,13 +65,19 @@ export class ImageStore {
     options: { report: (progress: Progress | null) => void; signal: AbortSignal },
   ): Promise<ImageInfo> {
     const reference = parseReference(image)
-    const before = await this.#inspect(reference, options.signal)
+    const before = await this.#inspect(formatOciReference(reference), options.signal)
     if (before) assertImageReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
     return toImageInfo(await this.#fetch(reference, policy, { ...options, before: before?.Id }))
   }
 
-  async #findLocal(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
-    const local = await this.#inspect(reference, signal)
+  async #findLocal(
+    reference: OciReference,
+    policy: ImagePolicy,
+    signal: AbortSignal | undefined,
+    id?: string,
+  ): Promise<ImageInspection | undefined> {
+    const named = await this.#inspect(formatOciReference(reference), signal)
+    const local = id === undefined || named?.Id === id ? named : ((await this.#inspect(id, signal)) ?? named)
     if (!local) return undefined
     const effectivePolicy =
       policy.allowLocal || (await this.#provenance.canDetectLocalImages()) ? policy : { ...policy, verifyAccess: true }
@@ -86,7 +103,7 @@ export class ImageStore {
     await pullImage(this.#client, reference, { ...options, credentials: policy.credentials, maxBytes: this.#maxBytes })
     let id = ""
     try {
-      const fetched = await this.#inspect(reference, options.signal)
+      const fetched = await this.#inspect(formatOciReference(reference), options.signal)
       if (!fetched) throw toPullError(new Error("the image is missing right after its pull"), reference)
       id = fetched.Id
       assertImageSize(fetched.Size, this.#maxBytes)
@@ -121,8 +138,8 @@ export class ImageStore {
     }
   }
 
-  #inspect(reference: OciReference, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
-    return undefinedIfNotFound(this.#client.call((docker, abort) => inspectImage(docker, reference, abort), { signal }))
+  #inspect(name: string, signal: AbortSignal | undefined): Promise<ImageInspection | undefined> {
+    return undefinedIfNotFound(this.#client.call((docker, abort) => inspectImage(docker, name, abort), { signal }))
   }
 }
 
