@@ -23,6 +23,8 @@ export interface RequestOptions<Op extends OperationId> {
   body?: object
   headers?: Readonly<Record<string, string>>
   signal?: AbortSignal
+  /** Receives the headers of a successful answer, such as `ETag`. */
+  onHeaders?: (headers: Headers) => void
 }
 
 /** One object for one ID alone; a list for anything else, also for a list of one ID. */
@@ -78,6 +80,7 @@ async function call(options: ClientOptions, endpoint: Endpoint, request: Request
     ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   })
+  if (response.status === 200) request.onHeaders?.(response.headers)
   if (response.status === 200 && "text" in endpoint.answer) return response.text()
   if (response.status === 200 && "lines" in endpoint.answer) return readLines(response)
   if (response.status === 200 && "events" in endpoint.answer) return readEvents(response)

@@ -19,7 +19,7 @@ export function Navigation({ onPalette }: { onPalette: () => void }) {
         <img src="/ui/icon.svg" alt="" />
         {texts.common.product}
       </a>
-      <button type="button" className="button side-button" onClick={onPalette} aria-label={texts.common.palette.open}>
+      <button type="button" className="button side-button" onClick={onPalette}>
         <Icon name="search" />
         <span className="grow">{texts.common.search}</span>
         <kbd>{shortcut}</kbd>

@@ -14,7 +14,5 @@ export const home = {
   history: "All history",
   owner: (name: string) => `by ${name}`,
   start: "Start",
-  isRunning: "Running",
   show: "Details",
-  lastOutput: "Last output",
 }

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useDeferredValue, useMemo, useState } from "react"
-import type { Project } from "#contract"
+import type { Project, RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { LinkButton } from "../../components/button.tsx"
@@ -9,10 +9,11 @@ import { SearchField } from "../../components/fields.tsx"
 import { Section } from "../../components/page.tsx"
 import { Pager } from "../../components/table.tsx"
 import { texts } from "../../text/index.ts"
+import { StateBadge } from "../run/state-badge.tsx"
 import { ownRuns } from "./own-runs.ts"
 
 export function StartableProjects({ userName }: { userName: string }) {
-  const running = useRunningProjects(userName)
+  const runs = useRunsByProject(userName)
   const [words, setWords] = useState("")
   const [page, setPage] = useState(1)
   const q = useDeferredValue(words.trim())
@@ -33,7 +34,7 @@ export function StartableProjects({ userName }: { userName: string }) {
       <Loaded query={projects} height={8}>
         {({ data, pageCount }) => (
           <>
-            <ProjectList projects={data} userName={userName} words={q} running={running} />
+            <ProjectList projects={data} userName={userName} words={q} runs={runs} />
             {pageCount > 1 && <Pager page={page} pageCount={pageCount} onPage={setPage} />}
           </>
         )}
@@ -42,25 +43,25 @@ export function StartableProjects({ userName }: { userName: string }) {
   )
 }
 
-/** The projects of which the person has a run, also one that is not up yet. */
-function useRunningProjects(userName: string): ReadonlySet<number> {
+/** The person's run of each project, also if it is not up yet. */
+function useRunsByProject(userName: string): ReadonlyMap<number, RunningProject> {
   const { data } = useQuery(ownRuns(userName))
-  return useMemo(() => new Set(data?.data.map(({ ProjectID }) => ProjectID)), [data])
+  return useMemo(() => new Map(data?.data.map((run) => [run.ProjectID, run])), [data])
 }
 
 interface ListProps {
   projects: readonly Project[]
-  running: ReadonlySet<number>
+  runs: ReadonlyMap<number, RunningProject>
   userName: string
   words: string
 }
 
-function ProjectList({ projects, userName, words, running }: ListProps) {
+function ProjectList({ projects, userName, words, runs }: ListProps) {
   if (projects.length > 0)
     return (
       <ul className="list">
         {projects.map((project) => (
-          <ProjectRow key={project.ID} project={project} userName={userName} isRunning={running.has(project.ID)} />
+          <ProjectRow key={project.ID} project={project} userName={userName} run={runs.get(project.ID)} />
         ))}
       </ul>
     )
@@ -73,7 +74,7 @@ function ProjectList({ projects, userName, words, running }: ListProps) {
   )
 }
 
-function ProjectRow({ project, userName, isRunning }: { project: Project; userName: string; isRunning: boolean }) {
+function ProjectRow({ project, userName, run }: { project: Project; userName: string; run: RunningProject | undefined }) {
   return (
     <li>
       <div className="grow">
@@ -84,8 +85,13 @@ function ProjectRow({ project, userName, isRunning }: { project: Project; userNa
         </div>
         {project.Comment && <p className="quiet">{project.Comment}</p>}
       </div>
-      {isRunning ? (
-        <Badge tone="good">{texts.home.isRunning}</Badge>
+      {run ? (
+        <div className="row">
+          <StateBadge state={run.State} />
+          <ButtonLink to="/runs/$id" params={{ id: run.ID }} size="small">
+            {texts.home.show}
+          </ButtonLink>
+        </div>
       ) : (
         <ButtonLink to="/start/$project" params={{ project: project.ID }} size="small" icon="play">
           {texts.home.start}

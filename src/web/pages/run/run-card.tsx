@@ -14,8 +14,8 @@ export function RunCard({ run, hasFigures }: { run: RunningProject; hasFigures: 
   const type = projectOf(run)?.Type
   return (
     <Card>
-      <div className="row">
-        <Link to="/runs/$id" params={{ id: run.ID }} className="card-title grow">
+      <div className="card-header">
+        <Link to="/runs/$id" params={{ id: run.ID }} className="card-title">
           {projectName(run)}
         </Link>
         <StateBadge state={run.State} />
@@ -26,7 +26,7 @@ export function RunCard({ run, hasFigures }: { run: RunningProject; hasFigures: 
       </div>
       {run.State === "ready" ? hasFigures && <RunFigures run={run} /> : <StartProgress run={run} />}
       <EndWarnings run={run} />
-      <div className="row row-end">
+      <div className="row row-end card-footer">
         <RunActions run={run} size="small" />
       </div>
       {run.State === "ready" && run.URL === "" && <p className="quiet small">{texts.run.noAddress}</p>}

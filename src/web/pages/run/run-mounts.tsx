@@ -38,8 +38,10 @@ function datasetName({ Data: data }: ProjectData): string {
 function MountRow({ path, content }: { path: string; content: ReactNode }) {
   return (
     <li>
-      <code className="grow">{path}</code>
-      <span className="grow quiet">{content}</span>
+      <div className="grow">
+        <code>{path}</code>
+        <div className="quiet small">{content}</div>
+      </div>
       <CopyButton text={path} />
     </li>
   )

@@ -41,7 +41,7 @@ function StartForm({ project }: { project: Project }) {
   return (
     <>
       <PageHeader title={texts.start.title(project.ProjectName)} subtitle={<Subtitle project={project} />} />
-      <div className="start-columns">
+      <div className="two-columns">
         <form onSubmit={submit} aria-label={texts.start.title(project.ProjectName)}>
           <Section title={texts.start.resources}>
             <div className="stack">

@@ -1,0 +1,38 @@
+import type { Page } from "playwright-core"
+import type { TestServer } from "../test-server.ts"
+
+/** A page of the web UI: its address below `/ui/`, and what shows that it is drawn. */
+export interface UiPage {
+  name: string
+  path: string
+  isDrawn: (page: Page) => Promise<unknown>
+}
+
+/** The installation that the pages show: runs in several states, with projects and datasets. */
+export async function fillInstallation({ admin }: TestServer): Promise<void> {
+  const image = async (Name: string, Image: string) => (await admin.createImage({ body: { Name, Image } })).ID
+  const dataset = await admin.createData({ body: { Name: "Palmer penguins", Comment: "344 penguins of three species" } })
+  const project = async (ProjectName: string, ImageID: number, more: object = {}) =>
+    (await admin.createProject({ body: { ProjectName, Type: "http", ImageID, ...more } })).ID
+  const web = await image("Web", "fake/http")
+  const penguins = await project("Penguin analysis", web, { Comment: "Species by bill and flipper", TrainData: [{ ID: dataset.ID }] })
+  const slow = await project("Glacier segmentation", await image("Slow", "fake/slow-pull:600000"), { Comment: "Fetches a large image" })
+  const large = await project("Language model", await image("Large", "fake/oom"), { Comment: "Needs much memory" })
+  for (const name of ["Weather maps", "Protein folding", "Street signs"]) await project(name, web)
+  await admin.startRun({ body: { ProjectID: penguins, Cpus: 2 } })
+  await admin.startRun({ body: { ProjectID: slow }, headers: { prefer: "respond-async" } })
+  await admin.startRun({ body: { ProjectID: large } }).catch(() => {})
+}
+
+/** Every page of the web UI. Tests for accessibility, width and screenshots follow this list. */
+export const uiPages: readonly UiPage[] = [
+  { name: "home", path: "", isDrawn: (page) => page.getByText("Recently ended").waitFor() },
+  { name: "start", path: "start/4", isDrawn: (page) => page.getByText("It starts at once").waitFor() },
+  { name: "run", path: "runs/1", isDrawn: (page) => page.getByText("Mounted directories").waitFor() },
+  { name: "run-starting", path: "runs/2", isDrawn: (page) => page.getByText("Fetch image", { exact: true }).waitFor() },
+  { name: "run-failed", path: "runs/3", isDrawn: (page) => page.getByText("Start with 4 GiB").waitFor() },
+  { name: "run-output", path: "runs/1?tab=logs", isDrawn: (page) => page.getByText("started, port").waitFor() },
+  { name: "run-record", path: "runs/1?tab=record", isDrawn: (page) => page.getByText("Started by").waitFor() },
+  { name: "history", path: "history", isDrawn: (page) => page.getByRole("cell", { name: "Language model" }).waitFor() },
+  { name: "not-found", path: "no-such-page", isDrawn: (page) => page.getByText("There is no such page").waitFor() },
+]

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { after, test } from "node:test"
+import type { BrowserContext, Page } from "playwright-core"
+import { adminPassword, startTestServer } from "../test-server.ts"
+import { freshContext, openBrowser, signIn } from "./browser.ts"
+import { fillInstallation, uiPages } from "./ui-pages.ts"
+
+const server = await startTestServer()
+const browser = await openBrowser()
+after(async () => {
+  await browser.close()
+  await server[Symbol.asyncDispose]()
+})
+const { baseUrl } = server.quayside
+const { admin } = server
+
+async function newProject(ProjectName: string, image: string, more: object = {}): Promise<number> {
+  const { ID } = await admin.createImage({ body: { Name: ProjectName, Image: image, ...more } })
+  return (await admin.createProject({ body: { ProjectName, Type: "http", ImageID: ID, ...more } })).ID
+}
+
+/** A signed-in page at an address below `/ui/`. Errors and refused scripts of the page fail the test. */
+async function openPage(path = "", context?: BrowserContext): Promise<Page> {
+  const page = await (context ?? (await freshContext(browser))).newPage()
+  page.on("pageerror", (error) => assert.fail(error.stack))
+  page.on("console", (message) => {
+    if (/Content Security Policy|TrustedHTML/.test(message.text())) assert.fail(message.text())
+  })
+  await page.goto(`${baseUrl}/ui/${path}`)
+  if (page.url().includes("sign-in")) await signIn(page, adminPassword)
+  return page
+}
+
+test("a person signs in, starts a project, watches it come up, opens and stops it", { timeout: 60_000 }, async () => {
+  await newProject("First steps", "fake/slow-pull:1500")
+  const page = await openPage()
+  const row = page.getByRole("listitem").filter({ hasText: "First steps" })
+  await row.getByRole("link", { name: "Start" }).click()
+  await page.getByText("It starts at once").waitFor()
+  await page.getByRole("button", { name: "Start" }).click()
+  await page.getByRole("heading", { name: "First steps", exact: true }).waitFor()
+  await page.locator("[aria-current=step]", { hasText: "Fetch image" }).waitFor()
+  await page.getByRole("progressbar").first().waitFor()
+  const open = page.getByRole("link", { name: "Open" })
+  await open.waitFor()
+  const [tab] = await Promise.all([page.waitForEvent("popup"), open.click()])
+  await tab.waitForFunction(() => document.title === "fake")
+  assert.match(new URL(tab.url()).host, /^[0-9a-f]{32}\.localhost:\d+$/, "the run has an origin of its own")
+  await page.getByRole("button", { name: "Stop" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click()
+  await page.getByText("Ended", { exact: true }).waitFor()
+  await page.getByRole("button", { name: "Start again" }).waitFor()
+})
+
+test("a start that fails says why where one clicked, with the next step as a button", { timeout: 60_000 }, async () => {
+  const id = await newProject("Too large", "fake/oom")
+  const page = await openPage(`start/${id}`)
+  await page.getByRole("button", { name: "Start" }).click()
+  await page.getByRole("alert").getByText("used more memory").waitFor()
+  await page.getByText("Exit code 137").waitFor()
+  await page.getByRole("link", { name: "Start with 4 GiB" }).click()
+  assert.equal(await page.getByRole("textbox", { name: "Memory in GiB" }).inputValue(), "4")
+})
+
+test("a session that ended asks for the password again, and what was typed stays", { timeout: 60_000 }, async () => {
+  const id = await newProject("Typed", "fake/http")
+  const page = await openPage(`start/${id}`)
+  await page.getByLabel("CPUs", { exact: true }).fill("3")
+  await page.context().clearCookies()
+  await page.getByRole("button", { name: "Start" }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByText("Your session is over").waitFor()
+  await dialog.getByLabel("User name").fill("admin")
+  await dialog.getByLabel("Password").fill(adminPassword)
+  await dialog.getByRole("button", { name: "Sign in" }).click()
+  await dialog.waitFor({ state: "detached" })
+  assert.equal(await page.getByLabel("CPUs", { exact: true }).inputValue(), "3")
+})
+
+test("signing out in one tab signs out all", { timeout: 60_000 }, async () => {
+  const context = await freshContext(browser)
+  const first = await openPage("", context)
+  await first.getByRole("heading", { name: "Home" }).waitFor()
+  const second = await openPage("history", context)
+  await second.getByRole("heading", { name: "History" }).waitFor()
+  await first.getByRole("button", { name: "admin" }).click()
+  await first.getByRole("menuitem", { name: "Sign out", exact: true }).click()
+  for (const page of [first, second]) await page.waitForURL(`${baseUrl}/ui/sign-in`)
+})
+
+test("after signing in, the browser goes to the page that it asked for", { timeout: 60_000 }, async () => {
+  const page = await openPage("history?page=1")
+  await page.getByRole("heading", { name: "History" }).waitFor()
+})
+
+test("names, comments and refusals with markup are shown as text", { timeout: 60_000 }, async () => {
+  const markup = `<img src=x onerror="globalThis.wasRun=1"><script>globalThis.wasRun=1</script>`
+  const id = await newProject(markup, "fake/missing", { Comment: markup })
+  const failed = await admin.startRun({ body: { ProjectID: id } }).catch((error: { extra: { ID: number } }) => error.extra)
+  for (const path of ["", `start/${id}`, `runs/${failed.ID}`, "history", `sign-in?next=${encodeURIComponent("javascript:alert(1)")}`]) {
+    const page = await openPage(path)
+    if (!path.startsWith("sign-in")) await page.getByText(markup).first().waitFor()
+    assert.equal(await page.evaluate(() => (globalThis as { wasRun?: number }).wasRun), undefined, path)
+    await page.context().close()
+  }
+})
+
+test("the palette goes to a project by keyboard alone", { timeout: 60_000 }, async () => {
+  await newProject("Reached by keys", "fake/http")
+  const page = await openPage()
+  await page.getByRole("heading", { name: "Home" }).waitFor()
+  await page.keyboard.press("Control+k")
+  await page.keyboard.type("reached by")
+  await page.getByRole("option", { name: /Reached by keys/ }).waitFor()
+  await page.keyboard.press("Enter")
+  await page.getByRole("heading", { name: "Start Reached by keys" }).waitFor()
+})
+
+test("axe finds nothing serious on any page, light or dark", { timeout: 110_000 }, async () => {
+  await using filled = await startTestServer()
+  await fillInstallation(filled)
+  const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+  const found: string[] = []
+  for (const colorScheme of ["light", "dark"] as const) {
+    const page = await (await browser.newContext({ colorScheme, viewport: { width: 1280, height: 900 } })).newPage()
+    const check = async (name: string) => {
+      await page.evaluate(axe)
+      found.push(...(await seriousViolations(page)).map((each) => `${name} (${colorScheme}): ${each}`))
+    }
+    await page.goto(`${filled.quayside.baseUrl}/ui/`)
+    await page.getByRole("heading").waitFor()
+    await check("sign-in")
+    await signIn(page, adminPassword)
+    await page.getByRole("heading", { name: "Home" }).waitFor()
+    for (const { name, path, isDrawn } of uiPages) {
+      await page.goto(`${filled.quayside.baseUrl}/ui/${path}`)
+      await isDrawn(page)
+      await check(name)
+    }
+    await page.context().close()
+  }
+  assert.deepEqual(found, [])
+})
+
+async function seriousViolations(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+  })
+}
