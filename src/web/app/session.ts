@@ -51,13 +51,3 @@ export function followSession(): () => void {
 export function announceSession(userName: string): void {
   channel.postMessage({ type: "signed-in", userName } satisfies SessionMessage)
 }
-
-/** The address after signing in: only one of this service, since anybody can write this address. */
-export function nextAddress(next: string | undefined, origin: string): string {
-  if (!next?.startsWith("/")) return "/ui/"
-  try {
-    return new URL(next, origin).origin === origin ? next : "/ui/"
-  } catch {
-    return "/ui/"
-  }
-}

@@ -1,6 +1,6 @@
 import { useSearch } from "@tanstack/react-router"
 import { useEffect } from "react"
-import { nextAddress } from "../../app/session.ts"
+import { nextAddress } from "../../app/next-address.ts"
 import { SignInForm } from "../../app/sign-in-form.tsx"
 import { Card } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Failure } from "#contract"
+import { errorText, sentence } from "./error-text.ts"
+
+test("a refusal becomes its sentence, its field and the hint of its code", () => {
+  const { title, hint, field } = errorText(new Failure("stale", "The object was changed meanwhile: read it again", { field: "Name" }))
+  assert.equal(title, "The object was changed meanwhile: read it again.")
+  assert.match(hint ?? "", /changed it meanwhile/)
+  assert.equal(field, "Name")
+})
+
+test("the hint of a failed start comes from its reason", () => {
+  const extra = { ID: 5, Reason: { code: "oom_killed", msg: "m", hint: "Start the project with more memory" } }
+  assert.equal(errorText(new Failure("oom_killed", "m", { extra })).hint, "Start the project with more memory.")
+})
+
+test("only internal errors show the request's number", () => {
+  const extra = { requestId: "r-1" }
+  assert.equal(errorText(new Failure("internal", "Something went wrong", { extra })).requestId, "r-1")
+  assert.equal(errorText(new Failure("not_found", "There is no such run", { extra })).requestId, undefined)
+})
+
+test("a lost connection is named, and a fault of the page is not mistaken for one", () => {
+  assert.match(errorText(new TypeError("Failed to fetch")).title, /server cannot be reached/)
+  assert.match(errorText(new TypeError("NetworkError when attempting to fetch resource.")).title, /server cannot be reached/)
+  assert.doesNotMatch(errorText(new TypeError("x is not a function")).title, /server/)
+  assert.equal(errorText("plain").hint, "plain")
+})
+
+test("a sentence gets one period", () => {
+  assert.deepEqual(["It ended", "It ended.", "Why?", "Wait…"].map(sentence), ["It ended.", "It ended.", "Why?", "Wait…"])
+})

@@ -1,0 +1,9 @@
+/** The address after signing in: only one of this service, since anybody can write this address. */
+export function nextAddress(next: string | undefined, origin: string): string {
+  if (!next?.startsWith("/")) return "/ui/"
+  try {
+    return new URL(next, origin).origin === origin ? next : "/ui/"
+  } catch {
+    return "/ui/"
+  }
+}

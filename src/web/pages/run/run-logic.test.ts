@@ -1,0 +1,63 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { isLive, type LogLine, runStateNames, runStates } from "#contract"
+import { canDo, runActions } from "../../api/run-actions.ts"
+import { appendLines, matchingLines, plainLine } from "./log-lines.ts"
+import { nextSteps } from "./next-steps.ts"
+import { stepsOf } from "./start-steps.ts"
+import { endWarnings } from "./warnings.ts"
+
+test("each state offers its actions: a live run can be stopped unless it stops, an ended one starts again", () => {
+  for (const State of runStateNames) {
+    assert.equal(canDo("stop", { State }), isLive(State) && State !== "stopping", State)
+    assert.equal(canDo("repeat", { State }), !isLive(State), State)
+    assert.equal(canDo("open", { State }), State === "ready", State)
+  }
+  assert.deepEqual(Object.keys(runActions), Object.keys(runStates))
+})
+
+test("the steps of a start are done up to the present one", () => {
+  const statesOf = (state: Parameters<typeof stepsOf>[0]) => stepsOf(state).map((each) => each.state)
+  assert.deepEqual(statesOf("queued"), ["current", "ahead", "ahead", "ahead", "ahead"])
+  assert.deepEqual(statesOf("creating"), ["done", "done", "current", "ahead", "ahead"])
+  assert.deepEqual(statesOf("ready"), ["done", "done", "done", "done", "done"])
+})
+
+test("the step after a lack of memory is a start with twice as much", () => {
+  const kill = { code: "oom_killed", msg: "m" } as const
+  assert.deepEqual(nextSteps(kill, { Memory: 2048 }), [{ kind: "start-with-memory", memory: 4096 }, { kind: "logs" }])
+  assert.deepEqual(nextSteps(kill, { Memory: 0 })[0], { kind: "change-resources" })
+  assert.deepEqual(nextSteps({ code: "lost", msg: "m" }, { Memory: 1 }), [{ kind: "again" }])
+})
+
+test("a run warns of its idle end at once, and of its longest time ten minutes before", () => {
+  const now = new Date("2030-01-01T12:00:00Z")
+  const at = (minutes: number) => new Date(now.getTime() + minutes * 60_000).toISOString()
+  const kinds = (idle: number | null, time: number | null) =>
+    endWarnings({ IdleExpiresAt: idle && at(idle), ExpiresAt: time && at(time) } as Parameters<typeof endWarnings>[0], now).map(
+      ({ kind }) => kind,
+    )
+  assert.deepEqual([kinds(null, null), kinds(9, null), kinds(null, 11), kinds(9, 10)], [[], ["idle"], [], ["idle", "time"]])
+})
+
+const line = (text: string): LogLine => ({ time: "2030-01-01T12:00:00Z", stream: "stdout", text })
+
+test("a page keeps the newest lines up to its bound", () => {
+  const lines = appendLines([line("1"), line("2")], [line("3"), line("4")], 3)
+  assert.deepEqual(
+    lines.map(({ text }) => text),
+    ["2", "3", "4"],
+  )
+  assert.equal(appendLines(lines, []), lines)
+})
+
+test("the search in the output ignores case", () => {
+  const lines = [line("Loading Model"), line("done")]
+  assert.deepEqual(matchingLines(lines, " MODEL "), [lines[0]])
+  assert.equal(matchingLines(lines, " "), lines)
+})
+
+test("control sequences of terminals are removed from a line, its text stays", () => {
+  assert.equal(plainLine("\u001b[31mred\u001b[0m \u001b]0;title\u0007and\ttab\r"), "red and\ttab")
+  assert.equal(plainLine("<b>&amp;</b>"), "<b>&amp;</b>")
+})
