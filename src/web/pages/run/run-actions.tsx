@@ -5,6 +5,7 @@ import { Failure, type RunningProject } from "#contract"
 import { client } from "../../api/client.ts"
 import { canDo } from "../../api/run-actions.ts"
 import { projectName } from "../../api/run-names.ts"
+import { storeRun } from "../../api/store-run.ts"
 import { Button, LinkButton } from "../../components/button.tsx"
 import { ConfirmDialog } from "../../components/overlays.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
@@ -74,7 +75,10 @@ export function failedRunId(error: unknown): number | undefined {
 export function KeepButton({ run }: { run: RunningProject }) {
   const keep = useMutation({
     mutationFn: () => client.keepRun({ query: { ID: run.ID } }),
-    onSuccess: () => showToast(texts.run.kept),
+    onSuccess: (kept) => {
+      storeRun(kept)
+      showToast(texts.run.kept)
+    },
     onError: showError,
   })
   return (
