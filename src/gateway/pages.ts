@@ -8,7 +8,14 @@ export interface PageContent {
   refreshSeconds?: number
 }
 
-const style = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{margin:0;display:grid;place-items:center;min-height:90vh}main{max-width:34rem;padding:1.5rem}h1{font-size:1.35rem}`
+/** The look of the web UI, whose files another origin serves. */
+const style = [
+  ":root{color-scheme:light dark}",
+  "body{margin:0;min-height:100vh;background:light-dark(#f7f8f9,#0e1214);color:light-dark(#14191d,#e8edf0);font:14px/1.55 system-ui,sans-serif}",
+  "main{box-sizing:border-box;width:min(26rem,calc(100vw - 2rem));margin:14vh auto 0;padding:1.75rem;overflow-wrap:anywhere;background:light-dark(#fff,#151a1d);border:1px solid light-dark(#e2e6e9,#262e33);border-radius:10px}",
+  "h1{margin:0 0 .75rem;font-size:1.25rem;line-height:1.25}",
+  "a{color:light-dark(#0b5d7a,#63bcd8)}",
+].join("")
 
 const policy = [
   "default-src 'none'",

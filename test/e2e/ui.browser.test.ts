@@ -21,7 +21,7 @@ async function newProject(ProjectName: string, image: string, more: object = {})
   return (await admin.createProject({ body: { ProjectName, Type: "http", ImageID: ID, ...more } })).ID
 }
 
-/** A signed-in page at an address below `/ui/`. Errors and refused scripts of the page fail the test. */
+/** A signed-in page at an address below `/ui/`. Errors and refused scripts fail the test. */
 async function openPage(path = "", context?: BrowserContext): Promise<Page> {
   const page = await (context ?? (await freshContext(browser))).newPage()
   page.on("pageerror", (error) => assert.fail(error.stack))
