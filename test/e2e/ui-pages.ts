@@ -28,7 +28,7 @@ export async function fillInstallation({ admin }: TestServer): Promise<void> {
 export const uiPages: readonly UiPage[] = [
   { name: "home", path: "", isDrawn: (page) => page.getByText("Recently ended").waitFor() },
   { name: "start", path: "start/4", isDrawn: (page) => page.getByText("It starts at once").waitFor() },
-  { name: "run", path: "runs/1", isDrawn: (page) => page.getByText("Mounted directories").waitFor() },
+  { name: "run", path: "runs/1", isDrawn: (page) => page.locator("figure canvas").first().waitFor() },
   { name: "run-starting", path: "runs/2", isDrawn: (page) => page.getByText("Fetch image", { exact: true }).waitFor() },
   { name: "run-failed", path: "runs/3", isDrawn: (page) => page.getByText("Start with 4 GiB").waitFor() },
   { name: "run-output", path: "runs/1?tab=logs", isDrawn: (page) => page.getByText("started, port").waitFor() },

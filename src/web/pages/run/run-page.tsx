@@ -1,21 +1,24 @@
 import { useQuery } from "@tanstack/react-query"
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
+import { lazy, Suspense } from "react"
 import { isLive, type RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
-import { Loaded } from "../../components/feedback.tsx"
+import { Loaded, Skeleton } from "../../components/feedback.tsx"
 import { PageHeader, Section, Tabs } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { EndReason } from "./end-reason.tsx"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunAccess } from "./run-access.tsx"
 import { RunActions } from "./run-actions.tsx"
-import { RunFigures } from "./run-figures.tsx"
 import { RunLogs } from "./run-logs.tsx"
 import { RunMounts } from "./run-mounts.tsx"
 import { RunRecord } from "./run-record.tsx"
 import { StartSteps } from "./start-progress.tsx"
 import { StateBadge } from "./state-badge.tsx"
+
+/** Plots load only where some are shown: history and failed starts have none. */
+const RunPlots = lazy(() => import("./plots/run-plots.tsx").then(({ RunPlots: component }) => ({ default: component })))
 
 export function RunPage() {
   const { id } = useParams({ from: "/shell/runs/$id" })
@@ -66,6 +69,7 @@ function Subtitle({ run }: { run: RunningProject }) {
 }
 
 function Overview({ run }: { run: RunningProject }) {
+  const hasFigures = run.ReadyTime !== null
   const isStarting = isLive(run.State) && run.State !== "ready" && run.State !== "stopping"
   return (
     <>
@@ -74,10 +78,10 @@ function Overview({ run }: { run: RunningProject }) {
           <StartSteps run={run} />
         </Section>
       )}
-      {run.State === "ready" && (
-        <Section title={texts.run.resources}>
-          <RunFigures run={run} />
-        </Section>
+      {hasFigures && (
+        <Suspense fallback={<Skeleton height={10} />}>
+          <RunPlots run={run} />
+        </Suspense>
       )}
       <div className="two-columns">
         <RunMounts run={run} />
