@@ -118,7 +118,7 @@ test("the palette goes to a project by keyboard alone", { timeout: 60_000 }, asy
   await page.getByRole("heading", { name: "Start Reached by keys" }).waitFor()
 })
 
-test("axe finds nothing serious on any page, and enough contrast in the dark", { timeout: 110_000 }, async () => {
+test("axe finds nothing serious on any page, and enough contrast in the dark", { timeout: 240_000 }, async () => {
   await using filled = await startTestServer()
   await fillInstallation(filled)
   const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")

@@ -16,6 +16,8 @@ interface PlotProps {
   data: PlotData
   /** A dashed line that the values may not exceed. */
   limit: number | null
+  /** The axis reaches at least so far, also if all values are 0. */
+  minScale: number
   format: (value: number) => string
   marks: readonly PlotMark[]
   /** The plots of one page show the same cursor. */
@@ -39,13 +41,27 @@ export function Plot(props: PlotProps) {
     plot.current = made
     const observer = new ResizeObserver(([entry]) => entry && made.setSize({ width: Math.floor(entry.contentRect.width), height }))
     observer.observe(element)
+    const stopWatching = onThemeChange(() => made.redraw(false))
     return () => {
+      stopWatching()
       observer.disconnect()
       made.destroy()
     }
   }, [lineCount])
   useEffect(() => plot.current?.setData(withLimit(data, limit)), [data, limit])
   return <div ref={frame} className="plot" aria-hidden="true" />
+}
+
+/** Calls back when the system's theme or the chosen one changes. */
+function onThemeChange(listener: () => void): () => void {
+  const system = matchMedia("(prefers-color-scheme: dark)")
+  const chosen = new MutationObserver(listener)
+  system.addEventListener("change", listener)
+  chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] })
+  return () => {
+    system.removeEventListener("change", listener)
+    chosen.disconnect()
+  }
 }
 
 function withLimit({ times, columns }: PlotData, limit: number | null): uPlot.AlignedData {
@@ -62,7 +78,7 @@ function optionsFor(element: HTMLElement, latest: { readonly current: PlotProps 
     height,
     legend: { show: false },
     cursor: { sync: { key: latest.current.syncKey }, points: { show: false }, drag: { x: false, y: false } },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, latest.current.limit ?? 0, 0.01) * 1.1] } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, latest.current.limit ?? 0, latest.current.minScale) * 1.1] } },
     axes: [axis, { ...axis, size: 64, splits: evenSplits, values: (_plot, values) => values.map((value) => latest.current.format(value)) }],
     series: [{}, ...lines, { stroke: () => color("--line-strong"), dash: [4, 4], width: 1, points: { show: false } }],
     hooks: { draw: [(made) => drawMarks(made, latest.current.marks, color)] },

@@ -21,6 +21,7 @@ interface Figure {
   lines: readonly { name: string; value: (usage: Usage) => number | null }[]
   limit: (run: RunningProject, latest: Usage | undefined) => number | null
   format: (value: number) => string
+  minScale?: number
 }
 
 const figures: readonly Figure[] = [
@@ -54,6 +55,7 @@ const figures: readonly Figure[] = [
     ],
     limit: () => null,
     format: (value) => `${formatBytes(value)}/s`,
+    minScale: 1_024,
   },
   {
     title: texts.run.disk,
@@ -130,7 +132,7 @@ interface FigureViewProps {
 }
 
 function FigureView({ figure, run, series, marks }: FigureViewProps) {
-  const { title, lines, limit, format } = figure
+  const { title, lines, limit, format, minScale = 0.1 } = figure
   const data = useMemo(
     () =>
       plotData(
@@ -153,7 +155,7 @@ function FigureView({ figure, run, series, marks }: FigureViewProps) {
           )
         })}
       </figcaption>
-      <Plot data={data} limit={limit(run, latest)} format={format} marks={marks} syncKey={`run ${run.ID}`} />
+      <Plot data={data} limit={limit(run, latest)} minScale={minScale} format={format} marks={marks} syncKey={`run ${run.ID}`} />
     </figure>
   )
 }
