@@ -49,8 +49,13 @@ export interface Identity extends AsyncDisposable {
   authenticate(authorization: string | undefined, session: string | undefined, address: string): Promise<Caller | AuthenticationFailure>
   /**
    * For the files address: also accepts files tokens; rejects (403) tokens that open only a run.
+   * `hasBegun`: for a request that began with a files token, which may have expired since.
    */
-  authenticateForFiles(authorization: string | undefined, address: string): Promise<Caller | AuthenticationFailure>
+  authenticateForFiles(
+    authorization: string | undefined,
+    address: string,
+    options?: { hasBegun?: boolean },
+  ): Promise<Caller | AuthenticationFailure>
   /**
    * Checks a name with its password, never a token. For sign-in, and for confirmation by the
    * person.
@@ -119,7 +124,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   return {
     authenticateCached: (authorization, session, address) => authenticator.authenticateCached(authorization, session, address),
     authenticate: (authorization, session, address) => authenticator.authenticate(authorization, session, address),
-    authenticateForFiles: (authorization, address) => authenticator.authenticateForFiles(authorization, address),
+    authenticateForFiles: (authorization, address, options) => authenticator.authenticateForFiles(authorization, address, options),
     checkPassword: (userName, password, address) => authenticator.checkPassword(userName, password, address),
     refreshCaller: (userId, credentialId) => authenticator.refreshCaller(userId, credentialId),
     hashPassword,

@@ -3,9 +3,9 @@ import { methodNames } from "./methods/method-names.ts"
 import { sendEmpty } from "./responses.ts"
 
 const allowedHeaders =
-  "Authorization, Content-Type, Depth, Destination, If, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Lock-Token, Overwrite, Range, Timeout"
+  "Authorization, Content-Type, Depth, Destination, If, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Lock-Token, Overwrite, Range, Timeout, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-OC-Mtime"
 const exposedHeaders =
-  "Content-Length, Content-Range, Content-Disposition, DAV, ETag, Last-Modified, Lock-Token, Retry-After, WWW-Authenticate"
+  "Content-Length, Content-Range, Content-Disposition, DAV, ETag, Last-Modified, Location, Lock-Token, Retry-After, Tus-Resumable, Upload-Expires, Upload-Length, Upload-Metadata, Upload-Offset, WWW-Authenticate"
 
 /**
  * Lets pages of one origin, the web UI's, use the files address with a token in `Authorization`.

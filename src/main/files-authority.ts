@@ -22,8 +22,8 @@ export function createFilesAuthority(made: {
     recordRefusals({ userName = unauthenticatedUser, address, isWrite, code, count }) {
       events.requestRefused({ userName, address, requestId: "" }, isWrite ? "writeFiles" : "readFiles", { code, count })
     },
-    async identify(authorization, address) {
-      const caller = await identity.authenticateForFiles(authorization, address)
+    async identify(authorization, address, options) {
+      const caller = await identity.authenticateForFiles(authorization, address, options)
       if (caller instanceof AuthenticationFailure) return toPlainRefusal(caller)
       return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
     },

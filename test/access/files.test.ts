@@ -26,7 +26,7 @@ const dav = (
   sendRequest(filesUrl, method, path, {
     as: who,
     body: more.body,
-    headers: { ...more.headers, ...(more.body === undefined ? {} : { "content-type": "text/plain" }) },
+    headers: { ...(more.body === undefined ? {} : { "content-type": "text/plain" }), ...more.headers },
   })
 
 const boss = people.boss.authorization
@@ -158,6 +158,7 @@ function cached<T>(name: string, make: () => Promise<T>): Promise<T> {
 const lockBody = `<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>`
 const patch = `<?xml version="1.0"?><D:propertyupdate xmlns:D="DAV:"><D:set><D:prop><x xmlns="urn:x">1</x></D:prop></D:set></D:propertyupdate>`
 type Request = [method: string, path: string, more?: { body?: string; headers?: Record<string, string> }]
+const tus = { "tus-resumable": "1.0.0" }
 const to = (path: string) => ({ headers: { destination: filesUrl + path } })
 
 /** Each method with its status for a writer, and whether `read` suffices. */
@@ -179,6 +180,17 @@ const methods: Record<
     request: ({ directory }) => ["PROPFIND", directory, { headers: { depth: "1" } }],
     writerStatus: 207,
     readSuffices: true,
+  },
+  "GET of a list": { request: ({ directory }) => ["GET", `${directory}?list=json`], writerStatus: 200, readSuffices: true },
+  "GET of an archive": { request: ({ directory }) => ["GET", `${directory}?archive=zip`], writerStatus: 200, readSuffices: true },
+  "POST of an upload": { request: ({ absent }) => ["POST", absent, { headers: { ...tus, "upload-length": "5" } }], writerStatus: 201 },
+  "PATCH of no upload": {
+    request: ({ file }) => [
+      "PATCH",
+      `${file}?upload=${"0".repeat(32)}`,
+      { body: "x", headers: { ...tus, "upload-offset": "0", "content-type": "application/offset+octet-stream" } },
+    ],
+    writerStatus: 404,
   },
   "PUT over a file": { request: ({ file }) => ["PUT", file, { body: "new" }], writerStatus: 204 },
   "PUT of a new file": { request: ({ absent }) => ["PUT", absent, { body: "new" }], writerStatus: 201 },

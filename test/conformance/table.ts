@@ -539,6 +539,7 @@ const beyond: readonly Entry[] = [
     "What the caller may not see is 404",
     "a condition on a directory that the caller may only traverse is evaluated as if it did not exist",
     "a missing parent returns 409 where the caller may write and 404 elsewhere",
+    "a directory is sent as a zip with all files and empty directories, and nothing else",
   ],
   ["One table in code", settingSources, help, "the reference pages match the code's tables"],
   [

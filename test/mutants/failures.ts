@@ -177,6 +177,32 @@ export const failures = [
     ],
   ),
   ...faults(
+    "src/files/uploads/tus.ts",
+    ["src/files/uploads/tus.test.ts"],
+    [
+      ["a piece lands anywhere", at("receive", "if (given !== offset)"), "if (given < 0)"],
+      ["an upload has any number of bytes", at("receive", "if (left < 0) throw"), "if (left === null) throw"],
+    ],
+  ),
+  ...faults(
+    "src/files/uploads/upload-store.ts",
+    ["src/files/uploads/tus.test.ts"],
+    [
+      [
+        "an upload goes to another path than its own",
+        at("UploadStore.#assertExists", "readFacts(own, id)?.path !== path"),
+        "readFacts(own, id) === undefined",
+      ],
+      ["a person has any number of uploads", at("UploadStore.create", "if (count >= maxUploads)"), "if (count < 0)"],
+      ["a new request waits for a connection that was lost", at("UploadStore.open", "other.user.abort()"), ""],
+    ],
+  ),
+  ...faults(
+    "src/files/downloads/download-form.ts",
+    ["src/files/downloads/archive.test.ts"],
+    [["a form takes any token", at("readDownloadForm", '!token.startsWith("qf_")'), "token === null"]],
+  ),
+  ...faults(
     "src/http/requests/drain.ts",
     ["src/files/requests/limits.test.ts"],
     [

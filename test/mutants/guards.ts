@@ -122,8 +122,12 @@ export const guards = [
   ...faults("src/files/methods/handler.ts", files, [
     ["any Host has files", at("createDavHandler", "checkHost(incoming, context.allowedHosts)"), ""],
     ["of two Authorization headers one opens files", at("createDavHandler", "checkRepeatedHeaders(incoming)"), ""],
-    ["a page from elsewhere changes files", at("createDavHandler", "checkOrigin(incoming, settings.allowedOrigin)"), ""],
-    ["a token that reads changes files", at("authenticate", "&& !isReadMethod(incoming.method)"), "=== null"],
+    [
+      "a page from elsewhere changes files",
+      at("createDavHandler", "if (caller.isWrite) checkOrigin(incoming, settings.allowedOrigin)"),
+      "",
+    ],
+    ["a token that reads changes files", at("authenticate", "&& caller.isWrite"), "=== null"],
     ["a wrong proof is not asked for another", at("authenticate", "if (status === 401) headers"), "if (status === 403) headers"],
   ]),
   ...faults("src/files/requests/dav-request.ts", files, [
@@ -189,7 +193,7 @@ export const guards = [
     ["refusals of the gateway are not counted", at("sendFailure", "error instanceof Failure && isAboutRights(error)"), "false"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
-    ["refusals of the file server are not counted", at("createDavHandler", "recordRefusal(context, incoming, { caller, error })"), ""],
+    ["refusals of the file server are not counted", at("createDavHandler", "recordRefusal(context, caller, error)"), ""],
     ["requests for hidden files are not counted", at("recordRefusal", "if (isHidden || status === 401"), "if (status === 401"],
     ["a refusal at the files address has no actor", at("authenticate", "caller.userName = found.userName"), ""],
   ]),

@@ -33,6 +33,11 @@ export function verifyFilesToken(key: Uint8Array, token: string): FilesTokenClai
   return { userId, credentialId }
 }
 
+/** The credential that the token was made with. */
+export function originOf({ credentialId }: FilesTokenClaims): string {
+  return credentialId.slice(credentialId.indexOf(":", "files:".length) + 1)
+}
+
 function sign(key: Uint8Array, payload: string): string {
   return createHmac("sha256", key).update(`files token\n${payload}`).digest("base64url")
 }

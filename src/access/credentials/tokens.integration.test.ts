@@ -139,6 +139,20 @@ describe("a files token", () => {
     expectFailure(await identity.authenticateForFiles(`Bearer ${token}`, clientAddress))
   })
 
+  it("lets a request that began with it go on until the session ends", async () => {
+    await using fixture = await createIdentityFixture()
+    const { identity, clock, store } = fixture
+    await fixture.person("ann", "sesam")
+    const { secret } = await signIn(fixture, "ann", "sesam")
+    const header = `Bearer ${identity.createFilesToken(expectCaller(await identity.authenticate(undefined, secret, clientAddress))).token}`
+    const goesOn = () => identity.authenticateForFiles(header, clientAddress, { hasBegun: true })
+    await clock.advance(6 * minuteMs)
+    assert.equal(expectCaller(await goesOn()).userName, "ann")
+    expectFailure(await identity.authenticateForFiles(header, clientAddress))
+    await store.change((tx) => identity.sessions.end(tx, secret))
+    expectFailure(await goesOn())
+  })
+
   it("ends with the credential that created it, and has the same scopes", async () => {
     await using fixture = await createIdentityFixture()
     const { identity, store } = fixture

@@ -6,7 +6,7 @@ import type { StorageQuota } from "../storage/storage.ts"
  */
 export interface Authority {
   /** `authorization` is the header as it came; `address` the caller's, after trusted proxies. */
-  identify(authorization: string | undefined, address: string): Promise<IdentifyResult>
+  identify(authorization: string | undefined, address: string, options?: IdentifyOptions): Promise<IdentifyResult>
   /**
    * For each path (absolute below the files root, normalized, no trailing slash except the root
    * itself), in the same order.
@@ -35,6 +35,14 @@ export interface RefusalSummary {
   /** The failure's, or `hidden`: for this person the path does not exist. */
   code: string
   count: number
+}
+
+export interface IdentifyOptions {
+  /**
+   * The request began with these credentials while they were valid. A files token's short life then
+   * does not end it; the end of the session or token that made it does.
+   */
+  hasBegun?: boolean
 }
 
 export type IdentifyResult =

@@ -1,5 +1,5 @@
 import { joinPath } from "../requests/address.ts"
-import type { Authority, IdentifyResult, PathAccess } from "./authority.ts"
+import type { Authority, IdentifyOptions, IdentifyResult, PathAccess } from "./authority.ts"
 
 /** Failed authentications count for a minute. */
 const guessWindowMs = 60_000
@@ -52,15 +52,15 @@ export class RightsCache {
    * Caches successful authentications only. Each wrong one reaches the authority, which slows its
    * sender down.
    */
-  async identify(authorization: string | undefined, address: string): Promise<IdentifyResult> {
+  async identify(authorization: string | undefined, address: string, options: IdentifyOptions = {}): Promise<IdentifyResult> {
     if (authorization === undefined) return this.#authority.identify(undefined, address)
     const people = this.#people
-    const key = `${address} ${authorization}`
+    const key = `${options.hasBegun ?? false} ${address} ${authorization}`
     // A cached success would tell a guesser that a guess is right. Other addresses are not
     // affected.
     const known = this.#throttledAddresses.get(address) ? undefined : people.get(key)
     if (known) return known
-    const answer = await this.#authority.identify(authorization, address)
+    const answer = await this.#authority.identify(authorization, address, options)
     if (answer.ok) people.set(key, answer)
     else if (answer.status === 429) this.#throttledAddresses.set(address, true)
     return answer

@@ -2,6 +2,9 @@ import { constants, fstatSync, readSync, type Stats } from "node:fs"
 import parseRange from "range-parser"
 import { Failure } from "#contract"
 import { checkReadPreconditions, etagOf, isNotModified, isRangeApplicable } from "../access/preconditions.ts"
+import { sendArchive } from "../downloads/archive.ts"
+import { attachment } from "../downloads/attachment.ts"
+import { listJson } from "../downloads/list-json.ts"
 import { notFound } from "../failures.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { securityHeaders } from "../responses.ts"
@@ -13,8 +16,14 @@ import { sendFile } from "./send-file.ts"
 /** A file of up to this size is read synchronously, which costs less than the thread pool. */
 const smallFileBytes = 65_536
 
-/** GET and HEAD of a file. PROPFIND lists a directory. */
+/**
+ * GET and HEAD of a file, of a directory as an archive, and of its list. PROPFIND lists a directory
+ * as WebDAV.
+ */
 export async function get(request: DavRequest): Promise<void> {
+  const { query } = request
+  if (query?.kind === "archive") return sendArchive(request, query.entries)
+  if (query?.kind === "list") return listJson(request)
   const level = await request.assertVisible()
   const name = request.names.at(-1)
   if (name === undefined || level === "traverse") throw directoryFailure()
@@ -27,7 +36,7 @@ export async function get(request: DavRequest): Promise<void> {
 }
 
 const directoryFailure = (): Failure =>
-  new Failure("method_not_allowed", "This is a directory; PROPFIND lists its content", {
+  new Failure("method_not_allowed", "This is a directory; PROPFIND lists its content, and ?archive=zip downloads it", {
     headers: allowHeaderFor("directory"),
   })
 
@@ -46,7 +55,8 @@ async function sendResponse(request: DavRequest, fd: number, stats: Stats): Prom
     response.writeHead(304, headers).end()
     return
   }
-  Object.assign(headers, contentHeaders(mediaTypeOf(request.names.at(-1) ?? "")))
+  const name = request.names.at(-1) ?? ""
+  Object.assign(headers, contentHeaders(mediaTypeOf(name)), request.isFormDownload ? { "Content-Disposition": attachment(name) } : {})
   const part = isRangeApplicable(incoming.headers["if-range"]?.toString(), validators)
     ? partOf(incoming.headers.range, stats.size)
     : undefined

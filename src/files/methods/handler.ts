@@ -1,13 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds, Failure } from "#contract"
 import { assignConnection, checkTarget, TrustedProxies, tooManyConnections } from "#http"
+import type { IdentifyOptions } from "../access/authority.ts"
 import { handleCors } from "../cors.ts"
-import { DavFailure, forbidden } from "../failures.ts"
+import { isDownloadForm, readDownloadForm } from "../downloads/download-form.ts"
+import { DavFailure, forbidden, invalid } from "../failures.ts"
 import { findReadableIfPaths } from "../locks/lock-check.ts"
 import { checkHost, checkOrigin, checkRepeatedHeaders, checkTransferEncoding } from "../request-checks.ts"
-import { parseFileAddress } from "../requests/address.ts"
 import { DavRequest, type FilesContext } from "../requests/dav-request.ts"
+import { type FileQuery, parseFileTarget } from "../requests/query.ts"
 import { sendFailure } from "../responses.ts"
+import { continueUpload, createUpload, deleteUpload, describeUpload } from "../uploads/tus.ts"
 import { copy, move } from "./copy-move.ts"
 import { deleteEntry } from "./delete.ts"
 import { get } from "./get.ts"
@@ -19,7 +22,9 @@ import { propfind } from "./propfind.ts"
 import { proppatch } from "./proppatch.ts"
 import { put } from "./put.ts"
 
-const methods: Readonly<Record<MethodName, (request: DavRequest) => Promise<void>>> = {
+type Method = (request: DavRequest) => Promise<void>
+
+const methods: Readonly<Record<MethodName, Method>> = {
   OPTIONS: options,
   GET: get,
   HEAD: get,
@@ -32,6 +37,14 @@ const methods: Readonly<Record<MethodName, (request: DavRequest) => Promise<void
   MOVE: move,
   LOCK: lock,
   UNLOCK: unlock,
+  POST: createUpload,
+  PATCH: noUpload,
+}
+
+const uploadMethods: Readonly<Partial<Record<MethodName, (request: DavRequest, id: string) => Promise<void>>>> = {
+  HEAD: describeUpload,
+  PATCH: continueUpload,
+  DELETE: deleteUpload,
 }
 
 export interface DavHandlerOptions {
@@ -52,32 +65,40 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
   const { context } = settings
   const proxies = new TrustedProxies(settings.trustedProxies)
   return async (incoming, response, sendContinue) => {
-    const caller: Caller = { address: proxies.clientAddress(incoming), userName: undefined }
+    const caller: Caller = { address: proxies.clientAddress(incoming), userName: undefined, isWrite: !isReadMethod(incoming.method) }
     try {
       checkHost(incoming, context.allowedHosts)
       checkTarget(incoming)
       checkRepeatedHeaders(incoming)
       checkTransferEncoding(incoming)
       if (handleCors(settings.allowedOrigin, incoming, response)) return
-      const method = methodOf(incoming)
-      checkOrigin(incoming, settings.allowedOrigin)
-      const address = parseFileAddress(incoming.url ?? "")
-      const userId = await authenticate(context, incoming, caller)
+      checkMethod(incoming)
+      const target = parseFileTarget(incoming.url ?? "")
+      const form = isDownloadForm(incoming) ? await readDownloadForm(incoming) : undefined
+      if (form) caller.isWrite = false
+      if (caller.isWrite) checkOrigin(incoming, settings.allowedOrigin)
+      const { address, query } = form ? { address: target.address, query: form.query } : target
+      const method = form ? get : methodOf(incoming, query)
+      const authorization = form?.authorization ?? incoming.headers.authorization
+      const userId = await authenticate(context, authorization, caller)
       if (!assignConnection(incoming.socket, userId)) throw tooManyConnections()
       using _slot = context.requestLimiter.acquire(userId)
       // Each name of a path is opened in the event loop.
       if (address.names.length > bounds.files.plainPathNames.value) await context.scheduler.waitForNextSlot(userId)
       const revalidate = async () => {
-        await authenticate(context, incoming, caller)
+        await authenticate(context, authorization, caller, { hasBegun: true })
         request.readableIfPaths = await findReadableIfPaths(request)
       }
-      const request: DavRequest = new DavRequest({ context, incoming, response, address, userId, revalidate, sendContinue })
-      const onRefused = (refusal: Failure) => recordRefusal(context, incoming, { caller, error: refusal })
+      const request: DavRequest = new DavRequest({
+        ...{ context, incoming, response, address, query, userId, revalidate, sendContinue },
+        isFormDownload: form !== undefined,
+      })
+      const onRefused = (refusal: Failure) => recordRefusal(context, caller, refusal)
       using _open = context.openRequests.add(request, onRefused)
       if (incoming.headers.if !== undefined) request.readableIfPaths = await findReadableIfPaths(request)
       await method(request)
     } catch (error) {
-      recordRefusal(context, incoming, { caller, error })
+      recordRefusal(context, caller, error)
       await sendFailure(response, error, { report: context.reportError, isAuthenticated: caller.userName !== undefined })
     }
   }
@@ -87,34 +108,53 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
 interface Caller {
   address: string
   userName: string | undefined
+  /** Whether the request changes something. */
+  isWrite: boolean
 }
 
 /** Records refusals about rights for the audit. */
-function recordRefusal(
-  { recordRefusals }: FilesContext,
-  { method }: IncomingMessage,
-  { caller, error }: { caller: Caller; error: unknown },
-): void {
+function recordRefusal({ recordRefusals }: FilesContext, { address, userName, isWrite }: Caller, error: unknown): void {
   if (!(error instanceof Failure)) return
   const { status, code } = error
   const isHidden = error instanceof DavFailure && error.isHidden
   if (isHidden || status === 401 || status === 403 || status === 429)
-    recordRefusals({ ...caller, isWrite: !isReadMethod(method), code: isHidden ? "hidden" : code, count: 1 })
+    recordRefusals({ address, userName, isWrite, code: isHidden ? "hidden" : code, count: 1 })
 }
 
-function methodOf({ method }: IncomingMessage): (request: DavRequest) => Promise<void> {
-  const name = methodNames.find((one) => one === method)
-  if (name) return methods[name]
+function checkMethod({ method }: IncomingMessage): void {
+  if (methodNames.some((one) => one === method)) return
   throw new Failure("method_not_allowed", `${method ?? "This method"} is not a method of the files address`, {
     headers: { Allow: methodNames.join(", ") },
   })
 }
 
-async function authenticate(context: FilesContext, incoming: IncomingMessage, caller: Caller): Promise<number> {
-  const found = await context.rights.identify(incoming.headers.authorization, caller.address)
+/** The method for a target: a query takes few of them. */
+function methodOf(incoming: IncomingMessage, query: FileQuery | undefined): Method {
+  const name = incoming.method as MethodName
+  if (!query) return methods[name]
+  if (query.kind === "upload") {
+    const method = uploadMethods[name]
+    if (method) return (request) => method(request, query.id)
+    throw new Failure("method_not_allowed", "An upload takes HEAD, PATCH and DELETE", { headers: { Allow: "HEAD, PATCH, DELETE" } })
+  }
+  if (name === "GET" || name === "HEAD") return get
+  throw new Failure("method_not_allowed", `A path with ${query.kind}= takes GET and HEAD`, { headers: { Allow: "GET, HEAD" } })
+}
+
+async function noUpload(): Promise<void> {
+  throw invalid("PATCH continues an upload: its address has ?upload=<id>, as the answer to POST told")
+}
+
+async function authenticate(
+  context: FilesContext,
+  authorization: string | undefined,
+  caller: Caller,
+  options: IdentifyOptions = {},
+): Promise<number> {
+  const found = await context.rights.identify(authorization, caller.address, options)
   caller.userName = found.userName
   if (found.ok) {
-    if (found.readOnly && !isReadMethod(incoming.method)) throw forbidden("This token may only read")
+    if (found.readOnly && caller.isWrite) throw forbidden("This token may only read")
     return found.userId
   }
   const { status, msg, retryAfterSeconds } = found

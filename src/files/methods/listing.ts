@@ -27,15 +27,15 @@ interface Walk {
 }
 
 /**
- * Visits the request's entry and, to the requested depth, everything below it that the caller may
- * see.
+ * Visits the request's entry (or that of other names) and, to the requested depth, everything below
+ * it that the caller may see.
  */
 export async function visitListing(
   request: DavRequest,
-  options: { depth: Depth; level: PathAccess["level"]; visit: ListingVisitor },
+  options: { depth: Depth; level: PathAccess["level"]; visit: ListingVisitor; names?: readonly string[] },
 ): Promise<void> {
-  const { depth, level, visit } = options
-  const { names, context } = request
+  const { depth, level, visit, names = request.names } = options
+  const { context } = request
   const walk: Walk = { request, isDeep: depth === "infinity", visit, yielder: new Yielder(context.scheduler, request.userId) }
   if (names.length === 0) {
     await visit({ path: "/", name: "", stats: context.root.stat(), isDirectory: true })
@@ -44,7 +44,7 @@ export async function visitListing(
   }
   using location = locateExistingEntry(context.root, names)
   const isDirectory = location.stats.isDirectory()
-  if (!isDirectory && (request.address.hasTrailingSlash || level === "traverse")) throw notFound()
+  if (!isDirectory && ((names === request.names && request.address.hasTrailingSlash) || level === "traverse")) throw notFound()
   await visit({ path: joinPath(names), name: location.name, stats: location.stats, isDirectory })
   if (depth === "0" || !isDirectory) return
   using directory = location.parent.openDirectory(location.name)

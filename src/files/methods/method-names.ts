@@ -4,6 +4,8 @@ export const methodNames = [
   "GET",
   "HEAD",
   "PUT",
+  "POST",
+  "PATCH",
   "DELETE",
   "MKCOL",
   "PROPFIND",
@@ -15,14 +17,16 @@ export const methodNames = [
 ] as const
 export type MethodName = (typeof methodNames)[number]
 
-const fileMethods = new Set<MethodName>(["GET", "HEAD", "PUT"])
+const fileMethods = new Set<MethodName>(["GET", "HEAD", "PUT", "POST"])
+/** MKCOL needs a name that is free, and PATCH the address of an upload. */
+const methodsElsewhere = new Set<MethodName>(["MKCOL", "PATCH"])
 
 /**
  * The `Allow` header for an existing file or directory. Directories are neither read nor written as
- * a whole, and MKCOL needs a name that is free.
+ * a whole.
  */
 export function allowHeaderFor(kind: "file" | "directory"): { Allow: string } {
-  return { Allow: methodNames.filter((name) => name !== "MKCOL" && (kind === "file" || !fileMethods.has(name))).join(", ") }
+  return { Allow: methodNames.filter((name) => !methodsElsewhere.has(name) && (kind === "file" || !fileMethods.has(name))).join(", ") }
 }
 
 const readMethods: ReadonlySet<string> = new Set<MethodName>(["OPTIONS", "GET", "HEAD", "PROPFIND"])

@@ -31,7 +31,7 @@ export async function put(request: DavRequest): Promise<void> {
   await file.flush()
   await request.revalidate()
   await request.assertReplaceable()
-  finish(request, upload, modified)
+  finishUpload(request, upload, { modified })
 }
 
 /** Undefined when the length is unknown before the end. */
@@ -41,12 +41,33 @@ function lengthOf(request: DavRequest): number | undefined {
 }
 
 function checkForm(request: DavRequest): void {
+  if (request.headers["content-range"] !== undefined)
+    throw invalid(
+      "A PUT replaces the whole file: Content-Range is not understood; a POST with Tus-Resumable begins an upload that can be resumed",
+    )
+}
+
+/** Checks all that can be checked before the body comes. */
+export function prepareUpload(request: DavRequest): EntryLocation {
   assertValidNewName(request.names)
-  if (request.headers["content-range"] !== undefined) throw invalid("A PUT replaces the whole file: Content-Range is not understood")
   if (request.address.hasTrailingSlash)
     throw new Failure("method_not_allowed", "A file's address does not end with a slash; directories are made with MKCOL", {
       headers: { Allow: `${allowHeaderFor("directory").Allow}, MKCOL` },
     })
+  const location = checkedLocation(request)
+  try {
+    assertNotClosed(location.parent)
+    return location
+  } catch (error) {
+    location[Symbol.dispose]()
+    throw error
+  }
+}
+
+/** A file with its whole content, and the space for it. */
+export interface ReceivedFile {
+  file: Pick<TempFile, "fd" | "moveTo">
+  room: Reservation
 }
 
 interface StartedUpload extends Disposable {
@@ -56,8 +77,7 @@ interface StartedUpload extends Disposable {
 
 async function startUpload(request: DavRequest, account: string | undefined): Promise<StartedUpload> {
   const { storage, staging } = request.context
-  using location = checkedLocation(request)
-  assertNotClosed(location.parent)
+  using location = prepareUpload(request)
   using stack = new DisposableStack()
   // An empty file needs space, too.
   const length = lengthOf(request)
@@ -73,13 +93,23 @@ async function startUpload(request: DavRequest, account: string | undefined): Pr
  * The time of modification, in seconds, as ownCloud's clients and rclone (`vendor = owncloud`) send
  * it.
  */
-function modifiedOf(request: DavRequest): number | undefined {
+export function modifiedOf(request: DavRequest): number | undefined {
   const seconds = Number(request.headers["x-oc-mtime"] ?? Number.NaN)
   return Number.isFinite(seconds) && Math.abs(seconds) < 2 ** 40 ? seconds : undefined
 }
 
-/** Nothing else of this server runs between the last check and the rename. */
-function finish(request: DavRequest, { file, room }: StartedUpload, modified: number | undefined): void {
+interface FinishOptions {
+  modified?: number | undefined
+  headers?: Record<string, string>
+  /** Default: 201 for a new file, 204 for a replaced one. */
+  status?: number
+}
+
+/**
+ * Gives a file its name and answers. Nothing else of this server runs between the last check and
+ * the rename.
+ */
+export function finishUpload(request: DavRequest, { file, room }: ReceivedFile, options: FinishOptions): void {
   const { storage } = request.context
   using location = checkedLocation(request)
   const mode = (location.stats?.mode ?? 0o644) & 0o777
@@ -87,12 +117,13 @@ function finish(request: DavRequest, { file, room }: StartedUpload, modified: nu
   file.moveTo(location.parent, location.name)
   const stats = fstatSync(file.fd)
   room.commit(storage.sizeOf(stats) - (location.stats ? storage.sizeOf(location.stats) : 0))
-  const headers: Record<string, string> = { ETag: etagOf(stats) }
-  if (modified !== undefined) headers["X-OC-Mtime"] = "accepted"
-  sendEmpty(request.response, location.stats ? 204 : 201, headers)
+  const headers: Record<string, string> = { ...options.headers, ETag: etagOf(stats) }
+  if (options.modified !== undefined) headers["X-OC-Mtime"] = "accepted"
+  sendEmpty(request.response, options.status ?? (location.stats ? 204 : 201), headers)
 }
 
-function checkedLocation(request: DavRequest): EntryLocation {
+/** The place of the file, if preconditions and locks allow it. */
+export function checkedLocation(request: DavRequest): EntryLocation {
   const location = locateNewEntry(request.context.root, request.names)
   try {
     if (location.stats?.isDirectory())

@@ -9,18 +9,23 @@ const maxBufferedBytes = bounds.files.waitingBytes.value
 /** A body of at most this length is written in one call when it is complete. */
 const smallBodyBytes = 65_536
 
+interface Destination {
+  fd: number
+  userId: number
+  /** The position of its first byte in the file; default: the one of the descriptor. */
+  position?: number | undefined
+  onBytes?: ((bytes: number) => void) | undefined
+}
+
 /**
  * Writes a request's body into a file as it arrives. `onBytes` is called before each write, and an
  * error that it throws ends the reception. Rejects with `ClientGoneError` when the body ends early.
  * No write is pending when the promise settles. The bytes count for the person.
  */
-export async function receiveBody(
-  request: IncomingMessage,
-  { fd, userId, onBytes }: { fd: number; userId: number; onBytes?: ((bytes: number) => void) | undefined },
-): Promise<void> {
+export async function receiveBody(request: IncomingMessage, { fd, userId, position, onBytes }: Destination): Promise<void> {
   if (!hasBody(request)) return
   await new Promise<void>((resolve, reject) => {
-    new BodyReceiver(request, { fd, userId, onBytes, done: (error) => (error ? reject(error) : resolve()) })
+    new BodyReceiver(request, { fd, userId, position, onBytes, done: (error) => (error ? reject(error) : resolve()) })
   })
 }
 
@@ -31,6 +36,7 @@ class BodyReceiver {
   readonly #userId: number
   readonly #reader = new PacedReader(() => this.#resume(), sharedTurnBudget)
   readonly #onBytes: ((bytes: number) => void) | undefined
+  #position: number | undefined
   readonly #done: (error?: Error) => void
   readonly #isSmall: boolean
   #waiting: Buffer[] = []
@@ -40,13 +46,11 @@ class BodyReceiver {
   #isSettled = false
   #failure: Error | undefined
 
-  constructor(
-    request: IncomingMessage,
-    options: { fd: number; userId: number; onBytes: ((bytes: number) => void) | undefined; done: (error?: Error) => void },
-  ) {
+  constructor(request: IncomingMessage, options: Destination & { done: (error?: Error) => void }) {
     this.#request = request
     this.#fd = options.fd
     this.#userId = options.userId
+    this.#position = options.position
     this.#onBytes = options.onBytes
     this.#done = options.done
     this.#isSmall = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= smallBodyBytes
@@ -101,11 +105,13 @@ class BodyReceiver {
 
   #writeWaiting(): void {
     const batch = this.#waiting
+    const { fd, position } = { fd: this.#fd, position: this.#position }
+    if (position !== undefined) this.#position = position + this.#bytes
     this.#waiting = []
     this.#bytes = 0
     this.#isWriting = true
     this.#reader.resume()
-    writeAll(this.#fd, batch, (error) => {
+    writeAll({ fd, position }, batch, (error) => {
       this.#isWriting = false
       if (error) this.#failure ??= error
       this.#write()
@@ -115,7 +121,8 @@ class BodyReceiver {
   #writeAtOnce(): void {
     try {
       const all = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting)
-      for (let done = 0; all && done < all.length; ) done += writeSync(this.#fd, all, done)
+      for (let done = 0; all && done < all.length; )
+        done += writeSync(this.#fd, all, done, undefined, this.#position === undefined ? null : this.#position + done)
     } catch (error) {
       this.#failure = error as Error
     }
@@ -124,12 +131,16 @@ class BodyReceiver {
 }
 
 /** Repeats `writev`, which may write a part only. */
-function writeAll(fd: number, chunks: Buffer[], done: (error: Error | null) => void): void {
-  writev(fd, chunks, null, (error, count) => {
+function writeAll(
+  { fd, position }: { fd: number; position: number | undefined },
+  chunks: Buffer[],
+  done: (error: Error | null) => void,
+): void {
+  writev(fd, chunks, position ?? null, (error, count) => {
     if (error) return done(error)
     const rest = dropBytes(chunks, count)
     if (rest.length === 0) done(null)
-    else writeAll(fd, rest, done)
+    else writeAll({ fd, position: position === undefined ? undefined : position + count }, rest, done)
   })
 }
 

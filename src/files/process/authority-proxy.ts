@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import type { Authority, IdentifyResult, PathAccess, RefusalSummary } from "../access/authority.ts"
+import type { Authority, IdentifyOptions, IdentifyResult, PathAccess, RefusalSummary } from "../access/authority.ts"
 import type { StorageQuota } from "../storage/storage.ts"
 import type { MessageToMain, MessageToWorker } from "./messages.ts"
 
@@ -24,8 +24,8 @@ export class AuthorityProxy implements Authority {
     this.#send = send
   }
 
-  identify(authorization: string | undefined, address: string): Promise<IdentifyResult> {
-    return this.#ask((id) => ({ type: "identify", id, authorization, address }))
+  identify(authorization: string | undefined, address: string, options: IdentifyOptions = {}): Promise<IdentifyResult> {
+    return this.#ask((id) => ({ type: "identify", id, authorization, address, options }))
   }
 
   access(userId: number, paths: readonly string[]): Promise<PathAccess[]> {

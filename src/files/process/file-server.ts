@@ -15,6 +15,7 @@ import { StagingArea } from "../staging/staging-area.ts"
 import { StorageLedger } from "../storage/ledger.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { LocalFileTree } from "../tree/local-file-tree.ts"
+import { UploadStore } from "../uploads/upload-store.ts"
 import { TreeWorker } from "./tree-worker.ts"
 
 /** How long open requests may take to finish when the server stops. */
@@ -34,14 +35,17 @@ export class FileServer implements AsyncDisposable {
   constructor(parts: { root: DirectoryHandle; authority: Authority; settings: FileServerSettings; report: (error: unknown) => void }) {
     const { root, authority, settings, report } = parts
     const locks = new LockTable()
+    const staging = openStagingArea(root, report)
+    const storage = new StorageLedger({ root, authority, settings: settings.storage })
     this.#context = {
       root,
       rights: new RightsCache(authority),
-      staging: openStagingArea(root, report),
+      staging,
+      uploads: new UploadStore({ root, storage }),
       liveProperties: createLiveProperties(root, locks),
       locks,
       deadProperties: new DeadProperties(root, report),
-      storage: new StorageLedger({ root, authority, settings: settings.storage }),
+      storage,
       requestLimiter: new RequestLimiter(),
       copyQueue: new CopyQueue(),
       scheduler: sharedScheduler,
@@ -75,7 +79,9 @@ export class FileServer implements AsyncDisposable {
   }
 
   #sweep(): void {
-    this.#context.staging.sweep(this.#context.root).catch(this.#context.reportError)
+    const { staging, uploads, root, reportError } = this.#context
+    staging.sweep(root).catch(reportError)
+    uploads.sweep().catch(reportError)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -85,6 +91,7 @@ export class FileServer implements AsyncDisposable {
     this.#context.openRequests[Symbol.dispose]()
     await this.#context.storage[Symbol.asyncDispose]()
     await this.#context.staging[Symbol.asyncDispose]()
+    this.#context.uploads[Symbol.dispose]()
     this.#context.deadProperties[Symbol.dispose]()
     this.#context.root[Symbol.dispose]()
   }

@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import type { IdentifyResult, PathAccess, RefusalSummary } from "../access/authority.ts"
+import type { IdentifyOptions, IdentifyResult, PathAccess, RefusalSummary } from "../access/authority.ts"
 import type { FileServerSettings } from "../settings.ts"
 import type { StorageQuota } from "../storage/storage.ts"
 import type { CopyProgress, SerializedFailure, TreeOperation } from "../tree/file-tree.ts"
@@ -35,7 +35,7 @@ export type MessageToMain =
   | { type: "dying"; error: SerializedError }
   | { type: "failure"; error: SerializedError }
   | { type: "pong"; id: number }
-  | { type: "identify"; id: number; authorization: string | undefined; address: string }
+  | { type: "identify"; id: number; authorization: string | undefined; address: string; options: IdentifyOptions }
   | { type: "refusals"; refusals: readonly RefusalSummary[] }
   | { type: "access"; id: number; userId: number; paths: readonly string[] }
   | { type: "areas"; id: number; paths: readonly string[] }

@@ -146,7 +146,7 @@ export class WorkerProcess {
     else if (message.type === "treeReply") this.#pendingOperations.get(message.id)?.settle(message.outcome)
     else if (message.type === "refusals") for (const each of message.refusals) authority.recordRefusals(each)
     else if (message.type === "identify") {
-      this.#replyWith("identifyReply", message.id, () => authority.identify(message.authorization, message.address))
+      this.#replyWith("identifyReply", message.id, () => authority.identify(message.authorization, message.address, message.options))
     } else if (message.type === "areas") this.#replyWith("areasReply", message.id, () => authority.mountAreas(message.paths))
     else if (message.type === "storage")
       this.#replyWith("storageReply", message.id, async () => [await authority.storageQuota(message.account)])

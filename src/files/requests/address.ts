@@ -47,7 +47,7 @@ function pathOf(target: string): string {
   const path = absolute ? target.slice(absolute[0].length) || "/" : target
   if (!path.startsWith("/")) throw invalid("The request's target must be a path that starts with /")
   if (path.includes("#")) throw invalid("The request's target must not contain a fragment (#); encode the character as %23")
-  if (path.includes("?")) throw invalid("The files address takes no query; encode a question mark in a name as %3F")
+  if (path.includes("?")) throw invalid("This path takes no query; encode a question mark in a name as %3F")
   return path
 }
 

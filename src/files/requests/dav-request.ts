@@ -12,7 +12,9 @@ import type { LiveProperties } from "../properties/live-properties.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import type { UploadStore } from "../uploads/upload-store.ts"
 import { type FileAddress, joinPath } from "./address.ts"
+import type { FileQuery } from "./query.ts"
 import type { CopyQueue, RequestLimiter } from "./request-limiter.ts"
 
 /** The dependencies that all requests share. */
@@ -20,6 +22,7 @@ export interface FilesContext {
   root: DirectoryHandle
   rights: RightsCache
   staging: StagingArea
+  uploads: UploadStore
   liveProperties: LiveProperties
   locks: LockTable
   deadProperties: DeadProperties
@@ -48,6 +51,10 @@ export class DavRequest {
   readonly incoming: IncomingMessage
   readonly response: ServerResponse
   readonly address: FileAddress
+  /** Undefined: the file or directory itself. */
+  readonly query: FileQuery | undefined
+  /** Whether a page's form asked for it: the browser saves what comes. */
+  readonly isFormDownload: boolean
   readonly userId: number
   /** Authenticates again; called before a change that was authorized long ago. */
   readonly revalidate: () => Promise<void>
@@ -57,12 +64,16 @@ export class DavRequest {
   #clientGone: AbortSignal | undefined
 
   constructor(
-    parts: Pick<DavRequest, "context" | "incoming" | "response" | "address" | "userId" | "revalidate"> & { sendContinue: () => void },
+    parts: Pick<DavRequest, "context" | "incoming" | "response" | "address" | "query" | "isFormDownload" | "userId" | "revalidate"> & {
+      sendContinue: () => void
+    },
   ) {
     this.context = parts.context
     this.incoming = parts.incoming
     this.response = parts.response
     this.address = parts.address
+    this.query = parts.query
+    this.isFormDownload = parts.isFormDownload
     this.userId = parts.userId
     this.revalidate = parts.revalidate
     this.#sendContinue = parts.sendContinue

@@ -6,6 +6,7 @@ import type { DirectoryHandle, EntryName } from "../tree/directory-handle.ts"
 import type { Entry } from "../tree/entry-location.ts"
 import { ignoreErrors } from "../tree/ignore-errors.ts"
 import { moveEntry } from "../tree/move-entry.ts"
+import { namesIn, openOrMake } from "../tree/names-in.ts"
 import { removeTree } from "../tree/remove-tree.ts"
 import { createProcessId, hasProcessEnded } from "./process-id.ts"
 import { StagedEntry } from "./staged-entry.ts"
@@ -288,26 +289,6 @@ function nameSequence(name: string): () => string {
   }
 }
 
-function openOrMake(parent: DirectoryHandle, name: string): DirectoryHandle {
-  try {
-    parent.makeDirectory(name, 0o700)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
-  }
-  return parent.openDirectory(name)
-}
-
 function isFull(error: unknown): boolean {
   return fileFailure(error)?.code === "storage_full"
-}
-
-function namesIn(directory: DirectoryHandle): string[] {
-  const entries = directory.readEntries()
-  const names: string[] = []
-  try {
-    for (let entry = entries.readSync(); entry; entry = entries.readSync()) names.push(entry.name.toString())
-  } finally {
-    entries.closeSync()
-  }
-  return names
 }

@@ -84,7 +84,7 @@ export class StorageLedger implements AsyncDisposable {
    */
   async reserve(account: string | undefined, directory: DirectoryHandle, size: WriteSize): Promise<Reservation> {
     const { bytes } = size
-    const assertDisk: DiskCheck = (location, more) => assertDiskSpace(this.#diskOf(location), more, this.#settings)
+    const assertDisk: DiskCheck = (location, more) => this.assertDisk(location, more)
     assertDisk(directory, bytes)
     if (account === undefined) return new Reservation(undefined, assertDisk)
     const entry = await this.#entry(account)
@@ -101,6 +101,22 @@ export class StorageLedger implements AsyncDisposable {
     const reservation = new Reservation({ entry, assertFits }, assertDisk, this.#replacedBy(entry, size))
     reservation.add(bytes)
     return reservation
+  }
+
+  /**
+   * Reserves bytes without a check, for an upload that an ended worker began and that had its
+   * check.
+   */
+  async hold(account: string | undefined, bytes: number): Promise<Reservation> {
+    const entry = account === undefined ? undefined : await this.#entry(account)
+    const reservation = new Reservation(entry && { entry, assertFits: () => {} }, () => {})
+    reservation.add(bytes)
+    return reservation
+  }
+
+  /** Throws 507 when so many bytes would use up the disk's reserve. */
+  assertDisk(location: DiskLocation, bytes: number): void {
+    assertDiskSpace(this.#diskOf(location), bytes, this.#settings)
   }
 
   /** In a limited project, `statfs` returns what the project has left, not the disk. */

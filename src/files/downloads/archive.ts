@@ -1,0 +1,186 @@
+import { constants, fstatSync, read, readSync, type Stats } from "node:fs"
+import { crc32 } from "node:zlib"
+import { bounds } from "#contract"
+import { fileFailure, forbidden, invalid, notFound } from "../failures.ts"
+import { visitListing } from "../methods/listing.ts"
+import type { DavResource } from "../properties/live-properties.ts"
+import { isReservedName, joinPath } from "../requests/address.ts"
+import type { DavRequest } from "../requests/dav-request.ts"
+import { securityHeaders } from "../responses.ts"
+import { type DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
+import { locateExistingEntry } from "../tree/entry-location.ts"
+import { ArchiveStream } from "./archive-stream.ts"
+import { attachment } from "./attachment.ts"
+import { isLargeFile, type ZipEntry } from "./zip-format.ts"
+
+const maxDirectoryBytes = bounds.files.archiveDirectoryBytes.value
+/** A record's fixed part and its extra fields at most. */
+const recordBytes = 46 + 9 + 28
+const chunkBytes = 262_144
+/** A file of up to this size is read synchronously, which costs less than the thread pool. */
+const smallFileBytes = 65_536
+/** Names that the note at an archive's end lists. */
+const maxNoted = 1_000
+const noteName = "NOT-AS-EXPECTED.txt"
+
+/**
+ * Sends a directory, or some of its entries, as a zip. Entries are stored, so the processor costs
+ * little and the client's progress follows the bytes. A first walk checks the limits before the
+ * first byte.
+ */
+export async function sendArchive(request: DavRequest, entries: readonly string[]): Promise<void> {
+  await request.assertReadable()
+  using _slot = request.context.requestLimiter.acquire(request.userId, "deep")
+  const roots = rootsOf(request, entries)
+  await checkSize(request, roots)
+  const { response } = request
+  response.writeHead(200, {
+    ...securityHeaders,
+    "Cache-Control": "private, no-store",
+    "Content-Type": "application/zip",
+    "Content-Disposition": attachment(`${request.names.at(-1) ?? "files"}.zip`),
+  })
+  if (request.incoming.method === "HEAD") return void response.end()
+  using archive = new Archive(request)
+  for (const root of roots) await visit(request, root, (resource) => archive.add(resource))
+  await archive.end()
+}
+
+/** The names, below the files root, of each entry to send. */
+function rootsOf({ context, names, address }: DavRequest, entries: readonly string[]): (readonly string[])[] {
+  using directory = context.root.openDescendant(names)
+  if (!directory.stat().isDirectory()) throw notFound()
+  if (entries.length === 0) return [address.names]
+  return [...new Set(entries)].map((name) => {
+    const isName = name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0")
+    if (!isName) throw invalid(`name must be the name of an entry of this directory, got ${JSON.stringify(name)}`)
+    if (isReservedName(name, names.length)) throw notFound()
+    locateExistingEntry(context.root, [...names, name])[Symbol.dispose]()
+    return [...names, name]
+  })
+}
+
+function visit(request: DavRequest, names: readonly string[], add: (resource: DavResource) => Promise<void> | undefined): Promise<void> {
+  return visitListing(request, { depth: "infinity", level: "read", visit: add, names })
+}
+
+async function checkSize(request: DavRequest, roots: readonly (readonly string[])[]): Promise<void> {
+  let bytes = 0
+  const count = ({ path }: DavResource) => {
+    bytes += recordBytes + Buffer.byteLength(path)
+    if (bytes > maxDirectoryBytes)
+      throw forbidden(`An archive's list of names has at most ${maxDirectoryBytes} bytes; this has more: download parts of it`)
+    return undefined
+  }
+  for (const root of roots) await visit(request, root, count)
+}
+
+/** One archive under way. */
+class Archive implements Disposable {
+  readonly #request: DavRequest
+  readonly #stream: ArchiveStream
+  /** The part of a path that the names in the archive leave out. */
+  readonly #above: string
+  /** The directory of the last file: the next one mostly is beside it. */
+  #parent: { path: string; handle: DirectoryHandle } | undefined
+  readonly #notes: string[] = []
+
+  constructor(request: DavRequest) {
+    this.#request = request
+    this.#stream = new ArchiveStream(request.response)
+    const above = joinPath(request.names.slice(0, -1))
+    this.#above = above === "/" ? "/" : `${above}/`
+  }
+
+  add({ path, isDirectory, stats }: DavResource): Promise<void> | undefined {
+    const name = path.slice(this.#above.length)
+    if (!isDirectory) return this.#addFile(path, name)
+    if (name === "") return undefined
+    const { mode, mtimeMs } = stats
+    return this.#stream.addWhole({ name: `${name}/`, mode, mtimeMs, isLarge: false }, Buffer.alloc(0))
+  }
+
+  async #addFile(path: string, name: string): Promise<void> {
+    let fd: number
+    try {
+      fd = this.#open(path)
+    } catch (error) {
+      this.#skip(error, name)
+      return
+    }
+    using file = disposableDescriptor(fd)
+    const before = fstatSync(file.fd)
+    if (!before.isFile()) return
+    const entry = { name, mode: before.mode & 0o100777, mtimeMs: before.mtimeMs, isLarge: isLargeFile(before.size) }
+    if (before.size <= smallFileBytes) await this.#stream.addWhole(entry, readWhole(file.fd, before.size))
+    else await this.#sendLarge(file.fd, entry, before.size)
+    if (hasChanged(before, fstatSync(file.fd))) this.#note(`${name}: changed while it was read`)
+  }
+
+  #open(path: string): number {
+    const at = path.lastIndexOf("/")
+    const above = path.slice(0, at)
+    if (this.#parent?.path !== above) {
+      this.#parent?.handle[Symbol.dispose]()
+      this.#parent = undefined
+      this.#parent = { path: above, handle: this.#request.context.root.openDescendant(above.split("/").slice(1)) }
+    }
+    return this.#parent.handle.open(path.slice(at + 1), constants.O_RDONLY)
+  }
+
+  /**
+   * A file that vanished is no part of the directory any more; one that cannot be read is noted.
+   */
+  #skip(error: unknown, name: string): void {
+    const failure = fileFailure(error)
+    if (!failure || failure.status === 503) throw error
+    if (failure.status !== 404) this.#note(`${name}: left out. ${failure.message}`)
+  }
+
+  #note(line: string): void {
+    if (this.#notes.length < maxNoted) this.#notes.push(line)
+  }
+
+  /** Reads at most the bytes that the file had when it was opened. */
+  async #sendLarge(fd: number, entry: ZipEntry, size: number): Promise<void> {
+    await this.#stream.begin(entry)
+    let crc = 0
+    let bytes = 0
+    while (bytes < size) {
+      const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, size - bytes))
+      const count = await readInto(fd, chunk, bytes)
+      if (count === 0) break
+      crc = crc32(chunk.subarray(0, count), crc)
+      bytes += count
+      await this.#stream.write(chunk.subarray(0, count))
+    }
+    await this.#stream.finish({ crc, bytes })
+  }
+
+  async end(): Promise<void> {
+    if (this.#notes.length > 0) {
+      const text = Buffer.from(`${this.#notes.join("\n")}\n`)
+      await this.#stream.addWhole({ name: noteName, mode: 0o100644, mtimeMs: Date.now(), isLarge: false }, text)
+    }
+    await this.#stream.end()
+  }
+
+  [Symbol.dispose](): void {
+    this.#parent?.handle[Symbol.dispose]()
+  }
+}
+
+function hasChanged(before: Stats, after: Stats): boolean {
+  return before.size !== after.size || before.mtimeMs !== after.mtimeMs
+}
+
+function readWhole(fd: number, size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size)
+  return bytes.subarray(0, size === 0 ? 0 : readSync(fd, bytes, 0, size, 0))
+}
+
+function readInto(fd: number, buffer: Buffer, position: number): Promise<number> {
+  return new Promise((resolve, reject) =>
+    read(fd, buffer, 0, buffer.length, position, (error, count) => (error ? reject(error) : resolve(count))),
+  )
+}

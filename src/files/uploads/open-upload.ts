@@ -1,0 +1,78 @@
+import { fdatasync, fstatSync, unlinkSync } from "node:fs"
+import { promisify } from "node:util"
+import type { Reservation } from "../storage/ledger.ts"
+import type { DirectoryHandle } from "../tree/directory-handle.ts"
+import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
+import { moveEntry } from "../tree/move-entry.ts"
+
+/** The facts of an upload, as they are stored. */
+export interface UploadFacts {
+  /** The path of the file that it becomes. */
+  path: string
+  length: number
+  /** The account whose quota counts it; undefined: none. */
+  account?: string | undefined
+  /** The header `Upload-Metadata`, as it came. */
+  metadata?: string | undefined
+}
+
+interface Parts {
+  entry: { parent: DirectoryHandle; name: string }
+  fd: number
+  facts: UploadFacts
+  room: Reservation
+  idleMs: number
+  /** Lets the next request open it. */
+  release(): void
+  /** Removes its facts. */
+  forget(): void
+}
+
+const flush = promisify(fdatasync)
+
+/** An upload that one request has open. Disposing closes it and keeps what came. */
+export class OpenUpload implements Disposable {
+  readonly fd: number
+  readonly facts: UploadFacts
+  readonly room: Reservation
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.fd = parts.fd
+    this.facts = parts.facts
+    this.room = parts.room
+    this.#parts = parts
+  }
+
+  /** The bytes that came. File systems write a file's new size after its bytes. */
+  get offset(): number {
+    return fstatSync(this.fd).size
+  }
+
+  get expiresAt(): Date {
+    return new Date(fstatSync(this.fd).mtimeMs + this.#parts.idleMs)
+  }
+
+  flush(): Promise<void> {
+    return flush(this.fd)
+  }
+
+  /** Renames it to its final name; a file of that name is replaced. */
+  moveTo(parent: DirectoryHandle, name: string): void {
+    moveEntry({ ...this.#parts.entry, fd: this.fd }, { parent, name })
+    this.#parts.forget()
+  }
+
+  remove(): void {
+    const { parent, name } = this.#parts.entry
+    ignoreErrors(() => unlinkSync(parent.pathTo(name)))
+    this.#parts.forget()
+    this.room[Symbol.dispose]()
+  }
+
+  [Symbol.dispose](): void {
+    closeQuietly(this.fd)
+    this.#parts.entry.parent[Symbol.dispose]()
+    this.#parts.release()
+  }
+}

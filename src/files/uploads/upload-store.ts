@@ -1,0 +1,160 @@
+import { randomBytes } from "node:crypto"
+import { constants, readFileSync, unlinkSync, writeFileSync } from "node:fs"
+import { bounds, Failure } from "#contract"
+import { notFound } from "../failures.ts"
+import { reservedDirectory } from "../requests/address.ts"
+import type { Reservation, StorageLedger } from "../storage/ledger.ts"
+import { type DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
+import { ignoreErrors } from "../tree/ignore-errors.ts"
+import { namesIn, openOrMake } from "../tree/names-in.ts"
+import { OpenUpload, type UploadFacts } from "./open-upload.ts"
+
+const maxUploads = bounds.files.resumableUploads.value
+const factsSuffix = ".json"
+
+/** A request that writes into an upload, or looks at it. */
+export interface UploadUser {
+  /** Ends the request; it then releases the upload. */
+  abort(): void
+}
+
+/**
+ * Resumable uploads, in `/.quayside/uploads/<person>/`. The disk alone knows them: `<id>` holds the
+ * bytes that came, `<id>.json` the facts. A worker that dies loses only the reservations, which the
+ * next one makes again.
+ */
+export class UploadStore implements Disposable {
+  readonly #uploads: DirectoryHandle
+  readonly #storage: StorageLedger
+  readonly #idleMs: number
+  readonly #device: number
+  /** By person and ID: space for the rest of each upload. */
+  readonly #rooms = new Map<string, Reservation>()
+  /** By person and ID: the request that has the upload open. */
+  readonly #users = new Map<string, { user: UploadUser; ended: Promise<void> }>()
+
+  constructor(parts: { root: DirectoryHandle; storage: StorageLedger; idleMs?: number }) {
+    using reserved = openOrMake(parts.root, reservedDirectory)
+    this.#uploads = openOrMake(reserved, "uploads")
+    this.#device = parts.root.stat().dev
+    this.#storage = parts.storage
+    this.#idleMs = parts.idleMs ?? bounds.files.uploadIdleMs.value
+  }
+
+  /**
+   * Begins an upload to a name in `parent`. `room` is the space for all of it, and ends with the
+   * upload.
+   */
+  create(userId: number, facts: UploadFacts, { parent, room }: { parent: DirectoryHandle; room: Reservation }): string {
+    if (parent.stat().dev !== this.#device)
+      throw new Failure("conflict", "This directory is on a file system of its own: uploads to it cannot be resumed; use PUT")
+    using own = openOrMake(this.#uploads, String(userId))
+    const count = namesIn(own).filter((name) => name.endsWith(factsSuffix)).length
+    if (count >= maxUploads)
+      throw new Failure("too_many_requests", `You have ${count} unfinished uploads: continue or delete some, or upload with PUT`)
+    const id = randomBytes(16).toString("hex")
+    writeFileSync(own.pathTo(id + factsSuffix), JSON.stringify(facts), { flag: "wx", mode: 0o600 })
+    using _file = disposableDescriptor(own.open(id, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644))
+    this.#rooms.set(keyOf(userId, id), room)
+    return id
+  }
+
+  /**
+   * Opens an upload of this person to this path. A request that has it open is ended first: its
+   * connection is one that the client has given up.
+   */
+  async open(userId: number, { id, path }: { id: string; path: string }, user: UploadUser): Promise<OpenUpload> {
+    this.#assertExists(userId, { id, path })
+    const key = keyOf(userId, id)
+    for (let other = this.#users.get(key); other; other = this.#users.get(key)) {
+      other.user.abort()
+      await other.ended
+    }
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    this.#users.set(key, { user, ended })
+    const release = () => {
+      this.#users.delete(key)
+      resolve()
+    }
+    try {
+      return await this.#openNow(userId, id, release)
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  #assertExists(userId: number, { id, path }: { id: string; path: string }): void {
+    using own = this.#uploads.openDirectory(String(userId))
+    if (readFacts(own, id)?.path !== path) throw notFound()
+  }
+
+  async #openNow(userId: number, id: string, release: () => void): Promise<OpenUpload> {
+    using stack = new DisposableStack()
+    const own = stack.use(this.#uploads.openDirectory(String(userId)))
+    const facts = readFacts(own, id)
+    if (!facts) throw notFound()
+    const key = keyOf(userId, id)
+    const room = this.#rooms.get(key) ?? (await this.#storage.hold(facts.account, facts.length))
+    this.#rooms.set(key, room)
+    const fd = own.open(id, constants.O_RDWR)
+    stack.move()
+    const forget = () => {
+      this.#rooms.delete(key)
+      ignoreErrors(() => unlinkSync(own.pathTo(id + factsSuffix)))
+    }
+    return new OpenUpload({ entry: { parent: own, name: id }, fd, facts, room, idleMs: this.#idleMs, release, forget })
+  }
+
+  /** Reserves space for the uploads that an ended worker left, and removes those that expired. */
+  async sweep(): Promise<void> {
+    for (const person of namesIn(this.#uploads)) {
+      using own = this.#uploads.openDirectory(person)
+      const names = namesIn(own)
+      for (const name of names) if (name.endsWith(factsSuffix)) await this.#check(Number(person), own, name.slice(0, -factsSuffix.length))
+      for (const name of names) if (!names.includes(name + factsSuffix) && !name.endsWith(factsSuffix)) removeFile(own, name)
+    }
+  }
+
+  async #check(userId: number, own: DirectoryHandle, id: string): Promise<void> {
+    const key = keyOf(userId, id)
+    if (this.#users.has(key)) return
+    const facts = readFacts(own, id)
+    const changedAt = own.lstat(id)?.mtimeMs
+    if (facts && changedAt !== undefined && Date.now() - changedAt < this.#idleMs) {
+      if (!this.#rooms.has(key)) await this.#hold(key, facts)
+      return
+    }
+    removeFile(own, id)
+    removeFile(own, id + factsSuffix)
+    this.#rooms.get(key)?.[Symbol.dispose]()
+    this.#rooms.delete(key)
+  }
+
+  async #hold(key: string, facts: UploadFacts): Promise<void> {
+    const room = await this.#storage.hold(facts.account, facts.length)
+    if (this.#rooms.has(key)) room[Symbol.dispose]()
+    else this.#rooms.set(key, room)
+  }
+
+  [Symbol.dispose](): void {
+    this.#uploads[Symbol.dispose]()
+  }
+}
+
+const keyOf = (userId: number, id: string): string => `${userId} ${id}`
+
+/** Undefined when a power cut left no whole facts. */
+function readFacts(own: DirectoryHandle, id: string): UploadFacts | undefined {
+  using file = disposableDescriptor(own.open(id + factsSuffix, constants.O_RDONLY))
+  const text = readFileSync(file.fd, "utf8")
+  try {
+    return JSON.parse(text) as UploadFacts
+  } catch {
+    return undefined
+  }
+}
+
+function removeFile(own: DirectoryHandle, name: string): void {
+  ignoreErrors(() => unlinkSync(own.pathTo(name)))
+}
