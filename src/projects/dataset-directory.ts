@@ -1,6 +1,7 @@
 import type { Caller } from "#access"
 import { Failure, slugify } from "#contract"
 import type { FileTree } from "#files"
+import { makeUniqueDirectory } from "./unique-directory.ts"
 
 /**
  * A person may have a dataset below their own home, but not among the directories of their
@@ -27,9 +28,5 @@ export async function ensureDatasetDirectory(tree: Pick<FileTree, "ensureDirecto
 /** Makes a new directory in the owner's home, with a suffix if the name is taken. */
 export async function makeNewDatasetDirectory(tree: Pick<FileTree, "makeNewDirectory">, userName: string, name: string): Promise<string> {
   const base = `/users/${userName}/datasets/${slugify(name, "data")}`
-  for (let n = 1; n <= 10_000; n += 1) {
-    const path = n === 1 ? base : `${base}-${n}`
-    if (await tree.makeNewDirectory(path)) return path
-  }
-  throw new Failure("conflict", `Ten thousand directories are called ${base}: name one with AccessInfo`, { field: "AccessInfo" })
+  return makeUniqueDirectory(tree, (suffix) => (suffix === "1" ? base : `${base}-${suffix}`))
 }

@@ -83,6 +83,11 @@ export const api = [
     ],
   ]),
   ...faults(
+    "src/projects/unique-directory.ts",
+    ["test/attacks/taken-names.test.ts"],
+    [["a new directory costs as many attempts as somebody took names", at("maxNumbered"), "10_000"]],
+  ),
+  ...faults(
     "src/projects/sharing.ts",
     [...writing, "test/api/grants.test.ts"],
     [["a directory is shared with people who have other rights", at("checkSharedDirectory", "=== wanted"), "!== undefined"]],

@@ -5,6 +5,7 @@ import type { CopyProgress, FileTree } from "#files"
 import type { PrepareOptions } from "#runs"
 import type { RunRow } from "#store"
 import type { ProjectsContext } from "../context.ts"
+import { makeUniqueDirectory } from "../unique-directory.ts"
 import { copyCodeIfMissing, projectDirectories, projectDirectory, releaseDirectory } from "./directories.ts"
 
 /**
@@ -61,15 +62,12 @@ async function separateUntrustedCode({ tree, events }: Pick<ProjectsContext, "tr
 }
 
 /**
- * Moves code and models to a new directory `earlier-N` beside them and returns its path, or
+ * Moves code and models to a new directory `earlier-…` beside them and returns its path, or
  * undefined if there are none.
  */
 async function moveToEarlier(tree: FileTree, { userName, projectId }: RunRow): Promise<string | undefined> {
   const { code, model } = projectDirectories(userName, projectId)
-  let n = 1
-  const pathOf = () => `${projectDirectory(userName, projectId)}/earlier-${n}`
-  while (!(await tree.makeNewDirectory(pathOf()))) n += 1
-  const earlier = pathOf()
+  const earlier = await makeUniqueDirectory(tree, (suffix) => `${projectDirectory(userName, projectId)}/earlier-${suffix}`)
   const moved = [await tree.move(code, `${earlier}/code`), await tree.move(model, `${earlier}/model`)]
   if (moved.includes(true)) return earlier
   await tree.removeEmptyDirectory(earlier)
