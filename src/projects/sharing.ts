@@ -1,5 +1,5 @@
-import { Failure } from "#contract"
-import type { GrantRow, Reads } from "#store"
+import { bounds, Failure } from "#contract"
+import type { DataRow, GrantRow, Reads } from "#store"
 
 interface SharedDataset {
   /** Undefined before the dataset is stored. */
@@ -9,9 +9,12 @@ interface SharedDataset {
   isPublished: boolean
 }
 
+const maxOverlapping = bounds.texts.overlappingDatasets.value
+
 /**
  * Throws `conflict` if a dataset's directory is, contains or lies in the directory of another
- * dataset on which other people have rights, or the same people have other rights.
+ * dataset on which other people have rights, or the same people have other rights. Throws also if
+ * too many contain one directory: each question about a path reads them all.
  */
 export async function checkSharedDirectory(
   reads: Pick<Reads, "data" | "grants">,
@@ -20,6 +23,7 @@ export async function checkSharedDirectory(
 ): Promise<void> {
   const others = (await reads.data.overlapping(dataset.accessInfo)).filter((other) => other.id !== dataset.id)
   if (others.length === 0) return
+  checkDepth(dataset.accessInfo, others, field)
   const ids = [...(dataset.id === undefined ? [] : [dataset.id]), ...others.map(({ id }) => id)]
   const grants = Map.groupBy(await reads.grants.onResources("data", ids), ({ resourceId }) => resourceId)
   const wanted = rightsOn(dataset, grants.get(dataset.id ?? 0))
@@ -29,6 +33,19 @@ export async function checkSharedDirectory(
     `${dataset.accessInfo} is, contains or lies in the directory of another dataset on which other people have rights, or the same people others`,
     { field },
   )
+}
+
+function checkDepth(path: string, others: readonly DataRow[], field: string): void {
+  const counts = new Map([[path, 1]])
+  for (const { accessInfo } of others) counts.set(accessInfo, (counts.get(accessInfo) ?? 0) + 1)
+  for (const inner of counts.keys()) {
+    let count = 0
+    for (let at = inner; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) count += counts.get(at) ?? 0
+    if (count <= maxOverlapping) continue
+    throw new Failure("conflict", `${inner} would be in the directories of ${count} datasets; at most ${maxOverlapping} may contain it`, {
+      field,
+    })
+  }
 }
 
 /**

@@ -160,8 +160,10 @@ export interface ResourceFilter<Row> {
 }
 
 export interface DataReads {
-  /** Live datasets whose directory is this one, contains it, or lies in it. */
+  /** Live datasets, without `doc`, whose directory is this one, contains it, or lies in it. */
   overlapping(accessInfo: string): Promise<DataRow[]>
+  /** The same, whose directory is this one or contains it. */
+  containing(path: string): Promise<DataRow[]>
   /** Whether a live dataset visible to the viewer lies strictly below this path. */
   visibleBelow(path: string, viewer: Viewer): Promise<boolean>
   /** Directories whose move to another owner has begun, also before a crash. */

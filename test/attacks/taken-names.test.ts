@@ -1,12 +1,15 @@
 import assert from "node:assert/strict"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
+import { bounds } from "#contract"
+import { sendRequest } from "../api/http-client.ts"
 import { startTestServer } from "../test-server.ts"
 
 /*
- * A person makes directories with the names that new ones would get. Each name that is tried asks
- * the file server, which serves everybody.
+ * A person has very many directories and datasets: with the names that new ones would get, or one
+ * in the other. Main process and file server work for everybody.
  */
 
 test("a new dataset gets a free name after few attempts, however many names are taken", async () => {
@@ -18,4 +21,51 @@ test("a new dataset gets a free name after few attempts, however many names are 
   const paths = new Set([await create(), await create()])
   assert.equal(paths.size, 2)
   for (const path of paths) assert.match(path, /^\/users\/ann\/datasets\/x-[0-9a-f]{16}$/)
+})
+
+test("datasets in one directory, one in the other, are limited, since each question about a path reads them", async () => {
+  await using server = await startTestServer()
+  const ann = await server.person("ann")
+  const max = bounds.texts.overlappingDatasets.value
+  const create = (AccessInfo: string) =>
+    sendRequest(server.quayside.baseUrl, "POST", "/data", { as: ann.authorization, body: { Name: "x", AccessInfo } })
+  for (let i = 0; i < max / 2; i += 1) assert.equal((await create("/users/ann/d")).status, 200)
+  for (let i = 1; i < max / 2; i += 1) assert.equal((await create(`/users/ann/d${"/e".repeat(i)}`)).status, 200)
+  const inner = `/users/ann/d${"/e".repeat(max / 2)}`
+  assert.equal((await create(inner)).status, 200)
+  for (const path of ["/users/ann/d", "/users/ann/d/e", `${inner}/f`]) {
+    const { status, body } = await create(path)
+    assert.deepEqual([status, body.code, body.field], [409, "conflict", "AccessInfo"], path)
+  }
+  assert.equal((await create("/users/ann/d/other")).status, 200)
+})
+
+test("long texts of thousands of datasets in a home are not read for each file in it", async () => {
+  await using server = await startTestServer()
+  const ann = await server.person("ann")
+  const made = await ann.client.createData({ body: { Name: "x", Doc: "d".repeat(250_000) } })
+  {
+    using db = new DatabaseSync(join(server.dataDir, "quayside.db"))
+    const names = db
+      .prepare("select name from pragma_table_info('datasets')")
+      .all()
+      .map(({ name }) => String(name))
+    const own = names.map((name) => (name.startsWith("access_") ? "?" : name)).slice(1)
+    const insert = db.prepare(`insert into datasets (${names.slice(1).join(", ")}) select ${own.join(", ")} from datasets where id = ?`)
+    db.exec("begin immediate")
+    for (let i = 0; i < 200; i += 1) insert.run(`/users/ann/datasets/${i}`, `/users/ann/datasets/${i}`, made.ID)
+    db.exec("commit")
+  }
+  const { filesUrl } = server.quayside
+  const cpuOf = async (path: string) => {
+    const before = process.cpuUsage()
+    const response = await fetch(new URL(path, filesUrl), { method: "PROPFIND", headers: { authorization: ann.authorization, depth: "0" } })
+    await response.text()
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1_000
+  }
+  await cpuOf("/users")
+  // Each name is new, so that the file server asks about it.
+  const all = await Array.fromAsync({ length: 10 }, (_, i) => cpuOf(`/users/ann/datasets/new${i}/f`))
+  assert.ok(Math.min(...all) < 100, `${all.map(Math.round)} ms`)
 })

@@ -80,7 +80,7 @@ export async function mountKeys(reads: Pick<Reads, "data">, paths: readonly stri
   return Promise.all(
     paths.map(async (path) => {
       const own = /^\/users\/[^/]+(?:\/projects(?:\/[^/]+)?)?(?=\/|$)/.exec(path)?.[0]
-      const datasets = (await reads.data.overlapping(path)).filter(({ accessInfo }) => isBeneath(path, accessInfo))
+      const datasets = await reads.data.containing(path)
       return JSON.stringify([own, datasets.map(({ id }) => id).sort()])
     }),
   )
@@ -186,8 +186,7 @@ function datasetsAround(query: AccessQuery, path: string): Promise<readonly Data
 }
 
 async function loadDatasetsAround({ reads, caller }: AccessQuery, path: string): Promise<DatasetDirectory[]> {
-  const rows = await reads.data.overlapping(path)
-  const around = rows.filter(({ accessInfo }) => isBeneath(path, accessInfo))
+  const around = await reads.data.containing(path)
   // For a person who sees nothing here, a hidden path must cost the same queries as a missing one.
   const asked = around.length > 0 || isUnconditional(caller, path) ? around : [undefined]
   const mounts = await loadMountModes(reads, caller, asked)

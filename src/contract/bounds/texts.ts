@@ -114,6 +114,13 @@ export const textBounds = {
     per: "project",
     beyond: "400 `invalid` with `field`",
   },
+  overlappingDatasets: {
+    what: "Datasets whose directories are one directory or contain it",
+    value: 64,
+    unit: "count",
+    per: "directory",
+    beyond: "409 `conflict` with `field`",
+  },
   pageSize: {
     what: "Objects on a page of a list",
     value: 200,

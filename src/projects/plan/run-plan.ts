@@ -120,6 +120,6 @@ async function draftMount(
   const { source, dataId } = mount
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return { part: "own", mount }
   if (source === homePath(starter.userName)) return { part: "home", mount }
-  const rows = dataId === undefined ? await reads.data.overlapping(source) : await reads.data.getMany([dataId])
+  const rows = dataId === undefined ? await reads.data.containing(source) : await reads.data.getMany([dataId])
   return { part: "data", mount, datasets: rows.filter((row) => normalizePath(row.accessInfo) === source) }
 }

@@ -50,8 +50,7 @@ export class StorageQuotas {
 
   /** The person whose quota counts this path below the files root; undefined: nobody. */
   async ownerOf(path: string): Promise<string | undefined> {
-    const around = (await this.#store.data.overlapping(path)).filter(({ accessInfo }) => isWithin(path, accessInfo))
-    return innermost(around)?.userName ?? /^\/users\/([^/]+)/.exec(path)?.[1]
+    return innermost(await this.#store.data.containing(path))?.userName ?? /^\/users\/([^/]+)/.exec(path)?.[1]
   }
 
   countOf(userName: string): (StorageCount & { at: number }) | undefined {

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely"
 import { selectGrantedIds } from "./grants.ts"
 import type { QueryBuilder } from "./query-builder.ts"
 import { insertedValues } from "./rows.ts"
-import { column, rowColumns, summaryColumns } from "./select.ts"
+import { column, partColumns, rowColumns, summaryColumns } from "./select.ts"
 import { visibilityClasses } from "./visibility.ts"
 
 type Args = Readonly<Record<string, unknown>>
@@ -123,7 +123,7 @@ export const recordQueries = {
   datasetsAround: ({ db, among }: QueryBuilder, args: { above: readonly string[]; from: string; until: string }) =>
     db
       .selectFrom("datasets")
-      .select(rowColumns("datasets"))
+      .select(partColumns("datasets"))
       .where("deleted_at", "is", null)
       .where((eb) =>
         eb.or([
@@ -133,13 +133,23 @@ export const recordQueries = {
       )
       .orderBy("id"),
 
+  /** Live datasets at these paths, whose keys are `above`. */
+  datasetsAt: ({ db, among }: QueryBuilder, args: { above: readonly string[]; paths: readonly string[] }) =>
+    db
+      .selectFrom("datasets")
+      .select(partColumns("datasets"))
+      .where("deleted_at", "is", null)
+      .where(among(column("datasets", "access_key"), args.above))
+      .where(among(column("datasets", "access_info"), args.paths))
+      .orderBy("id"),
+
   /**
-   * A viewer's visible paths between two keys. Without `all`: published, own and granted ones, each
-   * by an index.
+   * A viewer's visible paths between two keys that begin with a prefix of so many characters.
+   * Without `all`: published, own and granted ones, each by an index.
    */
   visibleBetween: (
     build: QueryBuilder,
-    args: { from: string; until: string; user_id: number; groups: readonly number[]; now: number; limit: number },
+    args: { from: string; until: string; prefix: string; length: number; user_id: number; groups: readonly number[]; now: number },
     all: "all" | "some",
   ) => {
     const between = () =>
@@ -148,13 +158,14 @@ export const recordQueries = {
         .select("access_info")
         .where("access_key", ">=", args.from)
         .where("access_key", "<", args.until)
+        .where(sql<string>`substr(access_info, 1, ${args.length})`, "=", args.prefix)
         .where("deleted_at", "is", null)
-    if (all === "all") return between().limit(args.limit)
+    if (all === "all") return between().limit(sql.lit(1))
     const [published, own] = visibilityClasses("datasets", args)
     return between()
       .where(published ?? sql.lit(false))
       .unionAll(between().where(own ?? sql.lit(false)))
       .unionAll(between().where(sql<boolean>`id in (${selectGrantedIds(build, "data", args)})`))
-      .limit(args.limit)
+      .limit(sql.lit(1))
   },
 }

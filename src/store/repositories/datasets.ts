@@ -10,6 +10,7 @@ const plannedMoves = query("plannedMoves")
 const planMove = query("planMove")
 const endMove = query("endMove")
 const around = query("datasetsAround")
+const at = query("datasetsAt")
 const visible = { all: query("visibleBetween", "all"), some: query("visibleBetween", "some") }
 
 export class DatasetRepository extends ResourceRepository<DataRow> implements DataReads, DataWrites {
@@ -28,14 +29,18 @@ export class DatasetRepository extends ResourceRepository<DataRow> implements Da
       )
   }
 
+  async containing(path: string): Promise<DataRow[]> {
+    const paths = parents(path)
+    return (await this.runner.all(at, { above: paths.map(indexKey), paths })).map(datasetsTable.toRow)
+  }
+
   async visibleBelow(path: string, viewer: Viewer): Promise<boolean> {
     const prefix = prefixBelow(path)
-    const range = keysBelow(path)
-    // Long paths have truncated keys, so the range may contain other directories, too.
-    const limit = indexKey(prefix) === prefix ? 1 : 1_000_000
+    // Long paths have truncated keys, so their range may contain other directories, too.
+    const range = { ...keysBelow(path), prefix, length: [...prefix].length }
     const seen = viewer.seesAll ? visible.all : visible.some
-    const found = await this.runner.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now(), limit })
-    return found.some(([accessInfo]) => String(accessInfo).startsWith(prefix))
+    const found = await this.runner.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now() })
+    return found.length > 0
   }
 
   async moves(): Promise<DatasetMove[]> {

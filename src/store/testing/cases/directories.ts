@@ -12,7 +12,9 @@ export const directoryCases: Record<string, Case> = {
     const names = ["a", "a0", "a-b", "a.", "é", "🎈", "B", long, `${long}y`, "%", "_"]
     const somePath = () => `/users/${Array.from({ length: 1 + random.below(4) }, () => random.pick(names)).join("/")}`
     const paths = Array.from({ length: 120 }, somePath)
-    const rows = await Promise.all(paths.map((accessInfo, i) => addData(store, ann.id, { accessInfo, isPublished: i % 3 === 0 })))
+    const rows = await Promise.all(
+      paths.map((accessInfo, i) => addData(store, ann.id, { accessInfo, doc: "long", isPublished: i % 3 === 0 })),
+    )
     await Promise.all(rows.filter((row) => row.id % 5 === 0).map((row) => store.change((tx) => tx.data.setDeleted(row.id, true))))
     const live = rows.filter((row) => row.id % 5 !== 0)
     const within = (path: string, above: string) => path.startsWith(above === "/" ? "/" : `${above}/`)
@@ -24,6 +26,15 @@ export const directoryCases: Record<string, Case> = {
         expected.map((row) => row.id).sort((a, b) => a - b),
         path,
       )
+      assert.deepEqual(
+        (await store.data.containing(path)).map((row) => row.id),
+        live
+          .filter((row) => row.accessInfo === path || within(path, row.accessInfo))
+          .map((row) => row.id)
+          .sort((a, b) => a - b),
+        path,
+      )
+      for (const row of await store.data.overlapping(path)) assert.equal(row.doc, "")
       const below = live.filter((row) => within(row.accessInfo, path))
       assert.equal(await store.data.visibleBelow(path, { ...stranger, seesAll: true }), below.length > 0, path)
       assert.equal(await store.data.visibleBelow(path, { ...stranger, userId: ann.id }), below.length > 0, path)
