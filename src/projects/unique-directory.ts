@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { Failure } from "#contract"
 import type { FileTree } from "#files"
 
-/** People may have made directories of any number of names, and each attempt asks the file server. */
+/** People may have taken any number of names, and each attempt asks the file server. */
 const maxNumbered = 20
 
 /**
