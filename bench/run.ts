@@ -9,7 +9,7 @@ import { startServerProcess } from "../test/server-process.ts"
 import { answers, median, spread } from "./tools.ts"
 
 const repeats = 15
-const image = "quayside/http-sample:latest"
+const image = "quayside/python-app:latest"
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 await using server = await startServerProcess({ QUAYSIDE_LOG_LEVEL: "error" })

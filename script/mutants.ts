@@ -41,7 +41,7 @@ const deadlineMs = Number(values.deadline) * 1_000
 if (!(deadlineMs > 0)) throw new TypeError(`--deadline must be a number of seconds; got ${JSON.stringify(values.deadline)}`)
 /** Time limit of all tests without any fault, per file. */
 const soundMs = 5 * 60_000
-const images = ["quayside-test/busybox", "quayside/http-sample", "quayside/jupyterlab", "debian:bookworm"]
+const images = ["quayside-test/busybox", "quayside/python-app", "quayside/jupyterlab", "debian:bookworm"]
 
 interface Verdict {
   caught: boolean

@@ -32,7 +32,7 @@ async function sample(): Promise<void> {
     Comment: "A small table to try things with",
   })
   await ensureFile(`${data.AccessInfo}/penguins.csv`, "samples/penguins/penguins.csv")
-  await ensure("/image", "/images", { Name: "HTTP sample", Image: "quayside/http-sample:latest", Port: "8000", IsPublished: true })
+  await ensure("/image", "/images", { Name: "HTTP sample", Image: "quayside/python-app:latest", Port: "8000", IsPublished: true })
   const image = await ensure("/image", "/images", { Name: "JupyterLab", Image: "quayside/jupyterlab:latest", IsPublished: true })
   const project = await ensureProject(image, data)
   const url = await ensureRun(project)

@@ -24,7 +24,7 @@ function runExample(server: ServerProcess, name: string, ...words: string[]): Pr
 test("the examples start a project, list it, print why a start fails, and follow its events", async () => {
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
   const client = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
-  const image = await client.createImage({ body: { Name: "web", Image: "quayside/http-sample:latest" } })
+  const image = await client.createImage({ body: { Name: "web", Image: "quayside/python-app:latest" } })
   await client.createProject({ body: { ProjectName: "penguins", Type: "http", ImageID: image.ID } })
 
   const following = spawn(process.execPath, [program("follow-runs")], { env: environment(server), stdio: ["ignore", "pipe", "inherit"] })

@@ -4,12 +4,7 @@ if [ -f /host/env ]; then . /host/env; fi
 touch /stamp
 sleep 0.1
 
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends jupyter-notebook python3-ipykernel
-rm -rf /usr/share/doc /usr/share/man
+/opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --requirement /requirements.txt
 
 mkdir /installed
-find / -xdev -cnewer /stamp ! -type d \
-  ! -path '/installed/*' ! -path '/host/*' ! -path '/tmp/*' ! -path '/var/cache/*' ! -path '/var/lib/apt/*' ! -path '/var/log/*' \
-  ! -path /stamp ! -path /etc/resolv.conf ! -path /etc/hosts ! -path /etc/hostname -print0 |
-  tar --null --no-recursion -T - -c | tar -C /installed -x
+find /opt/venv -cnewer /stamp ! -type d -print0 | tar --null --no-recursion -T - -c | tar -C /installed -x

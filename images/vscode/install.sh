@@ -9,7 +9,7 @@ touch /stamp
 sleep 0.1
 
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends git python3 ca-certificates libgssapi-krb5-2 procps less
+apt-get install -y -qq --no-install-recommends git python3 python3-pip python3-venv ca-certificates libgssapi-krb5-2 procps less
 rm -rf /usr/share/doc /usr/share/man
 mkdir /installed
 find / -xdev -cnewer /stamp ! -type d \
@@ -27,6 +27,8 @@ export PATH=/opt/node/bin:$PATH npm_config_nodedir=/opt/node npm_config_registry
 npm install --global --prefix /opt/code-server --no-audit --no-fund "code-server@$code_server"
 
 find /opt/code-server \( -name '*.map' -o -name '*.pdb' -o -name '*.o' -o -name '*.a' \) -type f -delete
+# The assistant's extension, which needs an account elsewhere.
+rm -rf /opt/code-server/lib/node_modules/code-server/lib/vscode/extensions/copilot
 cp /opt/node/bin/node /opt/code-server/bin/node
 mkdir -p /installed/opt
 mv /opt/code-server /installed/opt/code-server

@@ -38,32 +38,57 @@ host_mirror() {
     awk '$2 !~ /security|updates|backports/ && $1 ~ /\/debian\/?$/ { print $1; exit }'
 }
 
-# Builds quayside/NAME:latest from images/NAME unless it was made from just these files.
+# Builds an image of images/ (quayside/NAME) or test/fixtures/images/ (quayside-test/NAME), and
+# before it the one that its Dockerfile begins with, unless it was made from just these files.
 need_image() {
-  local name=$1 tag=quayside/$1:latest source
-  source=$(folder_hash "$root/images/$name")
-  [ "$(docker image inspect --format '{{index .Config.Labels "quayside.source"}}' "$tag" 2>/dev/null)" != "$source" ] || return 0
+  local name=$1 folder tag base source
+  folder=$(image_folder "$name")
+  tag=$(image_tag "$name")
+  base=$(sed -nE 's,^FROM quayside(-test)?/([a-z0-9-]+)( AS build)?$,\2,p' "$folder/Dockerfile" | head -n 1)
+  [ -z "$base" ] || need_image "$base"
+  source=$(folder_hash "$folder")${base:+-$(image_source "$(image_tag "$base")" | sha256sum | cut -c1-16)}
+  [ "$(image_source "$tag")" != "$source" ] || return 0
   say "Building $tag (log: .cache/image-$name.log)"
-  build_image "$name" "$tag" "$source" || {
+  build_image "$folder" "$tag" "$source" "$cache/image-$name.log" || {
     tail -n 20 "$cache/image-$name.log" >&2
     die "Could not build $tag; the whole log is .cache/image-$name.log."
   }
 }
 
+# Builds several at once.
+need_images() {
+  local name job jobs=()
+  for name in "$@"; do need_image "$name" & jobs+=($!); done
+  for job in "${jobs[@]}"; do wait "$job" || exit 1; done
+}
+
+image_folder() {
+  if [ -d "$root/images/$1" ]; then echo "$root/images/$1"; else echo "$root/test/fixtures/images/$1"; fi
+}
+
+image_tag() {
+  if [ -d "$root/images/$1" ]; then echo "quayside/$1:latest"; else echo "quayside-test/$1:latest"; fi
+}
+
+# The files that an image was made from; nothing if it was not made here.
+image_source() { docker image inspect --format '{{index .Config.Labels "quayside.source"}}' "$1" 2>/dev/null || true; }
+
 # DOCKER_BUILDKIT=0 selects the builder that every engine has, with or without its plug-in. Removes
 # the context and the stage that contain the host's settings.
 build_image() (
   context=$(mktemp -d "${TMPDIR:-/tmp}/quayside-image.XXXXXX")
-  trap 'rm -rf "$context"; forget_stages' EXIT
-  cp -R "$root/images/$1/." "$context" && describe_host "$context/host" &&
-    DOCKER_BUILDKIT=0 docker build --network host --force-rm --label "quayside.source=$3" --tag "$2" "$context" </dev/null >"$cache/image-$1.log" 2>&1
+  trap 'rm -rf "$context"; forget_stages "$4"' EXIT
+  cp -R "$1/." "$context" && describe_host "$context/host" &&
+    DOCKER_BUILDKIT=0 docker build --network host --force-rm --label "quayside.source=$3" --tag "$2" "$context" </dev/null >"$4" 2>&1
 )
 
+# Removes the stages that this log names, and images that newer ones replaced. Stages of builds that
+# are still under way stay.
 forget_stages() {
-  local label
-  for label in quayside.stage=build quayside.source; do
-    docker image prune --force --filter "label=$label" >/dev/null 2>&1 || true
-  done
+  docker images --quiet --filter dangling=true --filter label=quayside.stage=build |
+    grep -Fx -f <(sed -nE 's/^.* ---> ([0-9a-f]{12})$/\1/p' "$1") | xargs -r docker image rm >/dev/null 2>&1 || true
+  docker image prune --force --filter label=quayside.source >/dev/null 2>&1 || true
 }
 
-folder_hash() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1); }
+# Of everything but the README, which changes no image.
+folder_hash() { (cd "$1" && find . -type f ! -name README.md -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d" " -f1); }

@@ -27,8 +27,7 @@ after(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-const http = (command: string[] | null = null) =>
-  fixture.request("quayside/http-sample", { memoryMiB: 256, plan: docker.plan({ command }) })
+const http = (command: string[] | null = null) => fixture.request("quayside/python-app", { memoryMiB: 256, plan: docker.plan({ command }) })
 
 async function ready(request: ReturnType<typeof http>): Promise<RunRow> {
   const run = await runs.waitUntilSettled((await runs.start(request)).id)

@@ -17,7 +17,7 @@ test("a server killed on a full disk restarts there, stops runs and deletes file
   })
   const as = basicAuth("admin", server.password)
   const admin = createClient({ baseUrl: server.baseUrl, authorization: as })
-  const image = await admin.createImage({ body: { Name: "i", Image: "quayside/http-sample" } })
+  const image = await admin.createImage({ body: { Name: "i", Image: "quayside/python-app" } })
   const project = await admin.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } as never })
   const { ID, State } = await admin.startRun({ body: { ProjectID: project.ID } })
   assert.equal(State, "ready")

@@ -9,7 +9,7 @@ import { startDockerEngine, type TestDockerEngine } from "../fixtures/docker/doc
 import { specOf } from "../fixtures/run-spec.ts"
 
 const run = promisify(execFile)
-const image = "quayside/http-sample:latest"
+const image = "quayside/python-app:latest"
 const never = new AbortController().signal
 
 interface Told {

@@ -10,7 +10,7 @@ test("a caller who disconnects during a check or a pull does not interrupt other
   await using server = await startTestServer({ engine: "docker" })
   const { baseUrl } = server.quayside
   const ann = await server.person("ann")
-  const { ID } = await server.admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
+  const { ID } = await server.admin.createImage({ body: { Name: "web", Image: "quayside/python-app", IsPublished: true } })
   // The check of an existing image takes some milliseconds: each caller disconnects a little later
   // than the one before.
   for (let n = 0; n < 150; n += 1) {

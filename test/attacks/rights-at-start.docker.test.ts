@@ -36,7 +36,7 @@ before(async () => {
     Client,
     Client,
   ]
-  image = (await admin.createImage({ body: { Name: "sample", Image: "quayside/http-sample", IsPublished: true } })).ID
+  image = (await admin.createImage({ body: { Name: "sample", Image: "quayside/python-app", IsPublished: true } })).ID
 })
 after(() => server?.[Symbol.asyncDispose]())
 

@@ -233,7 +233,7 @@ test("passwords, tokens, cookies, tickets and keys never appear outside the answ
   secrets.push(token)
   const ann = createClient({ baseUrl, authorization: bearerAuth(token) })
   const image = await admin.createImage({
-    body: { Name: "web", Image: "quayside/http-sample", Command: jupyter, Port: "8888", IsPublished: true },
+    body: { Name: "web", Image: "quayside/python-app", Command: jupyter, Port: "8888", IsPublished: true },
   })
   const elsewhere = await admin.createImage({ body: { Name: "elsewhere", Image: "registry.example.org/x/y", IsPublished: true } })
   const data = await ann.createData({ body: { Name: "d" } })

@@ -76,7 +76,7 @@ before(async () => {
   await admin.createGroup({ body: { GroupName: `both-${process.pid}`, Members: Object.values(names) } })
   ann = createClient({ baseUrl, authorization: basicAuth(names.ann, password) })
   const image = await admin.createImage({
-    body: { Name: "says", Image: "quayside/http-sample", Command: JSON.stringify(printing("shared")), Port: "8000", IsPublished: true },
+    body: { Name: "says", Image: "quayside/python-app", Command: JSON.stringify(printing("shared")), Port: "8000", IsPublished: true },
   })
   project = (await ann.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })).ID
 })
@@ -157,7 +157,7 @@ for (const [what, labels] of intruders) {
     await docker("rm", "--force", container)
     const all = labels().length === 0 ? [] : [...labels(), `quayside.instance=${Config.Labels["quayside.instance"]}`]
     const networkOptions = ["--network", network, "--ip", IPAddress, ...all.flatMap((label) => ["--label", label])]
-    const intruder = await docker("run", "--detach", "--user", "1000", ...networkOptions, "quayside/http-sample", ...printing("intruder"))
+    const intruder = await docker("run", "--detach", "--user", "1000", ...networkOptions, "quayside/python-app", ...printing("intruder"))
     try {
       // Like Quayside's own process.
       process.setgroups?.([...(process.getgroups?.() ?? []), kernelNames(Config.Labels["quayside.instance"]).gid])

@@ -1,8 +1,11 @@
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
 import { ensureWebBuild } from "../fixtures/web-build.ts"
 
-/** Debian's headless Chromium, without requests of its own, and the web UI as it is now. */
-export async function openBrowser(): Promise<Browser & AsyncDisposable> {
+/**
+ * Debian's headless Chromium, without requests of its own and with these further arguments, and the
+ * web UI as it is now.
+ */
+export async function openBrowser(further: readonly string[] = []): Promise<Browser & AsyncDisposable> {
   await ensureWebBuild()
   const args = [
     "--no-sandbox",
@@ -12,6 +15,7 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    ...further,
   ]
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args })
   return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() })

@@ -2,35 +2,16 @@ import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { test } from "node:test"
-import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
+import { docker, startConfined, waitForAnswer } from "./sample-containers.ts"
 import { assertPackagesWork } from "./sample-packages.ts"
 
 const run = promisify(execFile)
-const docker = async (...words: string[]) => (await run("docker", words, { maxBuffer: 1 << 26 })).stdout.trim()
-
-interface Container extends AsyncDisposable {
-  readonly address: string
-}
-
-/** A container of the image, without arguments from the test. */
-async function started(image: string, ...options: string[]): Promise<Container> {
-  const id = await docker("run", "--detach", "--init", ...options, image)
-  const address = await docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id)
-  return { address, [Symbol.asyncDispose]: async () => void (await docker("rm", "--force", id)) }
-}
-
-async function answer(url: string): Promise<Response> {
-  const deadline = AbortSignal.timeout(60_000)
-  for (;;) {
-    const response = await fetch(url, { signal: deadline }).catch(() => undefined)
-    if (response) return response
-    await sleep(50, undefined, { signal: deadline })
-  }
-}
-
-for (const name of ["http-sample", "jupyterlab"]) {
+for (const name of ["python-app", "jupyterlab"]) {
   const image = `quayside/${name}:latest`
 
   test(`${image} holds nothing of the host that built it`, async () => {
@@ -51,11 +32,10 @@ for (const name of ["http-sample", "jupyterlab"]) {
   })
 }
 
-test("http-sample answers without root rights, without capabilities and on a read-only root, and echoes a request", async () => {
-  const bare = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--env", "PORT=9000"]
-  await using there = await started("quayside/http-sample:latest", ...bare)
+test("python-app answers without root rights, without capabilities and on a read-only root, and echoes a request", async () => {
+  await using there = await startConfined("quayside/python-app:latest", "--env", "PORT=9000")
   const url = `http://${there.address}:9000`
-  assert.match(await (await answer(url)).text(), /It runs/)
+  assert.match(await (await waitForAnswer(url)).text(), /It runs/)
   const response = await fetch(`${url}/echo?x=1`, { method: "PUT", body: "hello", headers: { "x-tried": "yes" } })
   const echo = (await response.json()) as { method: string; path: string; body: string; headers: [string, string][] }
   assert.deepEqual([echo.method, echo.path, echo.body], ["PUT", "/echo?x=1", "hello"])
@@ -70,12 +50,51 @@ test("http-sample answers without root rights, without capabilities and on a rea
   assert.equal(message, "to and fro")
 })
 
-test("terminals of jupyterlab have its PATH, and packages that pip installs survive a restart", async () => {
-  await assertPackagesWork("quayside/jupyterlab:latest", "jupyter-lab")
+for (const [image, program] of [
+  ["jupyterlab", "jupyter-lab"],
+  ["python-app", "start-app"],
+] as const) {
+  test(`terminals of ${image} have its PATH, and packages that pip installs survive a restart`, async () => {
+    await assertPackagesWork(`quayside/${image}:latest`, program)
+  })
+}
+
+test("jupyterlab starts without Quayside, confined as runs are, and asks for a token", async () => {
+  await using there = await startConfined("quayside/jupyterlab:latest")
+  assert.equal((await waitForAnswer(`http://${there.address}:8888/api`)).status, 200)
+  assert.equal((await fetch(`http://${there.address}:8888/api/contents`)).status, 403)
 })
 
-test("jupyterlab starts without Quayside and asks for a token", async () => {
-  await using there = await started("quayside/jupyterlab:latest")
-  assert.equal((await answer(`http://${there.address}:8888/api`)).status, 200)
-  assert.equal((await fetch(`http://${there.address}:8888/api/contents`)).status, 403)
+test("an image is built again if its files or those below it changed, but not for its README", async () => {
+  const root = await mkdtemp(join(tmpdir(), "quayside-images-"))
+  const [below, above] = ["below", "above"].map((name) => `stale-${name}-${process.pid}`) as [string, string]
+  const write = (name: string, file: string, text: string) => writeFile(join(root, "images", name, file), text)
+  const lib = new URL("../../script/lib/", import.meta.url).pathname
+  const build = async () => {
+    const parts = ["common", "apt", "docker", "host", "images"].map((part) => `. ${lib}${part}.sh`)
+    const steps = [...parts, `root=${root} cache=${root}`, `need_image ${above}`]
+    const { stdout } = await run("bash", ["-c", steps.join("\n")])
+    return [...stdout.matchAll(/^Building quayside\/stale-(\w+)/gm)].map(([, name]) => name)
+  }
+  try {
+    for (const name of [below, above]) await mkdir(join(root, "images", name), { recursive: true })
+    await write(below, "file", "1")
+    await write(below, "Dockerfile", "FROM scratch\nCOPY file /\n")
+    await write(above, "Dockerfile", `FROM quayside/${below}\nCOPY Dockerfile /\n`)
+    assert.deepEqual(await build(), ["below", "above"])
+    assert.deepEqual(await build(), [])
+    await write(above, "README.md", "A text.")
+    assert.deepEqual(await build(), [])
+    await write(below, "file", "2")
+    assert.deepEqual(await build(), ["below", "above"])
+  } finally {
+    await docker("image", "rm", "--force", `quayside/${above}`, `quayside/${below}`)
+    await rm(root, { recursive: true })
+  }
+})
+
+test("a name that is no sample's is rejected with those that are", async () => {
+  const script = new URL("../../script/images", import.meta.url).pathname
+  const { stderr } = await run(script, ["vscod"]).catch((error: { code: number; stderr: string }) => error)
+  assert.match(stderr, /^There is no sample vscod\. The samples are: desktop jupyterlab notebook python-app vscode\.\nUsage: /)
 })

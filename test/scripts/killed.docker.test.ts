@@ -18,7 +18,7 @@ test("a server killed between pinning mounts and starting the container releases
   await using server = await startServerProcess({ QUAYSIDE_ENGINE: "docker" })
   const staging = join(server.directory, "data/mounts")
   const admin = () => createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
-  const image = await admin().createImage({ body: { Name: "web", Image: "quayside/http-sample" } })
+  const image = await admin().createImage({ body: { Name: "web", Image: "quayside/python-app" } })
   const project = await admin().createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
   /** Kills the process once the pins exist, and returns their number; 0 if the start was faster. */
   const killed = async () => {

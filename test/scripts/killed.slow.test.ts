@@ -55,7 +55,7 @@ async function settled(admin: Client, staging: string): Promise<number> {
 }
 
 async function make(server: ServerProcess, admin: Client, seed: number): Promise<KillTestClient[]> {
-  const image = await admin.createImage({ body: { Name: "web", Image: "quayside/http-sample", IsPublished: true } })
+  const image = await admin.createImage({ body: { Name: "web", Image: "quayside/python-app", IsPublished: true } })
   const names = Array.from({ length: people }, (_, n) => ofPerson(n))
   for (const UserName of names) await admin.createUser({ body: { UserName, Password: server.password } })
   await admin.createGroup({ body: { GroupName: "all", Members: names } })

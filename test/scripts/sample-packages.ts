@@ -4,6 +4,7 @@ import { chown, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { confined } from "./sample-containers.ts"
 
 const run = promisify(execFile)
 
@@ -29,7 +30,6 @@ export async function assertPackagesWork(image: string, program: string): Promis
     const home = await mkdtemp(join(tmpdir(), "quayside-packages-"))
     await chown(home, 1000, 1000)
     const inTerminal = async (script: string) => {
-      const confined = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--user", "1000:1000"]
       const options = ["--rm", "--network", "none", ...confined, "--volume", `${home}:/work/home`, "--env", "HOME=/work/home"]
       return (await run("docker", ["run", ...options, "--entrypoint", "bash", image, "-lc", script])).stdout.trim()
     }

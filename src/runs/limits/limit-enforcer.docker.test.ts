@@ -34,7 +34,7 @@ async function open(limits: Partial<typeof noLimits>, { clock = systemClock, ...
   const warnings: string[] = []
   const runs = await fixture.runs({ engine: await docker.engine(), events: { warning: (_, text) => void warnings.push(text) } })
   const shell = (script: string) =>
-    fixture.request("quayside/http-sample", { memoryMiB: 256, plan: docker.plan({ command: ["sh", "-c", script] }) })
+    fixture.request("quayside/python-app", { memoryMiB: 256, plan: docker.plan({ command: ["sh", "-c", script] }) })
   return {
     fixture,
     runs,
@@ -116,7 +116,7 @@ test("a run that writes too much to its own file system ends with `disk_full`", 
 test("a run that keeps filling its own file system ends with `disk_full`, and other runs continue", async () => {
   await using it = await open({ MaxDisk: 64 })
   const filling = "i=0; while :; do i=$((i + 1)); head -c 8000000 /dev/zero > /var/tmp/fill-$i; sleep 0.2; done"
-  const neighbour = await ready(it.runs, it.fixture.request("quayside/http-sample", { person: 1, memoryMiB: 256, plan: docker.plan({}) }))
+  const neighbour = await ready(it.runs, it.fixture.request("quayside/python-app", { person: 1, memoryMiB: 256, plan: docker.plan({}) }))
   const run = await ready(it.runs, it.shell(`(${filling}) & exec python3 -m http.server 8000`))
   assert.equal(await over(it.fixture, run), "disk_full")
   assert.match((await it.fixture.row(run.id)).reason?.msg ?? "", /of 64 MiB that are allowed; this run wrote most$/)

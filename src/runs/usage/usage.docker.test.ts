@@ -18,7 +18,7 @@ test("a container's processor, memory, traffic and memory that ran out are store
   const fixture = stack.use(await RunsFixture.open({ settings }))
   const runs = stack.use(await fixture.runs({ engine: await docker.engine() }))
   const script = "cd /tmp && head -c 4194304 /dev/zero > zeros && (python3 -m http.server 8000 & while :; do :; done)"
-  const request = fixture.request("quayside/http-sample", { memoryMiB: 128, plan: docker.plan({ command: ["sh", "-c", script] }) })
+  const request = fixture.request("quayside/python-app", { memoryMiB: 128, plan: docker.plan({ command: ["sh", "-c", script] }) })
   const run = await runs.waitUntilSettled((await runs.start(request)).id)
   assert.equal(run.state, "ready", JSON.stringify(run.reason))
 

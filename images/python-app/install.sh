@@ -5,7 +5,7 @@ touch /stamp
 sleep 0.1
 
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends python3
+apt-get install -y -qq --no-install-recommends python3 python3-pip
 rm -rf /usr/share/doc /usr/share/man
 
 mkdir /installed

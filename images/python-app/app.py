@@ -29,7 +29,7 @@ MAX_BODY = 16 * 1024 * 1024
 MAX_MESSAGE = 16 * 1024 * 1024
 
 PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>http-sample</title>
+<html lang="en"><meta charset="utf-8"><title>python-app</title>
 <meta name="viewport" content="width=device-width">
 <style>body{font:16px/1.5 sans-serif;max-width:40em;margin:3em auto;padding:0 1em}</style>
 <h1>It runs</h1>
@@ -51,7 +51,7 @@ socket.onerror = () => { out.textContent = "failed" }
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server_version = "http-sample"
+    server_version = "python-app"
     disable_nagle_algorithm = True
 
     def answer(self):

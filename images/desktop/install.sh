@@ -4,9 +4,12 @@ if [ -f /host/env ]; then . /host/env; fi
 touch /stamp
 sleep 0.1
 
+export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends \
-  tigervnc-standalone-server novnc websockify openbox xterm x11-xserver-utils dbus-x11 fonts-dejavu-core procps
+  tigervnc-standalone-server novnc websockify x11-xserver-utils dbus-x11 procps \
+  xfce4-session xfwm4 xfce4-panel xfdesktop4 xfce4-settings xfce4-terminal thunar mousepad firefox-esr \
+  adwaita-icon-theme gnome-themes-extra fonts-dejavu-core python3-pip
 rm -rf /usr/share/doc /usr/share/man
 
 mkdir /installed

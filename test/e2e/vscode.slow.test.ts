@@ -1,0 +1,36 @@
+import assert from "node:assert/strict"
+import { after, before, suite, test } from "node:test"
+import type { Page } from "playwright-core"
+import { BrowserServer, waitUntil } from "./browser-server.ts"
+
+const patience = { timeout: 120_000 }
+
+suite("VS Code in a browser", () => {
+  let rig: BrowserServer
+
+  before(async () => {
+    rig = await BrowserServer.start()
+  })
+
+  after(() => rig[Symbol.asyncDispose]())
+
+  test("vscode: a file is edited and saved, and its terminal runs commands", async () => {
+    await rig.withRun({ image: "vscode", type: "vscode", files: { "note.txt": "a note\n" } }, async ({ page, textOfFile }) => {
+      await openFile(page, "note.txt")
+      await page.keyboard.press("Control+End")
+      await page.keyboard.type("and more")
+      await page.keyboard.press("Control+s")
+      await waitUntil("the file is saved", async () => (await textOfFile("note.txt")) === "a note\nand more")
+      await page.keyboard.press("Control+Backquote")
+      await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus(patience)
+      await page.keyboard.type("tail -n 1 note.txt >typed.txt\n", { delay: 20 })
+      assert.equal(await textOfFile("typed.txt"), "and more")
+    })
+  })
+})
+
+async function openFile(page: Page, name: string): Promise<void> {
+  await page.locator(".explorer-viewlet .monaco-list-row", { hasText: name }).dblclick(patience)
+  await page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor(patience)
+  await page.locator(".monaco-editor.focused").waitFor(patience)
+}
