@@ -88,17 +88,6 @@ export const api = [
     [["any number of datasets contain one directory", at("checkDepth", "if (count <= maxOverlapping) continue"), "continue"]],
   ),
   ...faults(
-    "src/access/policy/file-access.ts",
-    ["test/attacks/taken-names.test.ts"],
-    [
-      [
-        "each question about a path reads all datasets below it",
-        at("loadDatasetsAround", "await reads.data.containing(path)"),
-        "(await reads.data.overlapping(path)).filter(({ accessInfo }) => isBeneath(path, accessInfo))",
-      ],
-    ],
-  ),
-  ...faults(
     "src/projects/unique-directory.ts",
     ["test/attacks/taken-names.test.ts"],
     [["a new directory costs as many attempts as somebody took names", at("maxNumbered"), "10_000"]],

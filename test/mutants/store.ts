@@ -6,6 +6,9 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.
 
 /** Stored rows and the content of lists. */
 export const store = [
+  ...faults("src/store/queries/records.ts", suite, [
+    ["long texts of datasets are read for each path", at("recordQueries.datasetsAround", "partColumns"), "rowColumns"],
+  ]),
   ...faults(
     "src/store/lists/scan-limiter.ts",
     ["src/store/sqlite/scan-worker.integration.test.ts"],
