@@ -64,6 +64,8 @@ async function buildWeb(stamp: string): Promise<void> {
       modulePreload: { polyfill: false },
       chunkSizeWarningLimit: 1_000,
       rolldownOptions: {
+        // A page loads only the components and parts of the contract that it uses.
+        treeshake: { moduleSideEffects: [{ test: /\/src\/(web\/components|contract)\//, sideEffects: false }] },
         // Packages mark files for servers that render React; here all runs in the browser.
         onwarn: (warning, report) => warning.code !== "MODULE_LEVEL_DIRECTIVE" && report(warning),
       },

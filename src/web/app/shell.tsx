@@ -1,14 +1,16 @@
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
 import { Outlet, useRouterState } from "@tanstack/react-router"
-import { useEffect, useState, useSyncExternalStore } from "react"
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react"
 import { connection } from "../api/connection.ts"
 import { IconButton } from "../components/button.tsx"
 import { texts } from "../text/index.ts"
-import { ExpiredDialog } from "./expired-dialog.tsx"
 import { useLiveUpdates } from "./live-updates.ts"
 import { Navigation } from "./navigation.tsx"
-import { Palette } from "./palette.tsx"
 import { useShortcuts } from "./shortcuts.ts"
+
+// These load when they are first needed.
+const Palette = lazy(() => import("./palette.tsx").then(({ Palette: component }) => ({ default: component })))
+const ExpiredDialog = lazy(() => import("./expired-dialog.tsx").then(({ ExpiredDialog: component }) => ({ default: component })))
 
 /** The frame of every page of a signed-in person. */
 export function Shell() {
@@ -31,8 +33,10 @@ export function Shell() {
           </main>
         </div>
       </div>
-      <Palette isOpen={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
-      <ExpiredDialog isOpen={isExpired} />
+      <Suspense>
+        {isPaletteOpen && <Palette isOpen onClose={() => setPaletteOpen(false)} />}
+        {isExpired && <ExpiredDialog isOpen />}
+      </Suspense>
     </>
   )
 }

@@ -1,9 +1,10 @@
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
-import { Menu as BaseMenu } from "@base-ui/react/menu"
-import type { ReactElement, ReactNode } from "react"
+import type { ReactNode } from "react"
 import { texts } from "../text/index.ts"
 import { Button, IconButton } from "./button.tsx"
-import { Icon, type IconName } from "./icon.tsx"
+
+// Only pages with menus load it.
+export { Menu, type MenuItem } from "./menu.tsx"
 
 interface DialogProps {
   title: string
@@ -60,47 +61,5 @@ export function ConfirmDialog({ title, text, action, isOpen, onClose, onConfirm 
         </Button>
       </div>
     </Dialog>
-  )
-}
-
-export interface MenuItem {
-  label: string
-  icon?: IconName
-  tone?: "danger"
-  isDisabled?: boolean
-  isChecked?: boolean
-  onSelect: () => void
-}
-
-/** A button with a list of actions; groups are separated by lines. */
-export function Menu({ trigger, groups }: { trigger: ReactElement; groups: readonly (readonly MenuItem[])[] }) {
-  return (
-    <BaseMenu.Root modal={false}>
-      <BaseMenu.Trigger render={trigger} />
-      <BaseMenu.Portal>
-        <BaseMenu.Positioner className="positioner" sideOffset={4} align="end">
-          <BaseMenu.Popup className="popup">
-            {groups.map((items, i) => (
-              <BaseMenu.Group key={items[0]?.label ?? i}>
-                {i > 0 && <BaseMenu.Separator className="option-separator" />}
-                {items.map((item) => (
-                  <BaseMenu.Item
-                    key={item.label}
-                    className="option"
-                    data-tone={item.tone}
-                    disabled={item.isDisabled ?? false}
-                    onClick={item.onSelect}
-                  >
-                    {item.icon && <Icon name={item.icon} />}
-                    <span className="grow">{item.label}</span>
-                    {item.isChecked && <Icon name="check" />}
-                  </BaseMenu.Item>
-                ))}
-              </BaseMenu.Group>
-            ))}
-          </BaseMenu.Popup>
-        </BaseMenu.Positioner>
-      </BaseMenu.Portal>
-    </BaseMenu.Root>
   )
 }

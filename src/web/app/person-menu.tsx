@@ -1,0 +1,42 @@
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { apiQuery } from "../api/queries.ts"
+import { Icon } from "../components/icon.tsx"
+import { Menu } from "../components/menu.tsx"
+import { showError } from "../components/toast.tsx"
+import { texts } from "../text/index.ts"
+import { signOut } from "./session.ts"
+import { currentTheme, setTheme, themes } from "./theme.ts"
+
+export function PersonMenu() {
+  const { data: person } = useQuery(apiQuery("whoami"))
+  const [theme, showTheme] = useState(currentTheme)
+  const { system, light, dark } = texts.common.theme
+  const names = { system, light, dark }
+  const leave = (everywhere: boolean) => () => void signOut({ everywhere }).catch(showError)
+  return (
+    <Menu
+      trigger={
+        <button type="button" className="button side-button" data-kind="plain">
+          <Icon name="user" />
+          <span className="grow truncate">{person?.UserName ?? ""}</span>
+          <Icon name="down" />
+        </button>
+      }
+      groups={[
+        themes.map((each) => ({
+          label: `${texts.common.theme.label}: ${names[each]}`,
+          isChecked: each === theme,
+          onSelect: () => {
+            setTheme(each)
+            showTheme(each)
+          },
+        })),
+        [
+          { label: texts.session.signOut, onSelect: leave(false) },
+          { label: texts.session.signOutEverywhere, onSelect: leave(true) },
+        ],
+      ]}
+    />
+  )
+}
