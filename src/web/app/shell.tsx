@@ -8,13 +8,18 @@ import { useLiveUpdates } from "./live-updates.ts"
 import { Navigation } from "./navigation.tsx"
 import { useShortcuts } from "./shortcuts.ts"
 
-// These load when they are first needed.
-const Palette = lazy(() => import("./palette.tsx").then(({ Palette: component }) => ({ default: component })))
+const loadPalette = () => import("./palette.tsx")
+const Palette = lazy(() => loadPalette().then(({ Palette: component }) => ({ default: component })))
+/** Loads when it is first needed. */
 const ExpiredDialog = lazy(() => import("./expired-dialog.tsx").then(({ ExpiredDialog: component }) => ({ default: component })))
 
 /** The frame of every page of a signed-in person. */
 export function Shell() {
   useLiveUpdates()
+  useEffect(() => {
+    // Keys that are typed right after the shortcut must reach it.
+    void loadPalette()
+  }, [])
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   useShortcuts(() => setPaletteOpen(true))
   const { isAway, isExpired } = useSyncExternalStore(connection.subscribe, connection.get)
