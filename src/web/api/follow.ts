@@ -4,6 +4,7 @@ import type { List, OperationId, RunningProject, ServerEvent } from "#contract"
 import { client } from "./client.ts"
 import { connection } from "./connection.ts"
 import { patchRun, patchRuns, readsToRefresh } from "./event-effects.ts"
+import { imagePull } from "./image-pull.ts"
 
 /** The pause between two rounds of reading again, so that many events cost one round. */
 const refreshPauseMs = 700
@@ -78,6 +79,7 @@ async function* untilLost(events: AsyncIterable<ServerEvent>, signal: AbortSigna
 }
 
 function applyEvent(cache: QueryClient, event: ServerEvent): void {
+  if (event.event === "image.progress" && event.data.ID !== undefined) cache.setQueryData(imagePull(event.data.ID).queryKey, event.data)
   if (!event.event.startsWith("run.")) return
   cache.setQueriesData<List<RunningProject>>({ queryKey: ["listRuns"] }, (list) => list && patchRuns(list, event))
   cache.setQueriesData<RunningProject>({ queryKey: ["readRun"] }, (run) => run && patchRun(run, event))

@@ -1,13 +1,17 @@
 import { createRouter } from "@tanstack/react-router"
 import { ErrorState } from "../components/feedback.tsx"
+import { groupRoutes } from "../pages/groups/routes.tsx"
 import { homeRoutes } from "../pages/home/routes.tsx"
+import { imageRoutes } from "../pages/images/routes.tsx"
+import { projectRoutes } from "../pages/projects/routes.tsx"
 import { runRoutes } from "../pages/run/routes.tsx"
 import { signInRoute } from "../pages/sign-in/routes.tsx"
 import { startRoutes } from "../pages/start/routes.tsx"
 import { NotFound } from "./not-found.tsx"
 import { rootRoute, shellRoute } from "./routes.tsx"
 
-const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([...homeRoutes, ...startRoutes, ...runRoutes])])
+const pageRoutes = [...homeRoutes, ...startRoutes, ...runRoutes, ...projectRoutes, ...imageRoutes, ...groupRoutes] as const
+const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren(pageRoutes)])
 
 export const router = createRouter({
   routeTree,

@@ -50,7 +50,7 @@ function StepDetail({ run }: { run: RunningProject }) {
   )
 }
 
-function ProgressLine({ progress }: { progress: Progress }) {
+export function ProgressLine({ progress }: { progress: Progress }) {
   const { step, current, total, unit } = progress
   const amount = unit === "bytes" ? formatBytes : (value: number) => `${value} ${unit}`
   const isMeasured = total !== null && total > 0

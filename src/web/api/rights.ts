@@ -1,0 +1,33 @@
+import type { Grant, Whoami } from "#contract"
+
+/** The actions that a page offers on an image, dataset or project. The server judges each again. */
+export interface Rights {
+  /** Changing it, publication aside. */
+  change: boolean
+  /** Publishing, sharing, deleting, releasing. */
+  own: boolean
+  use: boolean
+}
+
+export interface Owned {
+  UserName: string
+  isPublished: boolean
+  GroupName?: string
+}
+
+/** The rights of a person, from ownership, publication, groups and grants that have not expired. */
+export function rightsOn(resource: Owned, person: Whoami, grants: readonly Grant[], now: Date): Rights {
+  const own = person.IsAdmin || resource.UserName === person.UserName
+  const inGroup = resource.GroupName !== undefined && resource.GroupName !== "" && person.Groups.includes(resource.GroupName)
+  const held = grants.filter((grant) => isHeldBy(grant, person) && isCurrent(grant, now)).map(({ Access }) => Access)
+  const change = own || held.includes("write")
+  return { own, change, use: change || inGroup || resource.isPublished || held.includes("use") }
+}
+
+function isHeldBy({ UserName, GroupName }: Grant, person: Whoami): boolean {
+  return UserName === "" ? person.Groups.includes(GroupName) : UserName === person.UserName
+}
+
+function isCurrent({ Until }: Grant, now: Date): boolean {
+  return Until === null || Date.parse(Until) > now.getTime()
+}

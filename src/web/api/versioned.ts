@@ -1,0 +1,43 @@
+import { queryOptions } from "@tanstack/react-query"
+import { createClient, type RequestOptions } from "#client"
+import type { Answer, OperationId } from "#contract"
+import { observedFetch } from "./client.ts"
+import { connection } from "./connection.ts"
+
+/** An answer with the tag of its version, which a change names in `If-Match`. */
+export interface Versioned<T> {
+  value: T
+  etag: string
+}
+
+/**
+ * The query of one object for a form. Events read it again as they do every read, so the form
+ * learns of other people's changes while it is open.
+ */
+export function versionedQuery<Op extends OperationId>(operation: Op, id: number) {
+  const request = { query: { ID: id } } as RequestOptions<Op>
+  return queryOptions({
+    queryKey: [operation, request, "versioned"] as const,
+    queryFn: async ({ signal }) => {
+      await connection.opened
+      return readVersioned(operation, { ...request, signal })
+    },
+    gcTime: 0,
+  })
+}
+
+async function readVersioned<Op extends OperationId>(operation: Op, request: RequestOptions<Op>): Promise<Versioned<Answer<Op>>> {
+  let etag = ""
+  const observed: typeof fetch = async (input, init) => {
+    const response = await observedFetch(input, init)
+    etag = response.headers.get("etag") ?? ""
+    return response
+  }
+  const method = createClient({ baseUrl: "", fetch: observed })[operation] as (request: RequestOptions<Op>) => Promise<Answer<Op>>
+  return { value: await method(request), etag }
+}
+
+/** The header of a change that is meant for this version alone. */
+export function ifMatch(etag: string): { "if-match": string } {
+  return { "if-match": etag }
+}

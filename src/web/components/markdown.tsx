@@ -1,0 +1,157 @@
+import { lexer, type MarkedToken, type Token, type Tokens } from "marked"
+import { Component, type ReactNode, useMemo } from "react"
+import { decodeReferences, safeHref } from "./markdown-text.ts"
+import "./markdown.css"
+
+/** Deeper parts are shown as they were written. */
+const maxDepth = 24
+
+/**
+ * Markdown in GitHub's flavour, drawn as elements. Markup inside of it is shown as text, and images
+ * as links: a page loads nothing from elsewhere.
+ */
+export function Markdown({ text }: { text: string }) {
+  const tokens = useMemo(() => tokensOf(text), [text])
+  return (
+    <PlainOnError key={text} text={text}>
+      <div className="markdown">{blocks(tokens, 0)}</div>
+    </PlainOnError>
+  )
+}
+
+/** A text that the parser cannot read, for instance nested too deeply, is one plain paragraph. */
+function tokensOf(text: string): readonly Token[] {
+  try {
+    return lexer(text, { gfm: true })
+  } catch {
+    return [{ type: "code", raw: text, text }]
+  }
+}
+
+class PlainOnError extends Component<{ text: string; children: ReactNode }, { hasFailed: boolean }> {
+  override state = { hasFailed: false }
+  static getDerivedStateFromError() {
+    return { hasFailed: true }
+  }
+  override render() {
+    return this.state.hasFailed ? <pre className="code-block">{this.props.text}</pre> : this.props.children
+  }
+}
+
+function blocks(tokens: readonly Token[] | undefined, depth: number): ReactNode {
+  // biome-ignore lint/suspicious/noArrayIndexKey: tokens never move
+  return tokens?.map((token, i) => <Part key={i} token={token as MarkedToken} depth={depth + 1} />)
+}
+
+function Part({ token, depth }: { token: MarkedToken; depth: number }): ReactNode {
+  if (depth > maxDepth) return token.raw
+  switch (token.type) {
+    case "heading":
+      return <Heading depth={token.depth}>{blocks(token.tokens, depth)}</Heading>
+    case "paragraph":
+      return <p>{blocks(token.tokens, depth)}</p>
+    case "blockquote":
+      return <blockquote>{blocks(token.tokens, depth)}</blockquote>
+    case "list":
+      return <ListPart list={token} depth={depth} />
+    case "table":
+      return <TablePart table={token} depth={depth} />
+    case "code":
+      return <pre className="code-block">{token.text}</pre>
+    case "hr":
+      return <hr />
+    case "space":
+    case "def":
+      return null
+    default:
+      return <InlinePart token={token} depth={depth} />
+  }
+}
+
+function InlinePart({ token, depth }: { token: MarkedToken; depth: number }): ReactNode {
+  switch (token.type) {
+    case "strong":
+      return <strong>{blocks(token.tokens, depth)}</strong>
+    case "em":
+      return <em>{blocks(token.tokens, depth)}</em>
+    case "del":
+      return <del>{blocks(token.tokens, depth)}</del>
+    case "codespan":
+      return <code>{token.text}</code>
+    case "br":
+      return <br />
+    case "link":
+      return <LinkPart href={token.href}>{blocks(token.tokens, depth)}</LinkPart>
+    case "image":
+      return <LinkPart href={token.href}>{decodeReferences(token.text) || token.href}</LinkPart>
+    case "checkbox":
+      return <input type="checkbox" checked={token.checked} disabled readOnly aria-label={token.raw.trim()} />
+    case "text":
+      return token.tokens ? blocks(token.tokens, depth) : decodeReferences(token.text)
+    case "escape":
+      return token.text
+    default:
+      return token.raw
+  }
+}
+
+/** The page's own headings are above: those of a text begin below them. */
+function Heading({ depth, children }: { depth: number; children: ReactNode }) {
+  const Level = (["h3", "h4", "h5"] as const)[Math.min(depth, 3) - 1] ?? "h5"
+  return <Level data-depth={depth}>{children}</Level>
+}
+
+function LinkPart({ href, children }: { href: string; children: ReactNode }) {
+  const safe = safeHref(href, location.href)
+  if (safe === undefined) return children
+  const isHere = new URL(safe).origin === location.origin
+  return (
+    <a href={safe} {...(isHere ? {} : { target: "_blank", rel: "noreferrer noopener" })}>
+      {children}
+    </a>
+  )
+}
+
+function ListPart({ list, depth }: { list: Tokens.List; depth: number }) {
+  const items = list.items.map((item, i) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: items never move
+    <li key={i} data-task={item.task ? "" : undefined}>
+      {blocks(item.tokens, depth)}
+    </li>
+  ))
+  return list.ordered ? <ol {...(typeof list.start === "number" ? { start: list.start } : {})}>{items}</ol> : <ul>{items}</ul>
+}
+
+function TablePart({ table, depth }: { table: Tokens.Table; depth: number }) {
+  const align = (i: number) => ({ textAlign: table.align[i] ?? "left" }) as const
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
+    <div className="table-frame" tabIndex={0}>
+      <table className="table">
+        <thead>
+          <tr>
+            {table.header.map((cell, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
+              <th key={i} scope="col" style={align(i)}>
+                {blocks(cell.tokens, depth)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, r) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never move
+            <tr key={r}>
+              {row.map((cell, i) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
+                <td key={i} style={align(i)}>
+                  {blocks(cell.tokens, depth)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,56 @@
+import type { ReactNode } from "react"
+import { Failure } from "#contract"
+import { ErrorState, Loaded, Note } from "../../components/feedback.tsx"
+import { texts } from "../../text/index.ts"
+
+interface Read<T> {
+  data: T | undefined
+  error: Error | null
+  isPending: boolean
+  refetch: () => unknown
+}
+
+/** Whether the object was deleted, or the right to see it withdrawn. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Failure && (error.status === 404 || error.status === 403)
+}
+
+/** An object as long as the person may see it, and after that the reason and a way on. */
+export function Present<T>({ query, back, children }: { query: Read<T>; back: ReactNode; children: (data: T) => ReactNode }) {
+  if (isGone(query.error))
+    return (
+      <div className="stack">
+        <ErrorState error={query.error} />
+        <div className="row">{back}</div>
+      </div>
+    )
+  return (
+    <Loaded query={query} height={12}>
+      {children}
+    </Loaded>
+  )
+}
+
+/** A form stays, with all that was typed, after its object is gone. */
+export function PresentForm<T>({ query, back, children }: { query: Read<T>; back: ReactNode; children: (data: T) => ReactNode }) {
+  if (query.data === undefined)
+    return (
+      <Present query={query} back={back}>
+        {children}
+      </Present>
+    )
+  return (
+    <>
+      {isGone(query.error) && (
+        <Note tone="bad" role="alert">
+          <div className="grow">
+            <strong>{texts.editing.gone}</strong>
+            <p>{texts.editing.goneHint}</p>
+          </div>
+          {back}
+        </Note>
+      )}
+      {children(query.data)}
+    </>
+  )
+}

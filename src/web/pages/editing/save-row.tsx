@@ -1,0 +1,26 @@
+import { Failure } from "#contract"
+import { Button } from "../../components/button.tsx"
+import { ErrorState, Note } from "../../components/feedback.tsx"
+import { texts } from "../../text/index.ts"
+
+interface SaveRowProps {
+  form: { error: Error | null; isChanged: boolean; hasConflict: boolean; saving: { isPending: boolean } }
+}
+
+/** The end of a form that changes an object: a refusal, and the button that saves. */
+export function SaveRow({ form: { error, isChanged, hasConflict, saving } }: SaveRowProps) {
+  const mayNot = error instanceof Failure && error.code === "forbidden"
+  return (
+    <div className="stack">
+      {error && <ErrorState error={error} />}
+      {mayNot && <Note tone="warn">{texts.editing.noRightNow}</Note>}
+      {hasConflict && <Note>{texts.editing.chooseFirst}</Note>}
+      <div className="row">
+        <Button type="submit" kind="primary" disabled={!isChanged || hasConflict} isBusy={saving.isPending}>
+          {texts.editing.save}
+        </Button>
+        {!isChanged && <span className="quiet small">{texts.editing.unchanged}</span>}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,59 @@
+import { useQuery } from "@tanstack/react-query"
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { type FormEvent, useMemo } from "react"
+import type { Group } from "#contract"
+import { client } from "../../api/client.ts"
+import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { PageHeader } from "../../components/page.tsx"
+import { showToast } from "../../components/toast.tsx"
+import { texts } from "../../text/index.ts"
+import { Conflicts } from "../editing/conflicts.tsx"
+import { PresentForm } from "../editing/present.tsx"
+import { SaveRow } from "../editing/save-row.tsx"
+import { useEditing } from "../editing/use-editing.ts"
+import { groupBody, groupDraftOf } from "./group-draft.ts"
+import { GroupFields } from "./group-form.tsx"
+
+const { groups } = texts
+const labels = { Comment: groups.comment, Members: groups.members }
+
+export function EditGroupPage() {
+  const { id } = useParams({ from: "/shell/groups/$id/edit" })
+  const group = useQuery(versionedQuery("readGroup", id))
+  return (
+    <PresentForm query={group} back={<ButtonLink to="/groups">{texts.editing.back}</ButtonLink>}>
+      {(data) => <EditGroup key={id} group={data} />}
+    </PresentForm>
+  )
+}
+
+function EditGroup({ group: { value, etag } }: { group: Versioned<Group> }) {
+  const navigate = useNavigate()
+  const latest = useMemo(() => groupDraftOf(value), [value])
+  const { ID, GroupName } = value
+  const form = useEditing({
+    latest,
+    etag,
+    operation: "readGroup",
+    save: (changes, version) => client.updateGroup({ body: { ID, ...groupBody(changes) }, headers: ifMatch(version) }),
+    onSaved: () => {
+      showToast(texts.editing.saved(GroupName))
+      void navigate({ to: "/groups/$id", params: { id: ID } })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    form.saving.mutate()
+  }
+  return (
+    <>
+      <PageHeader title={groups.edit(GroupName)} />
+      <form className="form" onSubmit={submit} aria-label={groups.edit(GroupName)}>
+        <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+        <GroupFields draft={form.editing.draft} onDraft={form.set} error={form.error} />
+        <SaveRow form={form} />
+      </form>
+    </>
+  )
+}

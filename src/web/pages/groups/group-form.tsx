@@ -1,0 +1,36 @@
+import { TextArea, TextField } from "../../components/fields.tsx"
+import { texts } from "../../text/index.ts"
+import { fieldError } from "../editing/field-error.ts"
+import type { GroupDraft } from "./group-draft.ts"
+import "../editing/editing.css"
+
+interface GroupFieldsProps {
+  draft: GroupDraft
+  onDraft: (fields: Partial<GroupDraft>) => void
+  error: unknown
+}
+
+export function GroupFields({ draft, onDraft, error }: GroupFieldsProps) {
+  const { groups } = texts
+  return (
+    <>
+      <TextField
+        label={groups.comment}
+        value={draft.Comment}
+        onValue={(Comment) => onDraft({ Comment })}
+        maxLength={2000}
+        {...fieldError(error, "Comment")}
+      />
+      <TextArea
+        label={groups.members}
+        hint={groups.membersHint}
+        value={draft.Members}
+        onValue={(Members) => onDraft({ Members })}
+        rows={8}
+        spellCheck={false}
+        autoCapitalize="none"
+        {...fieldError(error, "Members")}
+      />
+    </>
+  )
+}

@@ -1,0 +1,71 @@
+import { useQuery } from "@tanstack/react-query"
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { type FormEvent, useMemo } from "react"
+import type { Image } from "#contract"
+import { client } from "../../api/client.ts"
+import { apiQuery } from "../../api/queries.ts"
+import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { PageHeader } from "../../components/page.tsx"
+import { showToast } from "../../components/toast.tsx"
+import { texts } from "../../text/index.ts"
+import { Conflicts } from "../editing/conflicts.tsx"
+import { PresentForm } from "../editing/present.tsx"
+import { SaveRow } from "../editing/save-row.tsx"
+import { useEditing } from "../editing/use-editing.ts"
+import { type ImageDraft, imageBody, imageDraftOf } from "./image-draft.ts"
+import { ImageFields } from "./image-form.tsx"
+
+const { images } = texts
+const labels: { readonly [K in keyof ImageDraft]: string } = {
+  Name: images.name,
+  Image: images.reference,
+  Comment: images.comment,
+  Command: images.command,
+  Env: images.env,
+  Port: images.port,
+  Doc: images.doc,
+  IsTrusted: images.trusted,
+  WritablePaths: images.writablePaths,
+}
+
+export function EditImagePage() {
+  const { id } = useParams({ from: "/shell/images/$id/edit" })
+  const image = useQuery(versionedQuery("readImage", id))
+  return (
+    <PresentForm query={image} back={<ButtonLink to="/images">{texts.editing.back}</ButtonLink>}>
+      {(data) => <EditImage key={id} image={data} />}
+    </PresentForm>
+  )
+}
+
+function EditImage({ image: { value, etag } }: { image: Versioned<Image> }) {
+  const { data: person } = useQuery(apiQuery("whoami"))
+  const navigate = useNavigate()
+  const latest = useMemo(() => imageDraftOf(value), [value])
+  const { ID } = value
+  const form = useEditing({
+    latest,
+    etag,
+    operation: "readImage",
+    save: (changes, version) => client.updateImage({ body: { ID, ...imageBody(changes) }, headers: ifMatch(version) }),
+    onSaved: ({ Name }) => {
+      showToast(texts.editing.saved(Name))
+      void navigate({ to: "/images/$id", params: { id: ID } })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    form.saving.mutate()
+  }
+  return (
+    <>
+      <PageHeader title={images.edit(value.Name)} />
+      <form className="form" onSubmit={submit} aria-label={images.edit(value.Name)}>
+        <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+        <ImageFields draft={form.editing.draft} onDraft={form.set} error={form.error} isAdmin={person?.IsAdmin ?? false} />
+        <SaveRow form={form} />
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+import { useQuery } from "@tanstack/react-query"
+import { useParams } from "@tanstack/react-router"
+import type { Image, Whoami } from "#contract"
+import { apiQuery } from "../../api/queries.ts"
+import { rightsOn } from "../../api/rights.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { Badge } from "../../components/feedback.tsx"
+import { Markdown } from "../../components/markdown.tsx"
+import { Facts, PageHeader, Section } from "../../components/page.tsx"
+import { CopyButton, Time, useNow } from "../../components/values.tsx"
+import { texts } from "../../text/index.ts"
+import { Present } from "../editing/present.tsx"
+import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
+import { ImageActions } from "./image-actions.tsx"
+import { ImageState } from "./image-state.tsx"
+
+const { images } = texts
+
+export function ImagePage() {
+  const { id } = useParams({ from: "/shell/images/$id" })
+  const image = useQuery(apiQuery("readImage", { query: { ID: id } }))
+  const { data: person } = useQuery(apiQuery("whoami"))
+  return (
+    <Present query={image} back={<ButtonLink to="/images">{texts.editing.back}</ButtonLink>}>
+      {(data) => person && <ImageView image={data} person={person} />}
+    </Present>
+  )
+}
+
+function ImageView({ image, person }: { image: Image; person: Whoami }) {
+  const { data: grants } = useQuery(grantsQuery({ ImageID: image.ID }))
+  const now = useNow()
+  const rights = rightsOn({ ...image, isPublished: image.IsPublished }, person, grants?.data ?? [], now)
+  const { sharing } = texts
+  return (
+    <>
+      <PageHeader title={image.Name} subtitle={<Subtitle image={image} />}>
+        <ImageActions image={image} rights={rights} />
+      </PageHeader>
+      {image.Doc.trim() === "" ? <p className="quiet">{images.noDoc}</p> : <Markdown text={image.Doc} />}
+      <div className="two-columns section-gap">
+        <Section title={images.definition}>
+          <Definition image={image} />
+        </Section>
+        <Section title={images.present}>
+          <ImageState id={image.ID} canPull={rights.use} />
+        </Section>
+        <Section title={sharing.access}>
+          <div className="stack">
+            <p className="quiet small">{sharing.owner(image.UserName)}</p>
+            {image.IsPublished && <p className="quiet small">{sharing.everybody}</p>}
+            {rights.own && <AccessList target={{ ImageID: image.ID }} canTakeBack={true} />}
+          </div>
+        </Section>
+      </div>
+    </>
+  )
+}
+
+function Subtitle({ image }: { image: Image }) {
+  return (
+    <>
+      <code className="wrap-anywhere">{image.Image}</code>
+      <CopyButton text={image.Image} />
+      {image.IsPublished && <Badge tone="good">{images.public}</Badge>}
+      {image.IsTrusted && <Badge tone="good">{images.trusted}</Badge>}
+      {image.Comment && <span className="wrap-anywhere">{image.Comment}</span>}
+    </>
+  )
+}
+
+function Definition({ image }: { image: Image }) {
+  return (
+    <Facts
+      entries={[
+        [texts.listing.owner, image.UserName],
+        [images.command, image.Command && <code>{image.Command}</code>],
+        [images.port, image.Port],
+        [images.env, image.Env && <pre className="code-block">{image.Env}</pre>],
+        [images.writablePaths, image.WritablePaths.length > 0 ? <code key="paths">{image.WritablePaths.join(", ")}</code> : ""],
+        [images.created, <Time key="created" value={image.CreatedAt} />],
+        [texts.listing.updated, <Time key="updated" value={image.UpdatedAt} />],
+        [images.id, image.ID],
+      ]}
+    />
+  )
+}

@@ -1,0 +1,44 @@
+import { useMutation, useQuery } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { type FormEvent, useState } from "react"
+import { client } from "../../api/client.ts"
+import { apiQuery } from "../../api/queries.ts"
+import { Button } from "../../components/button.tsx"
+import { ErrorState } from "../../components/feedback.tsx"
+import { PageHeader } from "../../components/page.tsx"
+import { texts } from "../../text/index.ts"
+import { emptyImage, newImageBody } from "./image-draft.ts"
+import { ImageFields } from "./image-form.tsx"
+
+export function NewImagePage() {
+  const { data: person } = useQuery(apiQuery("whoami"))
+  const [draft, setDraft] = useState(emptyImage)
+  const navigate = useNavigate()
+  const create = useMutation({
+    mutationFn: () => client.createImage({ body: newImageBody(draft) }),
+    onSuccess: ({ ID }) => void navigate({ to: "/images/$id", params: { id: ID } }),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate()
+  }
+  return (
+    <>
+      <PageHeader title={texts.images.new} />
+      <form className="form" onSubmit={submit} aria-label={texts.images.new}>
+        <ImageFields
+          draft={draft}
+          onDraft={(fields) => setDraft((now) => ({ ...now, ...fields }))}
+          error={create.error}
+          isAdmin={person?.IsAdmin ?? false}
+        />
+        {create.error && <ErrorState error={create.error} />}
+        <div className="row">
+          <Button type="submit" kind="primary" isBusy={create.isPending}>
+            {texts.editing.create}
+          </Button>
+        </div>
+      </form>
+    </>
+  )
+}

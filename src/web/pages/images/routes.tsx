@@ -1,0 +1,37 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { shellRoute } from "../../app/routes.tsx"
+import { parseListSearch } from "../listing/list-search.ts"
+
+const id = {
+  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
+  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
+}
+
+const images = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/images",
+  validateSearch: parseListSearch,
+  component: lazyRouteComponent(() => import("./images-page.tsx"), "ImagesPage"),
+})
+
+const newImage = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/images/new",
+  component: lazyRouteComponent(() => import("./new-image-page.tsx"), "NewImagePage"),
+})
+
+const image = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/images/$id",
+  params: id,
+  component: lazyRouteComponent(() => import("./image-page.tsx"), "ImagePage"),
+})
+
+const editImage = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/images/$id/edit",
+  params: id,
+  component: lazyRouteComponent(() => import("./edit-image-page.tsx"), "EditImagePage"),
+})
+
+export const imageRoutes = [images, newImage, image, editImage] as const

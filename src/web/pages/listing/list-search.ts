@@ -1,0 +1,49 @@
+/** The filters, order and page of a list, as its address holds them. */
+export interface ListSearch {
+  q?: string
+  show?: ListScope
+  group?: string
+  sort?: ListSort
+  page?: number
+}
+
+export const listScopes = ["mine", "published", "bin"] as const
+export type ListScope = (typeof listScopes)[number]
+export const listSorts = ["name", "changed"] as const
+export type ListSort = (typeof listSorts)[number]
+
+const maxWords = 200
+
+/** Takes from an address only values that the list knows. */
+export function parseListSearch({ q, show, group, sort, page }: Record<string, unknown>): ListSearch {
+  // A router reads words like 42 or true as values.
+  const words = q === undefined || typeof q === "object" ? "" : String(q).slice(0, maxWords)
+  return {
+    ...(words === "" ? {} : { q: words }),
+    ...(isOneOf(listScopes, show) ? { show } : {}),
+    ...(typeof group === "string" && group !== "" ? { group: group.slice(0, maxWords) } : {}),
+    ...(isOneOf(listSorts, sort) ? { sort } : {}),
+    ...(Number.isSafeInteger(page) && Number(page) > 1 && Number(page) < 2 ** 31 ? { page: Number(page) } : {}),
+  }
+}
+
+function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {
+  return (values as readonly unknown[]).includes(value)
+}
+
+export const listPageSize = 25
+
+/** The API's query for a list. `name` is the field by which it sorts names. */
+export function listQuery(search: ListSearch, userName: string, name: "Name" | "ProjectName") {
+  const words = search.q?.trim() ?? ""
+  return {
+    page: search.page ?? 1,
+    pageSize: listPageSize,
+    ...(words === "" ? {} : { q: words }),
+    ...(search.show === "mine" ? { UserName: userName } : {}),
+    ...(search.show === "published" ? { IsPublish: 1 } : {}),
+    ...(search.show === "bin" ? { Deleted: 1 } : {}),
+    ...(search.group === undefined ? {} : { GroupName: search.group }),
+    ...(search.sort === undefined ? {} : { sort: search.sort === "name" ? name : "-UpdatedAt" }),
+  }
+}

@@ -1,0 +1,84 @@
+import { useQuery } from "@tanstack/react-query"
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { type FormEvent, useMemo } from "react"
+import type { Project } from "#contract"
+import { client } from "../../api/client.ts"
+import { apiQuery } from "../../api/queries.ts"
+import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { PageHeader } from "../../components/page.tsx"
+import { showToast } from "../../components/toast.tsx"
+import { texts } from "../../text/index.ts"
+import { Conflicts } from "../editing/conflicts.tsx"
+import { fieldError } from "../editing/field-error.ts"
+import { PresentForm } from "../editing/present.tsx"
+import { SaveRow } from "../editing/save-row.tsx"
+import { useEditing } from "../editing/use-editing.ts"
+import { draftOf, type ProjectDraft, toBody } from "./project-draft.ts"
+import { FurtherFields, ImagePicker, ProjectFields } from "./project-form.tsx"
+
+export function EditProjectPage() {
+  const { id } = useParams({ from: "/shell/projects/$id/edit" })
+  const project = useQuery(versionedQuery("readProject", id))
+  return (
+    <PresentForm query={project} back={<ButtonLink to="/projects">{texts.editing.back}</ButtonLink>}>
+      {(data) => <EditProject key={id} project={data} />}
+    </PresentForm>
+  )
+}
+
+const { projects } = texts
+const labels: { readonly [K in keyof ProjectDraft]: string } = {
+  ProjectName: projects.name,
+  Type: projects.type,
+  Image: projects.image,
+  TrainData: projects.datasets,
+  GroupName: projects.group,
+  Comment: projects.comment,
+  Doc: projects.doc,
+  StartMinutes: projects.startMinutes,
+  IdleMinutes: projects.idleMinutes,
+  MaxRunHours: projects.maxRunHours,
+  IsTrusted: projects.trusted,
+}
+
+function EditProject({ project: { value, etag } }: { project: Versioned<Project> }) {
+  const { data: person } = useQuery(apiQuery("whoami"))
+  const navigate = useNavigate()
+  const latest = useMemo(() => draftOf(value, { image: projects.imageById, dataset: projects.datasetById }), [value])
+  const { ID } = value
+  const form = useEditing({
+    latest,
+    etag,
+    operation: "readProject",
+    save: (changes, version) => client.updateProject({ body: { ID, ...toBody(changes) }, headers: ifMatch(version) }),
+    onSaved: ({ ProjectName, Warnings = [] }) => {
+      showToast(texts.editing.saved(ProjectName))
+      for (const warning of Warnings) showToast(projects.warnings, { type: "warning", description: warning })
+      void navigate({ to: "/projects/$id", params: { id: ID } })
+    },
+  })
+  const { draft } = form.editing
+  const fields = { draft, onDraft: form.set, error: form.error }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    form.saving.mutate()
+  }
+  return (
+    <>
+      <PageHeader title={projects.edit(value.ProjectName)} />
+      <form className="form" onSubmit={submit} aria-label={projects.edit(value.ProjectName)}>
+        <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+        <ImagePicker
+          key={draft.Image?.ID ?? 0}
+          value={draft.Image}
+          onValue={(Image) => Image && form.set({ Image })}
+          {...fieldError(form.error, "ImageID", "Image")}
+        />
+        <ProjectFields {...fields} />
+        <FurtherFields {...fields} isAdmin={person?.IsAdmin ?? false} />
+        <SaveRow form={form} />
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,134 @@
+import { useMutation } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Project } from "#contract"
+import { client } from "../../api/client.ts"
+import type { Rights } from "../../api/rights.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { IconButton } from "../../components/button.tsx"
+import { Note } from "../../components/feedback.tsx"
+import { ConfirmDialog, Dialog, Menu } from "../../components/overlays.tsx"
+import { showError, showToast } from "../../components/toast.tsx"
+import { texts } from "../../text/index.ts"
+import { ShareButton } from "../sharing/share-dialog.tsx"
+
+const { projects, listing } = texts
+type Question = "publish" | "release" | "delete"
+
+/** Everything that the person may do with the project. */
+export function ProjectActions({ project, rights }: { project: Project; rights: Rights }) {
+  const { ID, ProjectName } = project
+  const [question, setQuestion] = useState<Question>()
+  const [warnings, setWarnings] = useState<readonly string[]>([])
+  const act = useProjectChanges(project, setWarnings)
+  const ask = (label: string, icon: "share" | "open" | "trash" | "copy", what: Question) => ({
+    label,
+    icon,
+    onSelect: () => setQuestion(what),
+  })
+  const publish = project.IsPublic
+    ? { label: listing.withdraw, icon: "close" as const, onSelect: () => act.publish.mutate(false) }
+    : ask(listing.publish, "open", "publish")
+  return (
+    <>
+      {rights.use && (
+        <ButtonLink to="/start/$project" params={{ project: ID }} kind="primary" icon="play">
+          {projects.start}
+        </ButtonLink>
+      )}
+      {rights.change && (
+        <ButtonLink to="/projects/$id/edit" params={{ id: ID }} icon="edit">
+          {texts.editing.edit}
+        </ButtonLink>
+      )}
+      {rights.own && <ShareButton target={{ ProjectID: ID }} name={ProjectName} />}
+      <Menu
+        trigger={<IconButton label={texts.common.more} icon="more" kind="default" />}
+        groups={[
+          [
+            { label: projects.copy, icon: "copy", onSelect: () => act.copy.mutate() },
+            ...(rights.own ? [publish, ask(projects.release, "share", "release")] : []),
+          ],
+          ...(rights.own ? [[{ ...ask(listing.delete, "trash", "delete"), tone: "danger" as const }]] : []),
+        ]}
+      />
+      <Questions name={ProjectName} question={question} onClose={() => setQuestion(undefined)} act={act} />
+      <Dialog title={projects.warnings} isOpen={warnings.length > 0} onClose={() => setWarnings([])}>
+        {warnings.map((warning) => (
+          <Note key={warning} tone="warn">
+            {warning}
+          </Note>
+        ))}
+      </Dialog>
+    </>
+  )
+}
+
+type Changes = ReturnType<typeof useProjectChanges>
+
+function Questions({ name, question, onClose, act }: { name: string; question: Question | undefined; onClose: () => void; act: Changes }) {
+  return (
+    <>
+      <ConfirmDialog
+        title={projects.publishTitle(name)}
+        text={projects.publishText}
+        action={listing.publish}
+        isOpen={question === "publish"}
+        onClose={onClose}
+        onConfirm={() => act.publish.mutate(true)}
+      />
+      <ConfirmDialog
+        title={projects.releaseTitle}
+        text={projects.releaseText}
+        action={projects.release}
+        isOpen={question === "release"}
+        onClose={onClose}
+        onConfirm={() => act.release.mutate()}
+      />
+      <ConfirmDialog
+        title={projects.deleteTitle(name)}
+        text={projects.deleteText}
+        action={listing.delete}
+        isOpen={question === "delete"}
+        onClose={onClose}
+        onConfirm={() => act.remove.mutate()}
+      />
+    </>
+  )
+}
+
+function useProjectChanges({ ID, ProjectName }: Project, onWarnings: (warnings: readonly string[]) => void) {
+  const navigate = useNavigate()
+  const options = { onError: showError }
+  return {
+    publish: useMutation({
+      ...options,
+      mutationFn: (IsPublic: boolean) => client.updateProject({ body: { ID, IsPublic } }),
+      onSuccess: ({ IsPublic, Warnings = [] }) => {
+        onWarnings(Warnings)
+        showToast(IsPublic ? listing.publishedToast(ProjectName) : listing.withdrawnToast(ProjectName))
+      },
+    }),
+    release: useMutation({
+      ...options,
+      mutationFn: () => client.releaseProject({ query: { ID } }),
+      onSuccess: () => showToast(projects.released),
+    }),
+    copy: useMutation({
+      ...options,
+      mutationFn: () => client.copyProject({ query: { ID } }),
+      onSuccess: (copy) => {
+        showToast(projects.copied(copy.ProjectName))
+        void navigate({ to: "/projects/$id", params: { id: copy.ID } })
+      },
+    }),
+    remove: useMutation({
+      ...options,
+      mutationFn: () => client.deleteProject({ query: { ID } }),
+      onSuccess: () => {
+        showToast(listing.deletedToast(ProjectName))
+        void navigate({ to: "/projects", search: { show: "bin" } })
+      },
+    }),
+  }
+}

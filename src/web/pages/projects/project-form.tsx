@@ -1,0 +1,132 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { projectTypes } from "#contract"
+import { apiQuery } from "../../api/queries.ts"
+import { Checkbox } from "../../components/checkbox.tsx"
+import { DocField } from "../../components/doc-field.tsx"
+import { NumberField, Select, TextField } from "../../components/fields.tsx"
+import { Section } from "../../components/page.tsx"
+import { type Choice, Picker } from "../../components/picker.tsx"
+import { texts } from "../../text/index.ts"
+import { fieldError } from "../editing/field-error.ts"
+import { DatasetFields } from "./dataset-fields.tsx"
+import type { ProjectDraft } from "./project-draft.ts"
+import "../editing/editing.css"
+
+export interface DraftProps {
+  draft: ProjectDraft
+  onDraft: (fields: Partial<ProjectDraft>) => void
+  /** The refusal of the last attempt; a field at fault shows it. */
+  error: unknown
+}
+
+/** The name, type, texts and times of a project; its image is asked for beside. */
+export function ProjectFields({ draft, onDraft, error, typeHint }: DraftProps & { typeHint?: string | undefined }) {
+  const { projects } = texts
+  return (
+    <>
+      <div className="form-columns">
+        <TextField
+          label={projects.name}
+          value={draft.ProjectName}
+          onValue={(ProjectName) => onDraft({ ProjectName })}
+          maxLength={200}
+          required
+          autoComplete="off"
+          {...fieldError(error, "ProjectName")}
+        />
+        <Select
+          label={projects.type}
+          hint={typeHint ?? projects.typeHint}
+          value={draft.Type}
+          onValue={(Type) => onDraft({ Type })}
+          options={projectTypes.map((value) => ({ value, label: projects.types[value] }))}
+          {...fieldError(error, "Type")}
+        />
+      </div>
+      <DatasetFields value={draft.TrainData} onValue={(TrainData) => onDraft({ TrainData })} {...fieldError(error, "TrainData")} />
+      <TextField
+        label={projects.comment}
+        value={draft.Comment}
+        onValue={(Comment) => onDraft({ Comment })}
+        maxLength={2000}
+        {...fieldError(error, "Comment")}
+      />
+      <DocField label={projects.doc} value={draft.Doc} onValue={(Doc) => onDraft({ Doc })} {...fieldError(error, "Doc")} />
+    </>
+  )
+}
+
+/** The fields that few projects need. */
+export function FurtherFields({ draft, onDraft, error, isAdmin }: DraftProps & { isAdmin: boolean }) {
+  const { projects } = texts
+  const times = [
+    ["StartMinutes", projects.startMinutes],
+    ["IdleMinutes", projects.idleMinutes],
+    ["MaxRunHours", projects.maxRunHours],
+  ] as const
+  return (
+    <>
+      <Section title={projects.limits}>
+        <div className="form-columns">
+          {times.map(([name, label]) => (
+            <NumberField
+              key={name}
+              label={label}
+              value={draft[name] === 0 ? null : draft[name]}
+              onValue={(value) => onDraft({ [name]: value ?? 0 })}
+              min={0}
+              placeholder={projects.default}
+              {...fieldError(error, name)}
+            />
+          ))}
+        </div>
+      </Section>
+      <div className="form-columns">
+        <GroupField value={draft.GroupName} onValue={(GroupName) => onDraft({ GroupName })} {...fieldError(error, "GroupName")} />
+      </div>
+      {isAdmin && (
+        <Checkbox
+          label={projects.trusted}
+          hint={projects.trustedHint}
+          isChecked={draft.IsTrusted}
+          onChecked={(IsTrusted) => onDraft({ IsTrusted })}
+        />
+      )}
+    </>
+  )
+}
+
+function GroupField({ value, onValue, error }: { value: string; onValue: (value: string) => void; error?: string }) {
+  const { data: groups } = useQuery(apiQuery("listGroups", { query: { pageSize: 200 } }))
+  const names = new Set([...(groups?.data.map(({ GroupName }) => GroupName) ?? []), ...(value === "" ? [] : [value])])
+  return (
+    <Select
+      label={texts.projects.group}
+      hint={texts.projects.groupHint}
+      value={value}
+      onValue={onValue}
+      options={[{ value: "", label: texts.projects.noGroup }, ...[...names].map((name) => ({ value: name, label: name }))]}
+      {...(error === undefined ? {} : { error })}
+    />
+  )
+}
+
+/** Chooses an image that the person may see. */
+export function ImagePicker({ value, onValue, error }: { value: Choice | null; onValue: (value: Choice | null) => void; error?: string }) {
+  const [words, setWords] = useState("")
+  const q = words.trim()
+  const query = { pageSize: 12, ...(q === "" ? {} : { q }) }
+  const { data } = useQuery({ ...apiQuery("listImages", { query }), placeholderData: keepPreviousData })
+  return (
+    <Picker
+      label={texts.projects.image}
+      placeholder={texts.projects.imagePlaceholder}
+      value={value}
+      onValue={onValue}
+      choices={(data?.data ?? []).map(({ ID, Name }) => ({ ID, Name }))}
+      onWords={setWords}
+      {...(error === undefined ? {} : { error })}
+    />
+  )
+}

@@ -1,0 +1,110 @@
+import { useQuery } from "@tanstack/react-query"
+import { Link, useParams } from "@tanstack/react-router"
+import type { Project, Whoami } from "#contract"
+import { apiQuery } from "../../api/queries.ts"
+import { type Rights, rightsOn } from "../../api/rights.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { Badge } from "../../components/feedback.tsx"
+import { Markdown } from "../../components/markdown.tsx"
+import { Facts, PageHeader, Section } from "../../components/page.tsx"
+import { Time, useNow } from "../../components/values.tsx"
+import { texts } from "../../text/index.ts"
+import { Present } from "../editing/present.tsx"
+import { ProjectMounts } from "../run/run-mounts.tsx"
+import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
+import { ProjectActions } from "./project-actions.tsx"
+import { partName } from "./project-draft.ts"
+
+const { projects } = texts
+
+export function ProjectPage() {
+  const { id } = useParams({ from: "/shell/projects/$id" })
+  const project = useQuery(apiQuery("readProject", { query: { ID: id } }))
+  const { data: person } = useQuery(apiQuery("whoami"))
+  return (
+    <Present query={project} back={<ButtonLink to="/projects">{texts.editing.back}</ButtonLink>}>
+      {(data) => person && <ProjectView project={data} person={person} />}
+    </Present>
+  )
+}
+
+function ProjectView({ project, person }: { project: Project; person: Whoami }) {
+  const { data: grants } = useQuery(grantsQuery({ ProjectID: project.ID }))
+  const now = useNow()
+  const rights = rightsOn({ ...project, isPublished: project.IsPublic }, person, grants?.data ?? [], now)
+  return (
+    <>
+      <PageHeader title={project.ProjectName} subtitle={<Subtitle project={project} />}>
+        <ProjectActions project={project} rights={rights} />
+      </PageHeader>
+      {project.Doc.trim() === "" ? <p className="quiet">{projects.noDoc}</p> : <Markdown text={project.Doc} />}
+      <div className="two-columns section-gap">
+        <Section title={projects.definition}>
+          <Definition project={project} />
+        </Section>
+        <Section title={texts.run.mounts}>
+          <ProjectMounts project={project} />
+        </Section>
+        <Access project={project} rights={rights} />
+      </div>
+    </>
+  )
+}
+
+function Subtitle({ project }: { project: Project }) {
+  return (
+    <>
+      <Badge>{projects.types[project.Type]}</Badge>
+      {project.IsPublic && <Badge tone="good">{projects.public}</Badge>}
+      {project.IsTrusted && <Badge tone="good">{projects.trusted}</Badge>}
+      {project.Comment && <span className="wrap-anywhere">{project.Comment}</span>}
+    </>
+  )
+}
+
+function Definition({ project }: { project: Project }) {
+  const { StartMinutes, IdleMinutes, MaxRunHours } = project
+  return (
+    <Facts
+      entries={[
+        [
+          projects.image,
+          "Name" in project.Image ? (
+            <Link key="image" to="/images/$id" params={{ id: project.ImageID }}>
+              {project.Image.Name}
+            </Link>
+          ) : (
+            partName(project.Image, projects.imageById)
+          ),
+        ],
+        [texts.listing.owner, project.UserName],
+        [projects.group, project.GroupName],
+        [projects.startMinutes, StartMinutes > 0 ? projects.minutes(StartMinutes) : ""],
+        [projects.idleMinutes, IdleMinutes > 0 ? projects.minutes(IdleMinutes) : ""],
+        [projects.maxRunHours, MaxRunHours > 0 ? projects.hours(MaxRunHours) : ""],
+        [projects.created, <Time key="created" value={project.CreatedAt} />],
+        [texts.listing.updated, <Time key="updated" value={project.UpdatedAt} />],
+        [
+          projects.id,
+          <Link key="id" to="/history" search={{ project: project.ID }}>
+            {`${project.ID} · ${projects.history}`}
+          </Link>,
+        ],
+      ]}
+    />
+  )
+}
+
+function Access({ project, rights }: { project: Project; rights: Rights }) {
+  const { sharing } = texts
+  return (
+    <Section title={sharing.access}>
+      <div className="stack">
+        <p className="quiet small">{sharing.owner(project.UserName)}</p>
+        {project.IsPublic && <p className="quiet small">{sharing.everybody}</p>}
+        {project.GroupName && <p className="quiet small">{sharing.group(project.GroupName)}</p>}
+        {rights.own && <AccessList target={{ ProjectID: project.ID }} canTakeBack={true} />}
+      </div>
+    </Section>
+  )
+}

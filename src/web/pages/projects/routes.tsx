@@ -1,0 +1,40 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { shellRoute } from "../../app/routes.tsx"
+import { parseListSearch } from "../listing/list-search.ts"
+
+const id = {
+  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
+  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
+}
+
+const projects = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/projects",
+  validateSearch: parseListSearch,
+  component: lazyRouteComponent(() => import("./projects-page.tsx"), "ProjectsPage"),
+})
+
+const newProject = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/projects/new",
+  /** The image with which the form begins. */
+  validateSearch: ({ image }: Record<string, unknown>): { image?: number } =>
+    Number.isSafeInteger(image) && Number(image) > 0 ? { image: Number(image) } : {},
+  component: lazyRouteComponent(() => import("./new-project-page.tsx"), "NewProjectPage"),
+})
+
+const project = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/projects/$id",
+  params: id,
+  component: lazyRouteComponent(() => import("./project-page.tsx"), "ProjectPage"),
+})
+
+const editProject = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/projects/$id/edit",
+  params: id,
+  component: lazyRouteComponent(() => import("./edit-project-page.tsx"), "EditProjectPage"),
+})
+
+export const projectRoutes = [projects, newProject, project, editProject] as const

@@ -1,0 +1,29 @@
+import type { Grant } from "#contract"
+
+/** An object that people share: one of these. */
+export type ShareTarget = { ImageID: number } | { DataID: number } | { ProjectID: number }
+export type ShareKind = "image" | "data" | "project"
+export type Access = Grant["Access"]
+
+export function kindOf(target: ShareTarget): ShareKind {
+  return "ImageID" in target ? "image" : "DataID" in target ? "data" : "project"
+}
+
+/** The rights that differ on such an object; those of datasets are about files. */
+export function accessesOf(kind: ShareKind): readonly Access[] {
+  return kind === "data" ? ["read", "write"] : ["read", "use", "write"]
+}
+
+/** The end of a day where the reader is, for the API; undefined: no end. */
+export function endOfDay(day: string): string | undefined {
+  const match = /^(\d{4,6})-(\d\d)-(\d\d)$/.exec(day)
+  if (!match) return undefined
+  const end = new Date(Number(match[1]), Number(match[2]) - 1, Number(match[3]) + 1)
+  return Number.isNaN(end.getTime()) ? undefined : end.toISOString()
+}
+
+/** A day for an input of dates: today, where the reader is. */
+export function dayOf(time: Date): string {
+  const two = (part: number) => String(part).padStart(2, "0")
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`
+}
