@@ -1,5 +1,5 @@
 import { useState } from "react"
-import { texts } from "../text/index.ts"
+import { resourceTexts } from "../text/resources.ts"
 import { Button } from "./button.tsx"
 import { type FieldProps, TextArea } from "./fields.tsx"
 import { Markdown } from "./markdown.tsx"
@@ -8,7 +8,7 @@ import "./forms.css"
 /** Markdown to write, with a preview of how it reads. */
 export function DocField({ value, onValue, error, label }: FieldProps & { value: string; onValue: (value: string) => void }) {
   const [isPreview, setPreview] = useState(false)
-  const { editing } = texts
+  const { editing } = resourceTexts
   return (
     <div className="doc-field">
       <Button size="small" kind="plain" aria-pressed={isPreview} onClick={() => setPreview(!isPreview)}>

@@ -1,6 +1,6 @@
 import { Combobox } from "@base-ui/react/combobox"
 import { useState } from "react"
-import { texts } from "../text/index.ts"
+import { resourceTexts } from "../text/resources.ts"
 import { Field, type FieldProps } from "./fields.tsx"
 import { Icon } from "./icon.tsx"
 import "./forms.css"
@@ -45,7 +45,7 @@ export function Picker({ label, hint, error, value, onValue, choices, onWords, p
         <Combobox.Portal>
           <Combobox.Positioner className="positioner" sideOffset={4}>
             <Combobox.Popup className="popup">
-              <Combobox.Empty className="picker-empty quiet">{texts.editing.noChoice}</Combobox.Empty>
+              <Combobox.Empty className="picker-empty quiet">{resourceTexts.editing.noChoice}</Combobox.Empty>
               <Combobox.List>
                 {(choice: Choice) => (
                   <Combobox.Item key={choice.ID} value={choice} className="option">

@@ -22,6 +22,9 @@ export const common = {
   away: "The server cannot be reached. This page connects again by itself; what you typed stays.",
   nav: {
     home: "Home",
+    projects: "Projects",
+    images: "Images",
+    groups: "Groups",
     history: "History",
     api: "HTTP API",
   },

@@ -15,7 +15,7 @@ export const listing = {
   updated: "Changed",
   visibleTo: "Visible to",
   everybody: "Everybody",
-  onlyShared: "Owner and people it is shared with",
+  onlyShared: "Owner and shares",
   deleted: "Deleted",
   restore: "Restore",
   restoredToast: (name: string) => `${name} is restored.`,

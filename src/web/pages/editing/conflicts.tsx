@@ -1,7 +1,7 @@
 import { Button } from "../../components/button.tsx"
 import { Note } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { type Editing, resolve } from "./merge.ts"
 import "./editing.css"
 
@@ -17,12 +17,12 @@ export function Conflicts<D extends object>({ editing, onEditing, labels }: Conf
   const { taken } = editing
   return (
     <>
-      {taken.length > 0 && <Note role="status">{texts.editing.taken(taken.map((name) => labels[name]).join(", "))}</Note>}
+      {taken.length > 0 && <Note role="status">{resourceTexts.editing.taken(taken.map((name) => labels[name]).join(", "))}</Note>}
       {names.length > 0 && (
         <Note tone="warn" role="alert">
           <div className="grow">
-            <strong>{texts.editing.conflictTitle}</strong>
-            <p>{texts.editing.conflictText}</p>
+            <strong>{resourceTexts.editing.conflictTitle}</strong>
+            <p>{resourceTexts.editing.conflictText}</p>
           </div>
         </Note>
       )}
@@ -30,15 +30,15 @@ export function Conflicts<D extends object>({ editing, onEditing, labels }: Conf
         <Section key={name} title={labels[name]}>
           <div className="conflict">
             <Version
-              title={texts.editing.theirs}
+              title={resourceTexts.editing.theirs}
               value={editing.theirs[name]}
-              action={texts.editing.takeTheirs}
+              action={resourceTexts.editing.takeTheirs}
               onChoose={() => onEditing(resolve(editing, name, "theirs"))}
             />
             <Version
-              title={texts.editing.mine}
+              title={resourceTexts.editing.mine}
               value={editing.draft[name]}
-              action={texts.editing.keepMine}
+              action={resourceTexts.editing.keepMine}
               onChoose={() => onEditing(resolve(editing, name, "mine"))}
             />
           </div>
@@ -65,6 +65,6 @@ function Version({ title, value, action, onChoose }: { title: string; value: unk
 }
 
 function plainText(value: unknown): string {
-  if (value === "" || value === null || value === undefined) return texts.editing.empty
+  if (value === "" || value === null || value === undefined) return resourceTexts.editing.empty
   return typeof value === "string" ? value : JSON.stringify(value, undefined, 2)
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 import { Failure } from "#contract"
 import { ErrorState, Loaded, Note } from "../../components/feedback.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 
 interface Read<T> {
   data: T | undefined
@@ -44,8 +44,8 @@ export function PresentForm<T>({ query, back, children }: { query: Read<T>; back
       {isGone(query.error) && (
         <Note tone="bad" role="alert">
           <div className="grow">
-            <strong>{texts.editing.gone}</strong>
-            <p>{texts.editing.goneHint}</p>
+            <strong>{resourceTexts.editing.gone}</strong>
+            <p>{resourceTexts.editing.goneHint}</p>
           </div>
           {back}
         </Note>

@@ -1,7 +1,7 @@
 import { Failure } from "#contract"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 
 interface SaveRowProps {
   form: { error: Error | null; isChanged: boolean; hasConflict: boolean; saving: { isPending: boolean } }
@@ -13,13 +13,13 @@ export function SaveRow({ form: { error, isChanged, hasConflict, saving } }: Sav
   return (
     <div className="stack">
       {error && <ErrorState error={error} />}
-      {mayNot && <Note tone="warn">{texts.editing.noRightNow}</Note>}
-      {hasConflict && <Note>{texts.editing.chooseFirst}</Note>}
+      {mayNot && <Note tone="warn">{resourceTexts.editing.noRightNow}</Note>}
+      {hasConflict && <Note>{resourceTexts.editing.chooseFirst}</Note>}
       <div className="row">
         <Button type="submit" kind="primary" disabled={!isChanged || hasConflict} isBusy={saving.isPending}>
-          {texts.editing.save}
+          {resourceTexts.editing.save}
         </Button>
-        {!isChanged && <span className="quiet small">{texts.editing.unchanged}</span>}
+        {!isChanged && <span className="quiet small">{resourceTexts.editing.unchanged}</span>}
       </div>
     </div>
   )

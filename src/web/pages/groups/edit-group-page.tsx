@@ -7,7 +7,7 @@ import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { Conflicts } from "../editing/conflicts.tsx"
 import { PresentForm } from "../editing/present.tsx"
 import { SaveRow } from "../editing/save-row.tsx"
@@ -15,14 +15,14 @@ import { useEditing } from "../editing/use-editing.ts"
 import { groupBody, groupDraftOf } from "./group-draft.ts"
 import { GroupFields } from "./group-form.tsx"
 
-const { groups } = texts
+const { groups } = resourceTexts
 const labels = { Comment: groups.comment, Members: groups.members }
 
 export function EditGroupPage() {
   const { id } = useParams({ from: "/shell/groups/$id/edit" })
   const group = useQuery(versionedQuery("readGroup", id))
   return (
-    <PresentForm query={group} back={<ButtonLink to="/groups">{texts.editing.back}</ButtonLink>}>
+    <PresentForm query={group} back={<ButtonLink to="/groups">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <EditGroup key={id} group={data} />}
     </PresentForm>
   )
@@ -38,7 +38,7 @@ function EditGroup({ group: { value, etag } }: { group: Versioned<Group> }) {
     operation: "readGroup",
     save: (changes, version) => client.updateGroup({ body: { ID, ...groupBody(changes) }, headers: ifMatch(version) }),
     onSaved: () => {
-      showToast(texts.editing.saved(GroupName))
+      showToast(resourceTexts.editing.saved(GroupName))
       void navigate({ to: "/groups/$id", params: { id: ID } })
     },
   })

@@ -1,5 +1,5 @@
 import { TextArea, TextField } from "../../components/fields.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
 import type { GroupDraft } from "./group-draft.ts"
 import "../editing/editing.css"
@@ -11,7 +11,7 @@ interface GroupFieldsProps {
 }
 
 export function GroupFields({ draft, onDraft, error }: GroupFieldsProps) {
-  const { groups } = texts
+  const { groups } = resourceTexts
   return (
     <>
       <TextField

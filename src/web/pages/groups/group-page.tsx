@@ -10,18 +10,18 @@ import { Badge } from "../../components/feedback.tsx"
 import { ConfirmDialog } from "../../components/overlays.tsx"
 import { PageHeader, Section } from "../../components/page.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { Present } from "../editing/present.tsx"
 import { GroupProjects, GroupShares } from "./group-shares.tsx"
 
-const { groups } = texts
+const { groups } = resourceTexts
 
 export function GroupPage() {
   const { id } = useParams({ from: "/shell/groups/$id" })
   const group = useQuery(apiQuery("readGroup", { query: { ID: id } }))
   const { data: person } = useQuery(apiQuery("whoami"))
   return (
-    <Present query={group} back={<ButtonLink to="/groups">{texts.editing.back}</ButtonLink>}>
+    <Present query={group} back={<ButtonLink to="/groups">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <GroupView group={data} isAdmin={person?.IsAdmin ?? false} />}
     </Present>
   )
@@ -72,7 +72,7 @@ function GroupActions({ group: { ID, GroupName } }: { group: Group }) {
   return (
     <>
       <ButtonLink to="/groups/$id/edit" params={{ id: ID }} icon="edit">
-        {texts.editing.edit}
+        {resourceTexts.editing.edit}
       </ButtonLink>
       <Button kind="danger" icon="trash" isBusy={remove.isPending} onClick={() => setAsking(true)}>
         {groups.delete}

@@ -7,9 +7,9 @@ import { Badge, Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
 import { Pager } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 
-const { groups, sharing } = texts
+const { groups, sharing } = resourceTexts
 const pageSize = 20
 
 /** The projects that name the group: its members see and start them. */

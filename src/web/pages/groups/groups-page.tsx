@@ -6,12 +6,12 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { WordsFilter } from "../listing/list-filters.tsx"
 import { listPageSize } from "../listing/list-search.ts"
 import "../listing/listing.css"
 
-const { groups } = texts
+const { groups } = resourceTexts
 
 const columns: readonly Column<Group>[] = [
   {

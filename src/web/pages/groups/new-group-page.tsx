@@ -6,12 +6,12 @@ import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
 import { type GroupDraft, groupBody } from "./group-draft.ts"
 import { GroupFields } from "./group-form.tsx"
 
-const { groups } = texts
+const { groups } = resourceTexts
 
 export function NewGroupPage() {
   const [name, setName] = useState("")

@@ -8,7 +8,7 @@ import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { Conflicts } from "../editing/conflicts.tsx"
 import { PresentForm } from "../editing/present.tsx"
 import { SaveRow } from "../editing/save-row.tsx"
@@ -16,7 +16,7 @@ import { useEditing } from "../editing/use-editing.ts"
 import { type ImageDraft, imageBody, imageDraftOf } from "./image-draft.ts"
 import { ImageFields } from "./image-form.tsx"
 
-const { images } = texts
+const { images } = resourceTexts
 const labels: { readonly [K in keyof ImageDraft]: string } = {
   Name: images.name,
   Image: images.reference,
@@ -33,7 +33,7 @@ export function EditImagePage() {
   const { id } = useParams({ from: "/shell/images/$id/edit" })
   const image = useQuery(versionedQuery("readImage", id))
   return (
-    <PresentForm query={image} back={<ButtonLink to="/images">{texts.editing.back}</ButtonLink>}>
+    <PresentForm query={image} back={<ButtonLink to="/images">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <EditImage key={id} image={data} />}
     </PresentForm>
   )
@@ -50,7 +50,7 @@ function EditImage({ image: { value, etag } }: { image: Versioned<Image> }) {
     operation: "readImage",
     save: (changes, version) => client.updateImage({ body: { ID, ...imageBody(changes) }, headers: ifMatch(version) }),
     onSaved: ({ Name }) => {
-      showToast(texts.editing.saved(Name))
+      showToast(resourceTexts.editing.saved(Name))
       void navigate({ to: "/images/$id", params: { id: ID } })
     },
   })

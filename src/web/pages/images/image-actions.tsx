@@ -9,9 +9,10 @@ import { IconButton } from "../../components/button.tsx"
 import { ConfirmDialog, Menu } from "../../components/overlays.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { ShareButton } from "../sharing/share-dialog.tsx"
 
-const { images, listing } = texts
+const { images, listing } = resourceTexts
 
 /** Everything that the person may do with the image. */
 export function ImageActions({ image, rights }: { image: Image; rights: Rights }) {
@@ -40,7 +41,7 @@ export function ImageActions({ image, rights }: { image: Image; rights: Rights }
       )}
       {rights.change && (
         <ButtonLink to="/images/$id/edit" params={{ id: ID }} icon="edit">
-          {texts.editing.edit}
+          {resourceTexts.editing.edit}
         </ButtonLink>
       )}
       {rights.own && <ShareButton target={{ ImageID: ID }} name={Name} />}

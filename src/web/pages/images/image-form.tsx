@@ -2,7 +2,7 @@ import { Checkbox } from "../../components/checkbox.tsx"
 import { DocField } from "../../components/doc-field.tsx"
 import { TextArea, TextField } from "../../components/fields.tsx"
 import { Section } from "../../components/page.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
 import type { ImageDraft } from "./image-draft.ts"
 import "../editing/editing.css"
@@ -13,7 +13,7 @@ interface DraftProps {
   error: unknown
 }
 
-const { images } = texts
+const { images } = resourceTexts
 
 export function ImageFields({ draft, onDraft, error, isAdmin }: DraftProps & { isAdmin: boolean }) {
   return (

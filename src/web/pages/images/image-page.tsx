@@ -8,20 +8,20 @@ import { Badge } from "../../components/feedback.tsx"
 import { Markdown } from "../../components/markdown.tsx"
 import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { CopyButton, Time, useNow } from "../../components/values.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { Present } from "../editing/present.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { ImageActions } from "./image-actions.tsx"
 import { ImageState } from "./image-state.tsx"
 
-const { images } = texts
+const { images } = resourceTexts
 
 export function ImagePage() {
   const { id } = useParams({ from: "/shell/images/$id" })
   const image = useQuery(apiQuery("readImage", { query: { ID: id } }))
   const { data: person } = useQuery(apiQuery("whoami"))
   return (
-    <Present query={image} back={<ButtonLink to="/images">{texts.editing.back}</ButtonLink>}>
+    <Present query={image} back={<ButtonLink to="/images">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => person && <ImageView image={data} person={person} />}
     </Present>
   )
@@ -31,7 +31,7 @@ function ImageView({ image, person }: { image: Image; person: Whoami }) {
   const { data: grants } = useQuery(grantsQuery({ ImageID: image.ID }))
   const now = useNow()
   const rights = rightsOn({ ...image, isPublished: image.IsPublished }, person, grants?.data ?? [], now)
-  const { sharing } = texts
+  const { sharing } = resourceTexts
   return (
     <>
       <PageHeader title={image.Name} subtitle={<Subtitle image={image} />}>
@@ -73,13 +73,13 @@ function Definition({ image }: { image: Image }) {
   return (
     <Facts
       entries={[
-        [texts.listing.owner, image.UserName],
+        [resourceTexts.listing.owner, image.UserName],
         [images.command, image.Command && <code>{image.Command}</code>],
         [images.port, image.Port],
         [images.env, image.Env && <pre className="code-block">{image.Env}</pre>],
         [images.writablePaths, image.WritablePaths.length > 0 ? <code key="paths">{image.WritablePaths.join(", ")}</code> : ""],
         [images.created, <Time key="created" value={image.CreatedAt} />],
-        [texts.listing.updated, <Time key="updated" value={image.UpdatedAt} />],
+        [resourceTexts.listing.updated, <Time key="updated" value={image.UpdatedAt} />],
         [images.id, image.ID],
       ]}
     />

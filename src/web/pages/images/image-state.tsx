@@ -9,10 +9,10 @@ import { Button } from "../../components/button.tsx"
 import { ErrorState, Loaded, Note } from "../../components/feedback.tsx"
 import { Facts } from "../../components/page.tsx"
 import { CopyButton } from "../../components/values.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { ProgressLine } from "../run/start-progress.tsx"
 
-const { images } = texts
+const { images } = resourceTexts
 
 /** The image as the engine has it, and what fetches it. */
 export function ImageState({ id, canPull }: { id: number; canPull: boolean }) {
@@ -53,7 +53,7 @@ function PresentImage({ check }: { check: ImageCheck }) {
             <CopyButton text={check.Digest} />
           </span>,
         ],
-        [images.types, check.Types.map((type) => texts.projects.types[type]).join(", ")],
+        [images.types, check.Types.map((type) => resourceTexts.projects.types[type]).join(", ")],
         [images.user, check.User],
         [images.entryPoint, code(check.EntryPoint)],
         [images.imageCommand, code(check.Command)],

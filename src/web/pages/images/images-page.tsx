@@ -7,14 +7,14 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge, EmptyState } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import type { Column } from "../../components/table.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { ListFilters } from "../listing/list-filters.tsx"
 import { type ListSearch, listQuery } from "../listing/list-search.ts"
 import { ResourceList } from "../listing/resource-list.tsx"
 
 const columns: readonly Column<Image>[] = [
   {
-    title: texts.images.name,
+    title: resourceTexts.images.name,
     cell: (image) => (
       <>
         {image.DeletedAt === null ? (
@@ -28,11 +28,15 @@ const columns: readonly Column<Image>[] = [
       </>
     ),
   },
-  { title: texts.images.reference, cell: (image) => <code>{image.Image}</code> },
+  { title: resourceTexts.images.reference, cell: (image) => <code>{image.Image}</code> },
   {
-    title: texts.listing.visibleTo,
+    title: resourceTexts.listing.visibleTo,
     cell: (image) =>
-      image.IsPublished ? <Badge tone="good">{texts.listing.everybody}</Badge> : <span className="quiet">{texts.listing.onlyShared}</span>,
+      image.IsPublished ? (
+        <Badge tone="good">{resourceTexts.listing.everybody}</Badge>
+      ) : (
+        <span className="quiet">{resourceTexts.listing.onlyShared}</span>
+      ),
   },
 ]
 
@@ -46,19 +50,19 @@ export function ImagesPage() {
   const onSearch = (next: ListSearch) => void navigate({ search: next, replace: true })
   return (
     <>
-      <PageHeader title={texts.images.title}>
+      <PageHeader title={resourceTexts.images.title}>
         <NewImage />
       </PageHeader>
-      <ListFilters label={texts.images.search} search={own} onSearch={onSearch} />
+      <ListFilters label={resourceTexts.images.search} search={own} onSearch={onSearch} />
       <ResourceList
-        label={texts.images.title}
+        label={resourceTexts.images.title}
         query={images}
         search={own}
         onSearch={onSearch}
         columns={columns}
         empty={
-          <EmptyState title={texts.images.none}>
-            <p>{texts.images.noneHint}</p>
+          <EmptyState title={resourceTexts.images.none}>
+            <p>{resourceTexts.images.noneHint}</p>
             <NewImage />
           </EmptyState>
         }
@@ -72,7 +76,7 @@ export function ImagesPage() {
 function NewImage() {
   return (
     <ButtonLink to="/images/new" kind="primary" icon="plus">
-      {texts.images.new}
+      {resourceTexts.images.new}
     </ButtonLink>
   )
 }

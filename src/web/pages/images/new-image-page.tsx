@@ -6,7 +6,7 @@ import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { emptyImage, newImageBody } from "./image-draft.ts"
 import { ImageFields } from "./image-form.tsx"
 
@@ -24,8 +24,8 @@ export function NewImagePage() {
   }
   return (
     <>
-      <PageHeader title={texts.images.new} />
-      <form className="form" onSubmit={submit} aria-label={texts.images.new}>
+      <PageHeader title={resourceTexts.images.new} />
+      <form className="form" onSubmit={submit} aria-label={resourceTexts.images.new}>
         <ImageFields
           draft={draft}
           onDraft={(fields) => setDraft((now) => ({ ...now, ...fields }))}
@@ -35,7 +35,7 @@ export function NewImagePage() {
         {create.error && <ErrorState error={create.error} />}
         <div className="row">
           <Button type="submit" kind="primary" isBusy={create.isPending}>
-            {texts.editing.create}
+            {resourceTexts.editing.create}
           </Button>
         </div>
       </form>

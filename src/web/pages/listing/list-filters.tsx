@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react"
 import { SearchField, Select, type SelectOption } from "../../components/fields.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { type ListScope, type ListSearch, type ListSort, listScopes } from "./list-search.ts"
 import "./listing.css"
 
@@ -16,7 +16,7 @@ const pauseMs = 250
 
 /** Search, scope and order of a list. Each change goes to the first page. */
 export function ListFilters({ label, search, onSearch, groups = [] }: FiltersProps) {
-  const { listing } = texts
+  const { listing } = resourceTexts
   const { page: _page, ...kept } = search
   const shown = search.group === undefined ? (search.show ?? "all") : `group:${search.group}`
   const scopes: SelectOption<string>[] = [

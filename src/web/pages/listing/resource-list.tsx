@@ -6,7 +6,7 @@ import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { Time } from "../../components/values.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import type { ListSearch } from "./list-search.ts"
 
 interface Row {
@@ -32,7 +32,7 @@ interface ListProps<T extends Row> {
 export function ResourceList<T extends Row>({ label, query, search, onSearch, columns, empty, nameOf, restore }: ListProps<T>) {
   const isBin = search.show === "bin"
   const hasFilters = search.q !== undefined || search.show !== undefined || search.group !== undefined
-  const { listing } = texts
+  const { listing } = resourceTexts
   const all: readonly Column<T>[] = [
     ...columns,
     { title: listing.owner, cell: (row) => row.UserName },
@@ -61,12 +61,12 @@ export function ResourceList<T extends Row>({ label, query, search, onSearch, co
 function Restore({ name, onRestore }: { name: string; onRestore: () => Promise<unknown> }) {
   const restore = useMutation({
     mutationFn: onRestore,
-    onSuccess: () => showToast(texts.listing.restoredToast(name)),
+    onSuccess: () => showToast(resourceTexts.listing.restoredToast(name)),
     onError: showError,
   })
   return (
     <Button size="small" isBusy={restore.isPending} onClick={() => restore.mutate()}>
-      {texts.listing.restore}
+      {resourceTexts.listing.restore}
     </Button>
   )
 }

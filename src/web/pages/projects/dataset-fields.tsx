@@ -6,7 +6,7 @@ import { IconButton } from "../../components/button.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { Section } from "../../components/page.tsx"
 import { Picker } from "../../components/picker.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import type { DraftDataset } from "./project-draft.ts"
 import "./projects.css"
 
@@ -18,7 +18,7 @@ interface DatasetFieldsProps {
 
 /** The datasets of a project, each with the path at which a run finds it. */
 export function DatasetFields({ value, onValue, error }: DatasetFieldsProps) {
-  const { projects } = texts
+  const { projects } = resourceTexts
   const set = (id: number, MountPath: string) => onValue(value.map((each) => (each.ID === id ? { ...each, MountPath } : each)))
   return (
     <Section title={projects.datasets}>
@@ -71,8 +71,8 @@ function AddDataset({ taken, onAdd }: AddProps) {
   const found = (data as List<Data> | undefined)?.data ?? []
   return (
     <Picker
-      label={texts.projects.addDataset}
-      placeholder={texts.projects.datasetPlaceholder}
+      label={resourceTexts.projects.addDataset}
+      placeholder={resourceTexts.projects.datasetPlaceholder}
       value={null}
       onValue={(choice) => choice && onAdd(choice)}
       choices={found.filter(({ ID }) => !taken.includes(ID)).map(({ ID, Name }) => ({ ID, Name }))}

@@ -8,7 +8,7 @@ import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { Conflicts } from "../editing/conflicts.tsx"
 import { fieldError } from "../editing/field-error.ts"
 import { PresentForm } from "../editing/present.tsx"
@@ -21,13 +21,13 @@ export function EditProjectPage() {
   const { id } = useParams({ from: "/shell/projects/$id/edit" })
   const project = useQuery(versionedQuery("readProject", id))
   return (
-    <PresentForm query={project} back={<ButtonLink to="/projects">{texts.editing.back}</ButtonLink>}>
+    <PresentForm query={project} back={<ButtonLink to="/projects">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <EditProject key={id} project={data} />}
     </PresentForm>
   )
 }
 
-const { projects } = texts
+const { projects } = resourceTexts
 const labels: { readonly [K in keyof ProjectDraft]: string } = {
   ProjectName: projects.name,
   Type: projects.type,
@@ -53,7 +53,7 @@ function EditProject({ project: { value, etag } }: { project: Versioned<Project>
     operation: "readProject",
     save: (changes, version) => client.updateProject({ body: { ID, ...toBody(changes) }, headers: ifMatch(version) }),
     onSaved: ({ ProjectName, Warnings = [] }) => {
-      showToast(texts.editing.saved(ProjectName))
+      showToast(resourceTexts.editing.saved(ProjectName))
       for (const warning of Warnings) showToast(projects.warnings, { type: "warning", description: warning })
       void navigate({ to: "/projects/$id", params: { id: ID } })
     },

@@ -8,7 +8,7 @@ import { ErrorState, Note, Skeleton } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { showError } from "../../components/toast.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
 import { failedRunId } from "../run/run-actions.tsx"
 import { emptyDraft, nameOfReference, type ProjectDraft, toBody } from "./project-draft.ts"
@@ -23,7 +23,7 @@ export function NewProjectPage() {
 }
 
 function NewProjectForm({ image }: { image: ProjectDraft["Image"] }) {
-  const { projects } = texts
+  const { projects } = resourceTexts
   const { data: person } = useQuery(apiQuery("whoami"))
   const [draft, setDraft] = useState<ProjectDraft>({ ...emptyDraft, Image: image })
   const [reference, setReference] = useState<string | null>(null)

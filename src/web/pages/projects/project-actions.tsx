@@ -10,9 +10,10 @@ import { Note } from "../../components/feedback.tsx"
 import { ConfirmDialog, Dialog, Menu } from "../../components/overlays.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { ShareButton } from "../sharing/share-dialog.tsx"
 
-const { projects, listing } = texts
+const { projects, listing } = resourceTexts
 type Question = "publish" | "release" | "delete"
 
 /** Everything that the person may do with the project. */
@@ -38,7 +39,7 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
       )}
       {rights.change && (
         <ButtonLink to="/projects/$id/edit" params={{ id: ID }} icon="edit">
-          {texts.editing.edit}
+          {resourceTexts.editing.edit}
         </ButtonLink>
       )}
       {rights.own && <ShareButton target={{ ProjectID: ID }} name={ProjectName} />}

@@ -7,7 +7,7 @@ import { DocField } from "../../components/doc-field.tsx"
 import { NumberField, Select, TextField } from "../../components/fields.tsx"
 import { Section } from "../../components/page.tsx"
 import { type Choice, Picker } from "../../components/picker.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
 import { DatasetFields } from "./dataset-fields.tsx"
 import type { ProjectDraft } from "./project-draft.ts"
@@ -22,7 +22,7 @@ export interface DraftProps {
 
 /** The name, type, texts and times of a project; its image is asked for beside. */
 export function ProjectFields({ draft, onDraft, error, typeHint }: DraftProps & { typeHint?: string | undefined }) {
-  const { projects } = texts
+  const { projects } = resourceTexts
   return (
     <>
       <div className="form-columns">
@@ -59,7 +59,7 @@ export function ProjectFields({ draft, onDraft, error, typeHint }: DraftProps & 
 
 /** The fields that few projects need. */
 export function FurtherFields({ draft, onDraft, error, isAdmin }: DraftProps & { isAdmin: boolean }) {
-  const { projects } = texts
+  const { projects } = resourceTexts
   const times = [
     ["StartMinutes", projects.startMinutes],
     ["IdleMinutes", projects.idleMinutes],
@@ -102,11 +102,11 @@ function GroupField({ value, onValue, error }: { value: string; onValue: (value:
   const names = new Set([...(groups?.data.map(({ GroupName }) => GroupName) ?? []), ...(value === "" ? [] : [value])])
   return (
     <Select
-      label={texts.projects.group}
-      hint={texts.projects.groupHint}
+      label={resourceTexts.projects.group}
+      hint={resourceTexts.projects.groupHint}
       value={value}
       onValue={onValue}
-      options={[{ value: "", label: texts.projects.noGroup }, ...[...names].map((name) => ({ value: name, label: name }))]}
+      options={[{ value: "", label: resourceTexts.projects.noGroup }, ...[...names].map((name) => ({ value: name, label: name }))]}
       {...(error === undefined ? {} : { error })}
     />
   )
@@ -120,8 +120,8 @@ export function ImagePicker({ value, onValue, error }: { value: Choice | null; o
   const { data } = useQuery({ ...apiQuery("listImages", { query }), placeholderData: keepPreviousData })
   return (
     <Picker
-      label={texts.projects.image}
-      placeholder={texts.projects.imagePlaceholder}
+      label={resourceTexts.projects.image}
+      placeholder={resourceTexts.projects.imagePlaceholder}
       value={value}
       onValue={onValue}
       choices={(data?.data ?? []).map(({ ID, Name }) => ({ ID, Name }))}

@@ -9,20 +9,21 @@ import { Markdown } from "../../components/markdown.tsx"
 import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { Time, useNow } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { Present } from "../editing/present.tsx"
 import { ProjectMounts } from "../run/run-mounts.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { ProjectActions } from "./project-actions.tsx"
 import { partName } from "./project-draft.ts"
 
-const { projects } = texts
+const { projects } = resourceTexts
 
 export function ProjectPage() {
   const { id } = useParams({ from: "/shell/projects/$id" })
   const project = useQuery(apiQuery("readProject", { query: { ID: id } }))
   const { data: person } = useQuery(apiQuery("whoami"))
   return (
-    <Present query={project} back={<ButtonLink to="/projects">{texts.editing.back}</ButtonLink>}>
+    <Present query={project} back={<ButtonLink to="/projects">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => person && <ProjectView project={data} person={person} />}
     </Present>
   )
@@ -77,13 +78,13 @@ function Definition({ project }: { project: Project }) {
             partName(project.Image, projects.imageById)
           ),
         ],
-        [texts.listing.owner, project.UserName],
+        [resourceTexts.listing.owner, project.UserName],
         [projects.group, project.GroupName],
         [projects.startMinutes, StartMinutes > 0 ? projects.minutes(StartMinutes) : ""],
         [projects.idleMinutes, IdleMinutes > 0 ? projects.minutes(IdleMinutes) : ""],
         [projects.maxRunHours, MaxRunHours > 0 ? projects.hours(MaxRunHours) : ""],
         [projects.created, <Time key="created" value={project.CreatedAt} />],
-        [texts.listing.updated, <Time key="updated" value={project.UpdatedAt} />],
+        [resourceTexts.listing.updated, <Time key="updated" value={project.UpdatedAt} />],
         [
           projects.id,
           <Link key="id" to="/history" search={{ project: project.ID }}>
@@ -96,7 +97,7 @@ function Definition({ project }: { project: Project }) {
 }
 
 function Access({ project, rights }: { project: Project; rights: Rights }) {
-  const { sharing } = texts
+  const { sharing } = resourceTexts
   return (
     <Section title={sharing.access}>
       <div className="stack">

@@ -7,14 +7,14 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge, EmptyState } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import type { Column } from "../../components/table.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { ListFilters } from "../listing/list-filters.tsx"
 import { type ListSearch, listQuery } from "../listing/list-search.ts"
 import { ResourceList } from "../listing/resource-list.tsx"
 
 const columns: readonly Column<Project>[] = [
   {
-    title: texts.projects.name,
+    title: resourceTexts.projects.name,
     cell: (project) => (
       <>
         {project.DeletedAt === null ? (
@@ -28,8 +28,8 @@ const columns: readonly Column<Project>[] = [
       </>
     ),
   },
-  { title: texts.projects.type, cell: (project) => texts.projects.types[project.Type] },
-  { title: texts.listing.visibleTo, cell: (project) => <Visibility project={project} /> },
+  { title: resourceTexts.projects.type, cell: (project) => resourceTexts.projects.types[project.Type] },
+  { title: resourceTexts.listing.visibleTo, cell: (project) => <Visibility project={project} /> },
 ]
 
 export function ProjectsPage() {
@@ -41,14 +41,14 @@ export function ProjectsPage() {
   const onSearch = (next: ListSearch) => void navigate({ search: next, replace: true })
   return (
     <>
-      <PageHeader title={texts.projects.title}>
+      <PageHeader title={resourceTexts.projects.title}>
         <ButtonLink to="/projects/new" kind="primary" icon="plus">
-          {texts.projects.new}
+          {resourceTexts.projects.new}
         </ButtonLink>
       </PageHeader>
-      <ListFilters label={texts.projects.search} search={search} onSearch={onSearch} groups={person?.Groups ?? []} />
+      <ListFilters label={resourceTexts.projects.search} search={search} onSearch={onSearch} groups={person?.Groups ?? []} />
       <ResourceList
-        label={texts.projects.title}
+        label={resourceTexts.projects.title}
         query={projects}
         search={search}
         onSearch={onSearch}
@@ -63,17 +63,17 @@ export function ProjectsPage() {
 
 function NoProjects() {
   return (
-    <EmptyState title={texts.projects.none}>
-      <p>{texts.projects.noneHint}</p>
+    <EmptyState title={resourceTexts.projects.none}>
+      <p>{resourceTexts.projects.noneHint}</p>
       <ButtonLink to="/projects/new" kind="primary" icon="plus">
-        {texts.projects.new}
+        {resourceTexts.projects.new}
       </ButtonLink>
     </EmptyState>
   )
 }
 
 function Visibility({ project }: { project: Project }) {
-  if (project.IsPublic) return <Badge tone="good">{texts.listing.everybody}</Badge>
+  if (project.IsPublic) return <Badge tone="good">{resourceTexts.listing.everybody}</Badge>
   if (project.GroupName) return <Badge>{project.GroupName}</Badge>
-  return <span className="quiet">{texts.listing.onlyShared}</span>
+  return <span className="quiet">{resourceTexts.listing.onlyShared}</span>
 }

@@ -8,7 +8,7 @@ import { Badge, Loaded } from "../../components/feedback.tsx"
 import { Pager } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { Time, useNow } from "../../components/values.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { kindOf, type ShareTarget } from "./share.ts"
 
 /** The first page of an object's shares: the rights of the reader are among them. */
@@ -24,7 +24,7 @@ export function AccessList({ target, canTakeBack }: { target: ShareTarget; canTa
     <Loaded query={grants} height={3}>
       {({ data, pageCount }) =>
         data.length === 0 ? (
-          <p className="quiet">{texts.sharing.nobody}</p>
+          <p className="quiet">{resourceTexts.sharing.nobody}</p>
         ) : (
           <div>
             <ul className="list">
@@ -41,7 +41,7 @@ export function AccessList({ target, canTakeBack }: { target: ShareTarget; canTa
 }
 
 function GrantRow({ grant, target, canTakeBack }: { grant: Grant; target: ShareTarget; canTakeBack: boolean }) {
-  const { sharing } = texts
+  const { sharing } = resourceTexts
   const now = useNow()
   const name = grant.UserName || grant.GroupName
   const takeBack = useMutation({

@@ -7,7 +7,7 @@ import { ErrorState } from "../../components/feedback.tsx"
 import { Select, TextField } from "../../components/fields.tsx"
 import { Dialog } from "../../components/overlays.tsx"
 import { showToast } from "../../components/toast.tsx"
-import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { AccessList } from "./access-list.tsx"
 import { type Access, accessesOf, dayOf, endOfDay, kindOf, type ShareTarget } from "./share.ts"
 import "../editing/editing.css"
@@ -18,11 +18,11 @@ export function ShareButton({ target, name }: { target: ShareTarget; name: strin
   return (
     <>
       <Button icon="share" onClick={() => setOpen(true)}>
-        {texts.sharing.share}
+        {resourceTexts.sharing.share}
       </Button>
-      <Dialog title={texts.sharing.title(name)} isOpen={isOpen} onClose={() => setOpen(false)} size="wide">
+      <Dialog title={resourceTexts.sharing.title(name)} isOpen={isOpen} onClose={() => setOpen(false)} size="wide">
         <ShareForm target={target} />
-        <h3>{texts.sharing.access}</h3>
+        <h3>{resourceTexts.sharing.access}</h3>
         <AccessList target={target} canTakeBack={true} />
       </Dialog>
     </>
@@ -30,7 +30,7 @@ export function ShareButton({ target, name }: { target: ShareTarget; name: strin
 }
 
 function ShareForm({ target }: { target: ShareTarget }) {
-  const { sharing } = texts
+  const { sharing } = resourceTexts
   const kind = kindOf(target)
   const [grantee, setGrantee] = useState<"UserName" | "GroupName">("UserName")
   const [name, setName] = useState("")
