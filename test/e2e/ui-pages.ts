@@ -8,6 +8,21 @@ export interface UiPage {
   isDrawn: (page: Page) => Promise<unknown>
 }
 
+const penguinsDoc = `Which bill belongs to which **species**? See [the paper](https://example.org).
+
+- [x] clean the data
+- [ ] fit a \`tree\`
+
+| species | count |
+|:--|--:|
+| Adelie | 152 |
+| Gentoo | 124 |
+
+\`\`\`python
+penguins.groupby("species").mean()
+\`\`\`
+`
+
 /** The installation that the pages show: runs in several states, with projects and datasets. */
 export async function fillInstallation({ admin }: TestServer): Promise<void> {
   const image = async (Name: string, Image: string) => (await admin.createImage({ body: { Name, Image } })).ID
@@ -19,6 +34,9 @@ export async function fillInstallation({ admin }: TestServer): Promise<void> {
   const slow = await project("Glacier segmentation", await image("Slow", "fake/slow-pull:600000"), { Comment: "Fetches a large image" })
   const large = await project("Language model", await image("Large", "fake/oom"), { Comment: "Needs much memory" })
   for (const name of ["Weather maps", "Protein folding", "Street signs"]) await project(name, web)
+  await admin.updateProject({ body: { ID: penguins, Doc: penguinsDoc } })
+  await admin.createGroup({ body: { GroupName: "biology", Comment: "Everybody in the laboratory", Members: ["admin"] } })
+  await admin.createGrant({ body: { ProjectID: penguins, GroupName: "biology", Access: "use" } })
   await admin.startRun({ body: { ProjectID: penguins, Cpus: 2 } })
   await admin.startRun({ body: { ProjectID: slow }, headers: { prefer: "respond-async" } })
   await admin.startRun({ body: { ProjectID: large } }).catch(() => {})
@@ -34,5 +52,14 @@ export const uiPages: readonly UiPage[] = [
   { name: "run-output", path: "runs/1?tab=logs", isDrawn: (page) => page.getByText("started, port").waitFor() },
   { name: "run-record", path: "runs/1?tab=record", isDrawn: (page) => page.getByText("Started by").waitFor() },
   { name: "history", path: "history", isDrawn: (page) => page.getByRole("cell", { name: "Language model" }).waitFor() },
+  { name: "projects", path: "projects", isDrawn: (page) => page.getByRole("link", { name: "Weather maps" }).waitFor() },
+  { name: "project", path: "projects/1", isDrawn: (page) => page.getByRole("button", { name: "Take back: biology" }).waitFor() },
+  { name: "project-new", path: "projects/new", isDrawn: (page) => page.getByRole("button", { name: "Create and start" }).waitFor() },
+  { name: "project-edit", path: "projects/1/edit", isDrawn: (page) => page.getByRole("button", { name: "Save" }).waitFor() },
+  { name: "images", path: "images", isDrawn: (page) => page.getByRole("cell", { name: "fake/oom" }).waitFor() },
+  { name: "image", path: "images/1", isDrawn: (page) => page.getByText("Who has access").waitFor() },
+  { name: "image-new", path: "images/new", isDrawn: (page) => page.getByLabel("Reference").waitFor() },
+  { name: "groups", path: "groups", isDrawn: (page) => page.getByRole("link", { name: "biology" }).waitFor() },
+  { name: "group", path: "groups/1", isDrawn: (page) => page.getByRole("link", { name: "Penguin analysis" }).waitFor() },
   { name: "not-found", path: "no-such-page", isDrawn: (page) => page.getByText("There is no such page").waitFor() },
 ]

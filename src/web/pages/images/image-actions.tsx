@@ -14,10 +14,12 @@ import { ShareButton } from "../sharing/share-dialog.tsx"
 
 const { images, listing } = resourceTexts
 
+type Question = "publish" | "delete"
+
 /** Everything that the person may do with the image. */
 export function ImageActions({ image, rights }: { image: Image; rights: Rights }) {
   const { ID, Name, IsPublished } = image
-  const [question, setQuestion] = useState<"publish" | "delete">()
+  const [question, setQuestion] = useState<Question>()
   const navigate = useNavigate()
   const publish = useMutation({
     mutationFn: (isPublished: boolean) => client.updateImage({ body: { ID, IsPublished: isPublished } }),
@@ -58,21 +60,43 @@ export function ImageActions({ image, rights }: { image: Image; rights: Rights }
           ]}
         />
       )}
+      <Questions
+        name={Name}
+        question={question}
+        onClose={() => setQuestion(undefined)}
+        onPublish={() => publish.mutate(true)}
+        onDelete={() => remove.mutate()}
+      />
+    </>
+  )
+}
+
+interface QuestionsProps {
+  name: string
+  question: Question | undefined
+  onClose: () => void
+  onPublish: () => void
+  onDelete: () => void
+}
+
+function Questions({ name, question, onClose, onPublish, onDelete }: QuestionsProps) {
+  return (
+    <>
       <ConfirmDialog
-        title={images.publishTitle(Name)}
+        title={images.publishTitle(name)}
         text={images.publishText}
         action={listing.publish}
         isOpen={question === "publish"}
-        onClose={() => setQuestion(undefined)}
-        onConfirm={() => publish.mutate(true)}
+        onClose={onClose}
+        onConfirm={onPublish}
       />
       <ConfirmDialog
-        title={images.deleteTitle(Name)}
+        title={images.deleteTitle(name)}
         text={images.deleteText}
         action={listing.delete}
         isOpen={question === "delete"}
-        onClose={() => setQuestion(undefined)}
-        onConfirm={() => remove.mutate()}
+        onClose={onClose}
+        onConfirm={onDelete}
       />
     </>
   )

@@ -72,16 +72,23 @@ function NewProjectForm({ image }: { image: ProjectDraft["Image"] }) {
         <FurtherFields draft={draft} onDraft={set} error={create.error} isAdmin={person?.IsAdmin ?? false} />
         {create.error && <ErrorState error={create.error} />}
         {!hasImage && <Note>{projects.imageNeeded}</Note>}
-        <div className="row">
-          <Button type="submit" value="start" kind="primary" icon="play" disabled={!hasImage} isBusy={create.isPending}>
-            {projects.createAndStart}
-          </Button>
-          <Button type="submit" disabled={!hasImage || create.isPending}>
-            {projects.create}
-          </Button>
-        </div>
+        <CreateButtons isReady={hasImage} isBusy={create.isPending} />
       </form>
     </>
+  )
+}
+
+function CreateButtons({ isReady, isBusy }: { isReady: boolean; isBusy: boolean }) {
+  const { projects } = resourceTexts
+  return (
+    <div className="row">
+      <Button type="submit" value="start" kind="primary" icon="play" disabled={!isReady} isBusy={isBusy}>
+        {projects.createAndStart}
+      </Button>
+      <Button type="submit" disabled={!isReady || isBusy}>
+        {projects.create}
+      </Button>
+    </div>
   )
 }
 

@@ -9,7 +9,7 @@ import { Dialog } from "../../components/overlays.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { AccessList } from "./access-list.tsx"
-import { type Access, accessesOf, dayOf, endOfDay, kindOf, type ShareTarget } from "./share.ts"
+import { type Access, accessesOf, dayOf, endOfDay, kindOf, type ShareKind, type ShareTarget } from "./share.ts"
 import "../editing/editing.css"
 
 /** A button that opens the dialog in which its owner shares an object and takes shares back. */
@@ -71,21 +71,7 @@ function ShareForm({ target }: { target: ShareTarget }) {
           required
           {...(field === grantee && share.error ? { error: errorText(share.error).title } : {})}
         />
-        <Select
-          label={sharing.right}
-          value={access}
-          onValue={setAccess}
-          options={accessesOf(kind).map((value) => ({ value, label: sharing.rights[kind][value] }))}
-        />
-        <TextField
-          label={sharing.until}
-          hint={sharing.untilHint}
-          type="date"
-          value={day}
-          onValue={setDay}
-          min={dayOf(new Date())}
-          max="9999-12-30"
-        />
+        <RightFields kind={kind} access={access} onAccess={setAccess} day={day} onDay={setDay} />
       </div>
       {share.error && field !== grantee && <ErrorState error={share.error} />}
       <div className="row">
@@ -94,5 +80,36 @@ function ShareForm({ target }: { target: ShareTarget }) {
         </Button>
       </div>
     </form>
+  )
+}
+
+interface RightFieldsProps {
+  kind: ShareKind
+  access: Access
+  onAccess: (access: Access) => void
+  day: string
+  onDay: (day: string) => void
+}
+
+function RightFields({ kind, access, onAccess, day, onDay }: RightFieldsProps) {
+  const { sharing } = resourceTexts
+  return (
+    <>
+      <Select
+        label={sharing.right}
+        value={access}
+        onValue={onAccess}
+        options={accessesOf(kind).map((value) => ({ value, label: sharing.rights[kind][value] }))}
+      />
+      <TextField
+        label={sharing.until}
+        hint={sharing.untilHint}
+        type="date"
+        value={day}
+        onValue={onDay}
+        min={dayOf(new Date())}
+        max="9999-12-30"
+      />
+    </>
   )
 }
