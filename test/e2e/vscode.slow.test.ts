@@ -14,7 +14,7 @@ suite("VS Code in a browser", () => {
 
   after(() => rig[Symbol.asyncDispose]())
 
-  test("vscode: a file is edited and saved, and its terminal runs commands", async () => {
+  test("vscode: a file is edited and saved, its terminal runs commands, and a reload keeps the editor", async () => {
     await rig.withRun({ image: "vscode", type: "vscode", files: { "note.txt": "a note\n" } }, async ({ page, textOfFile }) => {
       await openFile(page, "note.txt")
       await page.keyboard.press("Control+End")
@@ -25,6 +25,11 @@ suite("VS Code in a browser", () => {
       await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus(patience)
       await page.keyboard.type("tail -n 1 note.txt >typed.txt\n", { delay: 20 })
       assert.equal(await textOfFile("typed.txt"), "and more")
+      await page.reload({ waitUntil: "commit" })
+      await page.locator(".view-lines", { hasText: "and more" }).waitFor(patience)
+      await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus(patience)
+      await page.keyboard.type("echo again >again.txt\n", { delay: 20 })
+      assert.equal(await textOfFile("again.txt"), "again\n")
     })
   })
 })
