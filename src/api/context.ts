@@ -48,6 +48,7 @@ export interface ApiSettings {
   version: string
   /** Without a slash at its end. */
   baseUrl: string
+  filesUrl: string
   /** The origin of the configured base URL. Undefined if none is set: then the `Host` counts. */
   origin: string | undefined
   /** Host names beyond the loopback ones that the service answers to, in lower case. */

@@ -19,10 +19,11 @@ export function runEvents(events: Events): RunEvents {
 }
 
 /** The settings of the API. */
-export function apiSettings(settings: Settings, { baseUrl, hostNames }: PublicUrls, version: string) {
+export function apiSettings(settings: Settings, { baseUrl, filesUrl, hostNames }: PublicUrls, version: string) {
   return {
     version,
     baseUrl,
+    filesUrl,
     origin: settings.baseUrl || undefined,
     hostNames,
     trustedProxies: settings.trustedProxies,

@@ -61,5 +61,9 @@ export const uiPages: readonly UiPage[] = [
   { name: "image-new", path: "images/new", isDrawn: (page) => page.getByLabel("Reference").waitFor() },
   { name: "groups", path: "groups", isDrawn: (page) => page.getByRole("link", { name: "biology" }).waitFor() },
   { name: "group", path: "groups/1", isDrawn: (page) => page.getByRole("link", { name: "Penguin analysis" }).waitFor() },
+  { name: "datasets", path: "datasets", isDrawn: (page) => page.getByRole("link", { name: "Palmer penguins" }).waitFor() },
+  { name: "dataset", path: "datasets/1", isDrawn: (page) => page.getByText("Who has access").waitFor() },
+  { name: "dataset-new", path: "datasets/new", isDrawn: (page) => page.getByLabel("Folder").waitFor() },
+  { name: "files", path: "files", isDrawn: (page) => page.getByRole("link", { name: "datasets" }).waitFor() },
   { name: "not-found", path: "no-such-page", isDrawn: (page) => page.getByText("There is no such page").waitFor() },
 ]

@@ -13,11 +13,21 @@ const notBuilt = messagePage(503, {
   link: { href: "/docs", text: "HTTP API" },
 })
 
-/** Beside the policy of all pages: no text becomes markup or code. */
-const appHeaders = {
-  ...securityHeaders,
-  "content-security-policy": `${contentSecurityPolicy}; require-trusted-types-for 'script'; trusted-types 'none'`,
-  "content-type": "text/html; charset=utf-8",
+/**
+ * Beside the policy of all pages: no text becomes markup or code. Pages list, send and download
+ * files at the files address, and show images of it.
+ */
+function appHeaders({ settings }: Services) {
+  const files = new URL(settings.filesUrl).origin
+  const policy = contentSecurityPolicy
+    .replace("connect-src 'self'", `connect-src 'self' ${files}`)
+    .replace("form-action 'self'", `form-action 'self' ${files}`)
+    .replace("img-src 'self' data:", "img-src 'self' data: blob:")
+  return {
+    ...securityHeaders,
+    "content-security-policy": `${policy}; require-trusted-types-for 'script'; trusted-types 'none'`,
+    "content-type": "text/html; charset=utf-8",
+  }
 }
 
 /** The one page of the web UI. It is read each time, so that a new build needs no restart. */
@@ -25,13 +35,13 @@ export const appPage: PageHandler = async (services) => {
   const page = await readBuild("index.html")
   if (!page) return notBuilt
   const about = `<meta name="quayside" content="${escapeHtml(JSON.stringify(installationOf(services)))}">`
-  return { status: 200, headers: appHeaders, body: page.toString().replace("<!-- installation -->", () => about) }
+  return { status: 200, headers: appHeaders(services), body: page.toString().replace("<!-- installation -->", () => about) }
 }
 
 /** The same facts as `/openapi.json` and the settings tell, for the first drawing of the page. */
 function installationOf({ settings, openId }: Services) {
-  const { version, memoryUnit, baseUrl } = settings
-  return { version, memoryUnit, openId: openId ? { name: openId.name, href: `${baseUrl}/oidc/login` } : null }
+  const { version, memoryUnit, baseUrl, filesUrl } = settings
+  return { version, memoryUnit, baseUrl, filesUrl, openId: openId ? { name: openId.name, href: `${baseUrl}/oidc/login` } : null }
 }
 
 /** The web UI for a person who is signed in. Others sign in first and then get the same address. */

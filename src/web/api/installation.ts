@@ -3,15 +3,22 @@ export interface Installation {
   version: string
   /** The unit of all amounts of memory. */
   memoryUnit: "MiB" | "GiB" | "bytes"
+  /** The address at which people open Quayside. Only its pages may use files. */
+  baseUrl: string
+  filesUrl: string
+  /** Whether this page was opened there. */
+  isBaseOrigin: boolean
   /** The OpenID provider to sign in with, if there is one. */
   openId: { name: string; href: string } | null
 }
 
-const fallback: Installation = { version: "", memoryUnit: "MiB", openId: null }
+const fallback: Installation = { version: "", memoryUnit: "MiB", baseUrl: "", filesUrl: "", isBaseOrigin: true, openId: null }
 
 export const installation: Installation = read()
 
 function read(): Installation {
   const text = globalThis.document?.querySelector("meta[name=quayside]")?.getAttribute("content")
-  return text ? (JSON.parse(text) as Installation) : fallback
+  if (!text) return fallback
+  const facts = JSON.parse(text) as Omit<Installation, "isBaseOrigin">
+  return { ...facts, isBaseOrigin: new URL(facts.baseUrl).origin === location.origin }
 }

@@ -7,5 +7,7 @@ export const pages = [
   { to: "/projects", label: texts.common.nav.projects, icon: "box" },
   { to: "/images", label: texts.common.nav.images, icon: "image" },
   { to: "/groups", label: texts.common.nav.groups, icon: "people" },
+  { to: "/datasets", label: texts.common.nav.datasets, icon: "database" },
+  { to: "/files", label: texts.common.nav.files, icon: "folder" },
   { to: "/history", label: texts.common.nav.history, icon: "history" },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]

@@ -1,5 +1,7 @@
 import { createRouter } from "@tanstack/react-router"
 import { ErrorState } from "../components/feedback.tsx"
+import { datasetRoutes } from "../pages/datasets/routes.tsx"
+import { filesRoutes } from "../pages/files/routes.tsx"
 import { groupRoutes } from "../pages/groups/routes.tsx"
 import { homeRoutes } from "../pages/home/routes.tsx"
 import { imageRoutes } from "../pages/images/routes.tsx"
@@ -10,7 +12,8 @@ import { startRoutes } from "../pages/start/routes.tsx"
 import { NotFound } from "./not-found.tsx"
 import { rootRoute, shellRoute } from "./routes.tsx"
 
-const pageRoutes = [...homeRoutes, ...startRoutes, ...runRoutes, ...projectRoutes, ...imageRoutes, ...groupRoutes] as const
+const resourceRoutes = [...projectRoutes, ...imageRoutes, ...datasetRoutes, ...groupRoutes] as const
+const pageRoutes = [...homeRoutes, ...startRoutes, ...runRoutes, ...resourceRoutes, ...filesRoutes] as const
 const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren(pageRoutes)])
 
 export const router = createRouter({

@@ -26,6 +26,8 @@ export const common = {
     images: "Images",
     groups: "Groups",
     history: "History",
+    datasets: "Datasets",
+    files: "Files",
     api: "HTTP API",
   },
   theme: { label: "Theme", system: "System", light: "Light", dark: "Dark" },

@@ -1,0 +1,72 @@
+import { useQuery } from "@tanstack/react-query"
+import { useParams } from "@tanstack/react-router"
+import type { Data, Whoami } from "#contract"
+import { apiQuery } from "../../api/queries.ts"
+import { rightsOn } from "../../api/rights.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { Badge } from "../../components/feedback.tsx"
+import { Markdown } from "../../components/markdown.tsx"
+import { Facts, PageHeader, Section } from "../../components/page.tsx"
+import { CopyButton, Time, useNow } from "../../components/values.tsx"
+import { resourceTexts } from "../../text/resources.ts"
+import { Present } from "../editing/present.tsx"
+import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
+import { DatasetActions } from "./dataset-actions.tsx"
+import { datasetQuery } from "./queries.ts"
+
+const { datasets, listing, sharing } = resourceTexts
+
+export function DatasetPage() {
+  const { id } = useParams({ from: "/shell/datasets/$id" })
+  const dataset = useQuery(datasetQuery(id))
+  const { data: person } = useQuery(apiQuery("whoami"))
+  return (
+    <Present query={dataset} back={<ButtonLink to="/datasets">{resourceTexts.editing.back}</ButtonLink>}>
+      {(data) => person && <DatasetView dataset={data} person={person} />}
+    </Present>
+  )
+}
+
+function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
+  const { data: grants } = useQuery(grantsQuery({ DataID: dataset.ID }))
+  const now = useNow()
+  const rights = rightsOn({ ...dataset, isPublished: dataset.IsPublished }, person, grants?.data ?? [], now)
+  return (
+    <>
+      <PageHeader title={dataset.Name} subtitle={<Subtitle dataset={dataset} />}>
+        <DatasetActions dataset={dataset} rights={rights} />
+      </PageHeader>
+      {dataset.Doc.trim() === "" ? <p className="quiet">{datasets.noDoc}</p> : <Markdown text={dataset.Doc} />}
+      <div className="two-columns section-gap">
+        <Section title={datasets.facts}>
+          <Facts
+            entries={[
+              [listing.owner, dataset.UserName],
+              [datasets.created, <Time key="created" value={dataset.CreatedAt} />],
+              [listing.updated, <Time key="updated" value={dataset.UpdatedAt} />],
+              [datasets.id, dataset.ID],
+            ]}
+          />
+        </Section>
+        <Section title={sharing.access}>
+          <div className="stack">
+            <p className="quiet small">{sharing.owner(dataset.UserName)}</p>
+            {dataset.IsPublished && <p className="quiet small">{sharing.everybody}</p>}
+            {rights.own && <AccessList target={{ DataID: dataset.ID }} canTakeBack={true} />}
+          </div>
+        </Section>
+      </div>
+    </>
+  )
+}
+
+function Subtitle({ dataset }: { dataset: Data }) {
+  return (
+    <>
+      <code className="wrap-anywhere">{dataset.AccessInfo}</code>
+      <CopyButton text={dataset.AccessInfo} />
+      {dataset.IsPublished && <Badge tone="good">{datasets.public}</Badge>}
+      {dataset.Comment && <span className="wrap-anywhere">{dataset.Comment}</span>}
+    </>
+  )
+}

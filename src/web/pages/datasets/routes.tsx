@@ -1,0 +1,37 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { shellRoute } from "../../app/routes.tsx"
+import { parseListSearch } from "../listing/list-search.ts"
+
+const id = {
+  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
+  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
+}
+
+const datasets = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/datasets",
+  validateSearch: parseListSearch,
+  component: lazyRouteComponent(() => import("./datasets-page.tsx"), "DatasetsPage"),
+})
+
+const newDataset = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/datasets/new",
+  component: lazyRouteComponent(() => import("./new-dataset-page.tsx"), "NewDatasetPage"),
+})
+
+const dataset = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/datasets/$id",
+  params: id,
+  component: lazyRouteComponent(() => import("./dataset-page.tsx"), "DatasetPage"),
+})
+
+const editDataset = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/datasets/$id/edit",
+  params: id,
+  component: lazyRouteComponent(() => import("./edit-dataset-page.tsx"), "EditDatasetPage"),
+})
+
+export const datasetRoutes = [datasets, newDataset, dataset, editDataset] as const

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { filterEntries, nameError, sortEntries, trail } from "./entries.ts"
+
+const entry = (Name: string, Size?: number, ModifiedAt = "2026-01-01T00:00:00.000Z") =>
+  Size === undefined ? { Name, IsDirectory: true, ModifiedAt } : { Name, IsDirectory: false, Size, ModifiedAt }
+const names = (entries: readonly { Name: string }[]) => entries.map(({ Name }) => Name).join()
+
+test("directories come first, numbers in names count as numbers, and ties go by name", () => {
+  const entries = [entry("f10", 1), entry("f9", 5), entry("z"), entry("f1", 5), entry("a")]
+  assert.equal(names(sortEntries(entries, { by: "name", isDescending: false })), "a,z,f1,f9,f10")
+  assert.equal(names(sortEntries(entries, { by: "name", isDescending: true })), "z,a,f10,f9,f1")
+  assert.equal(names(sortEntries(entries, { by: "size", isDescending: true })), "a,z,f1,f9,f10")
+  const times = [entry("old", 1, "2025-01-01T00:00:00.000Z"), entry("new", 1)]
+  assert.equal(names(sortEntries(times, { by: "time", isDescending: true })), "new,old")
+})
+
+test("a filter finds names in any case", () => {
+  assert.equal(names(filterEntries([entry("Über"), entry("x")], "üb")), "Über")
+  assert.equal(filterEntries([entry("a"), entry("b")], " ").length, 2)
+})
+
+test("a name that the server would refuse is refused in the form", () => {
+  assert.deepEqual(["", "a/b", "..", ".quayside-upload-x", "ü".repeat(128), "a b.txt"].map(nameError), [
+    ...["empty", "slash", "reserved", "reserved", "long", undefined],
+  ])
+})
+
+test("a path becomes a trail of directories", () => {
+  assert.deepEqual(trail("/users/ann"), [
+    { name: "users", path: "/users" },
+    { name: "ann", path: "/users/ann" },
+  ])
+  assert.deepEqual(trail("/"), [])
+})

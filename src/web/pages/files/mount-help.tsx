@@ -1,0 +1,54 @@
+import type { ReactNode } from "react"
+import { fileUrl } from "../../api/files-address.ts"
+import { Dialog } from "../../components/overlays.tsx"
+import { Facts } from "../../components/page.tsx"
+import { CopyButton } from "../../components/values.tsx"
+import { files } from "../../text/files.ts"
+import { mountingGuides } from "./mounting.ts"
+
+const { mounting } = files
+
+interface MountHelpProps {
+  path: string
+  userName: string
+  isOpen: boolean
+  onClose: () => void
+}
+
+/** How to mount a directory, the reader's own system first. */
+export function MountHelp({ path, userName, isOpen, onClose }: MountHelpProps) {
+  const address = `${fileUrl(path)}/`
+  return (
+    <Dialog title={files.mount} size="wide" isOpen={isOpen} onClose={onClose}>
+      <Facts
+        entries={[
+          [mounting.address, <Copied key="address" text={address} />],
+          [mounting.user, <Copied key="user" text={userName} />],
+        ]}
+      />
+      <p className="quiet small">{mounting.password}</p>
+      {mountingGuides({ address, userName, agent: navigator.userAgent }).map(({ system, command }) => (
+        <section key={system} className="stack" aria-label={mounting[system]}>
+          <h3>{mounting[system]}</h3>
+          <p>{mounting[`${system}Text`]}</p>
+          {command && <Copied text={command} isBlock />}
+        </section>
+      ))}
+    </Dialog>
+  )
+}
+
+function Copied({ text, isBlock = false }: { text: string; isBlock?: boolean }): ReactNode {
+  return (
+    <div className="row copied">
+      {isBlock ? (
+        <pre className="code-block grow" data-wrap="">
+          {text}
+        </pre>
+      ) : (
+        <code className="wrap-anywhere">{text}</code>
+      )}
+      <CopyButton text={text} />
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { parseCsv } from "./csv.ts"
+import { parseNotebook } from "./notebook.ts"
+
+test("a table's fields may hold separators, quotes and line ends", () => {
+  const text = 'a,b\r\n"1,5","say ""hi""\nthere"\n\nx,y'
+  assert.deepEqual(parseCsv(text, { separator: ",", maxRows: 10 }), [
+    ["a", "b"],
+    ["1,5", 'say "hi"\nthere'],
+    ["x", "y"],
+  ])
+  assert.equal(parseCsv("a\nb\nc", { separator: ",", maxRows: 2 }).length, 2)
+  assert.deepEqual(parseCsv("a\tb", { separator: "\t", maxRows: 2 }), [["a", "b"]])
+})
+
+test("a notebook shows sources, texts and images, and no markup", () => {
+  const notebook = {
+    cells: [
+      { cell_type: "markdown", source: ["# T\n", "x"] },
+      {
+        cell_type: "code",
+        source: "1",
+        outputs: [
+          { output_type: "stream", text: ["a", "b"] },
+          { output_type: "display_data", data: { "image/png": "iVBO\nRw==", "text/html": "<script>" } },
+          { output_type: "display_data", data: { "image/png": '"><script>', "text/html": "<b>", "text/plain": "plain" } },
+          { output_type: "error", ename: "E", evalue: "v" },
+        ],
+      },
+      null,
+    ],
+  }
+  const cells = parseNotebook(JSON.stringify(notebook))
+  assert.deepEqual(
+    cells?.map(({ kind, source }) => [kind, source]),
+    [
+      ["markdown", "# T\nx"],
+      ["code", "1"],
+      ["raw", ""],
+    ],
+  )
+  const outputs = [{ text: "ab" }, { imageUrl: "data:image/png;base64,iVBORw==" }, { text: "plain" }, { text: "E: v" }]
+  assert.deepEqual(cells?.[1]?.outputs, outputs)
+  for (const text of ["", "{}", '{"cells": 1}', "[1", "null"]) assert.equal(parseNotebook(text), undefined, text)
+})

@@ -1,0 +1,78 @@
+import { errorText } from "../../api/error-text.ts"
+import { formatBytes } from "../../api/formats.ts"
+import { Button } from "../../components/button.tsx"
+import { Meter, Note } from "../../components/feedback.tsx"
+import { files } from "../../text/files.ts"
+import { texts } from "../../text/index.ts"
+import type { UploadItem, UploadQueue, UploadSummary } from "./upload-queue.ts"
+
+const { uploads: words } = files
+
+/** How far the uploads are, and what needs a decision. */
+export function UploadPanel({ uploads: { summary, queue } }: { uploads: { summary: UploadSummary; queue: UploadQueue } }) {
+  const { files, doneFiles, bytes, sentBytes, isPaused, isActive, stopReason, problems } = summary
+  if (files === 0) return null
+  const isDone = !isActive && problems.length === 0
+  return (
+    <section className="card upload-panel" aria-label={words.title}>
+      <div className="row">
+        <strong role="status">{isDone ? words.done : words.progress(doneFiles, files)}</strong>
+        <span className="quiet small">{words.bytes(formatBytes(sentBytes), formatBytes(bytes))}</span>
+        {isPaused && <span className="quiet small">{words.paused}</span>}
+        <span className="grow" />
+        {isActive && (
+          <Button size="small" onClick={() => (isPaused ? queue.resume() : queue.pause())}>
+            {isPaused ? words.resume : words.pause}
+          </Button>
+        )}
+        <Button size="small" kind="plain" onClick={() => queue.clear()}>
+          {isActive ? words.cancel : words.close}
+        </Button>
+      </div>
+      <Meter label={words.title} value={bytes === 0 ? doneFiles / files : sentBytes / bytes} />
+      {stopReason !== undefined && <Problem error={stopReason} />}
+      {problems.length > 0 && (
+        <ul className="list">
+          {problems.map((item) => (
+            <ProblemRow key={item.id} item={item} queue={queue} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function Problem({ error }: { error: unknown }) {
+  const { title, hint } = errorText(error)
+  return (
+    <Note tone="bad" role="alert">
+      <div className="grow">
+        <strong>{title}</strong>
+        {hint && <p>{hint}</p>}
+      </div>
+    </Note>
+  )
+}
+
+function ProblemRow({ item, queue }: { item: UploadItem; queue: UploadQueue }) {
+  const isTaken = item.state === "exists"
+  return (
+    <li>
+      <div className="grow">
+        <span className="card-title">{item.path.slice(item.target.length + 1)}</span>
+        <p className="quiet small">{isTaken ? words.exists : reasonOf(item.error)}</p>
+      </div>
+      <Button size="small" onClick={() => queue.retry(item, { replace: isTaken })}>
+        {isTaken ? words.replace : texts.common.retry}
+      </Button>
+      <Button size="small" kind="plain" onClick={() => queue.skip(item)}>
+        {words.skip}
+      </Button>
+    </li>
+  )
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof DOMException && error.name === "NotReadableError") return words.changedHere
+  return errorText(error).title
+}

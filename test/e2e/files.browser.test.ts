@@ -1,0 +1,140 @@
+import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import type { Browser, Download, Page } from "playwright-core"
+import { basicAuth } from "#client"
+import { type ServerProcess, startServerProcess } from "../server-process.ts"
+import { freshContext, openBrowser, signIn } from "./browser.ts"
+
+let server: ServerProcess
+let browser: Browser & AsyncDisposable
+before(async () => {
+  server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
+  browser = await openBrowser()
+})
+after(async () => {
+  await browser?.[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
+})
+
+const timeout = 120_000
+const home = () => join(server.directory, "data/files/users/admin")
+
+async function openFiles(path: string): Promise<Page> {
+  const page = await (await freshContext(browser)).newPage()
+  await page.goto(`${server.baseUrl}/ui/files?path=${encodeURIComponent(path)}`)
+  await signIn(page, server.password)
+  return page
+}
+
+/** The next download of this tab, or of one that it opens. */
+function nextDownload(page: Page): Promise<Download> {
+  return new Promise((resolve) => {
+    page.on("download", resolve)
+    page.context().on("page", (tab) => tab.on("download", resolve))
+  })
+}
+
+function put(path: string, body: string): Promise<Response> {
+  return fetch(server.filesUrl + path, { method: "PUT", body, headers: { authorization: basicAuth("admin", server.password) } })
+}
+
+test("a person uploads a folder, downloads it as a zip, renames and deletes", { timeout }, async () => {
+  const local = join(server.directory, "local/photos")
+  mkdirSync(join(local, "deep"), { recursive: true })
+  for (let i = 0; i < 12; i += 1) writeFileSync(join(local, `p${i}.txt`), `photo ${i}`)
+  writeFileSync(join(local, "deep/large.bin"), Buffer.alloc(20 * 2 ** 20, "0123456789"))
+  const page = await openFiles("/users/admin")
+  await page.getByText("This folder is empty.").waitFor()
+  await page.getByLabel("Upload a folder").setInputFiles(local)
+  await page.getByText("All files are uploaded.").waitFor()
+  await page.getByRole("link", { name: "photos" }).waitFor()
+  assert.equal(readFileSync(join(home(), "photos/deep/large.bin")).length, 20 * 2 ** 20)
+  const download = nextDownload(page)
+  await page.getByLabel("Actions for photos").click()
+  await page.getByRole("menuitem", { name: "Download as zip" }).click()
+  const saved = await download
+  const archive = join(server.directory, "photos.zip")
+  await saved.saveAs(archive)
+  assert.equal(saved.suggestedFilename(), "photos.zip")
+  assert.match(execFileSync("unzip", ["-p", archive, "photos/p7.txt"]).toString(), /^photo 7$/)
+  await page.getByLabel("Actions for photos").click()
+  await page.getByRole("menuitem", { name: "Rename" }).click()
+  await page.getByLabel("Name", { exact: true }).fill("pictures")
+  await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click()
+  await page.getByRole("link", { name: "pictures" }).click()
+  await page.getByRole("link", { name: "deep" }).waitFor()
+  await page.getByLabel("Choose all").check()
+  await page.getByRole("button", { name: "Delete" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+  await page.getByText("This folder is empty.").waitFor()
+})
+
+test("a file that exists is replaced only when the person says so", { timeout }, async () => {
+  await put("/users/admin/taken.txt", "theirs")
+  const page = await openFiles("/users/admin")
+  await page.getByRole("button", { name: "taken.txt", exact: true }).waitFor()
+  await page.getByLabel("Upload files").setInputFiles({ name: "taken.txt", mimeType: "text/plain", buffer: Buffer.from("mine") })
+  await page.getByText("A file of this name exists.").waitFor()
+  assert.equal(readFileSync(join(home(), "taken.txt"), "utf8"), "theirs")
+  await page.getByRole("button", { name: "Replace it" }).click()
+  await page.getByText("All files are uploaded.").waitFor()
+  assert.equal(readFileSync(join(home(), "taken.txt"), "utf8"), "mine")
+})
+
+test("a hostile name and hostile content are shown as text", { timeout }, async () => {
+  const name = "<img src=x onerror=globalThis.hit=1>.csv"
+  await put(`/users/admin/${encodeURIComponent(name)}`, "a,<script>globalThis.hit=1</script>\n1,2")
+  const page = await openFiles("/users/admin")
+  await page.getByRole("button", { name, exact: true }).click()
+  await page.getByRole("dialog").getByText("<script>globalThis.hit=1</script>").waitFor()
+  assert.equal(await page.evaluate("globalThis.hit"), undefined)
+})
+
+test("a page of another origin reads nothing at the files address", { timeout }, async () => {
+  await put("/users/admin/private.txt", "secret")
+  const page = await openFiles("/users/admin")
+  await page.getByRole("button", { name: "private.txt", exact: true }).waitFor()
+  const own = await tryFetches(page)
+  assert.deepEqual(own, { cookie: "401", token: "secret" })
+  const hostile = createServer((_request, response) => response.setHeader("content-type", "text/html").end("<h1>elsewhere</h1>"))
+  await new Promise<void>((resolve) => hostile.listen(0, "127.0.0.1", resolve))
+  try {
+    const origins = [`http://localhost:${(hostile.address() as AddressInfo).port}`, server.appsUrl]
+    for (const origin of origins) {
+      const other = await page.context().newPage()
+      await other.goto(`${origin}/`)
+      assert.deepEqual(await tryFetches(other), { cookie: "unreadable", token: "unreadable" }, origin)
+    }
+  } finally {
+    hostile.closeAllConnections()
+    await new Promise((resolve) => hostile.close(resolve))
+  }
+})
+
+/**
+ * The result of reading a private file from a page, with the browser's cookies and with a valid
+ * token.
+ */
+async function tryFetches(page: Page): Promise<{ cookie: string; token: string }> {
+  const created = await page.context().request.post(`${server.baseUrl}/files-token`, { headers: { origin: server.baseUrl } })
+  const { Token } = (await created.json()) as { Token: string }
+  return page.evaluate(
+    async ({ url, token }) => {
+      const read = (init: RequestInit) =>
+        fetch(url, init).then(
+          async (response) => (response.ok ? response.text() : String(response.status)),
+          () => "unreadable",
+        )
+      return {
+        cookie: await read({ credentials: "same-origin" }),
+        token: await read({ headers: { authorization: `Bearer ${token}` } }),
+      }
+    },
+    { url: `${server.filesUrl}/users/admin/private.txt`, token: Token },
+  )
+}
