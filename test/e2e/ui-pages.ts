@@ -40,6 +40,8 @@ export async function fillInstallation({ admin }: TestServer): Promise<void> {
   await admin.startRun({ body: { ProjectID: penguins, Cpus: 2 } })
   await admin.startRun({ body: { ProjectID: slow }, headers: { prefer: "respond-async" } })
   await admin.startRun({ body: { ProjectID: large } }).catch(() => {})
+  await admin.createUser({ body: { UserName: "ann", Email: "ann@example.com", Comment: "Chemistry, until March", Limits: { MaxRuns: 5 } } })
+  await admin.createGroup({ body: { GroupName: "students", Members: ["ann"], Limits: { MaxGpus: 1 }, TotalLimits: { MaxGpus: 4 } } })
 }
 
 /** Every page of the web UI. Tests for accessibility, width and screenshots follow this list. */
@@ -65,5 +67,16 @@ export const uiPages: readonly UiPage[] = [
   { name: "dataset", path: "datasets/1", isDrawn: (page) => page.getByText("Who has access").waitFor() },
   { name: "dataset-new", path: "datasets/new", isDrawn: (page) => page.getByLabel("Folder").waitFor() },
   { name: "files", path: "files", isDrawn: (page) => page.getByRole("link", { name: "datasets" }).waitFor() },
+  { name: "people", path: "people", isDrawn: (page) => page.getByRole("cell", { name: "ann@example.com" }).waitFor() },
+  { name: "group-limits", path: "people?tab=groups", isDrawn: (page) => page.getByRole("cell", { name: "students" }).waitFor() },
+  { name: "person", path: "people/2", isDrawn: (page) => page.getByText("students").waitFor() },
+  { name: "person-limits", path: "people/2?tab=limits", isDrawn: (page) => page.getByRole("cell", { name: "This person" }).waitFor() },
+  { name: "capacity", path: "capacity", isDrawn: (page) => page.getByText("There are no GPUs.").waitFor() },
+  { name: "all-runs", path: "capacity?tab=runs", isDrawn: (page) => page.getByRole("cell", { name: "Penguin analysis" }).waitFor() },
+  { name: "health", path: "health", isDrawn: (page) => page.getByText("Everything works.").waitFor() },
+  { name: "audit", path: "audit", isDrawn: (page) => page.getByRole("cell", { name: "group.created" }).waitFor() },
+  { name: "me", path: "me", isDrawn: (page) => page.getByText("Your limits").waitFor() },
+  { name: "me-tokens", path: "me?tab=tokens", isDrawn: (page) => page.getByRole("cell", { name: "test" }).waitFor() },
+  { name: "me-appearance", path: "me?tab=appearance", isDrawn: (page) => page.getByText("Language of dates").waitFor() },
   { name: "not-found", path: "no-such-page", isDrawn: (page) => page.getByText("There is no such page").waitFor() },
 ]

@@ -12,10 +12,16 @@ export async function observedFetch(input: RequestInfo | URL, init?: RequestInit
     const response = await fetch(input, init)
     connection.setAway(response.status === 502 || response.status === 504)
     const isSignIn = init?.method === "POST" && input === "/session"
-    if (response.status === 401 && !isSignIn) connection.setExpired(true)
+    if (response.status === 401 && !isSignIn && !(await isWrongPassword(response))) connection.setExpired(true)
     return response
   } catch (error) {
     if (error instanceof TypeError) connection.setAway(true)
     throw error
   }
+}
+
+/** A wrong present password of a form is also 401, but names its field. */
+async function isWrongPassword(response: Response): Promise<boolean> {
+  const body: unknown = await response.clone().json()
+  return typeof body === "object" && body !== null && "field" in body
 }

@@ -1,13 +1,17 @@
+import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { lazy, Suspense } from "react"
+import { apiQuery } from "../api/queries.ts"
 import { Icon } from "../components/icon.tsx"
 import { texts } from "../text/index.ts"
-import { pages } from "./pages.ts"
+import { adminPages, pages } from "./pages.ts"
 
 /** Menus load after the page is drawn. */
 const PersonMenu = lazy(() => import("./person-menu.tsx").then(({ PersonMenu: component }) => ({ default: component })))
 
 const shortcut = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"
+
+type Page = (typeof pages)[number] | (typeof adminPages)[number]
 
 export function Navigation({ onPalette }: { onPalette: () => void }) {
   return (
@@ -22,20 +26,40 @@ export function Navigation({ onPalette }: { onPalette: () => void }) {
         <kbd>{shortcut}</kbd>
       </button>
       <nav aria-label={texts.common.navigation}>
-        {pages.map(({ to, label, icon }) => (
-          <Link key={to} to={to} className="nav-link" activeOptions={{ exact: to === "/" }}>
-            <Icon name={icon} />
-            {label}
-          </Link>
+        {pages.map((page) => (
+          <PageLink key={page.to} page={page} />
         ))}
         <a className="nav-link" href="/docs">
           <Icon name="book" />
           {texts.common.nav.api}
         </a>
+        <AdminLinks />
       </nav>
       <Suspense>
         <PersonMenu />
       </Suspense>
     </div>
+  )
+}
+
+function PageLink({ page: { to, label, icon } }: { page: Page }) {
+  return (
+    <Link to={to} className="nav-link" activeOptions={{ exact: to === "/" }}>
+      <Icon name={icon} />
+      {label}
+    </Link>
+  )
+}
+
+function AdminLinks() {
+  const { data: person } = useQuery(apiQuery("whoami"))
+  if (!person?.IsAdmin) return null
+  return (
+    <>
+      <h2 className="nav-heading">{texts.common.nav.administration}</h2>
+      {adminPages.map((page) => (
+        <PageLink key={page.to} page={page} />
+      ))}
+    </>
   )
 }

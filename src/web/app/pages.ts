@@ -11,3 +11,11 @@ export const pages = [
   { to: "/files", label: texts.common.nav.files, icon: "folder" },
   { to: "/history", label: texts.common.nav.history, icon: "history" },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]
+
+/** The further pages of administrators. */
+export const adminPages = [
+  { to: "/people", label: texts.common.nav.people, icon: "user" },
+  { to: "/capacity", label: texts.common.nav.capacity, icon: "settings" },
+  { to: "/health", label: texts.common.nav.health, icon: "check" },
+  { to: "/audit", label: texts.common.nav.audit, icon: "history" },
+] as const satisfies readonly { to: string; label: string; icon: IconName }[]

@@ -6,7 +6,7 @@ import { apiQuery } from "../api/queries.ts"
 import { projectName } from "../api/run-names.ts"
 import { Icon, type IconName } from "../components/icon.tsx"
 import { texts } from "../text/index.ts"
-import { pages } from "./pages.ts"
+import { adminPages, pages } from "./pages.ts"
 
 interface Command {
   key: string
@@ -98,10 +98,11 @@ function useCommands(words: string): Command[] {
   const search = words.trim()
   const { data: projects } = useQuery(apiQuery("listProjects", { query: { ...(search ? { q: search } : {}), pageSize: shownCount } }))
   const { data: runs } = useQuery(apiQuery("listRuns", { query: { pageSize: shownCount * 4 } }))
+  const { data: person } = useQuery(apiQuery("whoami"))
   const isMatch = (label: string) => label.toLowerCase().includes(search.toLowerCase())
   const { palette } = texts.common
   return [
-    ...pages
+    ...[...pages, ...(person?.IsAdmin ? adminPages : [])]
       .filter(({ label }) => isMatch(label))
       .map(({ to, label, icon }) => ({ key: to, group: palette.pages, label, icon, run: () => void navigate({ to }) })),
     ...(runs?.data ?? [])

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { apiQuery } from "../api/queries.ts"
 import { Icon } from "../components/icon.tsx"
@@ -10,6 +11,7 @@ import { currentTheme, setTheme, themes } from "./theme.ts"
 
 export function PersonMenu() {
   const { data: person } = useQuery(apiQuery("whoami"))
+  const navigate = useNavigate()
   const [theme, showTheme] = useState(currentTheme)
   const { system, light, dark } = texts.common.theme
   const names = { system, light, dark }
@@ -24,6 +26,7 @@ export function PersonMenu() {
         </button>
       }
       groups={[
+        [{ label: texts.common.nav.me, icon: "user", onSelect: () => void navigate({ to: "/me" }) }],
         themes.map((each) => ({
           label: `${texts.common.theme.label}: ${names[each]}`,
           isChecked: each === theme,

@@ -1,20 +1,26 @@
 import { createRouter } from "@tanstack/react-router"
 import { ErrorState } from "../components/feedback.tsx"
+import { auditRoutes } from "../pages/audit/routes.tsx"
+import { capacityRoutes } from "../pages/capacity/routes.tsx"
 import { datasetRoutes } from "../pages/datasets/routes.tsx"
 import { filesRoutes } from "../pages/files/routes.tsx"
 import { groupRoutes } from "../pages/groups/routes.tsx"
+import { healthRoutes } from "../pages/health/routes.tsx"
 import { homeRoutes } from "../pages/home/routes.tsx"
 import { imageRoutes } from "../pages/images/routes.tsx"
+import { meRoutes } from "../pages/me/routes.tsx"
+import { peopleRoutes } from "../pages/people/routes.tsx"
 import { projectRoutes } from "../pages/projects/routes.tsx"
 import { runRoutes } from "../pages/run/routes.tsx"
 import { signInRoute } from "../pages/sign-in/routes.tsx"
 import { startRoutes } from "../pages/start/routes.tsx"
 import { NotFound } from "./not-found.tsx"
-import { rootRoute, shellRoute } from "./routes.tsx"
+import { adminRoute, rootRoute, shellRoute } from "./routes.tsx"
 
 const resourceRoutes = [...projectRoutes, ...imageRoutes, ...datasetRoutes, ...groupRoutes] as const
-const pageRoutes = [...homeRoutes, ...startRoutes, ...runRoutes, ...resourceRoutes, ...filesRoutes] as const
-const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren(pageRoutes)])
+const pageRoutes = [...homeRoutes, ...startRoutes, ...runRoutes, ...resourceRoutes, ...filesRoutes, ...meRoutes] as const
+const adminRoutes = adminRoute.addChildren([...peopleRoutes, ...capacityRoutes, ...auditRoutes, ...healthRoutes])
+const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([...pageRoutes, adminRoutes])])
 
 export const router = createRouter({
   routeTree,

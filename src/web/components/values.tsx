@@ -1,5 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from "react"
 import { formatRelative } from "../api/formats.ts"
+import { useLocale } from "../api/locale.ts"
 import { texts } from "../text/index.ts"
 import { IconButton } from "./button.tsx"
 
@@ -30,12 +31,13 @@ export function useNow(): Date {
 /** A time relative to now; the exact one shows on hover. */
 export function Time({ value }: { value: string | null }) {
   const current = useNow()
+  const locale = useLocale()
   if (value === null) return <span className="quiet">{texts.common.none}</span>
   const time = new Date(value)
   const reference = time.getTime() > current.getTime() && time.getTime() - current.getTime() < tickMs ? time : current
   return (
-    <time dateTime={value} title={time.toLocaleString()}>
-      {formatRelative(time, reference)}
+    <time dateTime={value} title={time.toLocaleString(locale)}>
+      {formatRelative(time, reference, locale)}
     </time>
   )
 }

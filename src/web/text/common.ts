@@ -29,6 +29,12 @@ export const common = {
     datasets: "Datasets",
     files: "Files",
     api: "HTTP API",
+    administration: "Administration",
+    me: "Your account",
+    people: "People",
+    capacity: "Capacity",
+    audit: "Audit",
+    health: "Health",
   },
   theme: { label: "Theme", system: "System", light: "Light", dark: "Dark" },
   palette: {
@@ -39,5 +45,12 @@ export const common = {
     projects: "Projects",
     runs: "Runs",
   },
+  adminOnly: {
+    title: "For administrators",
+    text: "Only administrators see this page.",
+    hint: "Ask an administrator if you need something from it.",
+  },
+  save: "Save",
+  saved: "Saved.",
   notFound: { title: "There is no such page", text: "The address may be old or mistyped." },
 }

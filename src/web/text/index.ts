@@ -6,7 +6,7 @@ import { session } from "./session.ts"
 import { start } from "./start.ts"
 
 /**
- * The texts that the first pages need, by area; `resources.ts` has those of further pages. A
- * translation is other objects of these shapes.
+ * The texts that the first pages need, by area; `resources.ts` and `administration.ts` have those
+ * of further pages. A translation is other objects of these shapes.
  */
 export const texts = { common, errors, home, run, session, start }

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query"
+import { lazy, Suspense } from "react"
 import { apiQuery } from "../../api/queries.ts"
 import { Loaded } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
@@ -7,17 +8,24 @@ import { EndedRuns } from "./ended-runs.tsx"
 import { RunningRuns } from "./running-runs.tsx"
 import { StartableProjects } from "./startable-projects.tsx"
 
+const AdminSummary = lazy(() => import("../health/admin-summary.tsx").then((module) => ({ default: module.AdminSummary })))
+
 export function HomePage() {
   const person = useQuery(apiQuery("whoami"))
   return (
     <>
       <PageHeader title={texts.home.title} />
       <Loaded query={person} height={8}>
-        {({ UserName }) => (
+        {({ UserName, IsAdmin }) => (
           <>
             <RunningRuns userName={UserName} />
             <StartableProjects userName={UserName} />
             <EndedRuns userName={UserName} />
+            {IsAdmin && (
+              <Suspense>
+                <AdminSummary />
+              </Suspense>
+            )}
           </>
         )}
       </Loaded>

@@ -1,0 +1,31 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { type RunState, runStateNames } from "#contract"
+import { pageOf, wordsOf } from "../../api/search-params.ts"
+import { adminRoute } from "../../app/routes.tsx"
+import { type IdleSpan, idleSpans } from "./idle-spans.ts"
+
+export const capacityTabs = ["nodes", "runs", "idle"] as const
+export type CapacityTab = (typeof capacityTabs)[number]
+
+export interface CapacitySearch {
+  tab?: CapacityTab
+  state?: RunState
+  person?: string
+  minutes?: number
+  page?: number
+}
+
+const capacity = createRoute({
+  getParentRoute: () => adminRoute,
+  path: "/capacity",
+  validateSearch: ({ tab, state, person, minutes, page }: Record<string, unknown>): CapacitySearch => ({
+    ...(capacityTabs.includes(tab as CapacityTab) ? { tab: tab as CapacityTab } : {}),
+    ...(runStateNames.includes(state as RunState) ? { state: state as RunState } : {}),
+    ...wordsOf("person", person),
+    ...(idleSpans.includes(String(minutes) as IdleSpan) ? { minutes: Number(minutes) } : {}),
+    ...pageOf(page),
+  }),
+  component: lazyRouteComponent(() => import("./capacity-page.tsx"), "CapacityPage"),
+})
+
+export const capacityRoutes = [capacity] as const

@@ -1,0 +1,36 @@
+import type { Readiness } from "#contract"
+import { adminTexts } from "../../text/administration.ts"
+import { texts } from "../../text/index.ts"
+import type { Amount } from "../capacity/devices.ts"
+import type { Part } from "./readiness.ts"
+
+const nearlyFull = 0.92
+
+export interface Trouble {
+  tone: "warn" | "bad"
+  text: string
+}
+
+interface Known {
+  checks: Readiness["checks"] | undefined
+  totals: Record<"Cpus" | "Memory" | "Gpus", Amount> | undefined
+}
+
+/** The sentences that an administrator should read, the worst first. */
+export function troubleOf({ checks, totals }: Known): Trouble[] {
+  const { parts, home } = adminTexts.health
+  const failed = Object.entries(checks ?? {}).flatMap(([part, { ok, msg }]) =>
+    ok ? [] : [{ tone: "bad" as const, text: `${parts[part as Part]}: ${msg}` }],
+  )
+  const names = { Cpus: texts.run.cpu, Memory: texts.run.memory, Gpus: texts.run.gpus }
+  const full = totals
+    ? (["Cpus", "Memory", "Gpus"] as const).flatMap((name) =>
+        isFull(totals[name]) ? [{ tone: "warn" as const, text: home.full(names[name]) }] : [],
+      )
+    : []
+  return [...failed, ...full]
+}
+
+function isFull({ total, used }: Amount): boolean {
+  return total > 0 && used / total > nearlyFull
+}

@@ -1,0 +1,14 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { shellRoute } from "../../app/routes.tsx"
+
+export const meTabs = ["profile", "password", "tokens", "sessions", "appearance"] as const
+export type MeTab = (typeof meTabs)[number]
+
+const me = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/me",
+  validateSearch: ({ tab }: Record<string, unknown>): { tab?: MeTab } => (meTabs.includes(tab as MeTab) ? { tab: tab as MeTab } : {}),
+  component: lazyRouteComponent(() => import("./me-page.tsx"), "MePage"),
+})
+
+export const meRoutes = [me] as const

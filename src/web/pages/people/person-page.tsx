@@ -1,0 +1,113 @@
+import { useQuery } from "@tanstack/react-query"
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
+import type { User } from "#contract"
+import { apiQuery } from "../../api/queries.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { Loaded } from "../../components/feedback.tsx"
+import { PageHeader, Section, Tabs } from "../../components/page.tsx"
+import { Time } from "../../components/values.tsx"
+import { adminTexts } from "../../text/administration.ts"
+import { AccountForm } from "./account-form.tsx"
+import { PersonActions } from "./person-actions.tsx"
+import { PersonBadges } from "./person-badges.tsx"
+import { PersonLimits } from "./person-limits.tsx"
+import { groupsQuery, PersonUsage } from "./person-usage.tsx"
+
+const { people } = adminTexts
+
+export function PersonPage() {
+  const { id } = useParams({ from: "/shell/admin/people/$id" })
+  const user = useQuery(apiQuery("readUser", { query: { ID: id } }))
+  return (
+    <Loaded query={user} height={12}>
+      {(data) => <PersonView user={data} />}
+    </Loaded>
+  )
+}
+
+function PersonView({ user }: { user: User }) {
+  const { tab = "overview" } = useSearch({ from: "/shell/admin/people/$id" })
+  const navigate = useNavigate({ from: "/people/$id" })
+  const { personTabs } = people
+  return (
+    <>
+      <PageHeader title={user.UserName} subtitle={<Subtitle user={user} />}>
+        <PersonActions user={user} />
+      </PageHeader>
+      <Tabs
+        value={tab}
+        onValue={(next) => void navigate({ search: next === "overview" ? {} : { tab: next }, replace: true })}
+        tabs={[
+          { value: "overview", label: personTabs.overview, content: () => <Overview user={user} /> },
+          { value: "limits", label: personTabs.limits, content: () => <PersonLimits key={user.ID} user={user} /> },
+          { value: "account", label: personTabs.account, content: () => <AccountForm key={user.ID} user={user} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+function Subtitle({ user }: { user: User }) {
+  return (
+    <>
+      <PersonBadges user={user} />
+      {user.Email && <span className="wrap-anywhere">{user.Email}</span>}
+      {user.Comment && <span className="wrap-anywhere">{user.Comment}</span>}
+      <span>
+        {people.since} <Time value={user.CreatedAt} />
+      </span>
+    </>
+  )
+}
+
+function Overview({ user }: { user: User }) {
+  return (
+    <>
+      <PersonUsage user={user} />
+      <Section title={people.groups}>
+        <PersonGroups user={user} />
+      </Section>
+      <Section title={people.credentials}>
+        <div className="stack">
+          <p className="quiet">{people.credentialsText}</p>
+          <div className="row">
+            <ButtonLink to="/audit" search={{ person: user.UserName, action: "session.created" }} size="small">
+              {people.signIns}
+            </ButtonLink>
+            <ButtonLink to="/audit" search={{ person: user.UserName }} size="small">
+              {people.allActions}
+            </ButtonLink>
+          </div>
+        </div>
+      </Section>
+    </>
+  )
+}
+
+function PersonGroups({ user: { UserName } }: { user: User }) {
+  const groups = useQuery(groupsQuery)
+  return (
+    <Loaded query={groups} height={3}>
+      {({ data, pageCount }) => {
+        const own = data.filter(({ Members }) => Members.includes(UserName))
+        return (
+          <div className="stack">
+            {own.length === 0 ? (
+              <p className="quiet">{people.inNoGroup}</p>
+            ) : (
+              <ul className="list">
+                {own.map(({ ID, GroupName, Comment }) => (
+                  <li key={ID}>
+                    <span className="wrap-anywhere">{GroupName}</span>
+                    <span className="grow quiet">{Comment}</span>
+                  </li>
+                ))}
+              </ul>
+            )}
+            {pageCount > 1 && <p className="quiet small">{people.groupsCut}</p>}
+          </div>
+        )
+      }}
+    </Loaded>
+  )
+}

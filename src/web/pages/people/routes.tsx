@@ -1,0 +1,40 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { pageOf, wordsOf } from "../../api/search-params.ts"
+import { adminRoute } from "../../app/routes.tsx"
+
+export interface PeopleSearch {
+  tab?: "groups"
+  q?: string
+  page?: number
+}
+
+const people = createRoute({
+  getParentRoute: () => adminRoute,
+  path: "/people",
+  validateSearch: ({ tab, q, page }: Record<string, unknown>): PeopleSearch => ({
+    ...(tab === "groups" ? { tab } : {}),
+    ...wordsOf("q", q),
+    ...pageOf(page),
+  }),
+  component: lazyRouteComponent(() => import("./people-page.tsx"), "PeoplePage"),
+})
+
+const newPerson = createRoute({
+  getParentRoute: () => adminRoute,
+  path: "/people/new",
+  component: lazyRouteComponent(() => import("./new-person-page.tsx"), "NewPersonPage"),
+})
+
+export const personTabs = ["overview", "limits", "account"] as const
+export type PersonTab = (typeof personTabs)[number]
+
+const person = createRoute({
+  getParentRoute: () => adminRoute,
+  path: "/people/$id",
+  params: { parse: ({ id }) => ({ id: Number(id) }), stringify: ({ id }) => ({ id: String(id) }) },
+  validateSearch: ({ tab }: Record<string, unknown>): { tab?: PersonTab } =>
+    personTabs.includes(tab as PersonTab) ? { tab: tab as PersonTab } : {},
+  component: lazyRouteComponent(() => import("./person-page.tsx"), "PersonPage"),
+})
+
+export const peopleRoutes = [people, newPerson, person] as const

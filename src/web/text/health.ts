@@ -1,0 +1,35 @@
+export const health = {
+  title: "Health",
+  good: "Everything works.",
+  bad: "A part of Quayside does not work.",
+  check: "Check again",
+  works: "Works",
+  fails: "Fails",
+  parts: { store: "Database", engine: "Engine", files: "File server" },
+  /** The effect of each failed part, and the first thing to look at. */
+  advice: {
+    store: "Nothing can be read or changed. Check that the database runs, and that its disk has room.",
+    engine:
+      "Runs cannot start or stop; running programs go on. Check that the engine's service runs, such as Docker, and that Quayside may use it.",
+    files: "Files cannot be read or written by WebDAV. Check the disk of the data directory and the log of Quayside.",
+  },
+  version: "Version",
+  installation: "Installation",
+  openId: "OpenID provider",
+  noOpenId: "Not configured: people sign in with passwords.",
+  memoryUnit: "Unit of memory",
+  lastSignIns: "Last sign-ins",
+  refusedSignIns: "Refused sign-ins",
+  noneYet: "None",
+  refusals: (count: number) => (count === 1 ? "1 attempt" : `${count} attempts`),
+  metrics: "Metrics",
+  all: "Show all",
+  from: "from",
+  home: {
+    title: "Capacity and trouble",
+    full: (name: string) => `${name}: hardly anything is free.`,
+    noTrouble: "No trouble is known.",
+    showRuns: "Show runs",
+    showHealth: "Show health",
+  },
+}
