@@ -10,8 +10,8 @@ import { securityHeaders } from "../responses.ts"
 const maxEntries = bounds.files.jsonEntries.value
 
 /**
- * Lists a directory's entries in a tenth of the bytes of a PROPFIND, in no order. `IsComplete` is
- * false when there are more than the response may have.
+ * Lists a directory's entries in less than half the bytes of a PROPFIND, in no order. `IsComplete`
+ * is false when there are more than the response may have.
  */
 export async function listJson(request: DavRequest): Promise<void> {
   const level = await request.assertVisible()
