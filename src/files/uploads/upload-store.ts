@@ -24,7 +24,8 @@ export interface UploadUser {
  * next one makes again.
  */
 export class UploadStore implements Disposable {
-  readonly #uploads: DirectoryHandle
+  readonly #root: DirectoryHandle
+  #opened: DirectoryHandle | undefined
   readonly #storage: StorageLedger
   readonly #idleMs: number
   readonly #device: number
@@ -34,8 +35,7 @@ export class UploadStore implements Disposable {
   readonly #users = new Map<string, { user: UploadUser; ended: Promise<void> }>()
 
   constructor(parts: { root: DirectoryHandle; storage: StorageLedger; idleMs?: number }) {
-    using reserved = openOrMake(parts.root, reservedDirectory)
-    this.#uploads = openOrMake(reserved, "uploads")
+    this.#root = parts.root
     this.#device = parts.root.stat().dev
     this.#storage = parts.storage
     this.#idleMs = parts.idleMs ?? bounds.files.uploadIdleMs.value
@@ -48,7 +48,7 @@ export class UploadStore implements Disposable {
   create(userId: number, facts: UploadFacts, { parent, room }: { parent: DirectoryHandle; room: Reservation }): string {
     if (parent.stat().dev !== this.#device)
       throw new Failure("conflict", "This directory is on a file system of its own: uploads to it cannot be resumed; use PUT")
-    using own = openOrMake(this.#uploads, String(userId))
+    using own = openOrMake(this.#makeDirectory(), String(userId))
     const count = namesIn(own).filter((name) => name.endsWith(factsSuffix)).length
     if (count >= maxUploads)
       throw new Failure("too_many_requests", `You have ${count} unfinished uploads: continue or delete some, or upload with PUT`)
@@ -85,13 +85,13 @@ export class UploadStore implements Disposable {
   }
 
   #assertExists(userId: number, { id, path }: { id: string; path: string }): void {
-    using own = this.#uploads.openDirectory(String(userId))
+    using own = this.#directory().openDirectory(String(userId))
     if (readFacts(own, id)?.path !== path) throw notFound()
   }
 
   async #openNow(userId: number, id: string, release: () => void): Promise<OpenUpload> {
     using stack = new DisposableStack()
-    const own = stack.use(this.#uploads.openDirectory(String(userId)))
+    const own = stack.use(this.#directory().openDirectory(String(userId)))
     const facts = readFacts(own, id)
     if (!facts) throw notFound()
     const key = keyOf(userId, id)
@@ -108,8 +108,10 @@ export class UploadStore implements Disposable {
 
   /** Reserves space for the uploads that an ended worker left, and removes those that expired. */
   async sweep(): Promise<void> {
-    for (const person of namesIn(this.#uploads)) {
-      using own = this.#uploads.openDirectory(person)
+    const uploads = this.#directoryUnlessMissing()
+    if (!uploads) return
+    for (const person of namesIn(uploads)) {
+      using own = uploads.openDirectory(person)
       const names = namesIn(own)
       for (const name of names) if (name.endsWith(factsSuffix)) await this.#check(Number(person), own, name.slice(0, -factsSuffix.length))
       for (const name of names) if (!names.includes(name + factsSuffix) && !name.endsWith(factsSuffix)) removeFile(own, name)
@@ -137,8 +139,33 @@ export class UploadStore implements Disposable {
     else this.#rooms.set(key, room)
   }
 
+  /** Made with the first upload: a server starts on a full disk as well. */
+  #makeDirectory(): DirectoryHandle {
+    if (this.#opened) return this.#opened
+    using reserved = openOrMake(this.#root, reservedDirectory)
+    this.#opened = openOrMake(reserved, "uploads")
+    return this.#opened
+  }
+
+  /** Throws `ENOENT` if nobody has begun an upload yet. */
+  #directory(): DirectoryHandle {
+    if (this.#opened) return this.#opened
+    using reserved = this.#root.openDirectory(reservedDirectory)
+    this.#opened = reserved.openDirectory("uploads")
+    return this.#opened
+  }
+
+  #directoryUnlessMissing(): DirectoryHandle | undefined {
+    try {
+      return this.#directory()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+      throw error
+    }
+  }
+
   [Symbol.dispose](): void {
-    this.#uploads[Symbol.dispose]()
+    this.#opened?.[Symbol.dispose]()
   }
 }
 
