@@ -121,6 +121,13 @@ test("a record that was torn or never written is no figure", async () => {
   assert.deepEqual([(await times()).length, (await file.points(start, start + minute, minute)).length], [4, 1])
 })
 
+test("unknown figures of an ending container do not replace the known ones of its last step", async () => {
+  await using file = await usageFile()
+  file.add(sampleAt(start, { networkOut: 7 }), sampleAt(start + 5 * second, { cpus: null, memory: null, networkOut: null }))
+  const [point] = await file.points(start, start + minute)
+  assert.deepEqual([point?.cpus, point?.memory, point?.networkOut], [0.5, 2 ** 20, 7])
+})
+
 test("after the clock went back, later samples replace those of the same time, and others stay", async () => {
   await using file = await usageFile()
   file.add(...[0, 1, 2, 3].map((n) => sampleAt(start + n * 10 * second, { networkIn: 1 })))
