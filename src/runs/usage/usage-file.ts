@@ -39,7 +39,7 @@ export function writeSample(fd: number, sample: UsageSample, before?: SampledMin
   const latest = { ...sample, slot: slotAt(fine, sample.time), maxMemory: sample.memory }
   const slot = slotAt(coarse, sample.time)
   const known = before?.slot === slot ? before.samples : readMinute(fd, slot)
-  // A container that ends has unknown figures, which do not replace the known ones of its last step.
+  // The unknown figures of an ending container do not replace the known ones of its last step.
   const record = summarize(latest.slot, [...known.filter((each) => each.slot === latest.slot), latest])
   const samples = [...known.filter((each) => each.slot !== record.slot), record].sort((a, b) => a.slot - b.slot)
   writeSync(fd, encodeRecord(record), 0, recordBytes, positionOf(fine, record.slot))
