@@ -74,7 +74,7 @@ export const uiPages: readonly UiPage[] = [
   { name: "capacity", path: "capacity", isDrawn: (page) => page.getByText("There are no GPUs.").waitFor() },
   { name: "all-runs", path: "capacity?tab=runs", isDrawn: (page) => page.getByRole("cell", { name: "Penguin analysis" }).waitFor() },
   { name: "health", path: "health", isDrawn: (page) => page.getByText("Everything works.").waitFor() },
-  { name: "audit", path: "audit", isDrawn: (page) => page.getByRole("cell", { name: "group.created" }).waitFor() },
+  { name: "audit", path: "audit", isDrawn: (page) => page.getByRole("cell", { name: "group.created" }).first().waitFor() },
   { name: "me", path: "me", isDrawn: (page) => page.getByText("Your limits").waitFor() },
   { name: "me-tokens", path: "me?tab=tokens", isDrawn: (page) => page.getByRole("cell", { name: "test" }).waitFor() },
   { name: "me-appearance", path: "me?tab=appearance", isDrawn: (page) => page.getByText("Language of dates").waitFor() },
