@@ -96,3 +96,21 @@ test("a full disk pauses everything, and a resume goes on", async () => {
   for (let i = 0; i < 5; i += 1) await settle()
   assert.equal(queue.getSummary().doneFiles, 9)
 })
+
+test("a file that waits for another try is forgotten with the rest", async () => {
+  const tries: string[] = []
+  const pause = Promise.withResolvers<void>()
+  const queue = new UploadQueue(
+    async ({ path }) => {
+      tries.push(path)
+      throw new TypeError("Failed to fetch")
+    },
+    () => pause.promise,
+  )
+  queue.add(sources(1))
+  await settle()
+  queue.clear()
+  pause.resolve()
+  await settle()
+  assert.deepEqual([tries, queue.getSummary().files], [["/f0"], 0])
+})

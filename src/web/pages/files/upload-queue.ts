@@ -174,7 +174,7 @@ export class UploadQueue {
     } else if (isTemporary(error) && item.attempts < maxAttempts) {
       item.attempts += 1
       await this.#wait(Math.min(maxRetryMs, firstRetryMs * 2 ** (item.attempts - 1)))
-      this.#waiting.push(item)
+      if (this.#items.includes(item)) this.#waiting.push(item)
     } else {
       item.error = error
       item.state = error instanceof Failure && error.status === 412 ? "exists" : "failed"
