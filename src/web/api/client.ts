@@ -22,6 +22,10 @@ export async function observedFetch(input: RequestInfo | URL, init?: RequestInit
 
 /** A wrong present password of a form is also 401, but names its field. */
 async function isWrongPassword(response: Response): Promise<boolean> {
-  const body: unknown = await response.clone().json()
+  // A proxy's 401 may be no JSON.
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
   return typeof body === "object" && body !== null && "field" in body
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Grant, Whoami } from "#contract"
+import type { Grant } from "#contract"
 import { rightsOn } from "./rights.ts"
 
 const now = new Date("2026-06-01T00:00:00Z")
-const ann = { UserName: "ann", IsAdmin: false, Groups: ["lab"] } as unknown as Whoami
+const ann = { UserName: "ann", IsAdmin: false, Groups: ["lab"] }
 const grant = (fields: Partial<Grant>) => ({ UserName: "", GroupName: "", Access: "use", Until: null, ...fields }) as Grant
 const rights = (grants: Grant[], resource: object = {}, person = ann) =>
   rightsOn({ UserName: "bob", isPublished: false, ...resource }, person, grants, now)

@@ -15,8 +15,10 @@ export interface Owned {
   GroupName?: string
 }
 
+type Person = Pick<Whoami, "UserName" | "IsAdmin" | "Groups">
+
 /** The rights of a person, from ownership, publication, groups and grants that have not expired. */
-export function rightsOn(resource: Owned, person: Whoami, grants: readonly Grant[], now: Date): Rights {
+export function rightsOn(resource: Owned, person: Person, grants: readonly Grant[], now: Date): Rights {
   const own = person.IsAdmin || resource.UserName === person.UserName
   const inGroup = resource.GroupName !== undefined && resource.GroupName !== "" && person.Groups.includes(resource.GroupName)
   const held = grants.filter((grant) => isHeldBy(grant, person) && isCurrent(grant, now)).map(({ Access }) => Access)
@@ -24,7 +26,7 @@ export function rightsOn(resource: Owned, person: Whoami, grants: readonly Grant
   return { own, change, use: change || inGroup || resource.isPublished || held.includes("use") }
 }
 
-function isHeldBy({ UserName, GroupName }: Grant, person: Whoami): boolean {
+function isHeldBy({ UserName, GroupName }: Grant, person: Person): boolean {
   return UserName === "" ? person.Groups.includes(GroupName) : UserName === person.UserName
 }
 

@@ -1,7 +1,7 @@
 import type { Whoami } from "#contract"
 import { client } from "../api/client.ts"
 import { connection } from "../api/connection.ts"
-import { queryClient } from "../api/queries.ts"
+import { apiQuery, queryClient } from "../api/queries.ts"
 
 type SessionMessage = { type: "signed-in"; userName: string } | { type: "signed-out" }
 
@@ -10,7 +10,7 @@ const channel = new BroadcastChannel("quayside.session")
 
 export async function signIn(UserName: string, Password: string): Promise<Whoami> {
   const person = await client.createSession({ body: { UserName, Password } })
-  channel.postMessage({ type: "signed-in", userName: person.UserName } satisfies SessionMessage)
+  announceSession(person.UserName)
   return person
 }
 
@@ -31,7 +31,7 @@ export function leave(): void {
  * their own.
  */
 export async function resumeSession(person: { UserName: string }): Promise<void> {
-  const before = queryClient.getQueryData<Whoami>(["whoami", {}])
+  const before = queryClient.getQueryData(apiQuery("whoami").queryKey)
   if (before && before.UserName !== person.UserName) return location.assign("/ui/")
   connection.setExpired(false)
   await queryClient.invalidateQueries()
