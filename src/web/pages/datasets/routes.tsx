@@ -1,11 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 import { parseListSearch } from "../listing/list-search.ts"
-
-const id = {
-  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
-  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
-}
 
 const datasets = createRoute({
   getParentRoute: () => shellRoute,
@@ -23,14 +19,14 @@ const newDataset = createRoute({
 const dataset = createRoute({
   getParentRoute: () => shellRoute,
   path: "/datasets/$id",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./dataset-page.tsx"), "DatasetPage"),
 })
 
 const editDataset = createRoute({
   getParentRoute: () => shellRoute,
   path: "/datasets/$id/edit",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./edit-dataset-page.tsx"), "EditDatasetPage"),
 })
 

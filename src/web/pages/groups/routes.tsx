@@ -1,11 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 import { parseListSearch } from "../listing/list-search.ts"
-
-const id = {
-  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
-  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
-}
 
 const groups = createRoute({
   getParentRoute: () => shellRoute,
@@ -26,14 +22,14 @@ const newGroup = createRoute({
 const group = createRoute({
   getParentRoute: () => shellRoute,
   path: "/groups/$id",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./group-page.tsx"), "GroupPage"),
 })
 
 const editGroup = createRoute({
   getParentRoute: () => shellRoute,
   path: "/groups/$id/edit",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./edit-group-page.tsx"), "EditGroupPage"),
 })
 

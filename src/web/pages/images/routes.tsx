@@ -1,11 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 import { parseListSearch } from "../listing/list-search.ts"
-
-const id = {
-  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
-  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
-}
 
 const images = createRoute({
   getParentRoute: () => shellRoute,
@@ -23,14 +19,14 @@ const newImage = createRoute({
 const image = createRoute({
   getParentRoute: () => shellRoute,
   path: "/images/$id",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./image-page.tsx"), "ImagePage"),
 })
 
 const editImage = createRoute({
   getParentRoute: () => shellRoute,
   path: "/images/$id/edit",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./edit-image-page.tsx"), "EditImagePage"),
 })
 

@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { pageOf, wordsOf } from "../../api/search-params.ts"
+import { idParam } from "../../app/id-param.ts"
 import { adminRoute } from "../../app/routes.tsx"
 
 export interface PeopleSearch {
@@ -31,7 +32,7 @@ export type PersonTab = (typeof personTabs)[number]
 const person = createRoute({
   getParentRoute: () => adminRoute,
   path: "/people/$id",
-  params: { parse: ({ id }) => ({ id: Number(id) }), stringify: ({ id }) => ({ id: String(id) }) },
+  params: idParam,
   validateSearch: ({ tab }: Record<string, unknown>): { tab?: PersonTab } =>
     personTabs.includes(tab as PersonTab) ? { tab: tab as PersonTab } : {},
   component: lazyRouteComponent(() => import("./person-page.tsx"), "PersonPage"),

@@ -1,11 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 import { parseListSearch } from "../listing/list-search.ts"
-
-const id = {
-  parse: ({ id }: { id: string }) => ({ id: Number(id) }),
-  stringify: ({ id }: { id: number }) => ({ id: String(id) }),
-}
 
 const projects = createRoute({
   getParentRoute: () => shellRoute,
@@ -26,14 +22,14 @@ const newProject = createRoute({
 const project = createRoute({
   getParentRoute: () => shellRoute,
   path: "/projects/$id",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./project-page.tsx"), "ProjectPage"),
 })
 
 const editProject = createRoute({
   getParentRoute: () => shellRoute,
   path: "/projects/$id/edit",
-  params: id,
+  params: idParam,
   component: lazyRouteComponent(() => import("./edit-project-page.tsx"), "EditProjectPage"),
 })
 

@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import type { RunState } from "#contract"
+import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 
 export const runTabs = ["overview", "logs", "record"] as const
@@ -8,7 +9,7 @@ export type RunTab = (typeof runTabs)[number]
 const run = createRoute({
   getParentRoute: () => shellRoute,
   path: "/runs/$id",
-  params: { parse: ({ id }) => ({ id: Number(id) }), stringify: ({ id }) => ({ id: String(id) }) },
+  params: idParam,
   validateSearch: ({ tab }: Record<string, unknown>): { tab?: RunTab } => (runTabs.includes(tab as RunTab) ? { tab: tab as RunTab } : {}),
   component: lazyRouteComponent(() => import("./run-page.tsx"), "RunPage"),
 })
