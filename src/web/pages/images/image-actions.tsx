@@ -1,39 +1,15 @@
-import { useMutation } from "@tanstack/react-query"
-import { useNavigate } from "@tanstack/react-router"
-import { useState } from "react"
 import type { Image } from "#contract"
 import { client } from "../../api/client.ts"
 import type { Rights } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
-import { IconButton } from "../../components/button.tsx"
-import { ConfirmDialog, Menu } from "../../components/overlays.tsx"
-import { showError, showToast } from "../../components/toast.tsx"
-import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
-import { ShareButton } from "../sharing/share-dialog.tsx"
+import { OwnerActions } from "../sharing/owner-actions.tsx"
 
-const { images, listing } = resourceTexts
-
-type Question = "publish" | "delete"
+const { images, editing } = resourceTexts
 
 /** Everything that the person may do with the image. */
 export function ImageActions({ image, rights }: { image: Image; rights: Rights }) {
-  const { ID, Name, IsPublished } = image
-  const [question, setQuestion] = useState<Question>()
-  const navigate = useNavigate()
-  const publish = useMutation({
-    mutationFn: (isPublished: boolean) => client.updateImage({ body: { ID, IsPublished: isPublished } }),
-    onSuccess: (now) => showToast(now.IsPublished ? listing.publishedToast(Name) : listing.withdrawnToast(Name)),
-    onError: showError,
-  })
-  const remove = useMutation({
-    mutationFn: () => client.deleteImage({ query: { ID } }),
-    onSuccess: () => {
-      showToast(listing.deletedToast(Name))
-      void navigate({ to: "/images", search: { show: "bin" } })
-    },
-    onError: showError,
-  })
+  const { ID, Name } = image
   return (
     <>
       {rights.use && (
@@ -43,61 +19,20 @@ export function ImageActions({ image, rights }: { image: Image; rights: Rights }
       )}
       {rights.change && (
         <ButtonLink to="/images/$id/edit" params={{ id: ID }} icon="edit">
-          {resourceTexts.editing.edit}
+          {editing.edit}
         </ButtonLink>
       )}
-      {rights.own && <ShareButton target={{ ImageID: ID }} name={Name} />}
       {rights.own && (
-        <Menu
-          trigger={<IconButton label={texts.common.more} icon="more" kind="default" />}
-          groups={[
-            [
-              IsPublished
-                ? { label: listing.withdraw, icon: "close", onSelect: () => publish.mutate(false) }
-                : { label: listing.publish, icon: "open", onSelect: () => setQuestion("publish") },
-            ],
-            [{ label: listing.delete, icon: "trash", tone: "danger", onSelect: () => setQuestion("delete") }],
-          ]}
+        <OwnerActions
+          name={Name}
+          isPublished={image.IsPublished}
+          target={{ ImageID: ID }}
+          list="/images"
+          words={images}
+          setPublished={(IsPublished) => client.updateImage({ body: { ID, IsPublished } })}
+          remove={() => client.deleteImage({ query: { ID } })}
         />
       )}
-      <Questions
-        name={Name}
-        question={question}
-        onClose={() => setQuestion(undefined)}
-        onPublish={() => publish.mutate(true)}
-        onDelete={() => remove.mutate()}
-      />
-    </>
-  )
-}
-
-interface QuestionsProps {
-  name: string
-  question: Question | undefined
-  onClose: () => void
-  onPublish: () => void
-  onDelete: () => void
-}
-
-function Questions({ name, question, onClose, onPublish, onDelete }: QuestionsProps) {
-  return (
-    <>
-      <ConfirmDialog
-        title={images.publishTitle(name)}
-        text={images.publishText}
-        action={listing.publish}
-        isOpen={question === "publish"}
-        onClose={onClose}
-        onConfirm={onPublish}
-      />
-      <ConfirmDialog
-        title={images.deleteTitle(name)}
-        text={images.deleteText}
-        action={listing.delete}
-        isOpen={question === "delete"}
-        onClose={onClose}
-        onConfirm={onDelete}
-      />
     </>
   )
 }

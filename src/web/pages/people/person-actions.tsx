@@ -7,7 +7,8 @@ import { errorText } from "../../api/error-text.ts"
 import { Button, IconButton } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { Menu } from "../../components/menu.tsx"
-import { ConfirmDialog, Dialog } from "../../components/overlays.tsx"
+import { Dialog } from "../../components/overlays.tsx"
+import { Questions } from "../../components/questions.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
@@ -20,7 +21,7 @@ type Question = "password" | "disable" | "delete"
 /** Everything that administrators do with an account. */
 export function PersonActions({ user }: { user: User }) {
   const { ID, UserName } = user
-  const [question, ask] = useState<Question | null>(null)
+  const [question, ask] = useState<Question>()
   const navigate = useNavigate()
   const change = useMutation({
     mutationFn: (fields: { IsAdmin?: boolean; IsDisabled?: boolean }) => client.updateUser({ body: { ID, ...fields } }),
@@ -35,7 +36,7 @@ export function PersonActions({ user }: { user: User }) {
     },
     onError: showError,
   })
-  const close = () => ask(null)
+  const close = () => ask(undefined)
   return (
     <>
       <Button onClick={() => ask("password")}>{people.resetPassword}</Button>
@@ -56,21 +57,23 @@ export function PersonActions({ user }: { user: User }) {
         ]}
       />
       {question === "password" && <PasswordDialog user={user} onClose={close} />}
-      <ConfirmDialog
-        title={people.disableTitle(UserName)}
-        text={people.disableText}
-        action={people.disable}
-        isOpen={question === "disable"}
+      <Questions
+        asked={question === "password" ? undefined : question}
         onClose={close}
-        onConfirm={() => change.mutate({ IsDisabled: true })}
-      />
-      <ConfirmDialog
-        title={people.deleteTitle(UserName)}
-        text={people.deleteText}
-        action={people.delete}
-        isOpen={question === "delete"}
-        onClose={close}
-        onConfirm={() => remove.mutate()}
+        questions={{
+          disable: {
+            title: people.disableTitle(UserName),
+            text: people.disableText,
+            action: people.disable,
+            onConfirm: () => change.mutate({ IsDisabled: true }),
+          },
+          delete: {
+            title: people.deleteTitle(UserName),
+            text: people.deleteText,
+            action: people.delete,
+            onConfirm: () => remove.mutate(),
+          },
+        }}
       />
     </>
   )

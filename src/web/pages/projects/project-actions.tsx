@@ -7,7 +7,8 @@ import type { Rights } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { IconButton } from "../../components/button.tsx"
 import { Note } from "../../components/feedback.tsx"
-import { ConfirmDialog, Dialog, Menu } from "../../components/overlays.tsx"
+import { Dialog, Menu } from "../../components/overlays.tsx"
+import { Questions } from "../../components/questions.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
@@ -53,7 +54,30 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
           ...(rights.own ? [[{ ...ask(listing.delete, "trash", "delete"), tone: "danger" as const }]] : []),
         ]}
       />
-      <Questions name={ProjectName} question={question} onClose={() => setQuestion(undefined)} act={act} />
+      <Questions
+        asked={question}
+        onClose={() => setQuestion(undefined)}
+        questions={{
+          publish: {
+            title: projects.publishTitle(ProjectName),
+            text: projects.publishText,
+            action: listing.publish,
+            onConfirm: () => act.publish.mutate(true),
+          },
+          release: {
+            title: projects.releaseTitle,
+            text: projects.releaseText,
+            action: projects.release,
+            onConfirm: () => act.release.mutate(),
+          },
+          delete: {
+            title: projects.deleteTitle(ProjectName),
+            text: projects.deleteText,
+            action: listing.delete,
+            onConfirm: () => act.remove.mutate(),
+          },
+        }}
+      />
       <Dialog title={projects.warnings} isOpen={warnings.length > 0} onClose={() => setWarnings([])}>
         {warnings.map((warning) => (
           <Note key={warning} tone="warn">
@@ -61,39 +85,6 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
           </Note>
         ))}
       </Dialog>
-    </>
-  )
-}
-
-type Changes = ReturnType<typeof useProjectChanges>
-
-function Questions({ name, question, onClose, act }: { name: string; question: Question | undefined; onClose: () => void; act: Changes }) {
-  return (
-    <>
-      <ConfirmDialog
-        title={projects.publishTitle(name)}
-        text={projects.publishText}
-        action={listing.publish}
-        isOpen={question === "publish"}
-        onClose={onClose}
-        onConfirm={() => act.publish.mutate(true)}
-      />
-      <ConfirmDialog
-        title={projects.releaseTitle}
-        text={projects.releaseText}
-        action={projects.release}
-        isOpen={question === "release"}
-        onClose={onClose}
-        onConfirm={() => act.release.mutate()}
-      />
-      <ConfirmDialog
-        title={projects.deleteTitle(name)}
-        text={projects.deleteText}
-        action={listing.delete}
-        isOpen={question === "delete"}
-        onClose={onClose}
-        onConfirm={() => act.remove.mutate()}
-      />
     </>
   )
 }

@@ -1,0 +1,68 @@
+import { useMutation } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import { IconButton } from "../../components/button.tsx"
+import { Menu } from "../../components/overlays.tsx"
+import { Questions } from "../../components/questions.tsx"
+import { showError, showToast } from "../../components/toast.tsx"
+import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
+import type { ShareTarget } from "./share.ts"
+import { ShareButton } from "./share-dialog.tsx"
+
+const { listing } = resourceTexts
+
+interface OwnerActionsProps {
+  name: string
+  isPublished: boolean
+  target: ShareTarget
+  /** The list whose bin gets it. */
+  list: "/images" | "/datasets"
+  words: { publishTitle: (name: string) => string; publishText: string; deleteTitle: (name: string) => string; deleteText: string }
+  setPublished: (isPublished: boolean) => Promise<{ IsPublished: boolean }>
+  remove: () => Promise<unknown>
+}
+
+/** Sharing, publishing and deleting of an image or dataset. */
+export function OwnerActions({ name, isPublished, target, list, words, setPublished, remove }: OwnerActionsProps) {
+  const [asked, ask] = useState<"publish" | "delete">()
+  const navigate = useNavigate()
+  const publish = useMutation({
+    mutationFn: setPublished,
+    onSuccess: (now) => showToast(now.IsPublished ? listing.publishedToast(name) : listing.withdrawnToast(name)),
+    onError: showError,
+  })
+  const deletion = useMutation({
+    mutationFn: remove,
+    onSuccess: () => {
+      showToast(listing.deletedToast(name))
+      void navigate({ to: list, search: { show: "bin" } })
+    },
+    onError: showError,
+  })
+  const { publishTitle, publishText, deleteTitle, deleteText } = words
+  return (
+    <>
+      <ShareButton target={target} name={name} />
+      <Menu
+        trigger={<IconButton label={texts.common.more} icon="more" kind="default" />}
+        groups={[
+          [
+            isPublished
+              ? { label: listing.withdraw, icon: "close", onSelect: () => publish.mutate(false) }
+              : { label: listing.publish, icon: "open", onSelect: () => ask("publish") },
+          ],
+          [{ label: listing.delete, icon: "trash", tone: "danger", onSelect: () => ask("delete") }],
+        ]}
+      />
+      <Questions
+        asked={asked}
+        onClose={() => ask(undefined)}
+        questions={{
+          publish: { title: publishTitle(name), text: publishText, action: listing.publish, onConfirm: () => publish.mutate(true) },
+          delete: { title: deleteTitle(name), text: deleteText, action: listing.delete, onConfirm: () => deletion.mutate() },
+        }}
+      />
+    </>
+  )
+}
