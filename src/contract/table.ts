@@ -375,8 +375,7 @@ export const endpoints = {
     method: "GET",
     path: "/running_project/stats",
     tag: "Running projects",
-    summary:
-      "Read the run's use of resources now and over time, also after its end; unknown figures are null. Stored are 10 s each for a day and minutes for a week",
+    summary: "Read what the run uses and used, also after its end; unknown figures are null",
     query: { ...oneId, ...usageParams },
     answer: { one: runStats },
     permission: "run:stats",
