@@ -24,13 +24,21 @@ export function permissionsPage(notice: string): string {
 
 ${notice}
 
-One pure function decides every request to the HTTP API, the gateway and the file server, and every mount, by the table below. A person's rights follow from their relations to the resource; several relations add up.
+One pure function decides every request to the HTTP API, the gateway and the file server, and every
+mount, by the table below. A person's rights follow from their relations to the resource; several
+relations add up.
 
-- A resource that the caller may not see returns 404, and no list or count includes it. If the caller sees the resource but lacks the right to the action, the response is 403.
-- Publishing a resource, or giving a project a group, is a grant of \`use\` to everyone who is signed in, or to the group's members.
-- A token's scope limits it: with \`read\` alone it permits the actions with the scope \`read\` below; with \`run:<ID>\` it opens that run's address and nothing else.
-- A dataset's \`readFiles\` and \`writeFiles\` apply to WebDAV and to mounts: people with \`readFiles\` alone get a read-only mount.
-- A run belongs to the person who started it; only grants on the run itself count. The owner of its project sees only that it runs. An administrator sees and stops it, but can neither open it nor read its output without granting themselves that right, which the audit log shows.
+- A resource that the caller may not see returns 404, and no list or count includes it. If the
+  caller sees the resource but lacks the right to the action, the response is 403.
+- Publishing a resource, or giving a project a group, is a grant of \`use\` to everyone who is
+  signed in, or to the group's members.
+- A token's scope limits it: with \`read\` alone it permits the actions with the scope \`read\`
+  below; with \`run:<ID>\` it opens that run's address and nothing else.
+- A dataset's \`readFiles\` and \`writeFiles\` apply to WebDAV and to mounts: people with
+  \`readFiles\` alone get a read-only mount.
+- A run belongs to the person who started it; only grants on the run itself count. The owner of its
+  project sees only that it runs. An administrator sees and stops it, but can neither open it nor
+  read its output without granting themselves that right, which the audit log shows.
 
 ${sections.join("\n")}`
 }

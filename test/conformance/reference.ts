@@ -16,7 +16,8 @@ import { limitsPage } from "./limits.ts"
 import { conformancePage } from "./page.ts"
 import { permissionsPage } from "./permissions.ts"
 
-const notice = "This page is made from the code's own tables by `script/reference`; a test fails when it is not current."
+const notice = `This page is made from the code's own tables by \`script/reference\`; a test fails when it is not
+current.`
 
 /** The pages of `docs/reference/` that are made from tables, by their file names. */
 export function referencePages(): Readonly<Record<string, string>> {
