@@ -54,30 +54,7 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
           ...(rights.own ? [[{ ...ask(listing.delete, "trash", "delete"), tone: "danger" as const }]] : []),
         ]}
       />
-      <Questions
-        asked={question}
-        onClose={() => setQuestion(undefined)}
-        questions={{
-          publish: {
-            title: projects.publishTitle(ProjectName),
-            text: projects.publishText,
-            action: listing.publish,
-            onConfirm: () => act.publish.mutate(true),
-          },
-          release: {
-            title: projects.releaseTitle,
-            text: projects.releaseText,
-            action: projects.release,
-            onConfirm: () => act.release.mutate(),
-          },
-          delete: {
-            title: projects.deleteTitle(ProjectName),
-            text: projects.deleteText,
-            action: listing.delete,
-            onConfirm: () => act.remove.mutate(),
-          },
-        }}
-      />
+      <ProjectQuestions name={ProjectName} asked={question} act={act} onClose={() => setQuestion(undefined)} />
       <Dialog title={projects.warnings} isOpen={warnings.length > 0} onClose={() => setWarnings([])}>
         {warnings.map((warning) => (
           <Note key={warning} tone="warn">
@@ -86,6 +63,42 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
         ))}
       </Dialog>
     </>
+  )
+}
+
+interface ProjectQuestionsProps {
+  name: string
+  asked: Question | undefined
+  act: ReturnType<typeof useProjectChanges>
+  onClose: () => void
+}
+
+function ProjectQuestions({ name, asked, act, onClose }: ProjectQuestionsProps) {
+  return (
+    <Questions
+      asked={asked}
+      onClose={onClose}
+      questions={{
+        publish: {
+          title: projects.publishTitle(name),
+          text: projects.publishText,
+          action: listing.publish,
+          onConfirm: () => act.publish.mutate(true),
+        },
+        release: {
+          title: projects.releaseTitle,
+          text: projects.releaseText,
+          action: projects.release,
+          onConfirm: () => act.release.mutate(),
+        },
+        delete: {
+          title: projects.deleteTitle(name),
+          text: projects.deleteText,
+          action: listing.delete,
+          onConfirm: () => act.remove.mutate(),
+        },
+      }}
+    />
   )
 }
 
