@@ -1,10 +1,9 @@
 import assert from "node:assert/strict"
-import { readFile } from "node:fs/promises"
-import { createRequire } from "node:module"
 import { after, test } from "node:test"
 import type { BrowserContext, Page } from "playwright-core"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
+import { seriousViolations } from "./page-checks.ts"
 import { fillInstallation, uiPages } from "./ui-pages.ts"
 
 const server = await startTestServer()
@@ -122,11 +121,9 @@ test("the palette goes to a project by keyboard alone", { timeout: 60_000 }, asy
 test("axe finds nothing serious on any page, and enough contrast in the dark", { timeout: 240_000 }, async () => {
   await using filled = await startTestServer()
   await fillInstallation(filled)
-  const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
   const found: string[] = []
   const check = async (name: string) => {
-    await page.evaluate(axe)
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme })
       const violations = await seriousViolations(page, colorScheme === "dark" ? ["color-contrast"] : undefined)
@@ -145,16 +142,3 @@ test("axe finds nothing serious on any page, and enough contrast in the dark", {
   }
   assert.deepEqual(found, [])
 })
-
-/** The violations of all rules, or of those that are named. */
-async function seriousViolations(page: Page, rules?: string[]): Promise<string[]> {
-  return page.evaluate(async (runOnly) => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> }
-    }
-    const { violations } = await axe.run(runOnly ? { runOnly } : {})
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-  }, rules)
-}

@@ -35,7 +35,6 @@ export const projects = {
   datasetPlaceholder: "Search datasets",
   noDatasets: "No dataset is mounted.",
   mountPath: "Path in the run",
-  mountPathHint: "chosen from the name",
   remove: "Remove",
   group: "Group",
   groupHint: "Its members may see and start the project.",

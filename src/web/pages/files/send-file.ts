@@ -48,8 +48,9 @@ function conditions({ file, mayReplace }: UploadItem): Record<string, string> {
   return mayReplace ? modified : { ...modified, "if-none-match": "*" }
 }
 
+/** Memory holds a small file; the browser reads a large one from disk while it sends. */
 async function putFile(item: UploadItem, signal: AbortSignal): Promise<void> {
-  const body = await item.file.arrayBuffer()
+  const body = item.file.size < resumableBytes ? await item.file.arrayBuffer() : item.file
   await sendFileRequest("PUT", fileUrl(item.path), { headers: conditions(item), body, signal })
 }
 
@@ -58,6 +59,7 @@ async function sendInPieces(item: UploadItem, { signal, onProgress }: Parameters
   let offset = item.address === undefined ? undefined : await offsetOf(item.address, signal)
   if (item.address === undefined || offset === undefined) {
     item.address = await beginUpload(item, signal)
+    if (item.address === undefined) return putFile(item, signal)
     offset = 0
   }
   onProgress(offset)
@@ -75,10 +77,14 @@ async function sendInPieces(item: UploadItem, { signal, onProgress }: Parameters
   } while (offset < size)
 }
 
-async function beginUpload(item: UploadItem, signal: AbortSignal): Promise<string> {
+/** The address of a new upload; undefined if the directory takes files by PUT alone. */
+async function beginUpload(item: UploadItem, signal: AbortSignal): Promise<string | undefined> {
   const headers = { ...tus, ...conditions(item), "upload-length": String(item.file.size) }
-  const response = await sendFileRequest("POST", fileUrl(item.path), { headers, signal })
-  return new URL(response.headers.get("location") ?? "", fileUrl("/")).href
+  const response = await sendFileRequest("POST", fileUrl(item.path), { headers, signal }).catch((error) => {
+    if (error instanceof Failure && error.code === "conflict") return undefined
+    throw error
+  })
+  return response && new URL(response.headers.get("location") ?? "", fileUrl("/")).href
 }
 
 /** How many bytes came; undefined when the upload expired, or became the file. */

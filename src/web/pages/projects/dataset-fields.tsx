@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { Data, List } from "#contract"
+import { type Data, type List, planMounts } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { IconButton } from "../../components/button.tsx"
 import { TextField } from "../../components/fields.tsx"
@@ -19,18 +19,19 @@ interface DatasetFieldsProps {
 /** The datasets of a project, each with the path at which a run finds it. */
 export function DatasetFields({ value, onValue, error }: DatasetFieldsProps) {
   const { projects } = resourceTexts
+  const paths = defaultPaths(value)
   const set = (id: number, MountPath: string) => onValue(value.map((each) => (each.ID === id ? { ...each, MountPath } : each)))
   return (
     <Section title={projects.datasets}>
       <div className="stack">
-        {value.map(({ ID, Name, MountPath }) => (
+        {value.map(({ ID, Name, MountPath }, i) => (
           <div key={ID} className="mount-row">
             <span className="wrap-anywhere">{Name}</span>
             <TextField
               label={`${projects.mountPath}: ${Name}`}
               value={MountPath}
               onValue={(path) => set(ID, path)}
-              placeholder={projects.mountPathHint}
+              placeholder={paths[i] ?? ""}
               spellCheck={false}
               maxLength={4096}
             />
@@ -55,6 +56,13 @@ export function DatasetFields({ value, onValue, error }: DatasetFieldsProps) {
       </div>
     </Section>
   )
+}
+
+/** The paths that the server chooses where none is given. */
+function defaultPaths(value: readonly DraftDataset[]): readonly string[] {
+  const datasets = value.map(({ ID, Name, MountPath }) => ({ id: ID, name: Name, mountPath: MountPath }))
+  const plan = planMounts({ UserPath: "", CodePath: "", ModelPath: "" }, datasets)
+  return "field" in plan ? [] : plan.data
 }
 
 interface AddProps {

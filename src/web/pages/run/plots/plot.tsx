@@ -78,11 +78,20 @@ function optionsFor(element: HTMLElement, latest: { readonly current: PlotProps 
     height,
     legend: { show: false },
     cursor: { sync: { key: latest.current.syncKey }, points: { show: false }, drag: { x: false, y: false } },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, latest.current.limit ?? 0, latest.current.minScale) * 1.1] } },
+    scales: {
+      x: { range: timeRange },
+      y: { range: (_plot, _min, max) => [0, Math.max(max, latest.current.limit ?? 0, latest.current.minScale) * 1.1] },
+    },
     axes: [axis, { ...axis, size: 64, splits: evenSplits, values: (_plot, values) => values.map((value) => latest.current.format(value)) }],
     series: [{}, ...lines, { stroke: () => color("--line-strong"), dash: [4, 4], width: 1, points: { show: false } }],
     hooks: { draw: [(made) => drawMarks(made, latest.current.marks, color)] },
   }
+}
+
+/** At least a minute: uPlot itself would draw years around a single value. */
+function timeRange({ data: [times] }: uPlot): [number, number] {
+  const end = times.at(-1) ?? Date.now() / 1000
+  return [Math.min(times[0] ?? end, end - 60), end]
 }
 
 /** Four lines: amounts of memory have no round decimal steps. */
