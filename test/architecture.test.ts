@@ -12,9 +12,10 @@ import { longFunctions } from "./fixtures/architecture/long-functions.ts"
 const root = resolve(import.meta.dirname, "..")
 
 /** A folder imports only from earlier ones. */
-const order = "kit contract http client store engine events access runs images gateway files projects control api web cli main".split(" ")
+const order =
+  "kit contract channel http client store engine events access runs images gateway files projects control api web cli main".split(" ")
 /** Folders that also run in a browser. */
-const browserFolders = ["contract", "client", "web"]
+const browserFolders = ["contract", "channel", "client", "web"]
 /** Programs that another folder starts. The rules about signals in `main` apply to them. */
 const programs = ["src/files/process/worker.ts"]
 

@@ -5,6 +5,7 @@ import { AllowedHosts, anonymousDrain, drainBody, LargeResponses, PersonLimiter,
 import { ObjectLimits } from "#projects"
 import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
+import { controlUpgrades } from "./control.ts"
 import { withDiskReserve } from "./disk-reserve.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
@@ -33,7 +34,7 @@ export function createApi(services: Services): ApiServer {
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new AllowedHosts(services.settings.hostNames)
   const proxies = new TrustedProxies(services.settings.trustedProxies)
-  const listener: Listener = new Listener(handle, services.connections)
+  const listener: Listener = new Listener(handle, controlUpgrades(services, { hosts, proxies }), services.connections)
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.stopPasswordChecks(), { once: true })
   const feed = new EventFeed({

@@ -1,6 +1,8 @@
 import type { Progress, ReasonCode } from "#contract"
+import type { ListeningPort, RunAddress } from "./address.ts"
+import type { ExecProcess, ExecRequest } from "./exec.ts"
 
-export type { Progress }
+export type { ListeningPort, Progress, RunAddress }
 
 /**
  * The interface to a container engine. An engine knows neither users nor the database: a run is its
@@ -127,28 +129,17 @@ export interface Engine extends AsyncDisposable {
 
   /** The TCP ports on which the run's programs listen; undefined if the engine cannot know. */
   listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined>
-}
 
-export interface ListeningPort {
-  port: number
-  /** Whether only programs of the same container reach it. */
-  isLocal: boolean
+  /**
+   * Runs another program in the run's container, with the run's user, environment and limits.
+   * Undefined if the run does not run. Rejects with `command_not_found` if the image lacks it.
+   */
+  exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined>
 }
 
 /** Returns what is allowed at this moment, and the fields that depend on the image. */
 export type CompleteSpec = (image: ImageInfo) => Promise<Pick<RunSpec, "mounts"> & Partial<ImageDependentFields>>
 type ImageDependentFields = Pick<RunSpec, "entryPoint" | "command" | "env" | "port" | "workDir" | "writableRoot" | "writablePaths">
-
-export interface RunAddress {
-  host: string
-  port: number
-  /**
-   * Whether the run still has this address: another run may have received it already, before
-   * `observe` shows that. Call it after connecting and before sending anything. Absent if the
-   * engine cannot know.
-   */
-  isCurrent?: () => boolean
-}
 
 /** The run to start, with all defaults filled in. */
 export interface RunSpec {

@@ -64,8 +64,8 @@ export interface Events extends AsyncDisposable {
   trustRevoked(tx: Change, what: { resource: ResourceRef; people: readonly number[]; text: string }): Promise<void>
   /** A person signed in, or ended a session. */
   sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
-  /** A person requested a start, a stop or more time. */
-  runRequested(tx: Change, asked: { actor: Actor; verb: "start" | "stop" | "keep"; run: RunRow }): Promise<void>
+  /** A person requested a start, a stop or more time, or acts inside a run. */
+  runRequested(tx: Change, asked: { actor: Actor; verb: "start" | "stop" | "keep" | "shell" | "exec" | "copy"; run: RunRow }): Promise<void>
   /** A run changed its state; `before` is undefined for a new one. */
   runStateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
   /** How far the start of a run is. */

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path"
 import { createIdentity, type Identity, type IdentityOptions } from "#access"
 import { type ApiServer, createApi } from "#api"
+import { createControl } from "#control"
 import { type Engine, RegistryAllowlist } from "#engine"
 import { type Events, openEvents } from "#events"
 import { deferredTree, type Files, startFiles } from "#files"
@@ -253,6 +254,7 @@ function createServers(
     logger,
     clock,
   })
+  const control = createControl({ store, identity, events, engine, runs, clock, logger })
   const api = createApi({
     store,
     identity,
@@ -261,6 +263,7 @@ function createServers(
     images,
     tree,
     gateway,
+    control,
     events,
     clock,
     logger,
@@ -270,7 +273,10 @@ function createServers(
     settings: apiSettings(settings, urls, options.version),
   })
   // Both stop together, so that open requests get the whole time that a stop may take.
-  stack.defer(async () => void (await Promise.all([api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])))
+  stack.defer(
+    async () =>
+      void (await Promise.all([control[Symbol.asyncDispose](), api[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])),
+  )
   return { api, gateway }
 }
 

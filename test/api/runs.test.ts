@@ -23,7 +23,10 @@ const history = async (project: number) => ids(await call("GET", `/running_proje
 test("a start returns when the run is ready, with a working URL", async () => {
   const project = await newProject()
   const { status, body: run } = await start({ Project: { ID: project.ID }, URL: "", Nodes: 0 })
-  assert.deepEqual([status, run.State, run.ProjectID, run.UserName, run.ControlURL], [200, "ready", project.ID, "ann", ""])
+  assert.deepEqual(
+    [status, run.State, run.ProjectID, run.UserName, run.ControlURL],
+    [200, "ready", project.ID, "ann", `${baseUrl.replace("http:", "ws:")}/control?ID=${run.ID}`],
+  )
   const { Running: _, ...whole } = project
   assert.deepEqual({ ...run.Project, Running: undefined }, { ...whole, Running: undefined })
   const opened = await sendRequest(String(run.URL), "GET", new URL(String(run.URL)).pathname, { as: ann.authorization })

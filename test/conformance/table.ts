@@ -431,7 +431,10 @@ const beyond: readonly Entry[] = [
     "a deleted person's objects remain visible as before, and an administrator can transfer them",
   ],
   ["A running project carries", runFields],
-  ["`ControlURL` is the control channel's address", later("the control channel")],
+  [
+    "`ControlURL` is the control channel's address",
+    "`ControlURL` is the control channel's address for people who may control a run that has a container, else empty",
+  ],
   [
     "GET `/idle?Minutes=`",
     "a dry run lists the runs that a rule would end, newest first, and ends and warns nobody",
@@ -467,7 +470,14 @@ const beyond: readonly Entry[] = [
     "activity and a keep request restart a run's idle time",
     "a repeat starts the earlier image and mounts despite later changes, and fails when a right was lost",
   ],
-  ["WebSocket `ControlURL`", "a start returns when the run is ready, with a working URL"],
+  [
+    "WebSocket `ControlURL`",
+    "a program runs with its arguments, input, both outputs and exit code",
+    "a shell has a terminal of the client's size, and returns after a lost connection",
+    "a forwarded connection reaches the program, and a closed port is refused",
+    "a control connection needs the right to control the run, and a proof that allows writing",
+    "a control connection is cut within 5 s of the end of its right or proof, and its programs end",
+  ],
   [
     "GET `/capacity`",
     "capacity reports the total and free resources of nodes",

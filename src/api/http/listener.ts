@@ -1,6 +1,17 @@
-import type { RequestListener, Server, ServerResponse } from "node:http"
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import { bounds, Failure } from "#contract"
-import { type ConnectionLimit, createHttpServer, HttpServers, type ParseErrorOptions, PendingRequests } from "#http"
+import {
+  attributeRequest,
+  type ConnectionLimit,
+  createHttpServer,
+  HttpServers,
+  hasPendingRequest,
+  markConnectionInUse,
+  type ParseErrorOptions,
+  PendingRequests,
+} from "#http"
 import { newRequestId } from "./request-context.ts"
 import { sendFailure } from "./send.ts"
 
@@ -25,6 +36,12 @@ const parseErrors: ParseErrorOptions = {
   newRequestId,
 }
 
+/** The requests that change their connection's protocol; all others are answered as usual. */
+export interface UpgradeHandler {
+  accepts(request: IncomingMessage): boolean
+  handle(upgrade: { request: IncomingMessage; socket: Socket; head: Buffer }): void
+}
+
 /**
  * The API's HTTP servers. They stop gracefully: pending requests finish, and new ones get 503 with
  * `Retry-After`.
@@ -33,11 +50,13 @@ export class Listener {
   readonly #servers: HttpServers
   readonly #pending = new PendingRequests()
   readonly #handler: RequestListener
+  readonly #upgrades: UpgradeHandler
   readonly #connections: ConnectionLimit | undefined
   readonly #ending = new AbortController()
 
-  constructor(handler: RequestListener, connections?: ConnectionLimit) {
+  constructor(handler: RequestListener, upgrades: UpgradeHandler, connections?: ConnectionLimit) {
     this.#connections = connections
+    this.#upgrades = upgrades
     this.#handler = handler
     this.#servers = new HttpServers({ createServer: () => this.#createServer(), pending: this.#pending })
   }
@@ -66,7 +85,8 @@ export class Listener {
   }
 
   #createServer(): Server {
-    return createHttpServer({
+    const upgrades = this.#upgrades
+    const server = createHttpServer({
       handler: (request, response, expectation) => {
         if (expectation === "unknown") return refuseExpectation(response)
         if (expectation === "continue") response.writeContinue()
@@ -78,7 +98,14 @@ export class Listener {
       connections: this.#connections,
       admit: (_request, response) => this.#admit(response),
       pending: this.#pending,
+      node: { shouldUpgradeCallback: (request) => upgrades.accepts(request) && !hasPendingRequest(request.socket) },
     })
+    server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      markConnectionInUse(socket as Socket)
+      attributeRequest(request)
+      upgrades.handle({ request, socket: socket as Socket, head })
+    })
+    return server
   }
 
   #admit(response: ServerResponse): boolean {

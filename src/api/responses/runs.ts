@@ -1,5 +1,6 @@
 import { type Caller, can, loadGrants, projectResource, type Resource, runResource } from "#access"
 import { isLive, type Project, type Reason, type RunningProject, withHint } from "#contract"
+import { controlUrl, isControllable } from "#control"
 import type { ProjectRow, RowSummaries, RunRow } from "#store"
 import type { Services } from "../context.ts"
 import { fromMiB } from "../units.ts"
@@ -38,7 +39,7 @@ async function addProjects(
   const projectResponses = new Map(drafts.responses.map((project) => [project.ID, project]))
   const projectBytes = new Map(drafts.responses.map((project, i) => [project.ID, drafts.bytes[i] ?? 0]))
   const resources = await loadGrants(store, caller, {
-    actions: ["run:details", "run:open", "run:logs"],
+    actions: ["run:details", "run:open", "run:logs", "run:control"],
     resources: rows.map((row) => runResource(row, projects.get(row.projectId)?.userId)),
   })
   const responses = rows.map((row, i) => {
@@ -80,6 +81,7 @@ function toWholeRun(
   const { runs, gateway, settings } = services
   const { row, project, resource } = shown
   const mayOpen = row.state === "ready" && can(caller, "run:open", resource) === "yes"
+  const mayControl = isControllable(row) && can(caller, "run:control", resource) === "yes"
   const mayReadLogs = can(caller, "run:logs", resource) === "yes"
   const reason = row.reason && withHint(mayReadLogs ? row.reason : withoutLog(row.reason))
   return {
@@ -94,7 +96,7 @@ function toWholeRun(
     Gpus: row.gpus,
     GpuMemory: fromMiB(row.gpuMemoryMiB, settings.memoryUnit),
     URL: mayOpen ? gateway.runUrl(row.id) : "",
-    ControlURL: "",
+    ControlURL: mayControl ? controlUrl(settings.baseUrl, row.id) : "",
     Home: homeSource(row),
     HomeReason: row.spec.homeRefusal ?? "",
     State: row.state,

@@ -1,6 +1,7 @@
 import { accountBounds } from "./accounts.ts"
 import type { Bounds } from "./bound.ts"
 import { containerBounds } from "./containers.ts"
+import { controlBounds } from "./control.ts"
 import { fileBounds } from "./files.ts"
 import { gatewayBounds } from "./gateway.ts"
 import { httpBounds } from "./http.ts"
@@ -22,6 +23,7 @@ export const bounds = {
   rates: rateBounds,
   containers: containerBounds,
   gateway: gatewayBounds,
+  control: controlBounds,
 } as const
 
 /** The same with titles, in the order of the page. */
@@ -35,4 +37,5 @@ export const boundSections: readonly { title: string; bounds: Bounds }[] = [
   { title: "Rates and streams", bounds: rateBounds },
   { title: "Containers and registries", bounds: containerBounds },
   { title: "Gateway", bounds: gatewayBounds },
+  { title: "Control channel", bounds: controlBounds },
 ]

@@ -34,7 +34,10 @@ export const runningProjectFields = {
   Gpus: amount("GPU count."),
   GpuMemory: memory("Memory of each GPU, in the same unit as `Memory`."),
   URL: text({ description: "Address of the program; empty until the run is `ready`. May be left empty in a body.", write: computed }),
-  ControlURL: text({ description: "Address of the local client's channel; empty until it exists.", write: computed }),
+  ControlURL: text({
+    description: "Address of the control channel for people who may control the run while it is `starting` or `ready`; else empty.",
+    write: computed,
+  }),
   Home: text({
     description: "The directory at `UserPath`: the person's home, or one of the project's own. Empty in lists if the run's plan is long.",
     write: computed,

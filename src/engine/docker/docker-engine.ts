@@ -23,6 +23,7 @@ import {
   type StartStep,
   type WritableLayer,
 } from "../engine.ts"
+import type { ExecProcess, ExecRequest } from "../exec.ts"
 import { createGpuProvider } from "../gpus/create-gpu-provider.ts"
 import { checkUsableGpus, type GpuProvider } from "../gpus/gpu-provider.ts"
 import { KeyedLock } from "../keyed-lock.ts"
@@ -37,6 +38,7 @@ import { removeContainer } from "./containers/remove-container.ts"
 import { RunStarter } from "./containers/run-starter.ts"
 import { loadSeccompProfile } from "./containers/seccomp.ts"
 import type { DockerOptions } from "./docker-options.ts"
+import { startExec } from "./exec/docker-exec.ts"
 import { Firewall } from "./firewall/firewall.ts"
 import { Shell } from "./host/shell.ts"
 import { ImageStore } from "./images/image-store.ts"
@@ -306,6 +308,12 @@ class DockerEngine implements Engine {
   async listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined> {
     const found = await this.#find(key, signal)
     return found && listeningPorts({ id: found.Id, pid: found.State.Pid })
+  }
+
+  async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
+    const container = await this.#find(key, signal)
+    if (!container?.State.Running) return undefined
+    return startExec({ client: this.#client, log: this.#log, container }, request)
   }
 
   async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<RunAddress | undefined> {

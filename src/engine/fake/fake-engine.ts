@@ -25,6 +25,7 @@ import {
   type StartStep,
   type WritableLayer,
 } from "../engine.ts"
+import type { ExecProcess, ExecRequest } from "../exec.ts"
 import { checkUsableGpus } from "../gpus/gpu-provider.ts"
 import { mockGpuDevices } from "../gpus/mock-gpus.ts"
 import { KeyedLock } from "../keyed-lock.ts"
@@ -33,6 +34,7 @@ import { type Behaviour, behaviourOf } from "./behaviour.ts"
 import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
+import { startFakeExec } from "./fake-exec.ts"
 import { FakeImages, fakeDigest } from "./fake-images.ts"
 import { rejectOnAbort } from "./fake-pull.ts"
 import { readLogs } from "./read-logs.ts"
@@ -209,6 +211,12 @@ export class FakeEngine implements Engine {
     if (listensElsewhere === "everywhere") return [{ port: argument, isLocal: false }]
     const isOpen = this.#daemon.portOf(key) !== undefined
     return isOpen || listensElsewhere ? [{ port: container.spec.port, isLocal: listensElsewhere !== undefined }] : []
+  }
+
+  async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
+    await this.ping(signal)
+    const container = this.#ownContainer(key)
+    return container?.state === "running" ? startFakeExec(this.#daemon, container.spec, request) : undefined
   }
 
   async writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {

@@ -1,0 +1,17 @@
+export { ChannelStream, type Chunk, frameCost, type JsonObject } from "./channel-stream.ts"
+export {
+  ControlProcess,
+  connectControl,
+  controlProtocols,
+  type ExitStatus,
+  openExec,
+  openForward,
+  openShell,
+  outputPart,
+  type ProcessOptions,
+  type TerminalSize,
+  type WebSocketLike,
+} from "./client.ts"
+export { protocolName } from "./frames.ts"
+export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
+export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"

@@ -1,0 +1,32 @@
+/** Why a stream ended without its result. */
+export const streamErrorCodes = [
+  "invalid",
+  "forbidden",
+  "not_found",
+  "too_many_streams",
+  "unavailable",
+  "protocol_error",
+  "connection_refused",
+  "command_not_found",
+  "no_shell",
+  "no_tar",
+  "taken_over",
+  "unsafe_archive",
+  "cancelled",
+  "connection_lost",
+  "internal",
+] as const
+
+export type StreamErrorCode = (typeof streamErrorCodes)[number]
+
+/** The end of a stream, or of the whole connection, that is not a result. */
+export class StreamError extends Error {
+  override readonly name = "StreamError"
+  /** A `StreamErrorCode`; another word if a newer peer sent it. */
+  readonly code: string
+
+  constructor(code: StreamErrorCode | (string & {}), msg: string) {
+    super(msg)
+    this.code = code
+  }
+}

@@ -1,0 +1,60 @@
+import type { WebSocket } from "ws"
+import { type ChannelStream, type JsonObject, Multiplexer, StreamError } from "#channel"
+import { PacedReader, sharedTurnBudget } from "#http"
+import type { ConnectionContext, StreamHandler } from "./context.ts"
+import { SocketTransport } from "./socket-transport.ts"
+import { serveLogs, serveStats } from "./streams/figures.ts"
+import { serveForward } from "./streams/forward.ts"
+import { serveExec } from "./streams/programs.ts"
+import { serveShell } from "./streams/shell.ts"
+
+const handlers: Readonly<Record<string, StreamHandler>> = {
+  exec: serveExec,
+  shell: serveShell,
+  forward: serveForward,
+  logs: serveLogs,
+  stats: serveStats,
+}
+
+/** Serves the streams of one WebSocket. */
+export function serveConnection(context: ConnectionContext, socket: WebSocket): Multiplexer {
+  const { caller } = context
+  const transport = new SocketTransport(socket, () => {
+    multiplexer.resume()
+    reader.resume()
+  })
+  const multiplexer = new Multiplexer({
+    transport,
+    side: "server",
+    onOpen: (stream, request) => void serveStream(context, stream, request),
+  })
+  const reader = new PacedReader(() => socket.resume(), sharedTurnBudget)
+  socket.on("message", (data: Buffer, isBinary: boolean) => {
+    multiplexer.receive(isBinary ? data : data.subarray(0, 0))
+    // The answers to a client's frames wait in memory as long as it does not read.
+    if (transport.isCongested) reader.pause()
+    if (!reader.countRead(caller.userId, data.length)) socket.pause()
+  })
+  socket.on("error", () => socket.terminate())
+  socket.on("close", () => multiplexer.transportClosed(""))
+  return multiplexer
+}
+
+async function serveStream(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
+  const { usage, logger, run } = context
+  try {
+    const handler = handlerOf(request.kind)
+    using _ = usage.addStream()
+    await handler(context, stream, request)
+  } catch (error) {
+    if (error instanceof StreamError) return void stream.fail(error.code as "internal", error.message)
+    if (!stream.isOver) logger.error({ err: error, run: run.id, kind: request.kind }, "a control stream failed")
+    stream.fail("internal", "The server failed to serve this stream")
+  }
+}
+
+function handlerOf(kind: unknown): StreamHandler {
+  const handler = typeof kind === "string" && Object.hasOwn(handlers, kind) ? handlers[kind] : undefined
+  if (handler) return handler
+  throw new StreamError("invalid", `kind must be one of ${Object.keys(handlers).join(", ")}; got ${JSON.stringify(kind).slice(0, 100)}`)
+}

@@ -1,0 +1,34 @@
+import type { Caller, Identity } from "#access"
+import type { ChannelStream, JsonObject } from "#channel"
+import type { Engine } from "#engine"
+import type { Actor, Events } from "#events"
+import type { Clock, Logger } from "#kit"
+import type { Runs } from "#runs"
+import type { RunRow, Store } from "#store"
+import type { PersonUsage } from "./person-usage.ts"
+import type { ShellSessions } from "./streams/shell-sessions.ts"
+
+/** The parts of the service that the control channel uses. */
+export interface ControlOptions {
+  store: Store
+  identity: Identity
+  events: Events
+  engine: Engine
+  runs: Runs
+  clock: Clock
+  logger: Logger
+}
+
+/** The things that the streams of one connection share. */
+export interface ConnectionContext extends ControlOptions {
+  readonly caller: Caller
+  readonly actor: Actor
+  readonly run: RunRow
+  readonly usage: PersonUsage
+  readonly shells: ShellSessions
+  /** Aborted when the connection ends. */
+  readonly signal: AbortSignal
+}
+
+/** Serves one stream until it is over. A `StreamError` ends it with its code. */
+export type StreamHandler = (context: ConnectionContext, stream: ChannelStream, request: JsonObject) => Promise<void>

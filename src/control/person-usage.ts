@@ -1,0 +1,69 @@
+import { StreamError } from "#channel"
+import { bounds, Failure } from "#contract"
+
+const { connections, shells, streamsPerPerson, wideWindowBytes, wideWindowBytesPerPerson, windowBytes } = bounds.control
+const extraBytes = wideWindowBytes.value - windowBytes.value
+
+/** The use that one person makes of the control channel, over all connections. */
+export class PersonUsage {
+  #connections = 0
+  #streams = 0
+  #shells = 0
+  #wideBytes = 0
+
+  get isUnused(): boolean {
+    return this.#connections === 0 && this.#streams === 0 && this.#shells === 0
+  }
+
+  /** Throws a 429 if the person has too many. The disposal frees it. */
+  addConnection(): Disposable {
+    if (this.#connections >= connections.value) {
+      throw new Failure("too_many_requests", `At most ${connections.value} control connections of one person may be open`)
+    }
+    this.#connections += 1
+    return onDispose(() => (this.#connections -= 1))
+  }
+
+  addStream(): Disposable {
+    if (this.#streams >= streamsPerPerson.value) {
+      throw new StreamError("too_many_streams", `At most ${streamsPerPerson.value} streams of one person may be open`)
+    }
+    this.#streams += 1
+    return onDispose(() => (this.#streams -= 1))
+  }
+
+  addShell(): Disposable {
+    if (this.#shells >= shells.value) throw new StreamError("too_many_streams", `At most ${shells.value} shells of one person may be open`)
+    this.#shells += 1
+    return onDispose(() => (this.#shells -= 1))
+  }
+
+  /** Undefined if the person's share of memory is used up. */
+  addWideWindow(): Disposable | undefined {
+    if (this.#wideBytes + extraBytes > wideWindowBytesPerPerson.value) return undefined
+    this.#wideBytes += extraBytes
+    return onDispose(() => (this.#wideBytes -= extraBytes))
+  }
+}
+
+/** The usage of all people who have a connection or a shell. */
+export class UsageByPerson {
+  readonly #people = new Map<number, PersonUsage>()
+
+  of(userId: number): PersonUsage {
+    for (const [id, usage] of this.#people) if (usage.isUnused) this.#people.delete(id)
+    const usage = this.#people.get(userId) ?? new PersonUsage()
+    this.#people.set(userId, usage)
+    return usage
+  }
+}
+
+function onDispose(free: () => void): Disposable {
+  let isFree = false
+  return {
+    [Symbol.dispose]() {
+      if (!isFree) free()
+      isFree = true
+    },
+  }
+}

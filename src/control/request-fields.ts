@@ -1,0 +1,69 @@
+import { type JsonObject, StreamError } from "#channel"
+import { bounds, describeValue } from "#contract"
+import type { ExecRequest, TerminalSize } from "#engine"
+
+const { argumentBytes } = bounds.control
+const maxSide = 1_000
+
+/** The signals that a client may send. */
+export const clientSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGTSTP"] as const
+export type ClientSignal = (typeof clientSignals)[number]
+
+/** The program that a client asks for. `command` undefined: the shell. */
+export function readProgram(request: JsonObject, fixed?: readonly string[]): ExecRequest {
+  const command = fixed ?? readCommand(request.command)
+  const env = readEnv(request.env)
+  const size = JSON.stringify([command, env]).length
+  if (size > argumentBytes.value) throw invalid(`command and env must have at most ${argumentBytes.value} bytes; got ${size}`)
+  return { command, env, workDir: readWorkDir(request.workDir), terminal: readTerminal(request.terminal) }
+}
+
+function readCommand(value: unknown): string[] {
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isArgument) || value[0] === "") {
+    throw invalid(`command must be a list of texts without NUL, the program first; got ${describeValue(value)}`)
+  }
+  return value as string[]
+}
+
+function readEnv(value: unknown = {}): Record<string, string> {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value)
+  if (isObject && Object.entries(value).every(([name, text]) => /^[^=\0]+$/.test(name) && isArgument(text))) {
+    return value as Record<string, string>
+  }
+  throw invalid(`env must be an object of texts by names without "="; got ${describeValue(value)}`)
+}
+
+function readWorkDir(value: unknown): string | undefined {
+  if (value === undefined || (isArgument(value) && value.startsWith("/"))) return value
+  throw invalid(`workDir must be an absolute path; got ${describeValue(value)}`)
+}
+
+export function readTerminal(value: unknown): TerminalSize | undefined {
+  if (value === undefined) return undefined
+  const { columns, rows } = (value ?? {}) as Partial<TerminalSize>
+  if (isSide(columns) && isSide(rows)) return { columns, rows }
+  throw invalid(`A terminal's size must be {"columns", "rows"} from 1 to ${maxSide}; got ${JSON.stringify(value).slice(0, 100)}`)
+}
+
+export function readSignal(value: unknown): ClientSignal {
+  const signal = clientSignals.find((each) => each === value)
+  if (signal) return signal
+  throw invalid(`signal must be one of ${clientSignals.join(", ")}; got ${describeValue(value)}`)
+}
+
+export function readPort(value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535) return value as number
+  throw invalid(`port must be 1–65535; got ${describeValue(value)}`)
+}
+
+function isArgument(value: unknown): value is string {
+  return typeof value === "string" && !value.includes("\0")
+}
+
+function isSide(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= maxSide
+}
+
+export function invalid(msg: string): StreamError {
+  return new StreamError("invalid", msg)
+}

@@ -1,0 +1,48 @@
+import type { ChannelStream, JsonObject } from "#channel"
+import { describeValue } from "#contract"
+import { rfc3339 } from "#kit"
+import type { ConnectionContext } from "../context.ts"
+import { invalid } from "../request-fields.ts"
+
+const statsMs = 10_000
+const maxTail = 10_000
+
+/** Sends the run's output as JSON lines, as `GET /running_project/logs` does. */
+export async function serveLogs({ runs, run, signal }: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
+  const { tail, follow = false } = request
+  if (tail !== undefined && !(Number.isInteger(tail) && (tail as number) >= 0 && (tail as number) <= maxTail)) {
+    throw invalid(`tail must be 0–${maxTail}; got ${describeValue(tail)}`)
+  }
+  if (typeof follow !== "boolean") throw invalid(`follow must be true or false; got ${describeValue(follow)}`)
+  stream.accept()
+  const ended = endOf(stream, signal)
+  const options = { follow, signal: ended, ...(tail === undefined ? {} : { tail: tail as number }) }
+  for await (const { time, stream: name, text } of runs.logs(run, options)) {
+    await stream.write(encodeLine({ time: rfc3339(time), stream: name, text }))
+  }
+  stream.finish()
+}
+
+/** Sends the run's newest usage sample as a JSON line, and each later one. */
+export async function serveStats({ runs, run, clock, signal }: ConnectionContext, stream: ChannelStream): Promise<void> {
+  stream.accept()
+  const ended = endOf(stream, signal)
+  for (let last = 0; !ended.aborted; ) {
+    const sample = (await runs.usageSamples(run.id)).at(-1)
+    if (sample && sample.time > last) {
+      last = sample.time
+      await stream.write(encodeLine({ ...sample, time: rfc3339(sample.time) }))
+    }
+    await clock.sleep(statsMs / 5, ended).catch(() => {})
+  }
+}
+
+function endOf(stream: ChannelStream, signal: AbortSignal): AbortSignal {
+  const ended = new AbortController()
+  stream.done.catch(() => ended.abort())
+  return AbortSignal.any([signal, ended.signal])
+}
+
+function encodeLine(value: unknown): Uint8Array {
+  return Buffer.from(`${JSON.stringify(value)}\n`)
+}

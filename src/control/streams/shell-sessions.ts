@@ -1,0 +1,99 @@
+import { randomBytes } from "node:crypto"
+import { type ChannelStream, outputPart } from "#channel"
+import { bounds } from "#contract"
+import type { ExecProcess, TerminalSize } from "#engine"
+import { ScrollBack } from "./scroll-back.ts"
+
+const { detachedMs, scrollBackBytes } = bounds.control
+
+export interface ShellOwner {
+  userId: number
+  /** The run's key. */
+  runKey: string
+}
+
+/** Shells, attached to a stream or waiting for their client to come back. */
+export class ShellSessions {
+  readonly #sessions = new Map<string, ShellSession>()
+
+  /** Takes over a running shell. `onEnd` is called when it is over. */
+  add(process: ExecProcess, owner: ShellOwner, onEnd: () => void): ShellSession {
+    const session = new ShellSession(process, owner, () => {
+      this.#sessions.delete(session.id)
+      onEnd()
+    })
+    this.#sessions.set(session.id, session)
+    return session
+  }
+
+  /** A person's own shell in a run. */
+  find(id: string, { userId, runKey }: ShellOwner): ShellSession | undefined {
+    const session = this.#sessions.get(id)
+    return session?.owner.userId === userId && session.owner.runKey === runKey ? session : undefined
+  }
+
+  /** Ends all shells. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map((session) => session.end()))
+  }
+}
+
+/** One shell with its scroll-back, which outlives connections. */
+export class ShellSession {
+  readonly id = randomBytes(16).toString("hex")
+  readonly process: ExecProcess
+  readonly owner: ShellOwner
+  readonly #scrollBack = new ScrollBack(scrollBackBytes.value)
+  readonly #onEnd: () => void
+  #stream: ChannelStream | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(process: ExecProcess, owner: ShellOwner, onEnd: () => void) {
+    this.process = process
+    this.owner = owner
+    this.#onEnd = onEnd
+    void this.#pump()
+  }
+
+  /** Shows the shell on a stream, with its latest output first. Another stream of it ends. */
+  attach(stream: ChannelStream, size: TerminalSize | undefined): void {
+    clearTimeout(this.#timer)
+    this.#stream?.fail("taken_over", "Another connection attached to this shell")
+    this.#stream = stream
+    stream.accept({ session: this.id })
+    const before = this.#scrollBack.bytes()
+    if (before.length > 0) void stream.write(before, outputPart.stdout).catch(() => {})
+    if (size) void this.process.resize(size)
+    stream.done.catch((error: { code: string }) => this.#onStreamError(stream, error.code))
+  }
+
+  /** Ends the shell and its processes. */
+  async end(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.process.close()
+  }
+
+  /** A lost connection leaves the shell for a while; any other end of the stream ends it. */
+  #onStreamError(stream: ChannelStream, code: string): void {
+    if (this.#stream !== stream) return
+    this.#stream = undefined
+    if (code !== "connection_lost") return void this.end()
+    this.#timer = setTimeout(() => void this.end(), detachedMs.value).unref()
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      for await (const { data } of this.process.output) {
+        this.#scrollBack.add(data)
+        // A client that does not read makes the shell wait. Without one, the shell goes on.
+        await this.#stream?.write(data, outputPart.stdout).catch(() => {})
+      }
+      this.#stream?.finish({ exitCode: await this.process.exitCode })
+    } catch {
+      this.#stream?.fail("unavailable", "The connection to the shell was lost")
+    } finally {
+      await this.end()
+      this.#onEnd()
+    }
+  }
+}

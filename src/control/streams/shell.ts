@@ -1,0 +1,50 @@
+import { type ChannelStream, type JsonObject, StreamError } from "#channel"
+import { describeValue } from "#contract"
+import { type ExecProcess, type ExecRequest, loginShell } from "#engine"
+import type { ConnectionContext } from "../context.ts"
+import { invalid, readProgram } from "../request-fields.ts"
+import { audit, copyInput, handleProgramMessage, startProgram } from "./programs.ts"
+import type { ShellSession } from "./shell-sessions.ts"
+
+const defaultSize = { columns: 80, rows: 24 }
+
+/** Opens a shell, or attaches to one that lost its connection. */
+export async function serveShell(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
+  const { command: _, ...options } = request
+  const program = readProgram(options, loginShell)
+  const session = request.session === undefined ? await open(context, program) : find(context, request.session)
+  stream.onMessage = (message) => handleProgramMessage(session.process, stream, message)
+  session.attach(stream, program.terminal)
+  await copyInput(stream, session.process)
+  await stream.done.catch(() => {})
+}
+
+async function open(context: ConnectionContext, program: ExecRequest): Promise<ShellSession> {
+  const { caller, run, shells, usage } = context
+  const slot = usage.addShell()
+  try {
+    await audit(context, "shell")
+    const env = { TERM: "xterm-256color", ...program.env }
+    const process = await startShell(context, { ...program, env, terminal: program.terminal ?? defaultSize })
+    return shells.add(process, { userId: caller.userId, runKey: run.key }, () => slot[Symbol.dispose]())
+  } catch (error) {
+    slot[Symbol.dispose]()
+    throw error
+  }
+}
+
+async function startShell(context: ConnectionContext, program: ExecRequest): Promise<ExecProcess> {
+  try {
+    return await startProgram(context, program)
+  } catch (error) {
+    if (!(error instanceof StreamError) || error.code !== "command_not_found") throw error
+    throw new StreamError("no_shell", "The run's image has no shell (/bin/sh): run its programs without one")
+  }
+}
+
+function find({ caller, run, shells }: ConnectionContext, id: unknown): ShellSession {
+  if (typeof id !== "string") throw invalid(`session must be the ID of a shell; got ${describeValue(id)}`)
+  const session = shells.find(id, { userId: caller.userId, runKey: run.key })
+  if (session) return session
+  throw new StreamError("not_found", "This shell has ended; open a new one")
+}

@@ -1,0 +1,162 @@
+import { once } from "node:events"
+import type { Socket } from "node:net"
+import { setTimeout as pause } from "node:timers/promises"
+import type Dockerode from "dockerode"
+import { reasonMessages } from "#contract"
+import type { Logger } from "#kit"
+import { EngineError } from "../../engine.ts"
+import type { ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../exec.ts"
+import type { DockerClient } from "../client/docker-client.ts"
+import { separateOutputs, terminalOutput } from "./exec-output.ts"
+import { type ExecSession, signalSession } from "./session-processes.ts"
+
+/** How long the daemon may take until a program has its process ID. */
+const startTimeoutMs = 15_000
+/** How long processes may take to end after SIGHUP. */
+const hangUpMs = 1_000
+const pollMs = 20
+
+export interface ExecContext {
+  client: DockerClient
+  log: Logger
+  container: Pick<Dockerode.ContainerInspectInfo, "Id" | "State">
+}
+
+/**
+ * Runs a program in a container. Rejects with `command_not_found` if the image does not have it.
+ *
+ * The daemon ends no process when the connection to it is closed. So the program's session is known
+ * by its process ID on the host, and its processes are ended from there.
+ */
+export async function startExec({ client, log, container }: ExecContext, request: ExecRequest): Promise<ExecProcess> {
+  const { command, env = {}, workDir, terminal } = request
+  const options = {
+    Cmd: [...command],
+    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    ...(workDir === undefined ? {} : { WorkingDir: workDir }),
+    Tty: terminal !== undefined,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+  }
+  const exec = await client.call((docker) => docker.getContainer(container.Id).exec(options), { kind: "create" })
+  const start = { hijack: true, stdin: true, Tty: terminal !== undefined }
+  const socket = (await client.call(() => exec.start(start), { kind: "create" })) as unknown as Socket
+  socket.on("error", () => socket.destroy())
+  const inspect = () => client.call((_docker, abort) => exec.inspect(abort))
+  const started = await untilStarted(inspect)
+  if (started.Pid === 0) throw await commandError(socket, terminal !== undefined)
+  const session = { container: container.Id, init: container.State.Pid, leader: started.Pid }
+  const process = new DockerExec({ client, log, exec, socket, session }, terminal !== undefined)
+  if (terminal) await process.resize(terminal)
+  return process
+}
+
+interface ExecState {
+  Pid: number
+  Running: boolean
+  ExitCode: number | null
+}
+
+/** The daemon answers before the program runs. */
+async function untilStarted(inspect: () => Promise<unknown>): Promise<ExecState> {
+  const began = performance.now()
+  for (let waitMs = 2; ; waitMs = Math.min(100, waitMs * 2)) {
+    const state = (await inspect()) as ExecState
+    if (state.Pid > 0 || state.ExitCode !== null) return state
+    if (performance.now() - began > startTimeoutMs) throw new EngineError("engine_error", "The program did not start in time")
+    await pause(waitMs)
+  }
+}
+
+/** The daemon writes the reason to the program's output. */
+async function commandError(socket: Socket, hasTerminal: boolean): Promise<EngineError> {
+  let detail = ""
+  const output = hasTerminal ? terminalOutput(socket) : separateOutputs(socket)
+  for await (const { data } of output) if (detail.length < 2_000) detail += Buffer.from(data).toString()
+  return new EngineError("command_not_found", reasonMessages.command_not_found, { detail: detail.trim() })
+}
+
+interface ExecParts {
+  client: DockerClient
+  log: Logger
+  exec: Dockerode.Exec
+  socket: Socket
+  session: ExecSession
+}
+
+class DockerExec implements ExecProcess {
+  readonly #parts: ExecParts
+  readonly #exit = Promise.withResolvers<number>()
+  readonly output: AsyncIterable<ExecOutput>
+  #closing: Promise<void> | undefined
+
+  constructor(parts: ExecParts, hasTerminal: boolean) {
+    this.#parts = parts
+    this.#exit.promise.catch(() => {})
+    this.output = this.#read(hasTerminal ? terminalOutput(parts.socket) : separateOutputs(parts.socket))
+  }
+
+  get exitCode(): Promise<number> {
+    return this.#exit.promise
+  }
+
+  async write(data: Uint8Array): Promise<void> {
+    const { socket } = this.#parts
+    if (!socket.writable || socket.write(data)) return
+    const left = new AbortController()
+    const { signal } = left
+    await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).finally(() => left.abort())
+  }
+
+  endInput(): void {
+    this.#parts.socket.end()
+  }
+
+  async resize({ columns, rows }: TerminalSize): Promise<void> {
+    const { client, exec } = this.#parts
+    // The program may have ended meanwhile.
+    await client.call((_docker, abort) => exec.resize({ w: columns, h: rows, ...abort })).catch(() => {})
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    signalSession(this.#parts.session, signal, "foreground")
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end()
+    return this.#closing
+  }
+
+  async #end(): Promise<void> {
+    const { session, socket, log } = this.#parts
+    const began = performance.now()
+    let left = signalSession(session, "SIGHUP")
+    signalSession(session, "SIGCONT")
+    while (left && performance.now() - began < hangUpMs) {
+      await pause(pollMs)
+      left = signalSession(session, 0)
+    }
+    for (let attempt = 0; left && attempt < 50; attempt += 1) {
+      left = signalSession(session, "SIGKILL")
+      if (left) await pause(pollMs)
+    }
+    if (left === undefined) log.warn({ container: session.container }, "a program's processes are not visible and cannot be ended")
+    socket.destroy()
+    this.#exit.reject(new EngineError("engine_error", "The program was ended"))
+  }
+
+  async *#read(output: AsyncIterable<ExecOutput>): AsyncGenerator<ExecOutput> {
+    try {
+      yield* output
+      const { client, exec } = this.#parts
+      this.#exit.resolve((await client.call((_docker, abort) => exec.inspect(abort))).ExitCode ?? -1)
+    } catch (error) {
+      if (this.#closing) return
+      this.#exit.reject(error)
+      throw error
+    } finally {
+      void this.close()
+    }
+  }
+}

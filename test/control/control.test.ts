@@ -1,0 +1,143 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { openExec, openForward, openShell, StreamError } from "#channel"
+import { type Person, startTestServer } from "../test-server.ts"
+import { connectTo, readUntil, refusalOf, runToEnd } from "./control-client.ts"
+
+const server = await startTestServer()
+after(() => server[Symbol.asyncDispose]())
+const ann = await server.person("ann")
+const web = await ann.client.createImage({ body: { Name: "web", Image: "fake/http", Port: "8080" } })
+const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: web.ID } })
+const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
+const text = (data: string) => new TextEncoder().encode(data)
+
+test("a program runs with its arguments, input, both outputs and exit code", async () => {
+  using connection = await connectTo(run.ControlURL, ann.authorization)
+  assert.deepEqual(await runToEnd(openExec(connection, { command: ["sh", "-c", "echo out; warn err; exit 3"] })), {
+    stdout: "out\n",
+    stderr: "err\n",
+    exitCode: 3,
+  })
+  assert.equal((await runToEnd(openExec(connection, { command: ["cat"] }), "grüße")).stdout, "grüße")
+  assert.match((await runToEnd(openExec(connection, { command: ["env"], env: { A: "1" } }))).stdout, /^A=1$/m)
+  const missing = openExec(connection, { command: ["no-such"] })
+  await assert.rejects(missing.exited, { code: "command_not_found" })
+})
+
+test("a shell has a terminal of the client's size, and returns after a lost connection", async () => {
+  const first = await connectTo(run.ControlURL, ann.authorization)
+  const shell = openShell(first, { terminal: { columns: 100, rows: 30 } })
+  const { session } = await shell.started
+  await readUntil(shell, "$ ")
+  await shell.write(text("stty size\r"))
+  await readUntil(shell, "30 100")
+  shell.resize({ columns: 50, rows: 20 })
+  await shell.write(text("stty size\r"))
+  await readUntil(shell, "20 50")
+  first.close(1000, "")
+  await assert.rejects(shell.exited, { code: "connection_lost" })
+  using second = await connectTo(run.ControlURL, ann.authorization)
+  const again = openShell(second, { session: session as string })
+  assert.equal((await again.started).session, session)
+  assert.match(await readUntil(again, "20 50"), /30 100/)
+  await again.write(text("exit 7\r"))
+  assert.equal((await runToEnd(again)).exitCode, 7)
+})
+
+test("a forwarded connection reaches the program, and a closed port is refused", async () => {
+  using connection = await connectTo(run.ControlURL, ann.authorization)
+  const stream = openForward(connection, 8080)
+  await stream.accepted
+  await stream.write(text("GET /echo HTTP/1.0\r\n\r\n"))
+  stream.end()
+  let answer = ""
+  for await (const { data } of stream) answer += Buffer.from(data).toString()
+  assert.match(answer, /^HTTP\/1.1 200/)
+  await assert.rejects(openForward(connection, 9).accepted, (error) => error instanceof StreamError && error.code === "connection_refused")
+})
+
+test("`ControlURL` is the control channel's address for people who may control a run that has a container, else empty", async () => {
+  const [bob, cat] = [await server.person("bob"), await server.person("cat")]
+  await server.acquaint(ann, bob, cat)
+  await ann.client.createGrant({ body: { RunID: run.ID, UserName: "bob", Access: "write" } })
+  await ann.client.createGrant({ body: { RunID: run.ID, UserName: "cat", Access: "use" } })
+  const urlFor = async ({ client }: Person) => (await client.readRun({ query: { ID: run.ID } })).ControlURL
+  const { host } = new URL(server.quayside.baseUrl)
+  assert.deepEqual(
+    [run.ControlURL, await urlFor(ann), await urlFor(bob), await urlFor(cat)],
+    [`ws://${host}/control?ID=${run.ID}`, run.ControlURL, run.ControlURL, ""],
+  )
+  const other = await ann.client.startRun({
+    body: { ProjectID: (await ann.client.createProject({ body: { ProjectName: "q", Type: "http", ImageID: web.ID } })).ID },
+  })
+  await ann.client.stopRun({ query: { ID: other.ID } })
+  assert.equal((await ann.client.readRun({ query: { ID: other.ID } })).ControlURL, "")
+  assert.equal(await refusalOf(other.ControlURL, { authorization: ann.authorization }), "409 conflict")
+})
+
+test("a control connection needs the right to control the run, and a proof that allows writing", async () => {
+  const [eve, dan] = [await server.person("eve"), await server.person("dan")]
+  await server.acquaint(ann, dan)
+  await ann.client.createGrant({ body: { RunID: run.ID, UserName: "dan", Access: "use" } })
+  const tokenOf = async (Scopes: string[]) => `Bearer ${(await ann.client.createToken({ body: { Name: "t", Scopes } })).Token}`
+  const refused = (authorization: string, headers = {}) => refusalOf(run.ControlURL, { authorization, ...headers })
+  assert.equal(await refused(eve.authorization), "404 not_found")
+  assert.equal(await refused(dan.authorization), "403 forbidden")
+  assert.equal(await refused(await tokenOf(["read"])), "403 forbidden")
+  assert.equal(await refused(await tokenOf([`run:${run.ID}`])), "403 forbidden")
+  assert.equal(await refused("Bearer qs_none"), "401 unauthorized")
+  assert.equal(await refusalOf(run.ControlURL, {}), "401 unauthorized")
+  assert.equal(await refused(ann.authorization, { origin: "https://elsewhere.example" }), "403 forbidden")
+  assert.equal(await refusalOf(run.ControlURL, { authorization: ann.authorization }, ["other"]), "400 invalid")
+  assert.equal(await refusalOf(run.ControlURL.replace(/\d+$/, "x"), { authorization: ann.authorization }), "400 invalid")
+  assert.equal(await refusalOf(run.ControlURL.replace(/\d+$/, "999"), { authorization: ann.authorization }), "404 not_found")
+})
+
+test("a browser's session opens a control connection from the base URL's own pages only", async () => {
+  const { baseUrl } = server.quayside
+  const signedIn = await fetch(`${baseUrl}/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: baseUrl },
+    body: JSON.stringify({ UserName: "ann", Password: ann.password }),
+  })
+  const cookie = (signedIn.headers.get("set-cookie") ?? "").replace(/;.*/, "")
+  assert.notEqual(cookie, "")
+  assert.equal(await refusalOf(run.ControlURL, { cookie }), "403 forbidden")
+  assert.equal(await refusalOf(run.ControlURL, { cookie, origin: "http://x.localhost:8081" }), "403 forbidden")
+  using connection = await connectTo(run.ControlURL, undefined, { cookie, origin: baseUrl })
+  assert.equal((await runToEnd(openExec(connection, { command: ["echo", "hi"] }))).stdout, "hi\n")
+})
+
+test("a control connection is cut within 5 s of the end of its right or proof, and its programs end", async () => {
+  const { Token, ID } = await ann.client.createToken({ body: { Name: "short" } })
+  const withToken = await connectTo(run.ControlURL, `Bearer ${Token}`)
+  const fay = await server.person("fay")
+  await server.acquaint(ann, fay)
+  const grant = await ann.client.createGrant({ body: { RunID: run.ID, UserName: "fay", Access: "write" } })
+  const withGrant = await connectTo(run.ControlURL, fay.authorization)
+  const program = openExec(withGrant, { command: ["yes"] })
+  await program.started
+  await ann.client.deleteToken({ query: { ID } })
+  await ann.client.deleteGrant({ query: { ID: grant.ID } })
+  const began = Date.now()
+  const reasons = await Promise.all([withToken.closed, withGrant.closed])
+  assert.ok(Date.now() - began < 5_000)
+  assert.match(reasons.map(({ message }) => message).join(), /The right to control this run.*The right to control this run/)
+  await assert.rejects(program.exited, { code: "connection_lost" })
+  assert.equal(await refusalOf(run.ControlURL, { authorization: `Bearer ${Token}` }), "401 unauthorized")
+})
+
+test("each shell and program is an audit row of its person", async () => {
+  using connection = await connectTo(run.ControlURL, ann.authorization)
+  await runToEnd(openExec(connection, { command: ["true"] }))
+  const shell = openShell(connection)
+  await shell.started
+  shell.cancel()
+  const { data } = await server.admin.listAudit({ query: { pageSize: 10 } })
+  const rows = data.filter(({ Action }) => /^run\.(exec|shell)$/.test(Action)).map((row) => [row.Actor, row.Action, row.Thing?.ID])
+  assert.deepEqual(rows.slice(0, 2), [
+    ["ann", "run.shell", run.ID],
+    ["ann", "run.exec", run.ID],
+  ])
+})
