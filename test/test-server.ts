@@ -7,6 +7,7 @@ import { basicAuth, bearerAuth, type Client, createClient } from "#client"
 import { type Logger, silentLogger } from "#kit"
 import { type ComposeOptions, compose, type Quayside, readSettings } from "#main"
 import { freePorts } from "./fixtures/free-ports.ts"
+import { cheapHashCost } from "./fixtures/identity.ts"
 
 export const adminPassword = "correct horse battery"
 
@@ -40,7 +41,7 @@ export async function startTestServer(
   options: Readonly<Record<string, string>> = {},
   logger: Logger = silentLogger,
   accessLog?: (line: string) => void,
-  hashing: NonNullable<ComposeOptions["hashing"]> = { cost: { memoryKiB: 256, passes: 1 } },
+  hashing: NonNullable<ComposeOptions["hashing"]> = { cost: cheapHashCost },
   supervision: NonNullable<ComposeOptions["supervision"]> = {},
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-test-"))

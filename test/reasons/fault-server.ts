@@ -3,6 +3,7 @@ import { join } from "node:path"
 import type { ReasonCode, RunningProject } from "#contract"
 import { silentLogger } from "#kit"
 import { eventually } from "../fixtures/eventually.ts"
+import { cheapHashCost } from "../fixtures/identity.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /** Short times for outcomes that a deadline causes; a person waits 10 s and two minutes. */
@@ -69,7 +70,7 @@ export interface FaultyRun {
 }
 
 export async function startFaultServer(settings: Readonly<Record<string, string>>): Promise<FaultServer> {
-  const hashing = { cost: { memoryKiB: 256, passes: 1 } }
+  const hashing = { cost: cheapHashCost }
   const options = { engine: "docker", registries: "127.0.0.1:*", "cpu-overcommit": "50", ...settings }
   const server = await startTestServer(options, silentLogger, undefined, hashing, supervision)
   const people = new Map<string, Person>()

@@ -12,7 +12,7 @@ import { HashThreads } from "./hash-threads.ts"
  * 19 MiB and 2 passes. glibc frees blocks above 32 MiB at once; it would never free a smaller one
  * on an idle server.
  */
-const defaultCost: HashCost = { memoryKiB: 33 * 1024, passes: 2 }
+export const defaultHashCost: HashCost = { memoryKiB: 33 * 1024, passes: 2 }
 const tagLength = 32
 
 /** Of one hash by argon2id. */
@@ -33,7 +33,7 @@ interface Hash {
  * A hash that no password matches, at the cost of a real one: checked for unknown names and
  * accounts without a password.
  */
-export function dummyHash(cost: HashCost = defaultCost): string {
+export function dummyHash(cost: HashCost = defaultHashCost): string {
   return toPhc({ ...parametersOf(cost), nonce: randomBytes(16), tag: randomBytes(tagLength) })
 }
 
@@ -106,7 +106,7 @@ export class PasswordHasher implements AsyncDisposable {
 
   constructor(options: PasswordHasherOptions = {}) {
     const { maxConcurrent = Math.min(3, Math.max(1, availableParallelism() - 1)), maxQueued } = options
-    this.#cost = options.cost ?? defaultCost
+    this.#cost = options.cost ?? defaultHashCost
     const each = maxQueued ?? waitingHashes.value
     const suspect = maxQueued === undefined ? waitingSuspectHashes.value : Math.ceil(maxQueued / 10)
     this.#queue = new HashQueue(maxConcurrent, { known: each, clean: each, suspect })

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { basic, createIdentityFixture } from "../../../test/fixtures/identity.ts"
 import { AuthenticationFailure } from "../caller.ts"
 import { clientAddress, expectCaller, expectFailure, minuteMs, secondMs, tokenOf } from "../testing/identity-checks.ts"
+import { defaultHashCost } from "./password-hasher.ts"
 
 describe("wrong passwords", () => {
   it("return 429 after ten from an address, and lock nobody else out", async () => {
@@ -143,7 +144,7 @@ describe("wrong passwords", () => {
 
 describe("two hundred people", () => {
   it("sign in at once while others are served, and memory stays within 300 MB", async () => {
-    await using fixture = await createIdentityFixture()
+    await using fixture = await createIdentityFixture({ hashing: { cost: defaultHashCost } })
     const hash = await fixture.identity.hashPassword("sesam")
     const names = Array.from({ length: 200 }, (_, i) => `user${i}`)
     await Promise.all(names.map((name) => fixture.person(name, null, { passwordHash: hash })))
