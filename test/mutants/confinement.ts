@@ -39,8 +39,8 @@ export const confinement = [
     [
       [
         "the daemon reads an image's account files whatever they are",
-        at("RunStarter.#checkImage", "this.#accountFiles.hasPassed(imageId)"),
-        "imageId",
+        at("RunStarter.#checkImage", "await this.#accountFiles.check(container, options)"),
+        "",
       ],
     ],
   ),
@@ -121,13 +121,17 @@ export const confinement = [
       "if (false)",
     ],
   ]),
-  ...faults("src/engine/gpus/nvidia-smi.ts", secrets, [
+  ...faults(
+    "src/engine/gpus/nvidia-smi.ts",
+    ["src/engine/gpus/nvidia-gpus.integration.test.ts"],
     [
-      "a tool gets the server's environment",
-      at("NvidiaSmi.#run", "env: { ...childEnvironment, PATH: this.#path }"),
-      "env: { ...process.env, ...childEnvironment }",
+      [
+        "a tool gets the server's environment",
+        at("NvidiaSmi.#run", "env: { ...childEnvironment, PATH: this.#path }"),
+        "env: { ...process.env, ...childEnvironment }",
+      ],
     ],
-  ]),
+  ),
   ...faults(
     "src/engine/docker/containers/gpu-allocations.ts",
     ["src/engine/docker/gpus.docker.test.ts"],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -107,6 +107,23 @@ test("concurrent callers share one query, and later ones its result for 5 s", as
   assert.deepEqual(usage.get(ids.h100), { memory: 19_818 * 2 ** 20, busy: 1 })
   await fixture.gpus.devices()
   assert.equal((await fixture.tool.calls()).length, 1)
+})
+
+test("nvidia-smi receives none of the server's environment", async () => {
+  await using fixture = await nvidiaGpus(captures.h100)
+  process.env.QUAYSIDE_ADMIN_PASSWORD = "a secret of the server"
+  try {
+    await fixture.tool.run(`env >${join(fixture.tool.path, "environment")}`)
+    await fixture.faults()
+  } finally {
+    delete process.env.QUAYSIDE_ADMIN_PASSWORD
+  }
+  const names = (await readFile(join(fixture.tool.path, "environment"), "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => line.split("=")[0])
+  // The shell of the fake program sets `PWD`, and some shells set more.
+  assert.deepEqual(new Set(names).difference(new Set(["PWD", "OLDPWD", "SHLVL", "_"])), new Set(["PATH", "LC_ALL"]))
 })
 
 test("a machine without nvidia-smi has no devices, and says so once", async () => {
