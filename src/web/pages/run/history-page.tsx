@@ -5,11 +5,15 @@ import { sentence } from "../../api/error-text.ts"
 import { formatDuration } from "../../api/formats.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName } from "../../api/run-names.ts"
+import { Button } from "../../components/button.tsx"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
+import { Select } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
+import { WordsFilter } from "../listing/list-filters.tsx"
+import type { HistorySearch } from "./routes.tsx"
 import { RunActions } from "./run-actions.tsx"
 import { StateBadge } from "./state-badge.tsx"
 
@@ -33,14 +37,21 @@ const columns: readonly Column<RunningProject>[] = [
 ]
 
 export function HistoryPage() {
-  const { page = 1, project } = useSearch({ from: "/shell/history" })
+  const { page = 1, project, person, state } = useSearch({ from: "/shell/history" })
   const navigate = useNavigate({ from: "/history" })
-  const query = { State: "ended" as const, page, pageSize: 25, ...(project === undefined ? {} : { ProjectID: project }) }
+  const query = {
+    State: state ?? ("ended" as const),
+    page,
+    pageSize: 25,
+    ...(project === undefined ? {} : { ProjectID: project }),
+    ...(person === undefined ? {} : { UserName: person }),
+  }
   const runs = useQuery({ ...apiQuery("listRuns", { query }), placeholderData: keepPreviousData })
   const onPage = (next: number) => void navigate({ search: (before) => ({ ...before, page: next }) })
   return (
     <>
       <PageHeader title={history.title} />
+      <HistoryFilters />
       <Loaded query={runs} height={16}>
         {({ data, pageCount }) =>
           data.length === 0 ? (
@@ -51,6 +62,39 @@ export function HistoryPage() {
         }
       </Loaded>
     </>
+  )
+}
+
+/** The address holds the filters: a link shows the same list. A change goes to the first page. */
+function HistoryFilters() {
+  const { page: _page, ...search } = useSearch({ from: "/shell/history" })
+  const navigate = useNavigate({ from: "/history" })
+  const { state: _state, ...withoutState } = search
+  const { person = "", ...withoutPerson } = search
+  const { project, ...withoutProject } = search
+  const show = (next: HistorySearch) => void navigate({ search: next, replace: true })
+  return (
+    <div className="filters">
+      <WordsFilter
+        label={history.person}
+        value={person}
+        onValue={(next) => show(next.trim() === "" ? withoutPerson : { ...search, person: next.trim() })}
+      />
+      <Select
+        label={history.state}
+        value={search.state ?? "over"}
+        onValue={(next) => show(next === "failed" ? { ...search, state: next } : withoutState)}
+        options={[
+          { value: "over", label: history.anyState },
+          { value: "failed", label: texts.run.states.failed },
+        ]}
+      />
+      {project !== undefined && (
+        <Button icon="close" onClick={() => show(withoutProject)}>
+          {history.ofProject(project)}
+        </Button>
+      )}
+    </div>
   )
 }
 

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import type { RunState } from "#contract"
+import { pageOf, wordsOf } from "../../api/search-params.ts"
 import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 
@@ -15,18 +15,21 @@ const run = createRoute({
 })
 
 export interface HistorySearch {
-  state?: RunState
-  page?: number
+  /** Only starts that failed. */
+  state?: "failed"
+  person?: string
   project?: number
+  page?: number
 }
 
 const history = createRoute({
   getParentRoute: () => shellRoute,
   path: "/history",
-  validateSearch: ({ state, page, project }: Record<string, unknown>): HistorySearch => ({
-    ...(state === "ended" || state === "failed" ? { state } : {}),
-    ...(Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {}),
+  validateSearch: ({ state, person, project, page }: Record<string, unknown>): HistorySearch => ({
+    ...(state === "failed" ? { state } : {}),
+    ...wordsOf("person", person),
     ...(Number.isSafeInteger(project) ? { project: Number(project) } : {}),
+    ...pageOf(page),
   }),
   component: lazyRouteComponent(() => import("./history-page.tsx"), "HistoryPage"),
 })
