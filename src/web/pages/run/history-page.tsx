@@ -13,7 +13,7 @@ import { type Column, Table } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { WordsFilter } from "../listing/list-filters.tsx"
-import type { HistorySearch } from "./routes.tsx"
+import type { HistorySearch } from "./history-search.ts"
 import { RunActions } from "./run-actions.tsx"
 import { StateBadge } from "./state-badge.tsx"
 

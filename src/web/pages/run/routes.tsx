@@ -2,6 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { pageOf, wordsOf } from "../../api/search-params.ts"
 import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
+import type { HistorySearch } from "./history-search.ts"
 
 export const runTabs = ["overview", "logs", "record"] as const
 export type RunTab = (typeof runTabs)[number]
@@ -13,14 +14,6 @@ const run = createRoute({
   validateSearch: ({ tab }: Record<string, unknown>): { tab?: RunTab } => (runTabs.includes(tab as RunTab) ? { tab: tab as RunTab } : {}),
   component: lazyRouteComponent(() => import("./run-page.tsx"), "RunPage"),
 })
-
-export interface HistorySearch {
-  /** Only starts that failed. */
-  state?: "failed"
-  person?: string
-  project?: number
-  page?: number
-}
 
 const history = createRoute({
   getParentRoute: () => shellRoute,
