@@ -24,6 +24,9 @@ test("whoami returns name, rights, groups and the limits that apply, including t
     IsAdmin: false,
     Groups: ["a", "b"],
     Limits: { ...none, ...defaults, MaxRuns: 5, MaxMemory: 4 * 2 ** 30, MaxGpus: 0 },
+    FilesURL: filesUrl,
+    MemoryUnit: "bytes",
+    Version: "0.0.0",
   })
 })
 

@@ -94,7 +94,7 @@ export const contracts = [
       "",
     ],
   ]),
-  ...faults("src/client/index.ts", reading, [
+  ...faults("src/client/client.ts", reading, [
     ["a list with one ID is requested as a single object", at("queryOf", "{ page: 1, ...query }"), "query"],
   ]),
   ...faults("src/contract/reference.ts", contract, [

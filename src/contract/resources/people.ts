@@ -2,7 +2,7 @@ import { bounds } from "../bounds/index.ts"
 import { runBounds } from "../bounds/runs.ts"
 import { storageBounds } from "../bounds/storage.ts"
 import { type AnswerValues, invalidField, parseObject, type Writability } from "../fields/field.ts"
-import { boolean, integer, nullableTimestamp, timestamp } from "../fields/scalars.ts"
+import { boolean, integer, nullableTimestamp, oneOf, timestamp } from "../fields/scalars.ts"
 import { custom, list, readOnlyField } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { secret, text } from "../fields/text.ts"
@@ -136,6 +136,9 @@ export const whoami = structure("Whoami", {
   IsAdmin: boolean({}),
   Groups: list(text({}), "The groups that the caller is in."),
   Limits: effectiveLimits("As they apply, groups and defaults counted. `null` is unlimited."),
+  FilesURL: text({ description: "The files address, without a slash at its end: WebDAV for homes and datasets." }),
+  MemoryUnit: oneOf({ description: "The unit of memory and disk.", values: ["bytes", "MiB", "GiB"] }),
+  Version: text({ description: "The server's version." }),
 })
 export type Whoami = StructureValue<typeof whoami>
 

@@ -59,6 +59,8 @@ export function readSettings(sources: SettingSources): Settings {
 }
 
 const names = Object.keys(settingsTable) as SettingName[]
+/** Read elsewhere: the configuration file's name, and the server and token of the command line. */
+const otherVariables: ReadonlySet<string> = new Set(["QUAYSIDE_CONFIG", "QUAYSIDE_SERVER", "QUAYSIDE_TOKEN"])
 const secretNames: readonly SettingName[] = ["adminPassword", "databaseUrl", "oidcClientSecret"]
 
 function readValue(name: SettingName, value: string, from: string): unknown {
@@ -86,7 +88,7 @@ function readEnvironment({ env, warn }: SettingSources, given: Map<SettingName, 
     const name = names.find((each) => `QUAYSIDE_${settingsTable[each].env}` === variable)
     if (isInjected(variable, value, name !== undefined)) warn(`${variable} is ignored: it looks like a variable that Kubernetes injects`)
     else if (name) given.set(name, { text: value, from: variable })
-    else if (variable !== "QUAYSIDE_CONFIG")
+    else if (!otherVariables.has(variable))
       throw unknown(
         variable,
         names.map((each) => `QUAYSIDE_${settingsTable[each].env}`),

@@ -8,7 +8,15 @@ import { toTimestamp } from "../../responses/lists.ts"
 
 async function toWhoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
   const limits = toLimitsResponse(await effectiveLimitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
-  return { UserName: caller.userName, IsAdmin: caller.isAdmin, Groups: [...caller.groupNames].sort(), Limits: limits }
+  return {
+    UserName: caller.userName,
+    IsAdmin: caller.isAdmin,
+    Groups: [...caller.groupNames].sort(),
+    Limits: limits,
+    FilesURL: settings.filesUrl,
+    MemoryUnit: settings.memoryUnit,
+    Version: settings.version,
+  }
 }
 
 async function createSession(context: OperationContext<"createSession">): Promise<HandlerResult<"createSession">> {

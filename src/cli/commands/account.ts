@@ -1,0 +1,118 @@
+import { hostname } from "node:os"
+import { bearerAuth, createClient } from "#client"
+import type { Cli } from "../io/cli.ts"
+import { CliError, exitCodes } from "../io/failures.ts"
+import { readSecret } from "../io/input.ts"
+import { formatFields, formatTable } from "../io/table.ts"
+import { chosenContext, connect, fetchOf } from "../session/connection.ts"
+import { type Context, nameContext, parseServer, readContexts, writeContexts } from "../session/contexts.ts"
+
+interface LoginOptions {
+  token?: string
+  tokenStdin?: boolean
+  name?: string
+  browser: boolean
+}
+
+export async function login(cli: Cli, server: string | undefined, options: LoginOptions): Promise<undefined> {
+  const baseUrl = server === undefined ? (await chosenContext(cli)).server : parseServer(server)
+  const token = await tokenFrom(cli, baseUrl, options)
+  const client = createClient({ baseUrl, authorization: bearerAuth(token.text), fetch: fetchOf(cli) })
+  const { UserName: userName } = await client.whoami()
+  const contexts = await readContexts(cli.process)
+  const name = options.name ?? nameContext(baseUrl, contexts, userName)
+  const context: Context = { server: baseUrl, userName, token: token.text, ...(token.id === undefined ? {} : { tokenId: token.id }) }
+  await writeContexts(cli.process, { current: name, contexts: { ...contexts.contexts, [name]: context } })
+  cli.show({ context: name, server: baseUrl, UserName: userName }, () => `Signed in to ${baseUrl} as ${userName} (context ${name}).`)
+  return undefined
+}
+
+async function tokenFrom(cli: Cli, baseUrl: string, options: LoginOptions): Promise<{ text: string; id?: number }> {
+  if (options.token !== undefined) return { text: options.token.trim() }
+  if (options.tokenStdin) return { text: await readSecret(cli, "--token-stdin") }
+  if (!cli.canAsk)
+    throw new CliError("Without a terminal, `quayside login` needs --token-stdin or --token.", {
+      exitCode: exitCodes.usage,
+      hint: `Create a token at ${baseUrl}/ui/me.`,
+    })
+  const { loginByBrowser } = await import("../session/browser-login.ts")
+  return loginByBrowser(cli, baseUrl, { device: hostname(), opensBrowser: options.browser })
+}
+
+export async function logout(cli: Cli, name: string | undefined): Promise<undefined> {
+  const { current, contexts } = await readContexts(cli.process)
+  const chosen = name ?? cli.options.context ?? current
+  const context = chosen === undefined || !Object.hasOwn(contexts, chosen) ? undefined : contexts[chosen]
+  if (chosen === undefined || !context)
+    throw new CliError(chosen === undefined ? "You are signed in to no server." : `There is no context ${JSON.stringify(chosen)}.`, {
+      exitCode: exitCodes.notFound,
+    })
+  await revoke(cli, context)
+  await writeContexts(cli.process, without({ ...(current === undefined ? {} : { current }), contexts }, chosen))
+  cli.show({ context: chosen }, () => `Signed out of ${context.server}.`)
+  return undefined
+}
+
+/** Revokes the token that `login` made. One that the person brought is theirs to revoke. */
+async function revoke(cli: Cli, { server, token, tokenId }: Context): Promise<void> {
+  if (tokenId === undefined) return cli.note("The token still works: you brought it, so revoke it in the web UI if you no longer need it.")
+  try {
+    const client = createClient({ baseUrl: server, authorization: bearerAuth(token), fetch: fetchOf(cli) })
+    await client.deleteToken({ query: { ID: tokenId } })
+  } catch (error) {
+    cli.note(`The token could not be revoked (${(error as Error).message}); it is forgotten here.`)
+  }
+}
+
+function without({ current, contexts }: Awaited<ReturnType<typeof readContexts>>, name: string) {
+  const { [name]: _removed, ...left } = contexts
+  const next = current === name ? Object.keys(left)[0] : current
+  return { ...(next === undefined ? {} : { current: next }), contexts: left }
+}
+
+export async function whoami(cli: Cli): Promise<undefined> {
+  const { client, server } = await connect(cli)
+  const person = await client.whoami()
+  cli.show({ server, ...person }, () => {
+    const { Limits, Groups, ...rest } = person
+    const limits = Object.entries(Limits).map(([name, value]) => `${name} ${value ?? "none"}`)
+    return formatFields({ server, ...rest, Groups, Limits: limits })
+  })
+  return undefined
+}
+
+export async function listContexts(cli: Cli): Promise<undefined> {
+  const { current, contexts } = await readContexts(cli.process)
+  // Tokens are never printed.
+  const rows = Object.entries(contexts).map(([name, { server, userName }]) => ({ name, server, userName, current: name === current }))
+  cli.show(rows, () =>
+    formatTable(rows, {
+      current: (row) => (row.current ? "*" : ""),
+      name: (row) => row.name,
+      server: (row) => row.server,
+      user: (row) => row.userName,
+    }),
+  )
+  return undefined
+}
+
+export async function chooseContext(cli: Cli, name: string): Promise<undefined> {
+  const contexts = await knownContext(cli, name)
+  await writeContexts(cli.process, { ...contexts, current: name })
+  cli.show({ context: name }, () => `${contexts.contexts[name]?.server} is used from now on.`)
+  return undefined
+}
+
+export async function removeContext(cli: Cli, name: string): Promise<undefined> {
+  await writeContexts(cli.process, without(await knownContext(cli, name), name))
+  cli.show({ context: name }, () => `Context ${name} is forgotten.`)
+  return undefined
+}
+
+async function knownContext(cli: Cli, name: string) {
+  const contexts = await readContexts(cli.process)
+  if (Object.hasOwn(contexts.contexts, name)) return contexts
+  throw new CliError(`There is no context ${JSON.stringify(name)}; there are: ${Object.keys(contexts.contexts).join(", ") || "none"}.`, {
+    exitCode: exitCodes.notFound,
+  })
+}

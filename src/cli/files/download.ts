@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto"
+import { type FileHandle, mkdir, open, rename, rm, utimes } from "node:fs/promises"
+import { dirname } from "node:path"
+import { CliError } from "../io/failures.ts"
+import type { FilesClient } from "./files-client.ts"
+import type { TreeFile } from "./trees.ts"
+
+const maxFailures = 8
+
+/**
+ * Receives one file beside its place and renames it into it, so that nobody reads half of it. A
+ * broken connection goes on at the byte where it stopped, unless the file has changed meanwhile.
+ * Returns the SHA-256 of what was written.
+ */
+export async function receiveFile(
+  client: FilesClient,
+  { remote, target, file }: { remote: string; target: string; file: TreeFile },
+  onBytes: (count: number) => void,
+): Promise<string> {
+  await mkdir(dirname(target), { recursive: true })
+  const draft = `${target}.${process.pid}.part`
+  // `wx` follows no link that somebody else put there.
+  const handle = await open(draft, "wx", 0o666)
+  try {
+    const sha256 = await receiveInto(client, { url: client.url(remote), handle, size: file.size }, onBytes)
+    await handle.sync()
+    await handle.close()
+    const time = new Date(file.modifiedMs)
+    await utimes(draft, time, time)
+    await rename(draft, target)
+    return sha256
+  } catch (error) {
+    await handle.close().catch(() => {})
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function receiveInto(
+  client: FilesClient,
+  { url, handle, size }: { url: string; handle: FileHandle; size: number },
+  onBytes: (count: number) => void,
+): Promise<string> {
+  const hash = createHash("sha256")
+  let received = 0
+  let tag: string | undefined
+  for (let failures = 0; ; ) {
+    try {
+      const headers: Record<string, string> = received === 0 ? {} : { range: `bytes=${received}-`, "if-range": tag ?? "" }
+      const response = await client.sendOnce("GET", url, { headers })
+      if (received > 0 && response.status !== 206) throw new CliError(`${url} changed while it was read; pull it again.`)
+      tag = response.headers.get("etag") ?? undefined
+      for await (const chunk of response.body ?? []) {
+        await handle.write(chunk, 0, chunk.length, received)
+        hash.update(chunk)
+        received += chunk.length
+        onBytes(chunk.length)
+        failures = 0
+      }
+      if (received !== size)
+        throw new CliError(`${url} changed while it was read: ${size} bytes were expected and ${received} came. Pull it again.`)
+      return hash.digest("hex")
+    } catch (error) {
+      failures += 1
+      if (error instanceof CliError || failures > maxFailures || !client.isWorthRepeating(error)) throw error
+      await client.pause(Math.min(failures, 5))
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { homedir } from "node:os"
+import { dirname, join } from "node:path"
+import type { CliProcess } from "../io/cli.ts"
+import type { Upload, UploadMemory } from "./upload.ts"
+
+/** Older ones are forgotten: the server expires them. */
+const maxUploads = 1_000
+
+/**
+ * The addresses of unfinished uploads in `$XDG_STATE_HOME/quayside/uploads.json`. A file that
+ * changed meanwhile has another key, so its bytes are never mixed with those of before.
+ */
+export async function openUploadMemory({ env, pid }: CliProcess & { pid: number }, server: string): Promise<UploadMemory> {
+  const file = join(env.XDG_STATE_HOME || join(env.HOME || homedir(), ".local", "state"), "quayside", "uploads.json")
+  const addresses = new Map(Object.entries(await readJson(file)))
+  const keyOf = ({ file: local, size, modifiedMs, path }: Upload) => JSON.stringify([server, path, local, size, modifiedMs])
+  let last = Promise.resolve()
+  const save = async () => {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await writeFile(`${file}.${pid}`, JSON.stringify(Object.fromEntries([...addresses].slice(-maxUploads))), { mode: 0o600 })
+    await rename(`${file}.${pid}`, file)
+  }
+  return {
+    get: (upload) => addresses.get(keyOf(upload)),
+    set: (upload, address) => {
+      if (address === undefined) addresses.delete(keyOf(upload))
+      else addresses.set(keyOf(upload), address)
+      last = last.then(save)
+      return last
+    },
+  }
+}
+
+/** A file that is missing or damaged costs a repeated upload, and nothing else. */
+async function readJson(file: string): Promise<Record<string, string>> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as Record<string, string>
+  } catch {
+    return {}
+  }
+}

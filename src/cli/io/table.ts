@@ -1,0 +1,50 @@
+/** A column of a table: its heading and each row's text. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string>>
+
+/**
+ * Rows as columns of text, without lines between them, so that `awk` and `cut` can read them. The
+ * last column is not padded.
+ */
+export function formatTable<Row>(rows: readonly Row[], columns: Columns<Row>, heading: (text: string) => string = (text) => text): string {
+  const names = Object.keys(columns)
+  const headings = names.map((name) => name.toUpperCase())
+  const cells = rows.map((row) => names.map((name) => clean(columns[name]?.(row) ?? "") || "-"))
+  const widths = names.map((name, i) => Math.max(name.length, ...cells.map((line) => width(line[i] ?? ""))))
+  const format = (line: readonly string[]) =>
+    line.map((text, i) => (i === line.length - 1 ? text : text + " ".repeat(2 + (widths[i] ?? 0) - width(text)))).join("")
+  return [heading(format(headings)), ...cells.map(format)].join("\n")
+}
+
+/** Names and values under each other. */
+export function formatFields(fields: Readonly<Record<string, unknown>>): string {
+  const shown = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== "")
+  const longest = Math.max(0, ...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `${name.padEnd(longest)}  ${clean(textOf(value))}`).join("\n")
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join(", ")
+  return typeof value === "object" ? JSON.stringify(value) : String(value)
+}
+
+/**
+ * Text of other people without control characters: these could move the cursor or change what the
+ * terminal shows.
+ */
+export function clean(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, " ").trim()
+}
+
+/** Columns on a terminal: marks that combine take none, and wide characters two. */
+function width(text: string): number {
+  let columns = 0
+  for (const char of text) {
+    if (/\p{M}|\u200d/u.test(char)) continue
+    columns += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u.test(
+      char,
+    )
+      ? 2
+      : 1
+  }
+  return columns
+}

@@ -1,0 +1,70 @@
+import type { Command } from "commander"
+import { examples, lazily, type ProgramState } from "./action.ts"
+
+const runs = () => import("../commands/runs.ts")
+const start = () => import("../commands/start.ts")
+const runArgument = ["<run>", "ID, or the name of its project"] as const
+
+/** Runs: a started project, from its start to its end. */
+export function addRunCommands(program: Command, state: ProgramState): void {
+  program.commandsGroup("Runs:")
+  program
+    .command("ls")
+    .summary("List your runs")
+    .description("List your runs that are queued, starting or running.")
+    .option("-a, --all", "also those that have ended")
+    .option("--everyone", "those of all people, as far as you may see them")
+    .addHelpText("after", examples(["IDs of all that is up, for a script", "ls --json | jq '.[].ID'"]))
+    .action(lazily(state, async () => (await runs()).list))
+  program
+    .command("start")
+    .argument("<project>", "name or ID")
+    .summary("Start a project")
+    .description("Start a project. On a terminal, the steps are shown until its program answers.")
+    .option("-w, --wait", "wait until its program answers, also without a terminal")
+    .option("--no-wait", "return as soon as the start is accepted")
+    .option("--cpus <number>", "how many CPUs")
+    .option("--memory <size>", "how much memory, such as 4GiB")
+    .option("--gpus <number>", "how many GPUs")
+    .option("--gpu-memory <size>", "memory of each GPU, such as 16GiB")
+    .option("--open", "open its address in a browser when it is ready")
+    .addHelpText(
+      "after",
+      examples(
+        ["Start a project with a GPU and 16 GiB of memory", 'start "Image classes" --gpus 1 --memory 16GiB'],
+        ["Start it in a script, and print its address", "start 7 --wait --json | jq -r .URL"],
+      ),
+    )
+    .action(lazily(state, async () => (await start()).start))
+  program
+    .command("stop")
+    .argument("<runs...>", "IDs, or names of their projects")
+    .summary("Stop runs")
+    .description("Stop runs, and wait until nothing of them is left. Stopping what has ended is fine.")
+    .action(lazily(state, async () => (await runs()).stop))
+  program
+    .command("open")
+    .argument(...runArgument)
+    .option("--print", "print the address instead of opening a browser")
+    .summary("Open a run in your browser")
+    .description("Open a run in your browser; without a terminal, print its address.")
+    .action(lazily(state, async () => (await runs()).open))
+  program
+    .command("logs")
+    .argument(...runArgument)
+    .option("-f, --follow", "go on with what it prints, until it ends")
+    .option("-n, --tail <lines>", "only the last lines")
+    .option("--since <time>", "only what is younger, such as 10m or 2026-01-31T12:00:00Z")
+    .option("-t, --timestamps", "each line with its time")
+    .summary("Show what a run prints")
+    .description("Show what a run prints, also after its end. Its standard error goes to standard error.")
+    .addHelpText("after", examples(["The last 100 lines, and then what comes", "logs -f -n 100 Notebook"]))
+    .action(lazily(state, async () => (await runs()).logs))
+  program
+    .command("stats")
+    .argument(...runArgument)
+    .option("-w, --watch", "read again every two seconds, until it ends")
+    .summary("Show what a run uses")
+    .description("Show how many CPUs, how much memory, disk and GPU a run uses now.")
+    .action(lazily(state, async () => (await runs()).stats))
+}
