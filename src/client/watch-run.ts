@@ -25,9 +25,11 @@ export async function* watchRun(
     if (!isFirst) await new Promise((resolve) => setTimeout(resolve, waitMs))
     isFirst = false
     signal.throwIfAborted()
+    const connection = new AbortController()
+    const either = AbortSignal.any([signal, connection.signal])
     try {
       // The connection is open before the run is read, so that no change falls in between.
-      const events = await client.followEvents({ signal })
+      const events = await client.followEvents({ signal: either })
       let run = await client.readRun({ query: { ID }, signal })
       yield run
       if (!isLive(run.State)) return
@@ -44,6 +46,8 @@ export async function* watchRun(
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof Failure ? error.status < 500 && error.status !== 429 : !(error instanceof TypeError)) throw error
+    } finally {
+      connection.abort()
     }
   }
 }

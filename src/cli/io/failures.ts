@@ -50,6 +50,8 @@ export function describeError(error: unknown, server: string | undefined): Error
       msg: `${server ?? "The server"} cannot be reached: ${cause.message || cause.code}`,
       hint: "Check the address and the network, or run `quayside doctor`.",
     }
+  if (name === "TypeError" && message === "fetch failed")
+    return { exitCode: exitCodes.unreachable, msg: `${server ?? "The server"} cannot be reached: ${((error as Error).cause as Error)?.message}` }
   if (name === "SyntaxError")
     return {
       exitCode: exitCodes.unreachable,
