@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream"
 /** The parts of the process that a command may use. `main` fills them in. */
 export interface CliProcess {
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly stdin: Readable & { isTTY?: boolean }
+  readonly stdin: Readable & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
   readonly stdout: TerminalStream
   readonly stderr: TerminalStream
   readonly platform: NodeJS.Platform
@@ -12,7 +12,7 @@ export interface CliProcess {
   readonly signal: AbortSignal
 }
 
-export type TerminalStream = Writable & { isTTY?: boolean; columns?: number }
+export type TerminalStream = Writable & { isTTY?: boolean; columns?: number; rows?: number }
 
 /** The options that every command has. */
 export interface GlobalOptions {

@@ -10,6 +10,7 @@ export const exitCodes = {
   conflict: 5,
   runFailed: 6,
   unreachable: 7,
+  noCommand: 127,
   interrupted: 130,
 } as const
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
@@ -42,6 +43,7 @@ export function describeError(error: unknown, server: string | undefined): Error
     return { exitCode: error.exitCode, msg: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) }
   if (error instanceof Failure) return describeFailure(error)
   const { name, message } = error as Error
+  if (name === "StreamError") return describeStreamError(error as Error & { code: string })
   if (name === "AbortError") return { exitCode: exitCodes.interrupted, msg: "Interrupted." }
   const cause = systemCause(error)
   if (cause !== undefined && isNetworkCode(cause.code))
@@ -51,7 +53,10 @@ export function describeError(error: unknown, server: string | undefined): Error
       hint: "Check the address and the network, or run `quayside doctor`.",
     }
   if (name === "TypeError" && message === "fetch failed")
-    return { exitCode: exitCodes.unreachable, msg: `${server ?? "The server"} cannot be reached: ${((error as Error).cause as Error)?.message}` }
+    return {
+      exitCode: exitCodes.unreachable,
+      msg: `${server ?? "The server"} cannot be reached: ${((error as Error).cause as Error)?.message}`,
+    }
   if (name === "SyntaxError")
     return {
       exitCode: exitCodes.unreachable,
@@ -74,6 +79,20 @@ function describeFailure(failure: Failure): ErrorDescription {
     ...(field === undefined ? {} : { field }),
     ...(typeof extra.requestId === "string" ? { requestId: extra.requestId } : {}),
   }
+}
+
+/** A program that the image lacks exits as in a shell. */
+function describeStreamError({ code, message }: Error & { code: string }): ErrorDescription {
+  return { exitCode: streamExitCodes[code] ?? exitCodes.failed, msg: message, code }
+}
+
+const streamExitCodes: Readonly<Record<string, ExitCode>> = {
+  forbidden: exitCodes.notAllowed,
+  not_found: exitCodes.notFound,
+  command_not_found: exitCodes.noCommand,
+  no_shell: exitCodes.noCommand,
+  unavailable: exitCodes.unreachable,
+  connection_lost: exitCodes.unreachable,
 }
 
 const hints: Readonly<Record<string, string>> = {

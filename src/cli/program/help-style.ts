@@ -9,8 +9,9 @@ export const helpStyle: HelpConfiguration = {
   subcommandDescription: (command) => command.summary() || firstSentence(command.description()),
   formatHelp(command: Command, helper: Help): string {
     const blocks = Help.prototype.formatHelp.call(helper, command, helper).trimEnd().split("\n\n")
-    const isGlobal = (block: string) => /^(\u001b\[1m)?Global Options:/.test(block)
-    const isOwn = (block: string) => command.parent === null && /^(\u001b\[1m)?Options:/.test(block)
+    const hasTitle = (block: string, title: string) => block.startsWith(title) || block.startsWith(paint("bold", title))
+    const isGlobal = (block: string) => hasTitle(block, "Global Options:")
+    const isOwn = (block: string) => command.parent === null && hasTitle(block, "Options:")
     const last = [...blocks.filter(isOwn), ...blocks.filter(isGlobal)]
     return `${[...blocks.filter((block) => !last.includes(block)), ...last].join("\n\n")}\n`
   },

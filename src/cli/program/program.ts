@@ -1,8 +1,8 @@
 import { Command } from "commander"
 import { hasColours } from "../io/cli.ts"
-import { helpStyle } from "./help-style.ts"
 import { addAccountCommands, addAdministrationCommands } from "./accounts.ts"
 import { examples, lazily, type ProgramState } from "./action.ts"
+import { helpStyle } from "./help-style.ts"
 import { addResourceCommands } from "./resources.ts"
 import { addRunCommands } from "./runs.ts"
 

@@ -1,8 +1,9 @@
 import type { Command } from "commander"
-import { examples, lazily, type ProgramState } from "./action.ts"
+import { collect, examples, lazily, type ProgramState } from "./action.ts"
 
 const runs = () => import("../commands/runs.ts")
 const start = () => import("../commands/start.ts")
+const programs = () => import("../commands/programs.ts")
 const runArgument = ["<run>", "ID, or the name of its project"] as const
 
 /** Runs: a started project, from its start to its end. */
@@ -67,4 +68,37 @@ export function addRunCommands(program: Command, state: ProgramState): void {
     .summary("Show what a run uses")
     .description("Show how many CPUs, how much memory, disk and GPU a run uses now.")
     .action(lazily(state, async () => (await runs()).stats))
+  program
+    .command("shell")
+    .argument(...runArgument)
+    .option("--workdir <directory>", "where it starts")
+    .summary("Open a shell in a run")
+    .description("Open a shell in a run. If the connection is lost, it comes back where it was.")
+    .action(lazily(state, async () => (await programs()).shell))
+  program
+    .command("exec")
+    .argument(...runArgument)
+    .argument("<command...>", "the program and its words, after --")
+    .option("-i, --interactive", "pass standard input on")
+    .option("-t, --tty", "give the program a terminal")
+    .option("--env <key=value>", "an environment variable; may repeat", collect)
+    .option("--workdir <directory>", "where it starts")
+    .summary("Run a program in a run")
+    .description("Run a program in a run, and exit with its exit code.")
+    .addHelpText(
+      "after",
+      examples(
+        ["List the GPUs of a run", "exec Notebook -- nvidia-smi"],
+        ["Send a file to a program", "exec -i Notebook -- python3 - < train.py"],
+      ),
+    )
+    .action(lazily(state, async () => (await programs()).exec))
+  program
+    .command("forward")
+    .argument(...runArgument)
+    .argument("<ports...>", "PORT, LOCAL:REMOTE, or :REMOTE for a free port here")
+    .summary("Forward ports of this machine to a run")
+    .description("Forward TCP ports of this machine to ports of a run, until Ctrl-C. Other machines cannot connect to them.")
+    .addHelpText("after", examples(["TensorBoard of a run at http://localhost:6006", "forward Notebook 6006"]))
+    .action(lazily(state, async () => (await import("../commands/forward.ts")).forward))
 }

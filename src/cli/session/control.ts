@@ -1,0 +1,40 @@
+import type { IncomingMessage } from "node:http"
+import type { Multiplexer } from "#channel"
+import { Failure, type FailureBody, type RunningProject } from "#contract"
+import type { Cli } from "../io/cli.ts"
+import { CliError, exitCodes } from "../io/failures.ts"
+import { connect } from "./connection.ts"
+import { findRun } from "./names.ts"
+
+/** A run that programs can be started in, and how to connect to it. */
+export interface ControlledRun {
+  readonly run: RunningProject
+  /** Opens a new connection. A refusal is thrown as `Failure`. */
+  open(): Promise<Multiplexer>
+}
+
+export async function controlRun(cli: Cli, name: string): Promise<ControlledRun> {
+  const { client, token } = await connect(cli)
+  const run = await findRun(client, name)
+  if (run.ControlURL === "")
+    throw new CliError(`Run ${run.ID} (${run.State}) cannot be controlled: it has no container, or it is not yours.`, {
+      exitCode: exitCodes.conflict,
+    })
+  return { run, open: () => openConnection(run.ControlURL, token) }
+}
+
+async function openConnection(address: string, token: string): Promise<Multiplexer> {
+  const [{ WebSocket }, { connectControl, controlProtocols }] = await Promise.all([import("ws"), import("#channel")])
+  const socket = new WebSocket(address, [...controlProtocols], { headers: { authorization: `Bearer ${token}` } })
+  const refused = new Promise<never>((_, reject) => {
+    socket.on("error", (error) => reject(error))
+    socket.on("unexpected-response", (_request, response: IncomingMessage) => void readRefusal(response).then(reject, reject))
+  })
+  return Promise.race([connectControl(socket), refused])
+}
+
+async function readRefusal(response: IncomingMessage): Promise<Failure> {
+  const text = Buffer.concat(await response.toArray()).toString()
+  const { code, msg } = JSON.parse(text) as FailureBody
+  return new Failure(code, msg, { status: response.statusCode ?? 500 })
+}
