@@ -10,8 +10,8 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
 /** Opens an address in the person's browser. The address is printed too: it may have no browser. */
 export async function openBrowser(cli: Cli, address: string): Promise<void> {
   cli.note(`Opening ${address}`)
-  const { BROWSER } = cli.process.env
-  const [program = "xdg-open", ...words] = BROWSER ? [BROWSER] : (openers[cli.process.platform] ?? ["xdg-open"])
+  const { env } = cli.process
+  const [program = "xdg-open", ...words] = env.BROWSER ? [env.BROWSER] : (openers[cli.process.platform] ?? ["xdg-open"])
   const isStarted = await new Promise<boolean>((resolve) => {
     const child = spawn(program, [...words, address], { stdio: "ignore", detached: true })
     child.once("error", () => resolve(false))

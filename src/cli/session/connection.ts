@@ -34,7 +34,8 @@ export function fetchOf({ process }: Cli): typeof fetch {
 }
 
 export async function chosenContext({ process, options }: Cli): Promise<Context> {
-  const { QUAYSIDE_SERVER: server, QUAYSIDE_TOKEN: token } = process.env
+  const { env } = process
+  const { QUAYSIDE_SERVER: server, QUAYSIDE_TOKEN: token } = env
   if (options.context === undefined && server && token) return { server: parseServer(server), token, userName: "" }
   const { current, contexts } = await readContexts(process)
   const name = options.context ?? current
