@@ -15,7 +15,7 @@ export interface StartedRun extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** The body of a start: a project and amounts. Amounts that are absent have the server's defaults. */
+/** The body of a start. Amounts that are absent have the server's defaults. */
 export interface StartRequest {
   ProjectID: number
   Cpus?: number
@@ -31,7 +31,7 @@ export interface StartOptions {
   onChange?: (run: RunningProject) => void
 }
 
-/** Starts a project and waits until its program answers. Throws the `Failure` of a start that failed. */
+/** Starts a project and waits until its program answers. Throws the `Failure` of a failed start. */
 export async function startRun(client: Client, request: StartRequest, { signal, onChange }: StartOptions = {}): Promise<StartedRun> {
   const ended = signal ?? new AbortController().signal
   const { ID } = await client.startRun({ body: request, headers: { prefer: "respond-async" }, signal: ended })
@@ -54,7 +54,7 @@ export async function startRun(client: Client, request: StartRequest, { signal, 
   }
 }
 
-/** Resolves with the run once it is `ready`. Throws a `Failure` with its reason if it ends before. */
+/** Resolves with the run once it is `ready`. Throws a `Failure` with its reason if it ends. */
 export async function waitUntilReady(
   client: Client,
   ID: number,

@@ -23,7 +23,7 @@ export interface UploadMemory {
   set(upload: Upload, address: string | undefined): Promise<void>
 }
 
-/** Sends one file, large ones by tus: a broken connection, or Ctrl-C, loses none of their chunks. */
+/** Sends one file, large ones by tus: a broken connection loses none of their chunks. */
 export async function sendFile(client: FilesClient, upload: Upload, memory: UploadMemory, onBytes: (count: number) => void): Promise<void> {
   const content = await openAsBlob(upload.file)
   if (upload.size < resumableBytes) {

@@ -1,7 +1,7 @@
 import { type Command, Help, type HelpConfiguration } from "commander"
 import { paint } from "../io/cli.ts"
 
-/** Help as people know it from `gh` and `kubectl`: commands first, options of every command last. */
+/** Help as in `gh` and `kubectl`: commands first, options of every command last. */
 export const helpStyle: HelpConfiguration = {
   showGlobalOptions: true,
   styleTitle: (text) => paint("bold", text),

@@ -37,6 +37,12 @@ export function addRunCommands(program: Command, state: ProgramState): void {
       ),
     )
     .action(lazily(state, async () => (await start()).start))
+  addStopCommands(program, state)
+  addOutputCommands(program, state)
+  addProgramCommands(program, state)
+}
+
+function addStopCommands(program: Command, state: ProgramState): void {
   program
     .command("stop")
     .argument("<runs...>", "IDs, or names of their projects")
@@ -50,6 +56,9 @@ export function addRunCommands(program: Command, state: ProgramState): void {
     .summary("Open a run in your browser")
     .description("Open a run in your browser; without a terminal, print its address.")
     .action(lazily(state, async () => (await runs()).open))
+}
+
+function addOutputCommands(program: Command, state: ProgramState): void {
   program
     .command("logs")
     .argument(...runArgument)
@@ -68,6 +77,9 @@ export function addRunCommands(program: Command, state: ProgramState): void {
     .summary("Show what a run uses")
     .description("Show how many CPUs, how much memory, disk and GPU a run uses now.")
     .action(lazily(state, async () => (await runs()).stats))
+}
+
+function addProgramCommands(program: Command, state: ProgramState): void {
   program
     .command("shell")
     .argument(...runArgument)

@@ -101,7 +101,7 @@ export function findGroup(client: Client, text: string): Promise<Group> {
   })
 }
 
-/** A run by its ID, or a live run by the name of its project; own runs come before those of others. */
+/** A run by its ID, or a live run by its project: own runs come before those of others. */
 export function findRun(client: Client, text: string, { mayHaveEnded = false } = {}): Promise<RunningProject> {
   return findOne<RunningProject>(text, {
     noun: "run",
