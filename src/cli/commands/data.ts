@@ -98,7 +98,7 @@ async function localSource(source: string): Promise<{ directory: string; tree: T
   return { directory: dirname(path), tree: { directories: [], files: [file], skipped: [] } }
 }
 
-/** What `DATASET:PATH` names: a place below the files root. */
+/** The place below the files root that `DATASET:PATH` names. */
 async function remotePlace(cli: Cli, text: string) {
   const at = text.indexOf(":")
   const names =

@@ -9,7 +9,7 @@ interface Check {
   name: string
   /** Below docs/. */
   page: string
-  /** What is well; throws what is not. */
+  /** Resolves with what was found; throws if it is not well. */
   run(): Promise<string>
 }
 
