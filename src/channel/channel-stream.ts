@@ -76,6 +76,11 @@ export class ChannelStream {
     return this.#isOver
   }
 
+  /** Why it is over without a result. */
+  get error(): StreamError | undefined {
+    return this.#error
+  }
+
   accept(answer: JsonObject = {}): void {
     if (!this.#isOver) this.#owner.send(encodeJson(frameKinds.accept, this.id, answer))
   }

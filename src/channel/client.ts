@@ -21,7 +21,7 @@ export interface WebSocketLike {
 export const controlProtocols = [protocolName]
 
 const drainPollMs = 5
-const { unsentBytes } = bounds.control
+const { unsentBytes, wideWindowBytes } = bounds.control
 
 /**
  * The client's end of a control connection on a WebSocket that is open or opens. Rejects with a
@@ -173,5 +173,20 @@ export function openShell(connection: Multiplexer, options: ProcessOptions = {})
  * resolves when the program accepted the connection.
  */
 export function openForward(connection: Multiplexer, port: number): ChannelStream {
-  return connection.open("forward", { port })
+  return openWide(connection, "forward", { port })
+}
+
+/**
+ * Copies files as a tar archive. `out`: the archive of a path is read. `in`: an archive is written,
+ * then ended, and unpacked below a directory; `done` resolves when that is complete.
+ */
+export function openCopy(connection: Multiplexer, direction: "in" | "out", path: string): ChannelStream {
+  return openWide(connection, "copy", { direction, path })
+}
+
+/** A stream of bulk data, which is not slowed by the time that credit needs to arrive. */
+function openWide(connection: Multiplexer, kind: string, options: JsonObject): ChannelStream {
+  const stream = connection.open(kind, options)
+  stream.widen(wideWindowBytes.value)
+  return stream
 }

@@ -4,6 +4,7 @@ export {
   connectControl,
   controlProtocols,
   type ExitStatus,
+  openCopy,
   openExec,
   openForward,
   openShell,
@@ -15,3 +16,4 @@ export {
 export { protocolName } from "./frames.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
 export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"
+export { TarCheck } from "./tar-check.ts"

@@ -10,6 +10,7 @@ export const streamErrorCodes = [
   "command_not_found",
   "no_shell",
   "no_tar",
+  "copy_failed",
   "taken_over",
   "unsafe_archive",
   "cancelled",

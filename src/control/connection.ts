@@ -3,6 +3,7 @@ import { type ChannelStream, type JsonObject, Multiplexer, StreamError } from "#
 import { PacedReader, sharedTurnBudget } from "#http"
 import type { ConnectionContext, StreamHandler } from "./context.ts"
 import { SocketTransport } from "./socket-transport.ts"
+import { serveCopy } from "./streams/copy.ts"
 import { serveLogs, serveStats } from "./streams/figures.ts"
 import { serveForward } from "./streams/forward.ts"
 import { serveExec } from "./streams/programs.ts"
@@ -12,6 +13,7 @@ const handlers: Readonly<Record<string, StreamHandler>> = {
   exec: serveExec,
   shell: serveShell,
   forward: serveForward,
+  copy: serveCopy,
   logs: serveLogs,
   stats: serveStats,
 }

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { after, test } from "node:test"
-import { openExec, openForward, openShell, StreamError } from "#channel"
+import { WebSocket } from "ws"
+import { connectControl, controlProtocols, openExec, openForward, openShell, StreamError } from "#channel"
+import { bounds } from "#contract"
+import { eventually } from "../fixtures/eventually.ts"
 import { type Person, startTestServer } from "../test-server.ts"
 import { connectTo, readUntil, refusalOf, runToEnd } from "./control-client.ts"
 
@@ -140,4 +144,76 @@ test("each shell and program is an audit row of its person", async () => {
     ["ann", "run.shell", run.ID],
     ["ann", "run.exec", run.ID],
   ])
+})
+
+test("garbage ends one stream, and messages that are no frames the connection", async () => {
+  const socket = new WebSocket(run.ControlURL, [...controlProtocols], { headers: { authorization: ann.authorization } })
+  const connection = await connectControl(socket)
+  const [good, bad] = [openExec(connection, { command: ["cat"] }), openExec(connection, { command: ["cat"] })]
+  await Promise.all([good.started, bad.started])
+  socket.send(Buffer.from([77, 0, 0, 0, bad.stream.id, 1, 2, 3]))
+  await assert.rejects(bad.exited, { code: "protocol_error" })
+  assert.equal((await runToEnd(good, "still here")).stdout, "still here")
+  for (const [options, message] of [
+    [{ command: [] }, /command must be a list/],
+    [{ command: ["env"], env: { "a=b": "" } }, /env must be an object/],
+    [{ command: ["env"], workDir: "here" }, /workDir must be an absolute path/],
+    [{ command: ["env"], terminal: { columns: 0, rows: 1 } }, /from 1 to 1000/],
+    [{ command: ["x".repeat(40_000)] }, /at most 32768 bytes/],
+  ] as const) {
+    await assert.rejects(connection.open("exec", options).done, { code: "invalid", message })
+  }
+  await assert.rejects(connection.open("fly").done, { code: "invalid", message: /kind must be one of exec, shell/ })
+  await assert.rejects(openForward(connection, 70_000).done, { code: "invalid" })
+  await assert.rejects(openShell(connection, { session: "none" }).started, { code: "not_found" })
+  const closed = once(socket, "close")
+  socket.send("text")
+  assert.equal((await closed)[0], 4400)
+})
+
+test("a shell belongs to its person, and a second connection takes it over", async () => {
+  const gil = await server.person("gil")
+  await server.acquaint(ann, gil)
+  await ann.client.createGrant({ body: { RunID: run.ID, UserName: "gil", Access: "write" } })
+  using first = await connectTo(run.ControlURL, ann.authorization)
+  using second = await connectTo(run.ControlURL, ann.authorization)
+  using foreign = await connectTo(run.ControlURL, gil.authorization)
+  const shell = openShell(first)
+  const { session = "" } = await shell.started
+  await assert.rejects(openShell(foreign, { session }).started, { code: "not_found" })
+  const taken = openShell(second, { session })
+  await assert.rejects(shell.exited, { code: "taken_over" })
+  await taken.write(text("echo mine\r"))
+  await readUntil(taken, "\r\nmine")
+  taken.cancel()
+  await eventually("the shell ended", () =>
+    openShell(second, { session })
+      .started.then(Boolean, () => false)
+      .then((isThere) => !isThere),
+  )
+})
+
+test("a person has a bounded number of control connections", async () => {
+  const open = await Promise.all(
+    Array.from({ length: bounds.control.connections.value }, () => connectTo(run.ControlURL, ann.authorization)),
+  )
+  assert.equal(await refusalOf(run.ControlURL, { authorization: ann.authorization }), "429 too_many_requests")
+  open[0]?.close(1000, "")
+  await eventually("one is free", () =>
+    connectTo(run.ControlURL, ann.authorization).then(
+      (connection) => open.push(connection) > 0,
+      () => false,
+    ),
+  )
+  for (const connection of open) connection.close(1000, "")
+})
+
+test("a server that stops closes control connections and ends their shells", async () => {
+  const connection = await connectTo(run.ControlURL, ann.authorization)
+  const { session = "" } = await openShell(connection).started
+  await server.restart()
+  assert.match((await connection.closed).message, /The service stops/)
+  await eventually("the run is back", async () => (await ann.client.readRun({ query: { ID: run.ID } })).State === "ready")
+  using again = await connectTo(run.ControlURL, ann.authorization)
+  await assert.rejects(openShell(again, { session }).started, { code: "not_found" })
 })

@@ -2,6 +2,7 @@ import { access } from "./access.ts"
 import { api } from "./api.ts"
 import { confinement } from "./confinement.ts"
 import { contracts } from "./contract.ts"
+import { control } from "./control.ts"
 import { events } from "./events.ts"
 import { failures } from "./failures.ts"
 import { guards } from "./guards.ts"
@@ -35,6 +36,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   failures,
   runs,
   simulation,
+  control,
 }
 
 export type { Range } from "./declarations.ts"

@@ -4,6 +4,7 @@ import { bounds } from "#contract"
 import type { ExecProcess, TerminalSize } from "#engine"
 import { ScrollBack } from "./scroll-back.ts"
 
+const lost = "connection_lost"
 const { detachedMs, scrollBackBytes } = bounds.control
 
 export interface ShellOwner {
@@ -29,7 +30,7 @@ export class ShellSessions {
   /** A person's own shell in a run. */
   find(id: string, { userId, runKey }: ShellOwner): ShellSession | undefined {
     const session = this.#sessions.get(id)
-    return session?.owner.userId === userId && session.owner.runKey === runKey ? session : undefined
+    return session?.owner.userId === userId && session.owner.runKey === runKey && !session.isEnding ? session : undefined
   }
 
   /** Ends all shells. */
@@ -55,6 +56,12 @@ export class ShellSession {
     void this.#pump()
   }
 
+  /** Whether its client has given it up. */
+  get isEnding(): boolean {
+    const error = this.#stream?.error
+    return error !== undefined && error.code !== lost
+  }
+
   /** Shows the shell on a stream, with its latest output first. Another stream of it ends. */
   attach(stream: ChannelStream, size: TerminalSize | undefined): void {
     clearTimeout(this.#timer)
@@ -76,8 +83,8 @@ export class ShellSession {
   /** A lost connection leaves the shell for a while; any other end of the stream ends it. */
   #onStreamError(stream: ChannelStream, code: string): void {
     if (this.#stream !== stream) return
+    if (code !== lost) return void this.end()
     this.#stream = undefined
-    if (code !== "connection_lost") return void this.end()
     this.#timer = setTimeout(() => void this.end(), detachedMs.value).unref()
   }
 

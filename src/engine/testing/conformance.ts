@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test"
 import { type Program, specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../engine.ts"
 import { type EngineUnderTest, fetchWhenListening, findRun, observeUntil, readAll, readToEnd, watchChanges } from "./engine-under-test.ts"
+import { execTests } from "./exec-conformance.ts"
 
 /** Tests the contract of `Engine`, the same for every adapter. */
 export function testEngineConformance(name: string, make: () => Promise<EngineUnderTest & AsyncDisposable>): void {
@@ -26,6 +27,7 @@ export function testEngineConformance(name: string, make: () => Promise<EngineUn
     endTests(subject)
     usageTests(subject)
     logTests(subject)
+    execTests(subject)
   })
 }
 

@@ -1,0 +1,193 @@
+import { StreamError } from "./stream-error.ts"
+
+const blockBytes = 512
+const maxNameBytes = 65_536
+const maxPathLength = 4_096
+/** Links of one archive, whose names are remembered. */
+const maxLinks = 100_000
+
+/** The kinds of entries, by their flag. Devices, pipes and sparse files are not among them. */
+const kinds: Readonly<Record<string, "file" | "link" | "symlink" | "directory" | "pax" | "gnuName" | "gnuLink">> = {
+  "0": "file",
+  "\0": "file",
+  "1": "link",
+  "2": "symlink",
+  "5": "directory",
+  x: "pax",
+  L: "gnuName",
+  K: "gnuLink",
+}
+
+interface Names {
+  path?: string | undefined
+  linkPath?: string | undefined
+  size?: number | undefined
+}
+
+/**
+ * Checks a tar archive while it passes. An archive that it accepts writes nothing outside the
+ * directory where it is unpacked, whichever program unpacks it: no entry has `..` or an absolute
+ * name, none passes through a link of the archive, and none is a device.
+ */
+export class TarCheck {
+  readonly #header = new Uint8Array(blockBytes)
+  #headerLength = 0
+  /** Bytes until the next header. */
+  #rest = 0
+  /** The content of an entry that names the next one, and what it is. */
+  #names: { kind: "pax" | "gnuName" | "gnuLink"; bytes: Uint8Array; length: number } | undefined
+  #next: Names = {}
+  readonly #links = new Set<string>()
+
+  /** Throws a `StreamError` if the archive must not be unpacked. */
+  check(data: Uint8Array): void {
+    for (let at = 0; at < data.length; ) {
+      if (this.#rest > 0) at += this.#skip(data.subarray(at))
+      else {
+        const part = data.subarray(at, at + blockBytes - this.#headerLength)
+        this.#header.set(part, this.#headerLength)
+        this.#headerLength += part.length
+        at += part.length
+        if (this.#headerLength < blockBytes) return
+        this.#headerLength = 0
+        this.#checkHeader(this.#header)
+      }
+    }
+  }
+
+  /** Throws if the archive ended inside of an entry. */
+  end(): void {
+    if (this.#rest > 0 || this.#headerLength > 0) throw unsafe("it ends in the middle of an entry")
+  }
+
+  #skip(data: Uint8Array): number {
+    const length = Math.min(this.#rest, data.length)
+    this.#rest -= length
+    const names = this.#names
+    if (!names) return length
+    const wanted = data.subarray(0, Math.min(length, names.bytes.length - names.length))
+    names.bytes.set(wanted, names.length)
+    names.length += wanted.length
+    if (this.#rest === 0) {
+      this.#names = undefined
+      this.#addNames(names.kind, decode(names.bytes))
+    }
+    return length
+  }
+
+  #addNames(kind: "pax" | "gnuName" | "gnuLink", text: string): void {
+    if (kind === "pax") Object.assign(this.#next, parsePax(text))
+    else this.#next[kind === "gnuName" ? "path" : "linkPath"] = text.replace(/\0.*$/s, "")
+  }
+
+  #checkHeader(header: Uint8Array): void {
+    if (header.every((byte) => byte === 0)) return
+    if (readOctal(header, 148, 8) !== checksumOf(header)) throw unsafe("a header's checksum is wrong")
+    const flag = String.fromCharCode(header[156] ?? 0)
+    const kind = Object.hasOwn(kinds, flag) ? kinds[flag] : undefined
+    if (!kind) throw unsafe(`entries of the kind ${JSON.stringify(flag)} are not copied, such as devices and pipes`)
+    const isNames = kind === "pax" || kind === "gnuName" || kind === "gnuLink"
+    const size = isNames ? readSize(header) : (this.#next.size ?? readSize(header))
+    if (isNames) {
+      if (size > maxNameBytes) throw unsafe("a name is too long")
+      this.#names = size > 0 ? { kind, bytes: new Uint8Array(size), length: 0 } : undefined
+    } else {
+      this.#checkEntry(kind, header)
+      this.#next = {}
+      // Other programs disagree on whether the size of such an entry counts.
+      if (kind !== "file" && size !== 0) throw unsafe("a link or directory has content")
+    }
+    this.#rest = Math.ceil(size / blockBytes) * blockBytes
+  }
+
+  #checkEntry(kind: "file" | "link" | "symlink" | "directory", header: Uint8Array): void {
+    const key = this.#checkPath(this.#next.path ?? nameOf(header))
+    if (kind === "link") this.#checkPath(this.#next.linkPath ?? readText(header, 157, 100))
+    if (kind !== "symlink") return
+    if (key === "") throw unsafe("its directory itself is a link")
+    if (this.#links.size >= maxLinks) throw unsafe(`it has more than ${maxLinks} links`)
+    this.#links.add(key)
+  }
+
+  /** File systems that ignore case, or the form of accents, find a link under other names too. */
+  #checkPath(path: string): string {
+    const shown = JSON.stringify(path.slice(0, 200))
+    const parts = path.split("/").filter((part) => part !== "" && part !== ".")
+    const isUnsafe =
+      path.startsWith("/") || /[\0\\]/.test(path) || path.length > maxPathLength || parts.includes("..") || /^[a-z]:/i.test(path)
+    if (path === "" || isUnsafe) throw unsafe(`the name ${shown} leads outside`)
+    let key = ""
+    for (const part of parts) {
+      key += `/${part.normalize("NFC").toLowerCase()}`
+      if (this.#links.has(key)) throw unsafe(`the name ${shown} leads through a link`)
+    }
+    return key
+  }
+}
+
+/** Records `<length> <key>=<value>\n`. */
+function parsePax(text: string): Names {
+  const names: Names = {}
+  const bytes = new TextEncoder().encode(text)
+  for (let at = 0; at < bytes.length; ) {
+    const head = /^(\d{1,6}) /.exec(decode(bytes.subarray(at, at + 8)))
+    const length = Number(head?.[1] ?? 0)
+    const record = decode(bytes.subarray(at, at + length))
+    if (!head || length < 5 || at + length > bytes.length || !record.endsWith("\n")) throw unsafe("a header of the kind pax is malformed")
+    const [, key = "", value = ""] = /^\d+ ([^=]*)=(.*)\n$/s.exec(record) ?? []
+    if (key === "path") names.path = value
+    else if (key === "linkpath") names.linkPath = value
+    else if (key === "size") names.size = checkedSize(Number(value))
+    else if (key.startsWith("GNU.sparse")) throw unsafe("sparse files are not copied")
+    at += length
+  }
+  return names
+}
+
+/** Names that are no UTF-8 cannot be compared. */
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw unsafe("a name is not UTF-8")
+  }
+}
+
+function nameOf(header: Uint8Array): string {
+  const name = readText(header, 0, 100)
+  const isPosix = readText(header, 257, 6) === "ustar"
+  const prefix = isPosix ? readText(header, 345, 155) : ""
+  return prefix === "" ? name : `${prefix}/${name}`
+}
+
+function readText(header: Uint8Array, at: number, length: number): string {
+  const field = header.subarray(at, at + length)
+  const end = field.indexOf(0)
+  return decode(end < 0 ? field : field.subarray(0, end))
+}
+
+function readSize(header: Uint8Array): number {
+  if (((header[124] ?? 0) & 0x80) === 0) return checkedSize(readOctal(header, 124, 12))
+  let size = (header[124] ?? 0) & 0x7f
+  for (const byte of header.subarray(125, 136)) size = size * 256 + byte
+  return checkedSize(size)
+}
+
+function checkedSize(size: number): number {
+  if (Number.isSafeInteger(size) && size >= 0) return size
+  throw unsafe("an entry's size is no number")
+}
+
+function readOctal(header: Uint8Array, at: number, length: number): number {
+  const text = String.fromCharCode(...header.subarray(at, at + length)).replace(/[\0 ]+$/, "")
+  return /^ *[0-7]*$/.test(text) ? Number.parseInt(text.trim() || "0", 8) : Number.NaN
+}
+
+/** The sum of all bytes, with the checksum's own as spaces. */
+function checksumOf(header: Uint8Array): number {
+  return header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0)
+}
+
+function unsafe(why: string): StreamError {
+  return new StreamError("unsafe_archive", `The archive must not be unpacked: ${why}`)
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict"
+import { createHash, randomBytes } from "node:crypto"
+import { after, test } from "node:test"
+import { type ChannelStream, type Multiplexer, openCopy, openExec, openForward, openShell } from "#channel"
+import { eventually } from "../fixtures/eventually.ts"
+import { startTestServer } from "../test-server.ts"
+import { connectTo, readUntil, runToEnd } from "./control-client.ts"
+
+const server = await startTestServer({ engine: "docker" })
+const ann = await server.person("ann")
+const image = await server.admin.createImage({ body: { Name: "app", Image: "quayside/python-app", IsPublished: true } })
+const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: image.ID } })
+const run = await ann.client.startRun({ body: { ProjectID: project.ID } })
+after(async () => {
+  await ann.client.stopRun({ query: { ID: run.ID } })
+  await server[Symbol.asyncDispose]()
+})
+const connect = () => connectTo(run.ControlURL, ann.authorization)
+const text = (data: string) => new TextEncoder().encode(data)
+const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest("hex")
+const sh = (connection: Multiplexer, script: string) => runToEnd(openExec(connection, { command: ["sh", "-c", script] }))
+
+/** Whether a program with this argument runs in the container. */
+async function runs(connection: Multiplexer, argument: string): Promise<boolean> {
+  const { stdout } = await sh(connection, `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null`)
+  return stdout.split("\n").some((line) => line.startsWith(`sleep ${argument}`))
+}
+
+async function readBytes(stream: ChannelStream): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const { data } of stream) chunks.push(data)
+  return Buffer.concat(chunks)
+}
+
+test("a program in a container has the run's user and environment, its own outputs, and an exit code", async () => {
+  using connection = await connect()
+  const result = await sh(connection, "id -un; echo $HOME; pwd >&2; exit 3")
+  assert.deepEqual([result.stdout.split("\n")[0], result.exitCode], ["ann", 3])
+  const inTmp = openExec(connection, { command: ["pwd"], workDir: "/tmp", env: { A: "b" } })
+  assert.equal((await runToEnd(inTmp)).stdout, "/tmp\n")
+  await assert.rejects(openExec(connection, { command: ["no-such-program"] }).started, { code: "command_not_found" })
+  const signalled = openExec(connection, { command: ["sleep", "1001"] })
+  await signalled.started
+  signalled.kill("SIGTERM")
+  assert.equal((await signalled.exited).exitCode, 143)
+})
+
+test("a shell in a container is bash with a terminal: sizes, UTF-8, Ctrl-C, exit code and scroll-back", async () => {
+  const first = await connect()
+  const shell = openShell(first, { terminal: { columns: 100, rows: 30 } })
+  const { session = "" } = await shell.started
+  await shell.write(text("PS1='> '; stty size; echo $0\r"))
+  assert.match(await readUntil(shell, "bash\r\n"), /30 100/)
+  shell.resize({ columns: 60, rows: 20 })
+  await shell.write(text("sleep 0.3; stty size; echo 'größer 😀'\r"))
+  assert.match(await readUntil(shell, "größer 😀\r\n"), /20 60/)
+  await shell.write(text("sleep 1002\r"))
+  using beside = await connect()
+  await eventually("the program runs", () => runs(beside, "1002"))
+  await shell.write(text("\u0003"))
+  await shell.write(text("echo code $?\r"))
+  await readUntil(shell, "code 130")
+  assert.equal(await runs(beside, "1002"), false)
+  first.close(1000, "")
+  using second = await connect()
+  const again = openShell(second, { session, terminal: { columns: 90, rows: 40 } })
+  await again.started
+  await readUntil(again, "code 130")
+  await again.write(text("stty size\r"))
+  await readUntil(again, "40 90")
+  await again.write(text("exit 5\r"))
+  assert.equal((await runToEnd(again)).exitCode, 5)
+})
+
+test("the processes of a program end with its stream, also those that ignore signals, and with their connection", async () => {
+  using connection = await connect()
+  const stubborn = openExec(connection, { command: ["bash", "-c", "trap '' HUP TERM INT; sleep 1003 & nohup sleep 1003; sleep 1003"] })
+  const other = await connect()
+  const dropped = openExec(other, { command: ["sh", "-c", "sleep 1004; true"], terminal: { columns: 80, rows: 24 } })
+  await Promise.all([stubborn.started, dropped.started])
+  await eventually("both run", async () => (await runs(connection, "1003")) && (await runs(connection, "1004")))
+  stubborn.cancel()
+  other.close(1000, "")
+  await eventually("both ended", async () => !(await runs(connection, "1003")) && !(await runs(connection, "1004")))
+  await sh(connection, "setsid sleep 1005 >/dev/null 2>&1 </dev/null &")
+  assert.equal(await runs(connection, "1005"), true, "a program with a session of its own continues")
+})
+
+test("64 MiB pass a forwarded connection both ways unchanged, and each direction ends alone", async () => {
+  using connection = await connect()
+  const echo = openExec(connection, {
+    command: [
+      "python3",
+      "-c",
+      "import socket\ns=socket.create_server(('',9001))\nprint('on',flush=True)\nc,_=s.accept()\nd=bytearray()\n" +
+        "while b:=c.recv(1<<20): d+=b\nc.sendall(d)\nc.close()",
+    ],
+  })
+  await readUntil(echo, "on")
+  const stream = openForward(connection, 9001)
+  await stream.accepted
+  const data = randomBytes(64 * 2 ** 20)
+  const receiving = readBytes(stream)
+  await stream.write(data)
+  stream.end()
+  assert.equal(sha256(await receiving), sha256(data))
+  await stream.done
+  const local = openExec(connection, {
+    command: ["python3", "-c", "import socket,time\ns=socket.create_server(('127.0.0.1',9002))\nprint('on',flush=True)\ntime.sleep(100)"],
+  })
+  await readUntil(local, "on")
+  await assert.rejects(openForward(connection, 9002).accepted, /its own container only/)
+  local.cancel()
+})
+
+test("files are copied into a container and back as an archive, and hostile archives are rejected in both directions", async () => {
+  using connection = await connect()
+  await sh(connection, "mkdir -p /tmp/in /tmp/tree/a; head -c 3000000 /dev/urandom >/tmp/tree/a/data; ln -s data /tmp/tree/a/link")
+  const out = openCopy(connection, "out", "/tmp/tree")
+  const archive = await readBytes(out)
+  await out.done
+  const copyIn = async (data: Uint8Array, path: string) => {
+    const stream = openCopy(connection, "in", path)
+    await stream.write(data)
+    stream.end()
+    return stream.done
+  }
+  await copyIn(archive, "/tmp/in")
+  assert.equal((await sh(connection, "diff -r /tmp/tree /tmp/in/tree && readlink /tmp/in/tree/a/link")).stdout, "data\n")
+  await assert.rejects(copyIn(archive, "/tmp/none"), { code: "copy_failed" })
+  await assert.rejects(openCopy(connection, "out", "/tmp/none").done, { code: "copy_failed", message: /tmp\/none|none/ })
+  const { stdout: escaping } = await sh(connection, "cd /tmp/in && tar -cPf - ../tree/a/data | base64 -w0")
+  await assert.rejects(copyIn(Buffer.from(escaping, "base64"), "/tmp/in"), { code: "unsafe_archive" })
+  await sh(connection, "mkdir /tmp/bad && mkfifo /tmp/bad/pipe")
+  const bad = openCopy(connection, "out", "/tmp/bad")
+  await assert.rejects(readBytes(bad), { code: "unsafe_archive" })
+})
+
+test("of 200 streams one that is never read delays no other", async () => {
+  using connection = await connect()
+  const unread = openExec(connection, { command: ["sh", "-c", "yes"] })
+  await unread.started
+  const echoes = Array.from({ length: 20 }, (_, n) => openExec(connection, { command: ["echo", String(n)] }))
+  assert.deepEqual(
+    (await Promise.all(echoes.map((echo) => runToEnd(echo)))).map(({ stdout }) => stdout),
+    Array.from({ length: 20 }, (_, n) => `${n}\n`),
+  )
+  unread.cancel()
+})
