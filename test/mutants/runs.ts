@@ -164,7 +164,7 @@ export const runs = [
   ),
   ...faults(
     "src/engine/docker/client/docker-client.ts",
-    ["src/engine/docker/daemon.docker.test.ts"],
+    ["src/engine/docker/client/docker-client.test.ts"],
     [
       [
         "calls without a signal wait forever",

@@ -4,6 +4,8 @@ import type { JournalRow, RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { endQueuedRun } from "./queue.ts"
 
+/** A check reads nothing while no run is queued. */
+const intervalMs = 1_000
 /** Beyond this number of new rows, all queued runs are checked. */
 const maxNewRows = 1_000
 
@@ -13,13 +15,13 @@ const maxNewRows = 1_000
  * Anything missed here is found when the run leaves the queue.
  */
 export async function replanQueuedRuns(ctx: RunsContext): Promise<void> {
-  const { clock, closed, settings, logger } = ctx
+  const { clock, closed, logger } = ctx
   const state: ReplanState = { upTo: 0, ids: new Set() }
   while (!closed.aborted) {
     await replanOnce(ctx, state).catch(
       (err: unknown) => closed.aborted || logger.warn({ err }, "the rights of queued runs were not checked"),
     )
-    await clock.sleep(settings.observeEveryMs, closed).catch(() => {})
+    await clock.sleep(intervalMs, closed).catch(() => {})
   }
 }
 

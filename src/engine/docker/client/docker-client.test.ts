@@ -1,39 +1,60 @@
 import assert from "node:assert/strict"
 import { mkdtemp, rm } from "node:fs/promises"
-import { createServer } from "node:http"
+import { createServer, type RequestListener } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../../test/fixtures/eventually.ts"
 import { DockerClient } from "./docker-client.ts"
 
-test("a hundred open calls do not slow down another call", { timeout: 60_000 }, async () => {
+/** A client of a daemon that a function plays. */
+async function withDaemon(answer: RequestListener, use: (client: DockerClient) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "quayside-client-"))
-  let open = 0
-  const server = createServer((request, response) => {
-    if (request.url?.includes("/wait")) open += 1
-    else response.end("{}")
-  })
+  const server = createServer(answer)
   const socketPath = join(folder, "docker.sock")
   await new Promise<void>((resolve) => server.listen(socketPath, resolve))
   const client = new DockerClient(socketPath)
-  const ending = new AbortController()
-  const wait = () =>
-    client.call((docker, abort) => docker.getContainer("some").wait({ ...abort }), { timeoutMs: 0, signal: ending.signal }).catch(() => {})
-  const waits = Array.from({ length: 100 }, wait)
   try {
-    await eventually("all calls are open", () => open === waits.length, 30_000)
-    const before = process.cpuUsage()
-    for (let n = 0; n < 20; n += 1) await client.call((docker, abort) => docker.getContainer("other").inspect(abort))
-    const { user } = process.cpuUsage(before)
-    // It was ten times as much when each call formatted the others.
-    assert.ok(user < 300_000, `20 calls took ${user / 1_000} ms of the processor`)
+    await use(client)
   } finally {
-    ending.abort()
-    await Promise.all(waits)
     client.close()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
     await rm(folder, { recursive: true })
   }
+}
+
+test("a hundred open calls do not slow down another call", { timeout: 60_000 }, async () => {
+  let open = 0
+  const answer: RequestListener = (request, response) => {
+    if (request.url?.includes("/wait")) open += 1
+    else response.end("{}")
+  }
+  await withDaemon(answer, async (client) => {
+    const ending = new AbortController()
+    const wait = () =>
+      client
+        .call((docker, abort) => docker.getContainer("some").wait({ ...abort }), { timeoutMs: 0, signal: ending.signal })
+        .catch(() => {})
+    const waits = Array.from({ length: 100 }, wait)
+    try {
+      await eventually("all calls are open", () => open === waits.length, 30_000)
+      const before = process.cpuUsage()
+      for (let n = 0; n < 20; n += 1) await client.call((docker, abort) => docker.getContainer("other").inspect(abort))
+      const { user } = process.cpuUsage(before)
+      // It was ten times as much when each call formatted the others.
+      assert.ok(user < 300_000, `20 calls took ${user / 1_000} ms of the processor`)
+    } finally {
+      ending.abort()
+      await Promise.all(waits)
+    }
+  })
+})
+
+test("a call to which dockerode passes no signal rejects when the daemon hangs", async () => {
+  const hang = () => {}
+  await withDaemon(hang, async (client) => {
+    const tag = client.call((docker) => docker.getImage("a").tag({ repo: "b" }), { timeoutMs: 50 })
+    await assert.rejects(tag, { code: "engine_unreachable" })
+  })
 })
