@@ -86,6 +86,8 @@ export interface ServerState {
   readonly followedOutputs: PersonLimiter
   /** Requests about images that ask the engine. */
   readonly imageChecks: PersonLimiter
+  /** Reads of the use of runs over time. */
+  readonly usageReads: PersonLimiter
   readonly scans: ScanLimiter
   /** OpenMetrics text. */
   metrics(): string

@@ -21,6 +21,7 @@ import { failurePage, type PageHandler, type PageResponse } from "./pages/page.t
 import { Routes, type RouteTarget } from "./routes.ts"
 
 const { imageChecks, waitingImageChecks } = bounds.containers
+const { usageReads, waitingUsageReads } = bounds.runs
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
 export interface ApiServer extends AsyncDisposable {
@@ -50,6 +51,7 @@ export function createApi(services: Services): ApiServer {
     largeResponses: new LargeResponses(),
     followedOutputs: limiterOf("followed outputs", services.settings.rates.openStreams),
     imageChecks: limiterOf("checks of images", imageChecks.value, waitingImageChecks.value),
+    usageReads: limiterOf("reads of the use of runs", usageReads.value, waitingUsageReads.value),
     scans: new ScanLimiter(),
     metrics: () => metrics.text(services, listener.pendingRequests),
     reserveServices: withDiskReserve(services),

@@ -60,8 +60,8 @@ export interface Events extends AsyncDisposable {
    * Too much changed for these people to be sent one by one: they have to read everything again.
    */
   everythingChanged(tx: Change, people: readonly number[]): Promise<void>
-  /** A change by somebody ended the trust in a resource: these people learn why. */
-  trustRevoked(tx: Change, what: { resource: ResourceRef; people: readonly number[]; text: string }): Promise<void>
+  /** A change by somebody ended the trust in a resource: its owner and all administrators learn why. */
+  trustRevoked(tx: Change, what: { resource: ResourceRef; owner: number; text: string }): Promise<void>
   /** A person signed in, or ended a session. */
   sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
   /** A person requested a start, a stop or more time, or acts inside a run. */
@@ -177,9 +177,9 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
 
 function accessEvents({ journal, logger, audit }: EventsContext): Pick<Events, "trustRevoked" | "sessionChanged"> {
   return {
-    async trustRevoked(tx, { resource, people, text }) {
+    async trustRevoked(tx, { resource, owner, text }) {
       const data = { ID: resource.id, IsTrusted: false, Warning: text }
-      await journal.add(tx, { event: `${resource.type}.updated`, data, resource, visibility: { to: people } })
+      await journal.add(tx, { event: `${resource.type}.updated`, data, resource, visibility: { to: [owner], toAdministrators: true } })
       tx.afterCommit(() => logger.warn({ event: "trust.ended", resource, text }, "trust"))
     },
     async sessionChanged(tx, actor, verb) {

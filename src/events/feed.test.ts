@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { silentLogger, systemClock } from "#kit"
 import { type JournalRow, openStore } from "#store"
@@ -83,7 +84,7 @@ async function openFixture(fails?: Reading) {
       },
       visibilityOf: (_, row) => {
         read("visibilityOf", [row])
-        return "whole"
+        return "to" in row.visibility ? "none" : "whole"
       },
       audienceOf: () => "",
       affectedUsers: (rows) => {
@@ -94,7 +95,7 @@ async function openFixture(fails?: Reading) {
   })
   feed.start()
   return {
-    ...{ store, feed, counts },
+    ...{ store, feed, counts, path: join(directory, "quayside.db") },
     happens: (id: number) => store.change((tx) => events.changed(tx, serviceActor, { verb: "updated", resource: { type: "image", id } })),
     async read(userId: number, after?: number, takes = true): Promise<FakeSink> {
       const taker = new FakeSink()
@@ -156,6 +157,20 @@ for (const fails of ["invalidate", "visibilityOf", "affectedUsers"] as const) {
     assert.deepEqual(late.received, ["image.updated 1", ...expected])
   })
 }
+
+test("a row that the store cannot read is for nobody, and stops no other events", async () => {
+  await using fixture = await openFixture()
+  await fixture.happens(1)
+  const live = await fixture.read(1)
+  const database = new DatabaseSync(fixture.path)
+  database.exec("insert into journal (at, event, thing_type, thing_id, data) values (1, 'image.updated', 'image', 13, '{')")
+  database.close()
+  await fixture.happens(14)
+  const late = await fixture.read(2, 0)
+  for (const reader of [live, late]) await reader.until(() => reader.received.includes("image.updated 14"))
+  assert.deepEqual(live.received, ["image.updated 14"])
+  assert.deepEqual(late.received, ["image.updated 1", "image.updated 14"])
+})
 
 test("a reader that catches up and accepts nothing delays no other reader", async () => {
   await using fixture = await openFixture()

@@ -100,10 +100,8 @@ export async function publishTrustEnd(
 ): Promise<void> {
   const { type, was, now, by } = ended
   if (!was.isTrusted || now.isTrusted) return
-  const administrators = await tx.users.list({ where: { isAdmin: true } }, { page: 1, pageSize: 200 })
-  const people = [...new Set([was.userId, ...administrators.rows.map(({ id }) => id)])]
   const text = `The ${type} is no longer marked as trusted: ${caller.userName}, who is no administrator, ${by}. An administrator who has looked at it may mark it again`
-  await events.trustRevoked(tx, { resource: { type, id: was.id }, people, text })
+  await events.trustRevoked(tx, { resource: { type, id: was.id }, owner: was.userId, text })
 }
 
 /**

@@ -133,8 +133,8 @@ export interface Runs extends AsyncDisposable {
    * its end.
    */
   usageSamples(id: number): Promise<readonly UsageSample[]>
-  /** Its usage over time and its marks; stored after the end. */
-  usage(run: RunRow, range: UsageRange): Promise<RunUsage>
+  /** Its usage over time and its marks, for a person; stored after the end. */
+  usage(run: RunRow, range: UsageRange, readerId?: number): Promise<RunUsage>
   /**
    * Marks the run as active and writes that at once. Resolves with the run as it then is, undefined
    * when it is not `ready`.
@@ -208,7 +208,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     markActive: (id) => activity.mark(id),
     lastActivity: (id) => activity.lastActivityOf(id),
     usageSamples: (id) => usage.loadSamplesOf(id),
-    usage: (run, range) => readRunUsage(ctx, run, range),
+    usage: (run, range, readerId = run.userId) => readRunUsage(ctx, run, range, readerId),
     keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
     idleEnd: (id) => idleRule.endOf(id),
     findIdle: (minutes) => idleRule.findIdle(minutes),

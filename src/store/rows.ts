@@ -85,6 +85,9 @@ export interface NewAuditEntry {
   at?: number
 }
 
+/** The event of a journal row that could not be read; it is for nobody. */
+export const unreadableEvent = "unreadable"
+
 export interface JournalRow extends Required<NewJournalEntry> {
   /** Grows in the order of commits. */
   id: number

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import { bearerAuth, createClient, followEvents } from "#client"
 import { withSoonExpiring } from "../fixtures/expiry.ts"
@@ -265,4 +267,19 @@ test("deleting a member sends an event to everybody who sees the group, and make
   assert.deepEqual(group.Members, ["cleo"])
   const stale = admin.updateGroup({ body: { ID, Comment: "c" }, headers: { "if-match": String(read.headers.etag) } })
   await assert.rejects(stale, { code: "stale" })
+})
+
+test("the deletion of an object with many grants is a short event, and each of these people gets it", async () => {
+  const { ID: ImageID } = await image(ann)
+  await using bobsEvents = await recordEvents(bob.client)
+  for (let i = 0; i < 51; i += 1) {
+    if (i > 0) await admin.createUser({ body: { UserName: `grantee${i}`, Password: "a long password" } })
+    await admin.createGrant({ body: { ImageID, UserName: i > 0 ? `grantee${i}` : "bob", Access: "read" } })
+  }
+  await ann.client.deleteImage({ query: { ID: ImageID } })
+  await bobsEvents.until(`image.deleted ${ImageID}`)
+  if (testServer.databaseUrl !== undefined) return
+  using database = new DatabaseSync(join(testServer.dataDir, "quayside.db"), { readOnly: true })
+  const rows = database.prepare("select max(length(data)) as size from journal where thing_type = 'image' and thing_id = ?").get(ImageID)
+  assert.ok(Number(rows?.size) < 500, `${rows?.size}`)
 })

@@ -2,9 +2,10 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { type ClientRequest, type IncomingMessage, request } from "node:http"
 import { after, before, test } from "node:test"
+import { basicAuth } from "#client"
 import { sendRequest } from "../api/http-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
-import { type Person, startTestServer, type TestServer } from "../test-server.ts"
+import { adminPassword, type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 const maxOpen = 3
 const streamsPerMinute = 20
@@ -41,4 +42,17 @@ test("followed outputs beyond a person's maximum, and beyond their rate, are ref
   const as = { as: ann.authorization }
   assert.equal((await sendRequest(server.quayside.baseUrl, "HEAD", "/events", as)).status, 429)
   assert.equal((await begin()).status, 429)
+})
+
+test("hundreds of reads of the use of a run at once are refused, and those of others are not", async () => {
+  const { ID: ImageID } = await ann.client.createImage({ body: { Name: "u", Image: "fake/ready" } })
+  const { ID: ProjectID } = await ann.client.createProject({ body: { ProjectName: "u", Type: "http", ImageID } })
+  const { ID } = await ann.client.startRun({ body: { ProjectID } })
+  const read = (as: string) => sendRequest(server.quayside.baseUrl, "GET", `/running_project/stats?ID=${ID}`, { as })
+  const admin = basicAuth("admin", adminPassword)
+  assert.equal((await read(admin)).status, 200)
+  const all = Array.from({ length: 300 }, () => read(ann.authorization))
+  assert.equal((await read(admin)).status, 200)
+  const statuses = new Set((await Promise.all(all)).map(({ status }) => status))
+  assert.deepEqual([...statuses].sort(), [200, 429])
 })

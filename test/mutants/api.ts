@@ -12,6 +12,17 @@ const stop = ["test/api/stop.test.ts"]
 
 /** The rules of the HTTP API. */
 export const api = [
+  ...faults(
+    "src/api/handlers/runs/run-usage.ts",
+    ["test/attacks/engine-calls.test.ts"],
+    [
+      [
+        "a person reads the use of runs any number of times at once",
+        at("readStats", "server.usageReads.run(caller.userId, () => runs.usage(run, range, caller.userId))"),
+        "runs.usage(run, range, caller.userId)",
+      ],
+    ],
+  ),
   ...faults("src/api/http/etag.ts", writing, [
     ["If-Match is ignored", at("checkIfMatch", "if (!tags.includes(etagOf(row)))"), "if (false)"],
     ["a weak tag matches", at("checkIfMatch", "if (!tags.includes(etagOf(row)))"), "if (!tags.some((tag) => tag.endsWith(etagOf(row))))"],

@@ -6,11 +6,43 @@ const amplification = ["src/files/requests/amplification.integration.test.ts"]
 const manyProperties = ["src/files/properties/property-table.test.ts"]
 const budget = ["src/files/properties/property-budget.test.ts"]
 
+const uploads = ["src/files/uploads/tus.test.ts"]
+
 const addresses = ["src/files/requests/address.test.ts"]
 const questions = ["src/files/access/rights-cache.test.ts"]
 
 /** Bounds of what a request at the files address costs, and what its answers tell. */
 export const webdav = [
+  ...faults(
+    "src/files/storage/known-files.ts",
+    ["src/files/storage/storage.integration.test.ts"],
+    [["files that no count saw free space when they are deleted", at("KnownFiles.countedBytes", "file.ctimeMs < this.#countedAt"), "true"]],
+  ),
+  ...faults("src/files/uploads/upload-store.ts", uploads, [
+    ["an upload outlives its person's right", at("UploadStore.#check", "isFresh && (await this.#mayWrite(userId, facts))"), "isFresh"],
+  ]),
+  ...faults(
+    "src/files/methods/lock.ts",
+    ["src/files/locks/stale-locks.test.ts"],
+    [
+      ["the owner cannot release a guest's lock", at("unlock", "&& !(await request.isOwner(found.path))"), ""],
+      ["any guest releases another's lock", at("unlock", "!(await request.isOwner(found.path))"), "false"],
+    ],
+  ),
+  ...faults(
+    "src/files/locks/lock-table.ts",
+    ["src/files/locks/lock-table.test.ts"],
+    [
+      [
+        "a lock is refreshed for ever",
+        at("LockTable.refresh", "Math.min(performance.now() + timeoutMs, lock.endsAt)"),
+        "performance.now() + timeoutMs",
+      ],
+    ],
+  ),
+  ...faults("src/files/properties/property-table.ts", budget, [
+    ["a guest fills the owner's budget for properties", at("guestMax", "maxBytes * guestShare"), "maxBytes"],
+  ]),
   ...faults("src/files/properties/propfind-request.ts", amplification, [
     [
       "a PROPFIND names any number of properties",

@@ -51,6 +51,25 @@ describe("file access", () => {
     assert.deepEqual(await look(bob, "/users/ann", "/users/ann/a"), ["none", "none"])
   })
 
+  it("tells owners and administrators from people with a grant to write", async () => {
+    const { fixture, data, ann, bob, boss } = await filesFixture()
+    await using _ = fixture
+    const { id } = await data("ann", "/sets/shared")
+    const grantee = { userId: bob.userId, groupId: 0, expiresAt: null, createdBy: ann.userId }
+    await fixture.store.change((tx) =>
+      tx.grants.put({ resourceType: "data", resourceId: id, ownerId: ann.userId, ...grantee, access: "write" }),
+    )
+    const who = await Promise.all([ann, bob, boss].map((caller) => loadFileAccess(fixture.store, caller, ["/sets/shared/file"])))
+    assert.deepEqual(
+      who.map(([access]) => [access?.level, access?.isOwner]),
+      [
+        ["write", true],
+        ["write", undefined],
+        ["write", true],
+      ],
+    )
+  })
+
   it("shows a published dataset to others with its parent directories and nothing beside it", async () => {
     const { fixture, data, look, ann, bob } = await filesFixture()
     await using _ = fixture

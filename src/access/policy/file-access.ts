@@ -26,6 +26,11 @@ export interface FileAccess {
    * everything below.
    */
   account?: string
+  /**
+   * Set for writable paths that the caller has without a grant: in their home, in a dataset of
+   * theirs, or as an administrator. With `appliesBelow`, also for everything below.
+   */
+  isOwner?: true
 }
 
 type AccessLevel = FileAccess["level"]
@@ -108,7 +113,8 @@ async function accessTo(query: AccessQuery, path: string): Promise<FileAccess> {
   if (level === "none") return { level: (await leadsToVisible(query, path)) ? "traverse" : "none", canReplace: false }
   const own = level === "write" && (await isOwn(query, path, datasets))
   const account = level === "write" ? accountOf(path, datasets) : undefined
-  const counted = account === undefined ? {} : { account }
+  const isOwner = level === "write" && (isUnconditional(query.caller, path) || account === query.caller.userName)
+  const counted = { ...(account === undefined ? {} : { account }), ...(isOwner ? { isOwner } : {}) }
   return isBroad(path) || (await containsDataset(query, path))
     ? { level, canReplace: own, ...counted }
     : { level, canReplace: own, appliesBelow: true, ...counted }

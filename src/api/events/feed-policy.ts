@@ -1,6 +1,6 @@
 import { type Action, type Caller, can, groupResource, type Identity, type Resource, tokenResource, userResource } from "#access"
 import type { EventVisibility, FeedPolicy } from "#events"
-import type { JournalRow, Store } from "#store"
+import { type JournalRow, type Store, unreadableEvent } from "#store"
 import { loadDataResources, loadGrantResources, loadImageResources, loadProjectResources, loadRunResources } from "./load-resources.ts"
 
 /** The resources that exist now, by `<type> <id>`. */
@@ -10,6 +10,8 @@ export type ResourceMap = ReadonlyMap<string, Resource>
 interface RowAudience {
   /** If it is there, only these people receive the event. */
   to?: readonly number[]
+  /** With `to`: administrators receive it as well. */
+  toAdministrators?: boolean
   /** The resource before the change. */
   was?: Resource
   /** The people whose rights have changed. */
@@ -29,7 +31,8 @@ export function createFeedPolicy({ store, identity }: { store: Store; identity: 
     onInvalidate: (listener) => identity.onInvalidate(listener),
     invalidate(rows) {
       const people = new Set(rows.flatMap(usersWithChangedRights))
-      if (people.size > 0) identity.invalidate(...people)
+      if (rows.some(({ event }) => event === unreadableEvent)) identity.invalidateAll()
+      else if (people.size > 0) identity.invalidate(...people)
     },
     loadResources: (rows) => loadResources(store, rows),
     visibilityOf,
@@ -59,8 +62,8 @@ function* affectedUsers(rows: readonly JournalRow[], resources: ResourceMap): It
 }
 
 function visibilityOf(caller: Caller, row: JournalRow, resources: ResourceMap): EventVisibility {
-  const { to, was } = audienceOf(row)
-  if (to && !to.includes(caller.userId)) return "none"
+  const { to, toAdministrators, was } = audienceOf(row)
+  if (to && !to.includes(caller.userId) && !(toAdministrators && caller.isAdmin)) return "none"
   if (row.event === "reset") return "reset"
   const now = resources.get(keyOf(row.resource))
   if (now && isAllowed(caller, now, "read")) return now.type === "run" ? runVisibility(caller, row, now) : "whole"

@@ -81,6 +81,13 @@ export const fileBounds = {
     per: "home or top directory",
     beyond: "507 `storage_full`; removing works",
   },
+  guestPropertyPercent: {
+    what: "Part of both that others than the owner may fill, where a grant lets them write",
+    value: 50,
+    unit: "percent",
+    per: "home or top directory",
+    beyond: "507 `storage_full` for them, while the owner may store more",
+  },
   entryProperties: {
     what: "Properties that PROPPATCH stores for one file or directory, with names and 64 bytes for each",
     value: 128 * 1024,
@@ -159,6 +166,13 @@ export const fileBounds = {
     beyond: "413 `too_large`",
   },
   lockMs: { what: "Lifetime of a lock that is not renewed", value: 3_600_000, unit: "ms", per: "lock", beyond: "the lock expires" },
+  lockTotalMs: {
+    what: "Lifetime of a lock, however often it is renewed",
+    value: 86_400_000,
+    unit: "ms",
+    per: "lock",
+    beyond: "the lock expires; its holder can lock again. The owner of the place releases any lock",
+  },
   locks: { what: "Locks that a person holds", value: 1_000, unit: "count", per: "person", beyond: "429 `too_many_requests`" },
   sharedLocks: {
     what: "Shared locks that bind one file or directory",

@@ -134,6 +134,20 @@ export const runBounds = {
     per: "request",
     beyond: "400 `invalid`, which names the shortest `Step`; without `Step`, a longer step",
   },
+  usageReads: {
+    what: "Reads of the use of runs over time, at once",
+    value: 2,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  waitingUsageReads: {
+    what: "Such reads that wait",
+    value: 30,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
   idempotencyMs: {
     what: "Age of an `Idempotency-Key`",
     value: 24 * 3_600_000,

@@ -73,4 +73,9 @@ export interface PathAccess {
    * for everything below. Absent: no person.
    */
   account?: string
+  /**
+   * For a writable path, with `appliesBelow` also for everything below: the person has it by
+   * themselves, as its owner or an administrator, and not by somebody's grant.
+   */
+  isOwner?: true
 }

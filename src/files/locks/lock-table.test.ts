@@ -133,3 +133,11 @@ test("after any sequence of changes the table answers as a scan of all locks doe
     assert.deepEqual(tokens(table.locksBelow(path)), tokens(scanned.below(path)))
   }
 })
+
+test("a lock ends after a day, however often it is refreshed", () => {
+  const locks = new LockTable()
+  const lock = locks.acquire(expected(1, 0))
+  for (let i = 0; i < 3; i += 1) locks.refresh(lock, bounds.files.lockTotalMs.value)
+  assert.ok(lock.expiresAt <= performance.now() + bounds.files.lockTotalMs.value)
+  assert.equal(lock.expiresAt, lock.endsAt)
+})

@@ -17,13 +17,16 @@ export interface Lock {
   timeoutMs: number
   /** On the clock of `performance.now()`. */
   expiresAt: number
+  /** When it ends, however often it is refreshed; on the same clock. */
+  endsAt: number
 }
 
-export type LockRequest = Omit<Lock, "token" | "expiresAt">
+export type LockRequest = Omit<Lock, "token" | "expiresAt" | "endsAt">
 
 const maxPerPerson = bounds.files.locks.value
 const maxSharedLocks = bounds.files.sharedLocks.value
 export const maxLockMs = bounds.files.lockMs.value
+const maxTotalMs = bounds.files.lockTotalMs.value
 
 /** WebDAV write locks. They bind WebDAV clients only, and end with the process. */
 export class LockTable {
@@ -56,7 +59,8 @@ export class LockTable {
       throw new Failure("too_many_requests", `A file or directory may have at most ${maxSharedLocks} locks`)
     const own = this.#ownOf(wanted.userId)
     if (own.size >= maxPerPerson) throw new Failure("too_many_requests", `A person may have at most ${maxPerPerson} locks`)
-    const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, expiresAt: performance.now() + wanted.timeoutMs }
+    const now = performance.now()
+    const lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, expiresAt: now + wanted.timeoutMs, endsAt: now + maxTotalMs }
     this.#byPath.add(lock)
     this.#byPerson.set(lock.userId, own.add(lock))
     return lock
@@ -64,7 +68,7 @@ export class LockTable {
 
   refresh(lock: Lock, timeoutMs: number): void {
     lock.timeoutMs = timeoutMs
-    lock.expiresAt = performance.now() + timeoutMs
+    lock.expiresAt = Math.min(performance.now() + timeoutMs, lock.endsAt)
   }
 
   release(lock: Lock): void {

@@ -110,3 +110,15 @@ for (const [method, body] of [
     connection.socket.destroy()
   })
 }
+
+test("the owner of a place releases anybody's lock there, and other guests do not", async () => {
+  for (const guest of ["guest", "other-guest"]) server.authority.add(guest, { "/users/ann": "write" })
+  await server.ask("PUT", "/users/ann/shared", { body: "1" })
+  const lock = await server.ask("LOCK", "/users/ann/shared", { user: "guest", body: lockBody, headers: { depth: "0" } })
+  const headers = { "lock-token": String(lock.headers["lock-token"]) }
+  const release = (user: string) => server.ask("UNLOCK", "/users/ann/shared", { user, headers })
+  assert.equal((await server.ask("PUT", "/users/ann/shared", { body: "2" })).status, 423)
+  assert.equal((await release("other-guest")).status, 403)
+  assert.equal((await release("ann")).status, 204)
+  assert.equal((await server.ask("PUT", "/users/ann/shared", { body: "2" })).status, 204)
+})

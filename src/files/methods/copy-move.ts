@@ -21,6 +21,8 @@ interface Transfer {
   /** Whether a directory is copied without its contents. */
   isShallow: boolean
   isMove: boolean
+  /** Whether the caller writes at the target by somebody's grant. */
+  isGuest: boolean
   /** The accounts whose quotas count the source and the target; undefined: none. */
   accounts: { source: string | undefined; target: string | undefined }
 }
@@ -56,7 +58,8 @@ async function readTransfer(request: DavRequest, isMove: boolean): Promise<Trans
   if (from.startsWith(to)) throw forbidden("The source lies in the destination")
   const mayOverwrite = String(request.headers.overwrite ?? "T").toUpperCase() !== "F"
   const accounts = { source: isMove ? await request.storageAccount() : undefined, target: await request.storageAccount(target.names) }
-  return { request, target, mayOverwrite, isShallow: depth === "0", isMove, accounts }
+  const isGuest = !(await request.isOwner(joinPath(target.names)))
+  return { request, target, mayOverwrite, isShallow: depth === "0", isMove, isGuest, accounts }
 }
 
 function destinationOf(request: DavRequest): FileAddress {
@@ -100,17 +103,18 @@ async function copyInto(transfer: Transfer): Promise<void> {
   using endpoints = checkedEndpoints(transfer)
   if (!staged.parent.lstat(staged.name)) throw notFound()
   replace(transfer, endpoints, staged)
-  room.commit(room.written - replacedSize(transfer, endpoints))
+  const { stats } = endpoints.target
+  room.commit(room.written, { replaced: stats?.isFile() ? stats : undefined })
   if (transfer.isMove) await request.context.staging.discard(endpoints.source.parent, endpoints.source.name)
   updateStorage(transfer, endpoints)
   finish(transfer, endpoints.target, properties)
 }
 
 /** A move takes the properties themselves. */
-async function stageProperties({ request, target, isMove, isShallow }: Transfer): Promise<StagedProperties | undefined> {
+async function stageProperties({ request, target, isMove, isShallow, isGuest }: Transfer): Promise<StagedProperties | undefined> {
   if (isMove) return undefined
   const { deadProperties, scheduler } = request.context
-  const copied = { path: request.path, to: joinPath(target.names), deep: !isShallow }
+  const copied = { path: request.path, to: joinPath(target.names), deep: !isShallow, isGuest }
   return await deadProperties.stageCopy(copied, new Yielder(scheduler, request.userId))
 }
 
@@ -125,16 +129,11 @@ async function reserve(transfer: Transfer): Promise<Reservation> {
   return await storage.reserve(account, endpoints.target.parent, { bytes: 0, replaced, isOpenEnded: true })
 }
 
-function replacedSize({ request }: Transfer, { target: { stats } }: Endpoints): number {
-  return stats?.isFile() ? request.context.storage.sizeOf(stats) : 0
-}
-
 /** Records the storage that the transfer freed. */
 function updateStorage({ accounts, request, isMove }: Transfer, { source, target }: Endpoints): void {
   const { storage } = request.context
-  if (target.stats?.isDirectory()) storage.recordRemoval(accounts.target, undefined)
-  if (isMove && accounts.source !== accounts.target)
-    storage.recordRemoval(accounts.source, source.stats.isFile() ? storage.sizeOf(source.stats) : undefined)
+  if (target.stats?.isDirectory()) storage.recordRemoval(accounts.target, target.stats)
+  if (isMove && accounts.source !== accounts.target) storage.recordRemoval(accounts.source, source.stats)
 }
 
 async function copyToStaging(transfer: Transfer, room: Reservation): Promise<StagedEntry> {
@@ -169,7 +168,7 @@ function tryRename(transfer: Transfer): boolean {
   const { source, target } = endpoints
   if (!canMove(source, target.parent)) return false
   const { storage } = transfer.request.context
-  if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats.isDirectory() ? undefined : storage.sizeOf(target.stats))
+  if (target.stats) storage.recordRemoval(transfer.accounts.target, target.stats)
   replace(transfer, endpoints, source)
   finish(transfer, target)
   return true
@@ -190,9 +189,9 @@ function replace({ request, target }: Transfer, endpoints: Endpoints, from: Entr
   else staging.replace(from, { parent, name }).catch(request.context.reportError)
 }
 
-function finish({ request, target, isMove }: Transfer, location: EntryLocation, copied?: StagedProperties): void {
+function finish({ request, target, isMove, isGuest }: Transfer, location: EntryLocation, copied?: StagedProperties): void {
   const { locks, deadProperties } = request.context
-  deadProperties.move(copied?.path ?? request.path, joinPath(target.names))
+  deadProperties.move(copied?.path ?? request.path, joinPath(target.names), { isGuest })
   if (isMove) locks.releaseTree(request.path)
   sendEmpty(request.response, location.stats ? 204 : 201)
 }

@@ -24,7 +24,7 @@ function removeNow(request: DavRequest, account: string | undefined): Promise<vo
   checkWritePreconditions(request.headers, validatorsOf(location.stats))
   checkLocks(request, [{ names: request.names, changesParent: true, isDeep: true }])
   const removed = staging.discard(location.parent, location.name)
-  storage.recordRemoval(account, location.stats.isDirectory() ? undefined : storage.sizeOf(location.stats))
+  storage.recordRemoval(account, location.stats)
   locks.releaseTree(request.path)
   deadProperties.remove(request.path)
   return removed

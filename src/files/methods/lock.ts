@@ -97,7 +97,10 @@ async function createIfMissing(request: DavRequest): Promise<boolean> {
   return true
 }
 
-/** Releases a lock. */
+/**
+ * Releases a lock. The owner of the place may release anybody's: a person with a right to write
+ * could otherwise keep the owner out by locks.
+ */
 export async function unlock(request: DavRequest): Promise<void> {
   await request.assertWritable()
   const token = /^\s*<([^<>]+)>\s*$/.exec(String(request.headers["lock-token"] ?? ""))?.[1]
@@ -108,7 +111,8 @@ export async function unlock(request: DavRequest): Promise<void> {
       condition: "<D:lock-token-matches-request-uri/>",
     })
   }
-  if (found.userId !== request.userId) throw forbidden("The lock belongs to somebody else")
+  if (found.userId !== request.userId && !(await request.isOwner(found.path)))
+    throw forbidden("The lock belongs to somebody else; only its holder and the owner of the place may release it")
   request.context.locks.release(found)
   sendEmpty(request.response, 204)
 }

@@ -37,6 +37,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
   // Removing properties needs no space.
   using _room =
     bytes > 0 ? await request.context.storage.reserve(await request.storageAccount(), request.context.root, { bytes }) : undefined
+  const isGuest = !(await request.isOwner())
   const isDirectory = checkPreconditionsAndLocks(request)
   const isProtected = (one: PropertyName) => one.ns === davNamespace
   const refused = wanted.some(isProtected)
@@ -44,6 +45,7 @@ export async function proppatch(request: DavRequest): Promise<void> {
     request.context.deadProperties.patch(
       request.path,
       wanted.map((one) => ({ key: propertyKey(one), value: one.value })),
+      { isGuest },
     )
   const stats = refused
     ? [

@@ -26,12 +26,10 @@ export async function put(request: DavRequest): Promise<void> {
   const target = { path: `/proc/self/fd/${file.fd}` }
   const onBytes = lengthOf(request) === undefined ? (bytes: number) => room.extend(bytes, target) : undefined
   await receiveBody(request.incoming, { fd: file.fd, userId: request.userId, onBytes })
-  const modified = modifiedOf(request)
-  if (modified !== undefined) futimesSync(file.fd, modified, modified)
   await file.flush()
   await request.revalidate()
   await request.assertReplaceable()
-  finishUpload(request, upload, { modified })
+  finishUpload(request, upload, {})
 }
 
 /** Undefined when the length is unknown before the end. */
@@ -93,13 +91,12 @@ async function startUpload(request: DavRequest, account: string | undefined): Pr
  * The time of modification, in seconds, as ownCloud's clients and rclone (`vendor = owncloud`) send
  * it.
  */
-export function modifiedOf(request: DavRequest): number | undefined {
+function modifiedOf(request: DavRequest): number | undefined {
   const seconds = Number(request.headers["x-oc-mtime"] ?? Number.NaN)
   return Number.isFinite(seconds) && Math.abs(seconds) < 2 ** 40 ? seconds : undefined
 }
 
 interface FinishOptions {
-  modified?: number | undefined
   headers?: Record<string, string>
   /** Default: 201 for a new file, 204 for a replaced one. */
   status?: number
@@ -112,13 +109,15 @@ interface FinishOptions {
 export function finishUpload(request: DavRequest, { file, room }: ReceivedFile, options: FinishOptions): void {
   const { storage } = request.context
   using location = checkedLocation(request)
+  const modified = modifiedOf(request)
+  if (modified !== undefined) futimesSync(file.fd, modified, modified)
   const mode = (location.stats?.mode ?? 0o644) & 0o777
   if (mode !== 0o644) fchmodSync(file.fd, mode)
   file.moveTo(location.parent, location.name)
   const stats = fstatSync(file.fd)
-  room.commit(storage.sizeOf(stats) - (location.stats ? storage.sizeOf(location.stats) : 0))
+  room.commit(storage.sizeOf(stats), { made: stats, replaced: location.stats })
   const headers: Record<string, string> = { ...options.headers, ETag: etagOf(stats) }
-  if (options.modified !== undefined) headers["X-OC-Mtime"] = "accepted"
+  if (modified !== undefined) headers["X-OC-Mtime"] = "accepted"
   sendEmpty(request.response, options.status ?? (location.stats ? 204 : 201), headers)
 }
 

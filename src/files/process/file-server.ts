@@ -37,11 +37,12 @@ export class FileServer implements AsyncDisposable {
     const locks = new LockTable()
     const staging = openStagingArea(root, report)
     const storage = new StorageLedger({ root, authority, settings: settings.storage })
+    const rights = new RightsCache(authority)
     this.#context = {
       root,
-      rights: new RightsCache(authority),
+      rights,
       staging,
-      uploads: new UploadStore({ root, storage }),
+      uploads: new UploadStore({ root, storage, rights }),
       liveProperties: createLiveProperties(root, locks),
       locks,
       deadProperties: new DeadProperties(root, report),

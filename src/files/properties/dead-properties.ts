@@ -22,6 +22,8 @@ interface PropertyCopy {
   to: string
   /** Whether properties of entries below the path are copied, too. */
   deep: boolean
+  /** Whether somebody else than the owner of `to` copies. */
+  isGuest?: boolean
 }
 
 /**
@@ -53,11 +55,11 @@ export class DeadProperties implements Disposable {
   }
 
   /** Applies all changes; null removes one. */
-  patch(path: string, changes: readonly { key: string; value: string | null }[]): void {
+  patch(path: string, changes: readonly { key: string; value: string | null }[], { isGuest = false } = {}): void {
     this.#load()
     const onlyRemoves = changes.every(({ value }) => value === null)
     if (!onlyRemoves && !this.#table.fitsEntryLimit(path, changes)) throw entryBudgetExceeded()
-    if (!onlyRemoves && !this.#table.hasRoomFor(path, changes)) throw ownerBudgetExceeded(path)
+    if (!onlyRemoves && !this.#table.hasRoomFor(path, changes, isGuest)) throw ownerBudgetExceeded(path)
     const entries = changes.map(({ key, value }) => (value === null ? { unset: path, key } : { set: path, key, value }))
     if (onlyRemoves) this.#applyEvenIfFull(entries)
     else this.#write(entries)
@@ -68,9 +70,9 @@ export class DeadProperties implements Disposable {
   }
 
   /** Replaces the properties there; those that do not fit in the new owner's budget are lost. */
-  move(path: string, to: string): void {
+  move(path: string, to: string, { isGuest = false } = {}): void {
     if (!(this.#has(path) || this.#has(to))) return
-    const last = this.#table.hasRoomAt(path, to) ? { move: path, to } : { forget: path }
+    const last = this.#table.hasRoomAt(path, to, isGuest) ? { move: path, to } : { forget: path }
     this.#applyEvenIfFull([{ forget: to }, last])
   }
 
@@ -96,7 +98,7 @@ export class DeadProperties implements Disposable {
       this.#write([{ forget: staged }])
       for (const entries of inSlices(this.#copyOf(copied, staged))) {
         this.#write(entries)
-        if (!this.#table.hasRoomAt(staged, copied.to)) return false
+        if (!this.#table.hasRoomAt(staged, copied.to, copied.isGuest)) return false
         await yielder.pause()
       }
     } catch (error) {

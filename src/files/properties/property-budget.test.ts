@@ -158,3 +158,22 @@ test("a person with a full budget gets 507 and can remove properties, and others
   assert.equal((await server.ask("DELETE", "/users/ann/1")).status, 204)
   assert.equal((await patch("ann", "/users/ann/0", set("d"))).status, 207)
 })
+
+test("somebody with a right to write leaves the owner half of the budget, and every removal", async () => {
+  await using server = await TestFilesServer.start()
+  server.authority.add("guest", { "/users/ann": "write" })
+  const value = "v".repeat(60_000)
+  const store = async (i: number, user: string) => {
+    await server.ask("PUT", `/users/ann/${i}`, { user, body: "" })
+    const body = `<propertyupdate xmlns="DAV:"><set><prop><x xmlns="y">${value}</x></prop></set></propertyupdate>`
+    return (await server.ask("PROPPATCH", `/users/ann/${i}`, { user, body })).status
+  }
+  let count = 0
+  while ((await store(count, "guest")) === 207) count += 1
+  assert.ok(count * 60_000 <= storedPropertyBytes.value / 2 && (count + 1) * 60_200 > storedPropertyBytes.value / 2, `${count}`)
+  const copied = await server.ask("COPY", "/users/ann/0", { user: "guest", headers: { destination: "/users/ann/copy" } })
+  assert.equal(copied.status, 201)
+  const names = await server.ask("PROPFIND", "/users/ann/copy", { headers: { depth: "0" } })
+  assert.ok(!names.text.includes("vvv"), "a guest's copy has no properties that do not fit")
+  assert.equal(await store(count, "ann"), 207)
+})

@@ -22,7 +22,13 @@ interface Usage {
 
 const maxBytes = bounds.files.storedPropertyBytes.value
 const maxCount = bounds.files.storedProperties.value
+const guestShare = bounds.files.guestPropertyPercent.value / 100
 const maxEntryCharacters = bounds.files.entryProperties.value
+
+const ownMax: Usage = { bytes: maxBytes, count: maxCount }
+/** Owners have the rest to themselves. */
+const guestMax: Usage = { bytes: maxBytes * guestShare, count: maxCount * guestShare }
+const longestPathsMax: Usage = { bytes: 2 * maxBytes, count: maxCount }
 
 /**
  * The tree whose budget a path uses: a person's home, or any other directory at the top. Separate
@@ -64,9 +70,10 @@ export class PropertyTable implements StoredProperties {
   }
 
   /**
-   * Whether the path's owner has room in the budget to replace the present values with these.
+   * Whether the path's owner has room in the budget to replace the present values with these, or
+   * leaves so much to a guest.
    */
-  hasRoomFor(path: string, changes: readonly { key: string; value: string | null }[]): boolean {
+  hasRoomFor(path: string, changes: readonly { key: string; value: string | null }[], isGuest = false): boolean {
     const stored = this.get(path)
     let [bytes, count] = [0, 0]
     for (const { key, value } of changes) {
@@ -75,7 +82,7 @@ export class PropertyTable implements StoredProperties {
       if (value !== null) [bytes, count] = [bytes + costOf(path, key, value), count + 1]
     }
     if (count > 0) bytes += this.#tree.countMissing(path) * overhead
-    return this.#hasRoom(budgetOwner(path), { bytes, count }, maxBytes)
+    return this.#hasRoom(budgetOwner(path), { bytes, count }, isGuest ? guestMax : ownMax)
   }
 
   /**
@@ -97,17 +104,18 @@ export class PropertyTable implements StoredProperties {
    * Whether the new owner's budget has room for the properties of a path and everything below it.
    * Within one tree, paths may become longer up to twice the budget.
    */
-  hasRoomAt(from: string, to: string): boolean {
+  hasRoomAt(from: string, to: string, isGuest = false): boolean {
     const node = this.#tree.find(from)
     if (!node) return true
     const bytes = costAt(node, to.length) + this.#tree.countMissing(to) * overhead
-    if (budgetOwner(from) !== budgetOwner(to)) return this.#hasRoom(budgetOwner(to), { bytes, count: node.count }, maxBytes)
-    return this.#hasRoom(budgetOwner(to), { bytes: bytes - costAt(node, from.length), count: 0 }, 2 * maxBytes)
+    if (budgetOwner(from) !== budgetOwner(to))
+      return this.#hasRoom(budgetOwner(to), { bytes, count: node.count }, isGuest ? guestMax : ownMax)
+    return this.#hasRoom(budgetOwner(to), { bytes: bytes - costAt(node, from.length), count: 0 }, longestPathsMax)
   }
 
-  #hasRoom(owner: string, { bytes, count }: Usage, max: number): boolean {
+  #hasRoom(owner: string, { bytes, count }: Usage, max: Usage): boolean {
     const usage = this.#usageOf(owner)
-    return (bytes <= 0 || usage.bytes + bytes <= max) && (count <= 0 || usage.count + count <= maxCount)
+    return (bytes <= 0 || usage.bytes + bytes <= max.bytes) && (count <= 0 || usage.count + count <= max.count)
   }
 
   /** `/` and `/users` are no owners of what is below them. */

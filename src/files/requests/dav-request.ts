@@ -128,6 +128,12 @@ export class DavRequest {
     return (await this.context.rights.access(this.userId, names)).account
   }
 
+  /** Whether the caller may write at a path without anybody's grant. */
+  async isOwner(path = this.path): Promise<boolean> {
+    const names = path.split("/").filter((name) => name !== "")
+    return (await this.context.rights.access(this.userId, names)).isOwner === true
+  }
+
   /**
    * Throws unless the caller may write, replace and remove the entry. Afterwards, no lock in the
    * way is stale.

@@ -4,6 +4,7 @@ import type { Authority } from "../access/authority.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { StorageCounter } from "./counter.ts"
 import { assertDiskSpace } from "./disk-space.ts"
+import { KnownFiles } from "./known-files.ts"
 import { formatBytes, type StorageAccount, type StorageCount, type StorageQuota, type StorageSettings } from "./storage.ts"
 
 /** How long a quota is cached. */
@@ -22,7 +23,8 @@ interface AccountEntry {
    * Files that are being replaced. Each one's space is available to one upload that replaces it.
    */
   replacing: Set<string>
-  /** Directories of unknown size were deleted since the last count. */
+  files: KnownFiles
+  /** Something of unknown size, or that no count saw, was deleted since the last count. */
   isStale: boolean
   counting: Promise<void> | undefined
   /** No count has finished, and no upload has waited for one. */
@@ -98,7 +100,7 @@ export class StorageLedger implements AsyncDisposable {
       const reason = this.#over(account, entry, more)
       if (reason) throw quotaExceeded(reason, all)
     }
-    const reservation = new Reservation({ entry, assertFits }, assertDisk, this.#replacedBy(entry, size))
+    const reservation = new Reservation(this.#for(entry, assertFits), assertDisk, this.#replacedBy(entry, size))
     reservation.add(bytes)
     return reservation
   }
@@ -109,9 +111,13 @@ export class StorageLedger implements AsyncDisposable {
    */
   async hold(account: string | undefined, bytes: number): Promise<Reservation> {
     const entry = account === undefined ? undefined : await this.#entry(account)
-    const reservation = new Reservation(entry && { entry, assertFits: () => {} }, () => {})
+    const reservation = new Reservation(entry && this.#for(entry, () => {}), () => {})
     reservation.add(bytes)
     return reservation
+  }
+
+  #for(entry: AccountEntry, assertFits: ReservedFor["assertFits"]): ReservedFor {
+    return { entry, assertFits, sizeOf: (file) => this.sizeOf(file) }
   }
 
   /** Throws 507 when so many bytes would use up the disk's reserve. */
@@ -148,9 +154,10 @@ export class StorageLedger implements AsyncDisposable {
     await counted
   }
 
-  #replacedBy({ replacing }: AccountEntry, { replaced }: WriteSize): Replaced {
+  #replacedBy({ replacing, files }: AccountEntry, { replaced }: WriteSize): Replaced {
     const id = replaced && `${replaced.dev}:${replaced.ino}`
-    return !replaced || !id || replacing.has(id) ? nothingReplaced : { id, bytes: this.sizeOf(replaced) }
+    if (!replaced || !id || replacing.has(id)) return nothingReplaced
+    return { id, bytes: files.countedBytes(replaced, this.sizeOf(replaced)) }
   }
 
   /** Bytes that an entry counts by itself. One of several hard links frees nothing. */
@@ -164,25 +171,27 @@ export class StorageLedger implements AsyncDisposable {
   }
 
   /**
-   * Records that something was removed. A directory's size is unknown: it is counted when that
-   * matters.
+   * Records that a file or directory was removed. A directory's size is unknown, and so is whether
+   * a recent file was counted: a count follows when that matters.
    */
-  recordRemoval(account: string | undefined, bytes: number | undefined): void {
+  recordRemoval(account: string | undefined, removed: Stats): void {
     const entry = account === undefined ? undefined : this.#entries.get(account)
     if (!entry) return
-    if (bytes === undefined) entry.isStale = true
-    else entry.written -= bytes
+    if (removed.isDirectory()) entry.isStale = true
+    else subtract(entry, removed, this.sizeOf(removed))
   }
 
   async count(account: StorageAccount): Promise<StorageCount> {
     const entry = this.#entries.get(account.name)
     const before = entry?.written ?? 0
     if (entry) entry.isStale = false
+    const endCount = entry?.files.beginCount()
     const count = await this.#counter.count(account)
     if (entry) {
       entry.counted = count.bytes
       entry.written -= before
       entry.countedAt = performance.now()
+      endCount?.()
     }
     return count
   }
@@ -192,7 +201,7 @@ export class StorageLedger implements AsyncDisposable {
     const known = this.#entries.get(account)
     if (known && now - known.askedAt < quotaTtlMs) return known
     const quota = await this.#authority.storageQuota(account)
-    const entry = this.#entries.get(account) ?? { ...uncounted, replacing: new Set(), quota, askedAt: now }
+    const entry = this.#entries.get(account) ?? { ...uncounted, replacing: new Set(), files: new KnownFiles(), quota, askedAt: now }
     this.#entries.set(account, entry)
     entry.quota = quota
     entry.askedAt = now
@@ -257,6 +266,21 @@ export class StorageLedger implements AsyncDisposable {
 interface ReservedFor {
   entry: AccountEntry
   assertFits(more: number, all: number): void
+  sizeOf(file: Stats): number
+}
+
+/** Files that a write changed. */
+interface WrittenFiles {
+  made?: Stats
+  replaced?: Stats | undefined
+}
+
+/** Takes a file that is gone from an account's sum, as far as that includes it. */
+function subtract(entry: AccountEntry, file: Stats, bytes: number): void {
+  const counted = entry.files.countedBytes(file, bytes)
+  entry.written -= counted
+  entry.files.delete(file)
+  if (counted < bytes) entry.isStale = true
 }
 
 /** A file whose space becomes free when its replacement is written. */
@@ -322,8 +346,13 @@ export class Reservation implements Disposable {
   }
 
   /** Counts the written bytes instead of the reserved ones. */
-  commit(bytes: number): void {
-    if (this.#account) this.#account.entry.written += bytes
+  commit(bytes: number, { made, replaced }: WrittenFiles = {}): void {
+    if (this.#account) {
+      const { entry, sizeOf } = this.#account
+      if (replaced) subtract(entry, replaced, sizeOf(replaced))
+      entry.written += bytes
+      if (made) entry.files.add(made, bytes)
+    }
     this.#release()
   }
 

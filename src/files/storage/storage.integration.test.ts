@@ -107,6 +107,21 @@ test("a replaced or deleted file makes room at once", async () => {
   assert.equal((await request("PUT", "other", { body })).status, 201)
 })
 
+for (const method of ["DELETE", "PUT", "MOVE"]) {
+  test(`${method} of files that a program wrote, and that no count saw, makes no room`, async () => {
+    limit(4 * mib)
+    assert.equal((await request("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)
+    for (const file of ["old", "small"]) await request("PUT", file, { body: "1" })
+    for (let round = 0; round < 3; round += 1) {
+      writeFileSync(join(server.root, "users", name, "old"), Buffer.alloc(3 * mib, 1))
+      const options = method === "MOVE" ? { headers: { destination: `${server.url}/users/${name}/old` } } : { body: "1" }
+      assert.ok((await request(method, method === "MOVE" ? "small" : "old", options)).status < 300)
+      await request("PUT", "small", { body: "1" })
+      refusal(await request("PUT", `more${round}`, { body: Buffer.alloc(2 * mib) }))
+    }
+  })
+}
+
 test("pending saves of a large file make room for no other upload", async () => {
   limit(4 * mib)
   assert.equal((await request("PUT", "file", { body: Buffer.alloc(3 * mib) })).status, 201)

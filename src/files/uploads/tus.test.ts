@@ -144,6 +144,41 @@ test("rights are judged with each request and for the file's place", async () =>
   assert.equal((await server.ask("DELETE", address, { headers: version })).status, 204)
 })
 
+/** For a server that takes over the unfinished uploads. */
+function copyUploads(root: string): () => void {
+  mkdirSync(join(root, ".quayside"), { mode: 0o700 })
+  cpSync(join(server.root, ".quayside/uploads"), join(root, ".quayside/uploads"), { recursive: true, preserveTimestamps: true })
+  return () => {}
+}
+
+test("an upload ends with the right to write at its place, and frees the owner's space", async () => {
+  server.authority.add("dora", { "/users/ann": "write" })
+  const { id = 0 } = server.authority.people.get("dora") ?? {}
+  await begin("/users/ann/of-a-guest", 5, { user: "dora" })
+  const kept = await begin("/users/ann/own", 5)
+  await using next = await TestFilesServer.start({ prepare: copyUploads })
+  await eventually("the guest's is gone", () => readdirSync(join(next.root, ".quayside/uploads", String(id))).length === 0)
+  assert.equal((await next.ask("HEAD", kept, { headers: version })).status, 200)
+  await server.ask("DELETE", kept, { headers: version })
+})
+
+test("a time of modification in the future keeps no upload for ever", async () => {
+  const address = await begin("/users/ann/late", 5)
+  await patch(address, 0, "hell")
+  const connection = await server.raw()
+  const head = `PATCH ${address} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${basic("ann")}\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 4\r\n`
+  const more = "Content-Type: application/offset+octet-stream\r\nIf-None-Match: *\r\nX-OC-Mtime: 9999999999\r\n"
+  connection.write(`${head}${more}Content-Length: 1\r\nExpect: 100-continue\r\n\r\n`)
+  await connection.until(" 100 ")
+  writeFileSync(server.at("late"), "somebody's")
+  connection.write("o")
+  assert.match(await connection.until("\r\n\r\n{"), / 412 /)
+  connection.socket.destroy()
+  const { headers } = await server.ask("HEAD", address, { headers: version })
+  assert.ok(Date.parse(String(headers["upload-expires"])) <= Date.now() + bounds.files.uploadIdleMs.value)
+  await server.ask("DELETE", address, { headers: version })
+})
+
 test("the number of a person's uploads is bounded, and one that receives nothing expires", async () => {
   const { resumableUploads, uploadIdleMs } = bounds.files
   const addresses: string[] = []
@@ -155,12 +190,7 @@ test("the number of a person's uploads is bounded, and one that receives nothing
   const person = readdirSync(uploads).find((id) => readdirSync(join(uploads, id)).length > 0) ?? ""
   const old = new Date(Date.now() - uploadIdleMs.value - 1_000)
   utimesSync(join(uploads, person, first.split("=")[1] ?? ""), old, old)
-  const prepare = (root: string) => {
-    mkdirSync(join(root, ".quayside"), { mode: 0o700 })
-    cpSync(uploads, join(root, ".quayside/uploads"), { recursive: true, preserveTimestamps: true })
-    return () => {}
-  }
-  await using next = await TestFilesServer.start({ prepare })
+  await using next = await TestFilesServer.start({ prepare: copyUploads })
   await eventually(
     "the old one is gone",
     () => readdirSync(join(next.root, ".quayside/uploads", person)).length === 2 * (addresses.length - 1),

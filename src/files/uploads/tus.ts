@@ -1,7 +1,6 @@
-import { futimesSync } from "node:fs"
 import { bounds, Failure } from "#contract"
 import { invalid } from "../failures.ts"
-import { checkedLocation, finishUpload, modifiedOf, prepareUpload } from "../methods/put.ts"
+import { checkedLocation, finishUpload, prepareUpload } from "../methods/put.ts"
 import { receiveBody } from "../methods/receive-body.ts"
 import { hrefOf } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
@@ -102,13 +101,11 @@ async function receive(request: DavRequest, upload: OpenUpload): Promise<void> {
 }
 
 async function commit(request: DavRequest, upload: OpenUpload, headers: Record<string, string>): Promise<void> {
-  const modified = modifiedOf(request)
-  if (modified !== undefined) futimesSync(upload.fd, modified, modified)
   await upload.flush()
   await request.revalidate()
   await request.assertReplaceable()
   const more = { ...headers, "Upload-Offset": String(upload.facts.length) }
-  finishUpload(request, { file: upload, room: upload.room }, { modified, headers: more, status: 204 })
+  finishUpload(request, { file: upload, room: upload.room }, { headers: more, status: 204 })
 }
 
 function progressOf(upload: OpenUpload): Record<string, string> {

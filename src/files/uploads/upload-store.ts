@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { constants, readFileSync, unlinkSync, writeFileSync } from "node:fs"
 import { bounds, Failure } from "#contract"
+import type { RightsCache } from "../access/rights-cache.ts"
 import { notFound } from "../failures.ts"
 import { reservedDirectory } from "../requests/address.ts"
 import type { Reservation, StorageLedger } from "../storage/ledger.ts"
@@ -27,6 +28,7 @@ export class UploadStore implements Disposable {
   readonly #root: DirectoryHandle
   #opened: DirectoryHandle | undefined
   readonly #storage: StorageLedger
+  readonly #rights: RightsCache
   readonly #idleMs: number
   readonly #device: number
   /** By person and ID: space for the rest of each upload. */
@@ -34,8 +36,9 @@ export class UploadStore implements Disposable {
   /** By person and ID: the request that has the upload open. */
   readonly #users = new Map<string, { user: UploadUser; ended: Promise<void> }>()
 
-  constructor(parts: { root: DirectoryHandle; storage: StorageLedger; idleMs?: number }) {
+  constructor(parts: { root: DirectoryHandle; storage: StorageLedger; rights: RightsCache; idleMs?: number }) {
     this.#root = parts.root
+    this.#rights = parts.rights
     this.#device = parts.root.stat().dev
     this.#storage = parts.storage
     this.#idleMs = parts.idleMs ?? bounds.files.uploadIdleMs.value
@@ -95,8 +98,7 @@ export class UploadStore implements Disposable {
     const facts = readFacts(own, id)
     if (!facts) throw notFound()
     const key = keyOf(userId, id)
-    const room = this.#rooms.get(key) ?? (await this.#storage.hold(facts.account, facts.length))
-    this.#rooms.set(key, room)
+    const room = this.#rooms.get(key) ?? (await this.#hold(key, facts))
     const fd = own.open(id, constants.O_RDWR)
     stack.move()
     const forget = () => {
@@ -106,7 +108,11 @@ export class UploadStore implements Disposable {
     return new OpenUpload({ entry: { parent: own, name: id }, fd, facts, room, idleMs: this.#idleMs, release, forget })
   }
 
-  /** Reserves space for the uploads that an ended worker left, and removes those that expired. */
+  /**
+   * Reserves space for the uploads that an ended worker left. Removes those that expired, and those
+   * to a place where the person may no longer write: their space counts for its owner, who cannot
+   * see them.
+   */
   async sweep(): Promise<void> {
     const uploads = this.#directoryUnlessMissing()
     if (!uploads) return
@@ -120,23 +126,31 @@ export class UploadStore implements Disposable {
 
   async #check(userId: number, own: DirectoryHandle, id: string): Promise<void> {
     const key = keyOf(userId, id)
-    if (this.#users.has(key)) return
     const facts = readFacts(own, id)
     const changedAt = own.lstat(id)?.mtimeMs
-    if (facts && changedAt !== undefined && Date.now() - changedAt < this.#idleMs) {
-      if (!this.#rooms.has(key)) await this.#hold(key, facts)
+    const isFresh = facts && changedAt !== undefined && Date.now() - changedAt < this.#idleMs
+    if (isFresh && (await this.#mayWrite(userId, facts))) {
+      if (!(this.#rooms.has(key) || this.#users.has(key))) await this.#hold(key, facts)
       return
     }
+    if (this.#users.has(key)) return
     removeFile(own, id)
     removeFile(own, id + factsSuffix)
     this.#rooms.get(key)?.[Symbol.dispose]()
     this.#rooms.delete(key)
   }
 
-  async #hold(key: string, facts: UploadFacts): Promise<void> {
-    const room = await this.#storage.hold(facts.account, facts.length)
-    if (this.#rooms.has(key)) room[Symbol.dispose]()
-    else this.#rooms.set(key, room)
+  async #mayWrite(userId: number, { path }: UploadFacts): Promise<boolean> {
+    const names = path.split("/").slice(1)
+    return (await this.#rights.level(userId, names, "write")) === "write"
+  }
+
+  async #hold(key: string, facts: UploadFacts): Promise<Reservation> {
+    const held = await this.#storage.hold(facts.account, facts.length)
+    const other = this.#rooms.get(key)
+    if (other) held[Symbol.dispose]()
+    else this.#rooms.set(key, held)
+    return other ?? held
   }
 
   /** Made with the first upload: a server starts on a full disk as well. */

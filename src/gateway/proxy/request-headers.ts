@@ -43,6 +43,9 @@ const dropped = new Set([
 ])
 
 const rules = new Map<string, Rule>()
+/** Names of headers that are remembered, none longer than this: strangers choose them. */
+const maxRules = 1_000
+const maxRuleCharacters = 64
 
 /**
  * A header's rule by its name as sent. Some programs read `_` as `-`, so for the names that matter
@@ -53,7 +56,7 @@ function ruleOf(name: string): Rule {
   if (known !== undefined) return known
   const plain = name.toLowerCase().replaceAll("_", "-")
   const rule = plainRule(plain, name.includes("_"))
-  if (rules.size < 1_000) rules.set(name, rule)
+  if (rules.size < maxRules && name.length <= maxRuleCharacters) rules.set(name, rule)
   return rule
 }
 

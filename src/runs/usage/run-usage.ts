@@ -14,8 +14,8 @@ export interface RunUsage {
 }
 
 /** The stored usage, with a mark for the run's end. */
-export async function readRunUsage({ usageStore }: RunsContext, run: RunRow, range: UsageRange): Promise<RunUsage> {
-  const { points, marks } = await usageStore.read(run, range)
+export async function readRunUsage({ usageStore }: RunsContext, run: RunRow, range: UsageRange, readerId: number): Promise<RunUsage> {
+  const { points, marks } = await usageStore.read(run, range, readerId)
   const end = endMarkOf(run)
   return { points, marks: end && end.time >= range.from && end.time <= range.to ? [...marks, end] : marks }
 }

@@ -1,6 +1,7 @@
 import { readSync, writeSync } from "node:fs"
 import { type FileHandle, open } from "node:fs/promises"
 import { bounds } from "#contract"
+import { Yielder } from "#kit"
 import { decodeMarks, type Mark, marksBytes } from "./marks.ts"
 import { decodeRecord, encodeRecord, recordBytes, summarize, type UsageRecord } from "./usage-record.ts"
 import type { UsagePoint, UsageSample } from "./usage-sample.ts"
@@ -21,6 +22,9 @@ export const minStepMs = fine.stepMs
 export const maxRangeMs = coarse.slots * coarse.stepMs
 /** The largest size of a run's file. */
 export const usageFileBytes = coarse.offset + coarse.slots * recordBytes
+
+/** Records that are decoded in one turn of the event loop: about a millisecond. */
+const recordsPerSlice = 512
 
 /** A minute's samples are adjacent in their ring, which has a whole number of minutes. */
 const perMinute = coarse.stepMs / fine.stepMs
@@ -62,7 +66,11 @@ export interface UsageRange {
 }
 
 /** The points and marks from `from` to `to`, oldest first; none if there is no such file. */
-export async function readUsage(path: string, range: UsageRange): Promise<{ points: UsagePoint[]; marks: Mark[] }> {
+export async function readUsage(
+  path: string,
+  range: UsageRange,
+  yielder = new Yielder(),
+): Promise<{ points: UsagePoint[]; marks: Mark[] }> {
   let file: FileHandle
   try {
     file = await open(path)
@@ -72,18 +80,18 @@ export async function readUsage(path: string, range: UsageRange): Promise<{ poin
   }
   try {
     const marks = decodeMarks(await readAt(file, 0, marksBytes)).filter(({ time }) => time >= range.from && time <= range.to)
-    return { points: toPoints(await readRecords(file, range), range), marks }
+    return { points: toPoints(await readRecords(file, range, yielder), range), marks }
   } finally {
     await file.close()
   }
 }
 
 /** Samples, and for steps of a minute and more, or where these are overwritten, minutes. */
-async function readRecords(file: FileHandle, range: UsageRange): Promise<(UsageRecord & { time: number })[]> {
-  const minutes = await readRing(file, coarse, range)
+async function readRecords(file: FileHandle, range: UsageRange, yielder: Yielder): Promise<(UsageRecord & { time: number })[]> {
+  const minutes = await readRing(file, coarse, range, yielder)
   if (range.stepMs >= coarse.stepMs) return minutes.sort((a, b) => a.time - b.time)
   const whole = { from: slotAt(coarse, range.from) * coarse.stepMs, to: (slotAt(coarse, range.to) + 1) * coarse.stepMs - 1 }
-  const samples = await readRing(file, fine, whole)
+  const samples = await readRing(file, fine, whole, yielder)
   const known = new Set(samples.map(({ time }) => slotAt(coarse, time)))
   const isInRange = ({ slot }: UsageRecord) => slot >= slotAt(fine, range.from) && slot <= slotAt(fine, range.to)
   return [...minutes.filter(({ slot }) => !known.has(slot)), ...samples.filter(isInRange)].sort((a, b) => a.time - b.time)
@@ -93,14 +101,16 @@ async function readRing(
   file: FileHandle,
   ring: Ring,
   { from, to }: Omit<UsageRange, "stepMs">,
+  yielder: Yielder,
 ): Promise<(UsageRecord & { time: number })[]> {
   const slots = { from: slotAt(ring, from), to: slotAt(ring, to) }
   const records = []
   // Each part is adjacent in the file; the last ones are what the ring still has.
   for (let slot = Math.max(slots.from, slots.to - ring.slots + 1); slot <= slots.to; ) {
-    const end = Math.min(slots.to + 1, slot - (slot % ring.slots) + ring.slots)
+    const end = Math.min(slots.to + 1, slot - (slot % ring.slots) + ring.slots, slot + recordsPerSlice)
     records.push(...decodeRecords(await readAt(file, positionOf(ring, slot), (end - slot) * recordBytes), slots))
     slot = end
+    await yielder.pause()
   }
   return records.map((record) => ({ ...record, time: record.slot * ring.stepMs }))
 }

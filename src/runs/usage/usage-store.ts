@@ -3,7 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { bounds } from "#contract"
-import type { Clock, Logger } from "#kit"
+import { type Clock, type Logger, sharedScheduler, Yielder } from "#kit"
 import type { RunRow } from "#store"
 import { appendMark, type Mark, type MarkKind } from "./marks.ts"
 import { readUsage, type SampledMinute, type UsageRange, writeSample } from "./usage-file.ts"
@@ -63,10 +63,10 @@ export class UsageStore {
     if (this.#options.directory !== undefined) this.#write(run, (fd) => appendMark(fd, { time: this.#options.clock.now(), kind, text }))
   }
 
-  /** Resolves with nothing for a run without a file. */
-  async read(run: RunOfFile, range: UsageRange): Promise<{ points: UsagePoint[]; marks: Mark[] }> {
+  /** Resolves with nothing for a run without a file. The time that it takes counts for the reader. */
+  async read(run: RunOfFile, range: UsageRange, readerId?: number): Promise<{ points: UsagePoint[]; marks: Mark[] }> {
     const path = this.#pathOf(run)
-    return path === undefined ? { points: [], marks: [] } : readUsage(path, range)
+    return path === undefined ? { points: [], marks: [] } : readUsage(path, range, new Yielder(sharedScheduler, readerId))
   }
 
   /** Removes the files of deleted runs. */

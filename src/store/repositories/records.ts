@@ -1,6 +1,15 @@
 import { query } from "../queries/query.ts"
 import type { AuditArgs, AuditShape } from "../queries/records.ts"
-import type { AuditFilter, AuditRow, JournalRow, NewAuditEntry, NewJournalEntry, RowPage, RowPageRequest } from "../rows.ts"
+import {
+  type AuditFilter,
+  type AuditRow,
+  type JournalRow,
+  type NewAuditEntry,
+  type NewJournalEntry,
+  type RowPage,
+  type RowPageRequest,
+  unreadableEvent,
+} from "../rows.ts"
 import type { AuditReads, JournalReads } from "../store.ts"
 import { auditTable, journalTable, type StoredEvent } from "../tables/history.ts"
 import type { ColumnValue } from "../values.ts"
@@ -79,10 +88,20 @@ export class AuditRepository implements AuditReads {
   }
 }
 
+/** A row that cannot be read is one for nobody: it must not stop everybody's events. */
+function toJournal(values: readonly ColumnValue[]): JournalRow {
+  try {
+    return readJournal(values)
+  } catch {
+    const [id, at] = values as [number, number]
+    return { id, at, event: unreadableEvent, resource: { type: "user", id: 0 }, data: {}, visibility: { to: [] } }
+  }
+}
+
 /**
  * `data` is the subscribers' data, or a pair of that and of the fields that decide who receives it.
  */
-function toJournal(values: readonly ColumnValue[]): JournalRow {
+function readJournal(values: readonly ColumnValue[]): JournalRow {
   const { resourceType, resourceId, data: stored, ...row } = journalTable.toRow(values)
   const [data, visibility] = isPair(stored) ? stored : [stored, {}]
   return { ...row, resource: { type: resourceType, id: resourceId }, data, visibility }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
+import { markdownTokens } from "./markdown-tokens.ts"
 
 test("character references become characters, unknown ones stay", () => {
   assert.equal(decodeReferences("a &amp; b &lt;b&gt; &#65;&#x42; &nope; &amp;lt;"), "a & b <b> AB &nope; &lt;")
@@ -23,4 +24,19 @@ test("a link keeps web and mail addresses and loses every scheme that runs scrip
   ])
     assert.equal(safeHref(href, base), undefined, href)
   assert.equal(safeHref("https://[", base), undefined)
+})
+
+test("texts that the parser would take hours for are plain text", () => {
+  for (const part of ["a__", "> ", "1. "]) {
+    const text = part.repeat(262_144 / part.length)
+    assert.ok(markdownTokens(text).length > 0)
+  }
+  assert.deepEqual(
+    markdownTokens("_*a".repeat(80_000)).map(({ type }) => type),
+    ["code"],
+  )
+  assert.deepEqual(
+    markdownTokens("# a\nb").map(({ type }) => type),
+    ["heading", "paragraph"],
+  )
 })

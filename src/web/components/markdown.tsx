@@ -1,6 +1,7 @@
-import { lexer, type MarkedToken, type Token, type Tokens } from "marked"
+import type { MarkedToken, Token, Tokens } from "marked"
 import { Component, type ReactNode, useMemo } from "react"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
+import { markdownTokens } from "./markdown-tokens.ts"
 import "./markdown.css"
 
 /** Deeper parts are shown as they were written. */
@@ -11,21 +12,12 @@ const maxDepth = 24
  * as links: a page loads nothing from elsewhere.
  */
 export function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => tokensOf(text), [text])
+  const tokens = useMemo(() => markdownTokens(text), [text])
   return (
     <PlainOnError key={text} text={text}>
       <div className="markdown">{blocks(tokens, 0)}</div>
     </PlainOnError>
   )
-}
-
-/** A text that the parser cannot read, for instance nested too deeply, is one plain paragraph. */
-function tokensOf(text: string): readonly Token[] {
-  try {
-    return lexer(text, { gfm: true })
-  } catch {
-    return [{ type: "code", raw: text, text }]
-  }
 }
 
 class PlainOnError extends Component<{ text: string; children: ReactNode }, { hasFailed: boolean }> {

@@ -174,6 +174,20 @@ export async function updateResource<R extends Row, A extends object, F extends 
   return respondToWrite(kind, context, row)
 }
 
+/** An event has the grants themselves, unless they are many. */
+const maxGrantsInEvent = 50
+
+/**
+ * A resource for its last event, without the grants of so many people: these get an event of their
+ * own, with their IDs alone. Anybody may delete and restore what they granted to thousands.
+ */
+function withFewGrants(resource: Resource): { resource: Resource; people: number[] } {
+  const { grants = [] } = resource
+  if (grants.length <= maxGrantsInEvent) return { resource, people: [] }
+  const people = grants.flatMap(({ userId }) => userId ?? [])
+  return { resource: { ...resource, grants: grants.filter(({ userId }) => userId === undefined) }, people }
+}
+
 export async function removeResource<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext & { query: { ID?: number } },
@@ -186,7 +200,9 @@ export async function removeResource<R extends Row, A extends object, F extends 
     checkIfMatch(context.header("if-match"), stored as R)
     const [was] = await loadAllGrants(tx, kind.type, [kind.resource(stored as R)])
     await kind.writes(tx).setDeleted(id, true)
-    await services.events.changed(tx, context.actor, { verb: "deleted", resource: { type: kind.type, id }, was: was as Resource })
+    const { resource, people } = withFewGrants(was as Resource)
+    await services.events.changed(tx, context.actor, { verb: "deleted", resource: { type: kind.type, id }, was: resource })
+    await services.events.visibilityChanged(tx, { resources: [{ type: kind.type, id }], people })
   })
   return { ok: true }
 }

@@ -14,12 +14,12 @@ const maxPoints = bounds.runs.usagePoints.value
 
 /** The usage of a run now and over time. Unknown values are null. */
 async function readStats(context: OperationContext<"runStats">): Promise<HandlerResult<"runStats">> {
-  const { services, query } = context
+  const { services, query, caller, server } = context
   const run = await loadAuthorizedRun(context, "run:stats")
   const { runs, clock, settings } = services
   const last = (await runs.usageSamples(run.id)).at(-1)
   const range = rangeOf(query, Math.min(clock.now(), run.endTime ?? Number.POSITIVE_INFINITY))
-  const { points, marks } = await runs.usage(run, range)
+  const { points, marks } = await server.usageReads.run(caller.userId, () => runs.usage(run, range, caller.userId))
   const memoryLimit = run.memoryMiB * 2 ** 20
   return {
     now: last ? toUsageResponse(settings, { ...last, maxMemory: last.memory }) : toUnknownUsage(services, run),

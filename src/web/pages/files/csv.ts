@@ -1,12 +1,17 @@
+const maxColumns = 200
+
 /** The first rows of a table in CSV or TSV (RFC 4180): quoted fields may hold everything. */
 export function parseCsv(text: string, { separator, maxRows }: { separator: string; maxRows: number }): string[][] {
   const rows: string[][] = []
   let row: string[] = []
   let field = ""
   let isQuoted = false
-  const endRow = () => {
-    row.push(field)
+  const endField = () => {
+    if (row.length < maxColumns) row.push(field)
     field = ""
+  }
+  const endRow = () => {
+    endField()
     if (row.length > 1 || row[0] !== "") rows.push(row)
     row = []
   }
@@ -19,10 +24,8 @@ export function parseCsv(text: string, { separator, maxRows }: { separator: stri
         i += 1
       } else isQuoted = false
     } else if (c === '"' && field === "") isQuoted = true
-    else if (c === separator) {
-      row.push(field)
-      field = ""
-    } else if (c === "\n") endRow()
+    else if (c === separator) endField()
+    else if (c === "\n") endRow()
     else if (c !== "\r") field += c
   }
   if (rows.length < maxRows && (field !== "" || row.length > 0)) endRow()

@@ -6,6 +6,7 @@ export interface NotebookCell {
 }
 
 const maxCells = 300
+const maxOutputs = 100
 
 /** The cells of a notebook (nbformat 4); undefined if it is none. */
 export function parseNotebook(text: string): NotebookCell[] | undefined {
@@ -23,7 +24,7 @@ function parseCell(cell: Record<string, unknown>): NotebookCell {
   return {
     kind: type === "markdown" || type === "code" ? type : "raw",
     source: joined(cell.source),
-    outputs: Array.isArray(outputs) ? outputs.map((output) => parseOutput(asRecord(output))) : [],
+    outputs: Array.isArray(outputs) ? outputs.slice(0, maxOutputs).map((output) => parseOutput(asRecord(output))) : [],
   }
 }
 

@@ -44,3 +44,10 @@ test("a notebook shows sources, texts and images, and no markup", () => {
   assert.deepEqual(cells?.[1]?.outputs, outputs)
   for (const text of ["", "{}", '{"cells": 1}', "[1", "null"]) assert.equal(parseNotebook(text), undefined, text)
 })
+
+test("a hostile file makes no page of millions of elements", () => {
+  const row = parseCsv(",".repeat(262_144), { separator: ",", maxRows: 200 })[0]
+  assert.ok(Number(row?.length) <= 200)
+  const cell = { cell_type: "code", source: "", outputs: Array(500_000).fill({}) }
+  assert.ok(Number(parseNotebook(JSON.stringify({ cells: [cell] }))?.[0]?.outputs.length) <= 100)
+})

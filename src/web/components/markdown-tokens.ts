@@ -1,0 +1,41 @@
+import { Lexer, type Token, Tokenizer } from "marked"
+
+/** A text of ordinary length takes a few milliseconds. */
+const maxMs = 500
+
+/**
+ * The tokens of a text in GitHub's flavour of Markdown. One plain block is the answer for a text
+ * that the parser cannot read, for instance nested too deeply, or that takes it too long. Its time
+ * grows with the square of a hostile text, which would stop the pages of everybody who sees it.
+ */
+export function markdownTokens(text: string): readonly Token[] {
+  try {
+    return new Lexer({ gfm: true, tokenizer: new HurriedTokenizer(performance.now() + maxMs) }).lex(text)
+  } catch {
+    return [{ type: "code", raw: text, text }]
+  }
+}
+
+/** Throws after a time. The lexer asks it first for these two, for each part of a text. */
+class HurriedTokenizer extends Tokenizer {
+  readonly #until: number
+
+  constructor(until: number) {
+    super()
+    this.#until = until
+  }
+
+  override space(src: string) {
+    this.#checkTime()
+    return super.space(src)
+  }
+
+  override escape(src: string) {
+    this.#checkTime()
+    return super.escape(src)
+  }
+
+  #checkTime(): void {
+    if (performance.now() > this.#until) throw new RangeError("The text takes too long")
+  }
+}
