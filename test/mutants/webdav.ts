@@ -131,7 +131,7 @@ export const webdav = [
   ]),
   ...faults("src/files/properties/dead-properties.ts", budget, [
     ["on a full disk no property is removed", at("DeadProperties.patch", "(onlyRemoves"), "(false"],
-    ["a copy's properties have no bound", at("DeadProperties.move", "this.#table.hasRoomAt(path, to) ?"), "path !== to ?"],
+    ["a copy's properties have no bound", at("DeadProperties.move", "this.#table.hasRoomAt(path, to, isGuest) ?"), "path !== to ?"],
   ]),
   ...faults("src/files/properties/dead-properties.ts", manyProperties, [
     ["copied properties delay everybody's requests", at("DeadProperties.#copyInSlices", "await yielder.pause()"), ""],
