@@ -60,7 +60,7 @@ export interface Events extends AsyncDisposable {
    * Too much changed for these people to be sent one by one: they have to read everything again.
    */
   everythingChanged(tx: Change, people: readonly number[]): Promise<void>
-  /** A change by somebody ended the trust in a resource: its owner and all administrators learn why. */
+  /** A change ended the trust in a resource: its owner and all administrators learn why. */
   trustRevoked(tx: Change, what: { resource: ResourceRef; owner: number; text: string }): Promise<void>
   /** A person signed in, or ended a session. */
   sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>

@@ -144,7 +144,7 @@ export const webdav = [
       at("PropertyTable.apply", "tree.move(entry.move, entry.to)"),
       "this.#copy({ copy: entry.move, to: entry.to, deep: true }), tree.remove(entry.move)",
     ],
-    ["paths of stored properties become as long as one likes", at("PropertyTable.hasRoomAt", "2 * maxBytes"), "Infinity"],
+    ["paths of stored properties become as long as one likes", at("longestPathsMax", "2 * maxBytes"), "Infinity"],
   ]),
   ...faults("src/files/properties/property-log.ts", manyProperties, [
     ["compaction loses the changes of its time", at("PropertyLog.#compact", "at += next.appendFrom(old.fd, at)"), "at = this.#bytes"],

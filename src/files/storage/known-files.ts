@@ -8,8 +8,8 @@ const clockToleranceMs = 1_000
 const maxUploads = 10_000
 
 /**
- * Which files of an account its sum includes: those of the last count, and uploads since. A run may
- * write a file that no count saw, and delete it here: what nobody counted must free nothing.
+ * The files that an account's sum includes: those of the last count, and uploads since. A run may
+ * write a file that no count saw, and delete it here. Such a file must free nothing.
  */
 export class KnownFiles {
   #countedAt = Number.NEGATIVE_INFINITY

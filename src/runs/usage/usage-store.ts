@@ -63,7 +63,7 @@ export class UsageStore {
     if (this.#options.directory !== undefined) this.#write(run, (fd) => appendMark(fd, { time: this.#options.clock.now(), kind, text }))
   }
 
-  /** Resolves with nothing for a run without a file. The time that it takes counts for the reader. */
+  /** Resolves with nothing for a run without a file. The time counts for the reader. */
   async read(run: RunOfFile, range: UsageRange, readerId?: number): Promise<{ points: UsagePoint[]; marks: Mark[] }> {
     const path = this.#pathOf(run)
     return path === undefined ? { points: [], marks: [] } : readUsage(path, range, new Yielder(sharedScheduler, readerId))
