@@ -11,7 +11,7 @@ import {
   type TrustedProxies,
   tooManyConnections,
 } from "#http"
-import type { Services } from "./context.ts"
+import type { ServerState, Services } from "./context.ts"
 import { loadAuthorizedRun } from "./handlers/runs/runs.ts"
 import type { UpgradeHandler } from "./http/listener.ts"
 import { checkRequestHead } from "./http/request-checks.ts"
@@ -37,6 +37,7 @@ interface ControlUpgradeRequest {
 }
 
 interface UpgradeContext {
+  state: () => Pick<ServerState, "rateLimiter">
   hosts: AllowedHosts
   proxies: TrustedProxies
 }
@@ -44,7 +45,7 @@ interface UpgradeContext {
 /** Accepts a control connection, or refuses it like any other request. */
 async function handleControlUpgrade(
   services: Services,
-  { hosts, proxies }: UpgradeContext,
+  { hosts, proxies, state }: UpgradeContext,
   { request, socket, head }: ControlUpgradeRequest,
 ): Promise<void> {
   const { response, release } = createUpgradeResponse(request, socket)
@@ -57,7 +58,10 @@ async function handleControlUpgrade(
     const run = await loadAuthorizedRun({ services, caller, query: { ID: runIdOf(context.queryText) } }, "run:control")
     const { userName, address, requestId } = context
     if (socket.destroyed) return
-    services.control.accept({ request, socket, head, caller, actor: { userName, address, requestId }, run, release })
+    const countProgram = () => {
+      if (!caller.isAdmin) state().rateLimiter.consume(caller.userId, "writes")
+    }
+    services.control.accept({ request, socket, head, caller, actor: { userName, address, requestId }, run, release, countProgram })
   } catch (error) {
     refuse(services, context, error)
   }

@@ -35,7 +35,7 @@ export function createApi(services: Services): ApiServer {
   const accessLog = services.accessLog && new AccessLog(services.accessLog, services.clock)
   const hosts = new AllowedHosts(services.settings.hostNames)
   const proxies = new TrustedProxies(services.settings.trustedProxies)
-  const listener: Listener = new Listener(handle, controlUpgrades(services, { hosts, proxies }), services.connections)
+  const listener: Listener = new Listener(handle, controlUpgrades(services, { hosts, proxies, state: () => server }), services.connections)
   const { store, identity, events, clock, logger } = services
   listener.ending.addEventListener("abort", () => identity.stopPasswordChecks(), { once: true })
   const feed = new EventFeed({

@@ -4,6 +4,7 @@ export const streamErrorCodes = [
   "forbidden",
   "not_found",
   "too_many_streams",
+  "too_many_requests",
   "unavailable",
   "protocol_error",
   "connection_refused",

@@ -26,6 +26,8 @@ export interface ConnectionContext extends ControlOptions {
   readonly run: RunRow
   readonly usage: PersonUsage
   readonly shells: ShellSessions
+  /** Counts a program against the person's rate of writes; throws a 429 beyond it. */
+  countProgram(): void
   /** Aborted when the connection ends. */
   readonly signal: AbortSignal
 }

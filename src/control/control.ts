@@ -23,6 +23,8 @@ export interface ControlUpgrade {
   run: RunRow
   /** Called when the socket changes its protocol. */
   release: () => void
+  /** Counts a program against the person's rate of writes; throws a 429 beyond it. */
+  countProgram: () => void
 }
 
 /** The server's end of the control channel. */
@@ -46,7 +48,7 @@ export function createControl(options: ControlOptions): Control {
   const shells = new ShellSessions()
   const closing = new AbortController()
 
-  function accept({ request, socket, head, caller, actor, run, release }: ControlUpgrade): void {
+  function accept({ request, socket, head, caller, actor, run, release, countProgram }: ControlUpgrade): void {
     checkRequest(request, run)
     if (closing.signal.aborted) throw new Failure("unavailable", "The service stops", { headers: { "Retry-After": "5" } })
     const usage = usages.of(caller.userId)
@@ -55,7 +57,7 @@ export function createControl(options: ControlOptions): Control {
     release()
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const ended = new AbortController()
-      const connection = serveConnection({ ...options, caller, actor, run, usage, shells, signal: ended.signal }, webSocket)
+      const connection = serveConnection({ ...options, caller, actor, run, usage, shells, countProgram, signal: ended.signal }, webSocket)
       connections.add(connection)
       const resource = async () => {
         const now = runs.row(run.id)

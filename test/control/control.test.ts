@@ -198,13 +198,15 @@ test("a person has a bounded number of control connections", async () => {
     Array.from({ length: bounds.control.connections.value }, () => connectTo(run.ControlURL, ann.authorization)),
   )
   assert.equal(await refusalOf(run.ControlURL, { authorization: ann.authorization }), "429 too_many_requests")
-  open[0]?.close(1000, "")
-  await eventually("one is free", () =>
+  const isFree = () =>
     connectTo(run.ControlURL, ann.authorization).then(
       (connection) => open.push(connection) > 0,
       () => false,
-    ),
-  )
+    )
+  open[0]?.close(1000, "")
+  await eventually("one is free", isFree)
+  for (const connection of open) connection.close(1000, "")
+  await eventually("all are free", async () => (await isFree()) && (await isFree()))
   for (const connection of open) connection.close(1000, "")
 })
 
@@ -216,4 +218,15 @@ test("a server that stops closes control connections and ends their shells", asy
   await eventually("the run is back", async () => (await ann.client.readRun({ query: { ID: run.ID } })).State === "ready")
   using again = await connectTo(run.ControlURL, ann.authorization)
   await assert.rejects(openShell(again, { session }).started, { code: "not_found" })
+})
+
+test("programs count against the rate of a person's writes", async () => {
+  await using limited = await startTestServer({ "writes-per-minute": "6" })
+  const person = await limited.person("hal")
+  const own = await person.client.createImage({ body: { Name: "web", Image: "fake/http" } })
+  const { ID: ProjectID } = await person.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: own.ID } })
+  const { ControlURL } = await person.client.startRun({ body: { ProjectID } })
+  using connection = await connectTo(ControlURL, person.authorization)
+  const programs = Array.from({ length: 10 }, () => runToEnd(openExec(connection, { command: ["true"] })).catch(({ code }) => code))
+  assert.ok((await Promise.all(programs)).includes("too_many_requests"))
 })

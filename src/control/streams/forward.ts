@@ -53,9 +53,15 @@ async function refusal({ engine, run }: Pick<ConnectionContext, "engine" | "run"
 async function toProgram(stream: ChannelStream, socket: Socket): Promise<void> {
   for await (const { data } of stream) {
     if (!socket.writable) return
-    if (!socket.write(data)) await Promise.race([once(socket, "drain"), once(socket, "close")])
+    if (!socket.write(data)) await untilDrained(socket)
   }
   socket.end()
+}
+
+async function untilDrained(socket: Socket): Promise<void> {
+  const over = new AbortController()
+  const { signal } = over
+  await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).finally(() => over.abort())
 }
 
 async function toClient(socket: Socket, stream: ChannelStream): Promise<void> {

@@ -1,4 +1,5 @@
 import { type ChannelStream, type JsonObject, outputPart, StreamError } from "#channel"
+import { Failure } from "#contract"
 import { EngineError, type ExecProcess, type ExecRequest } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { readProgram, readSignal, readTerminal } from "../request-fields.ts"
@@ -16,8 +17,17 @@ export async function startProgram({ engine, run, signal }: ConnectionContext, r
   throw new StreamError("unavailable", "The run's container does not run")
 }
 
-/** Records in the audit that a person acts inside a run. */
-export async function audit({ store, events, actor, run }: ConnectionContext, verb: "shell" | "exec" | "copy"): Promise<void> {
+/**
+ * Records in the audit that a person acts inside a run, at the rate that the API allows for writes.
+ */
+export async function audit(context: ConnectionContext, verb: "shell" | "exec" | "copy"): Promise<void> {
+  const { store, events, actor, run } = context
+  try {
+    context.countProgram()
+  } catch (error) {
+    if (error instanceof Failure) throw new StreamError("too_many_requests", error.message)
+    throw error
+  }
   await store.change((tx) => events.runRequested(tx, { actor, verb, run }))
 }
 

@@ -61,7 +61,7 @@ export const runsSettings = {
     default: String(bounds.rates.writes.value),
     initial: bounds.rates.writes.value as number,
     read: integerBetween(1, 1_000_000),
-    doc: "Maximum number of POST, PUT and DELETE requests of a person to the API in a minute.",
+    doc: "Maximum number of POST, PUT and DELETE requests of a person to the API in a minute. Shells, programs and copies in runs count too.",
   }),
   streamsPerMinute: setting({
     env: "STREAMS_PER_MINUTE",
