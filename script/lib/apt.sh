@@ -8,7 +8,7 @@ packages_test_api=(python3-venv)
 packages_test_tools=(litmus cadaver rclone curl davfs2)
 packages_test_quotas=(qemu-system-x86 busybox-static cpio kmod xfsprogs e2fsprogs)
 packages_test_browser=(chromium fonts-dejavu-core)
-packages_bench=(wrk nginx-light curl)
+packages_bench=(wrk nginx-light curl rclone chromium)
 
 install_packages() {
   local missing=() name

@@ -200,7 +200,11 @@ function runEvents({
   const publishing = new Set<number>()
   const publish = (entry: NewJournalEntry): Promise<void> => store.change((tx) => journal.add(tx, entry))
   return {
-    runRequested: (tx, { actor, verb, run }) => audit(tx, actor, { action: `run.${verb}`, resource: { type: "run", id: run.id } }),
+    async runRequested(tx, { actor, verb, run }) {
+      await audit(tx, actor, { action: `run.${verb}`, resource: { type: "run", id: run.id } })
+      // A start and a stop change the state, which has an event of its own.
+      if (verb === "keep") await journal.add(tx, ofRun(run, "updated", {}))
+    },
     async runStateChanged(tx, run, before) {
       if (!before) await journal.add(tx, ofRun(run, "created", {}))
       const Reason = run.reason && { code: run.reason.code, msg: run.reason.msg }

@@ -66,6 +66,7 @@ test("administrators learn whom an idle rule would end, in pages", async () => {
   assert.ok(leftMs > 9 * 60_000 && leftMs <= 10 * 60_000, `${leftMs} ms until the end`)
   assert.equal((await bob.client.readRun({ query: { ID: unlimited } })).IdleExpiresAt, null)
   assert.equal((await ann.client.keepRun({ query: { ID: warned } })).IdleExpiresAt, null)
+  await events.until(`run.updated ${warned}`)
   for (const [who, query] of [
     [ann, { ID: warned }],
     [bob, { ID: unlimited }],
