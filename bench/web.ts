@@ -1,7 +1,8 @@
 // The web UI in Chromium, on the fake engine: the size of the first page, the time from signing in
 // to home, a home whose runs change, any page of a long list, uploads against rclone and curl, and
 // the API calls of each page. Needs chromium, rclone and curl.
-//   node bench/web.ts [--rounds 9] [--runs 1000] [--minutes 10] [--rows 1000000] [--files 5000] [--gigabytes 2]
+//   node bench/web.ts [--rounds 9] [--runs 1000] [--minutes 10] [--rows 1000000]
+//     [--files 5000] [--gigabytes 2]
 
 import { execFile } from "node:child_process"
 import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises"
