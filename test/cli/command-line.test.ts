@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { PassThrough, Writable } from "node:stream"
 import { after, test } from "node:test"
+import { runCommandLine } from "#cli"
 import { sendRequest } from "../api/http-client.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startTestServer } from "../test-server.ts"
@@ -62,6 +64,28 @@ test("without a terminal, login without a token and a deletion without --yes ask
   assert.equal((await cli.run(["data", "show", "asked"])).code, 4)
   await ok("data", "restore", String(ID))
   assert.equal((await ok("data", "show", "asked", "--json")).json().ID, ID)
+})
+
+test("login on a terminal asks for a token without showing it", async () => {
+  const home = await openCommandLine()
+  await using _home = home
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  let shown = ""
+  const stderr = Object.assign(
+    new Writable({
+      write: (chunk, _encoding, done) => {
+        shown += chunk
+        if (String(chunk).startsWith("Create a token there")) setImmediate(() => stdin.write(`${tokenOf(ann.authorization)}\r`))
+        done()
+      },
+    }),
+    { isTTY: true, columns: 80 },
+  )
+  const env = { HOME: home.directory }
+  const process = { env, stdin, stdout: stderr, stderr, platform: "linux" as const, version: "0", signal: new AbortController().signal }
+  assert.equal(await runCommandLine(process, ["login", baseUrl, "--no-browser"]), 0, shown)
+  assert.match(shown, /Open http:.*\/ui\/me\?tab=tokens[\s\S]*as ann/)
+  assert.doesNotMatch(shown, /qs_/)
 })
 
 test("the environment's server and token win over contexts, and contexts over nothing", async () => {

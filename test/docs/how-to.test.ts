@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { dirname, join, resolve } from "node:path"
 import { test } from "node:test"
+import { basicAuth, createClient } from "#client"
 import { Browser } from "../fixtures/cookie-jar.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid/openid-provider.ts"
@@ -11,7 +14,7 @@ import { differences, runSteps, stepsOf } from "./page.ts"
 const folder = new URL("../../docs/how-to/", import.meta.url)
 const pages = readdirSync(folder).filter((name) => readFileSync(new URL(name, folder), "utf8").includes("\n```sh\n"))
 /** Pages that need more than a fresh server. */
-const special = ["openid.md"]
+const special = ["openid.md", "command-line.md"]
 /** Settings of a page's server. */
 const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = { "gpus.md": { QUAYSIDE_MOCK_GPUS: "2" } }
 
@@ -45,6 +48,16 @@ for (const name of pages.filter((each) => !special.includes(each))) {
     await follow(name, server)
   })
 }
+
+test("docs/how-to/command-line.md: every command works as written and answers as shown", async () => {
+  await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake" })
+  const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
+  await writeFile(join(server.directory, "token"), `${(await admin.createToken({ body: { Name: "page" } })).Token}\n`)
+  const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
+  const env = { PATH, CHECKOUT: resolve(import.meta.dirname, "../.."), HOME: server.directory, XDG_CONFIG_HOME: "" }
+  const printed = await follow("command-line.md", server, env)
+  assert.match(printed.join(""), /Fit is ready[\s\S]*hello from the run\nsome input\n/)
+})
 
 /** The settings that a page shows; the test replaces some values. */
 function settingsOf(name: string, own: Readonly<Record<string, string>>): Record<string, string> {

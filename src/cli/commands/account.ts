@@ -1,8 +1,8 @@
-import { hostname } from "node:os"
 import { bearerAuth, createClient } from "#client"
+import { openBrowser } from "../io/browser.ts"
 import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
-import { readSecret } from "../io/input.ts"
+import { askSecret, readSecret } from "../io/input.ts"
 import { formatFields, formatTable } from "../io/table.ts"
 import { chosenContext, connect, fetchOf } from "../session/connection.ts"
 import { type Context, nameContext, parseServer, readContexts, writeContexts } from "../session/contexts.ts"
@@ -17,26 +17,28 @@ interface LoginOptions {
 export async function login(cli: Cli, server: string | undefined, options: LoginOptions): Promise<undefined> {
   const baseUrl = server === undefined ? (await chosenContext(cli)).server : parseServer(server)
   const token = await tokenFrom(cli, baseUrl, options)
-  const client = createClient({ baseUrl, authorization: bearerAuth(token.text), fetch: fetchOf(cli) })
+  const client = createClient({ baseUrl, authorization: bearerAuth(token), fetch: fetchOf(cli) })
   const { UserName: userName } = await client.whoami()
   const contexts = await readContexts(cli.process)
   const name = options.name ?? nameContext(baseUrl, contexts, userName)
-  const context: Context = { server: baseUrl, userName, token: token.text, ...(token.id === undefined ? {} : { tokenId: token.id }) }
+  const context: Context = { server: baseUrl, userName, token }
   await writeContexts(cli.process, { current: name, contexts: { ...contexts.contexts, [name]: context } })
   cli.show({ context: name, server: baseUrl, UserName: userName }, () => `Signed in to ${baseUrl} as ${userName} (context ${name}).`)
   return undefined
 }
 
-async function tokenFrom(cli: Cli, baseUrl: string, options: LoginOptions): Promise<{ text: string; id?: number }> {
-  if (options.token !== undefined) return { text: options.token.trim() }
-  if (options.tokenStdin) return { text: await readSecret(cli, "--token-stdin") }
+async function tokenFrom(cli: Cli, baseUrl: string, options: LoginOptions): Promise<string> {
+  if (options.token !== undefined) return options.token.trim()
+  if (options.tokenStdin) return readSecret(cli, "--token-stdin")
   if (!cli.canAsk)
     throw new CliError("Without a terminal, `quayside login` needs --token-stdin or --token.", {
       exitCode: exitCodes.usage,
-      hint: `Create a token at ${baseUrl}/ui/me.`,
+      hint: `Create a token at ${baseUrl}/ui/me?tab=tokens.`,
     })
-  const { loginByBrowser } = await import("../session/browser-login.ts")
-  return loginByBrowser(cli, baseUrl, { device: hostname(), opensBrowser: options.browser })
+  const page = `${baseUrl}/ui/me?tab=tokens`
+  if (options.browser) await openBrowser(cli, page)
+  else cli.note(`Open ${page}`)
+  return askSecret(cli, "Create a token there, and paste it here: ")
 }
 
 export async function logout(cli: Cli, name: string | undefined): Promise<undefined> {
@@ -47,21 +49,10 @@ export async function logout(cli: Cli, name: string | undefined): Promise<undefi
     throw new CliError(chosen === undefined ? "You are signed in to no server." : `There is no context ${JSON.stringify(chosen)}.`, {
       exitCode: exitCodes.notFound,
     })
-  await revoke(cli, context)
   await writeContexts(cli.process, without({ ...(current === undefined ? {} : { current }), contexts }, chosen))
   cli.show({ context: chosen }, () => `Signed out of ${context.server}.`)
+  cli.note(`The token still works elsewhere; revoke it at ${context.server}/ui/me?tab=tokens if nothing else uses it.`)
   return undefined
-}
-
-/** Revokes the token that `login` made. One that the person brought is theirs to revoke. */
-async function revoke(cli: Cli, { server, token, tokenId }: Context): Promise<void> {
-  if (tokenId === undefined) return cli.note("The token still works: you brought it, so revoke it in the web UI if you no longer need it.")
-  try {
-    const client = createClient({ baseUrl: server, authorization: bearerAuth(token), fetch: fetchOf(cli) })
-    await client.deleteToken({ query: { ID: tokenId } })
-  } catch (error) {
-    cli.note(`The token could not be revoked (${(error as Error).message}); it is forgotten here.`)
-  }
 }
 
 function without({ current, contexts }: Awaited<ReturnType<typeof readContexts>>, name: string) {

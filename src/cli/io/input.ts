@@ -1,4 +1,6 @@
+import { once } from "node:events"
 import { createInterface } from "node:readline/promises"
+import { Writable } from "node:stream"
 import type { Cli } from "./cli.ts"
 import { CliError, type ExitCode, exitCodes } from "./failures.ts"
 import { usageError } from "./formats.ts"
@@ -20,6 +22,26 @@ export async function readSecret(cli: Cli, option: string): Promise<string> {
   if (text === "" || /[\r\n]/.test(text))
     throw usageError(`${option} needs one line on standard input; got ${text === "" ? "nothing" : "several"}`)
   return text
+}
+
+/** Asks for a line that is not shown. Its input must be a terminal. */
+export async function askSecret(cli: Cli, question: string): Promise<string> {
+  const { stdin, stderr, signal } = cli.process
+  stderr.write(question)
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const reader = createInterface({ input: stdin, output: silent, terminal: true })
+  reader.once("SIGINT", () => reader.close())
+  const closed = once(reader, "close").then(() => {
+    throw new CliError("Interrupted.", { exitCode: exitCodes.interrupted })
+  })
+  // It is closed after an answer too, when nobody waits for it any more.
+  closed.catch(() => {})
+  const answer = await Promise.race([reader.question("", { signal }), closed]).finally(() => {
+    reader.close()
+    stderr.write("\n")
+  })
+  if (answer.trim() === "") throw usageError("Nothing was pasted.")
+  return answer.trim()
 }
 
 /** Asks before something is lost. Without a terminal, `--yes` must say it. */

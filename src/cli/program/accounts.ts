@@ -12,7 +12,7 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
     .argument("[server]", "the server's address; without it, that of the current context")
     .summary("Sign in to a server")
     .description(
-      "Sign in to a server by your browser, or with a token that you created there. The token is stored in a file that only you can read.",
+      "Sign in to a server with a token. Without one, the page where you create tokens opens, and the token is asked for. It is stored in a file that only you can read.",
     )
     .option("--token <token>", "sign in with this token; other people may see it in the list of processes")
     .option("--token-stdin", "read the token from standard input")
@@ -21,7 +21,7 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
     .addHelpText(
       "after",
       examples(
-        ["Sign in by your browser", "login https://quayside.example.com"],
+        ["Create a token in your browser, and paste it", "login https://quayside.example.com"],
         ["Sign in with a token from a file", "login https://quayside.example.com --token-stdin < token.txt"],
       ),
     )
@@ -29,8 +29,8 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
   program
     .command("logout")
     .argument("[context]", "name of the context; default: the current one")
-    .summary("Sign out, and revoke the stored token")
-    .description("Sign out: revoke the token of a context at its server, and forget it here.")
+    .summary("Sign out, and forget the token")
+    .description("Sign out: forget the token of a context. It works until you revoke it in the web UI.")
     .action(lazily(state, async () => (await account()).logout))
   program
     .command("whoami")
@@ -50,7 +50,7 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
   context
     .command("rm")
     .argument("<name>")
-    .description("Forget a server without revoking its token; `logout` revokes it.")
+    .description("Forget a server and its token.")
     .action(lazily(state, async () => (await account()).removeContext))
   program
     .command("doctor")

@@ -10,8 +10,6 @@ export interface Context {
   server: string
   userName: string
   token: string
-  /** The token's own ID, so that `logout` can revoke it. */
-  tokenId?: number
 }
 
 export interface Contexts {
