@@ -1,5 +1,6 @@
 import { access } from "./access.ts"
 import { api } from "./api.ts"
+import { commandLine } from "./cli.ts"
 import { confinement } from "./confinement.ts"
 import { contracts } from "./contract.ts"
 import { control } from "./control.ts"
