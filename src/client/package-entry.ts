@@ -5,7 +5,8 @@
  * ```ts
  * import { bearerAuth, createClient, startRun } from "quayside"
  *
- * const client = createClient({ baseUrl: "https://quayside.example.com", authorization: bearerAuth(token) })
+ * const baseUrl = "https://quayside.example.com"
+ * const client = createClient({ baseUrl, authorization: bearerAuth(token) })
  * await using run = await startRun(client, { ProjectID: 7, Gpus: 1 })
  * for await (const line of run.logs({ follow: true })) console.log(line.text)
  * ```

@@ -38,6 +38,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   runs,
   simulation,
   control,
+  cli: commandLine,
 }
 
 export type { Range } from "./declarations.ts"

@@ -91,6 +91,7 @@ const streamExitCodes: Readonly<Record<string, ExitCode>> = {
   not_found: exitCodes.notFound,
   command_not_found: exitCodes.noCommand,
   no_shell: exitCodes.noCommand,
+  no_tar: exitCodes.noCommand,
   unavailable: exitCodes.unreachable,
   connection_lost: exitCodes.unreachable,
 }

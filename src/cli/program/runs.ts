@@ -106,6 +106,15 @@ function addProgramCommands(program: Command, state: ProgramState): void {
     )
     .action(lazily(state, async () => (await programs()).exec))
   program
+    .command("cp")
+    .argument("<source>", "a file or folder here, or RUN:/PATH")
+    .argument("<directory>", "RUN:/PATH, or a folder here")
+    .option("--force", "replace what is there already")
+    .summary("Copy files to or from a run")
+    .description("Copy a file or folder into a directory of a run, or back. The image must have `tar`.")
+    .addHelpText("after", examples(["Into a run", "cp ./src Notebook:/tmp"], ["From a run", "cp Notebook:/tmp/results ."]))
+    .action(lazily(state, async () => (await import("../commands/copy.ts")).copy))
+  program
     .command("forward")
     .argument(...runArgument)
     .argument("<ports...>", "PORT, LOCAL:REMOTE, or :REMOTE for a free port here")
