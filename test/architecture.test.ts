@@ -38,7 +38,14 @@ const inSrc = sources.filter(({ path }) => path.startsWith("src/"))
  * The production code: every file reachable from index files and programs. All other files are
  * tests and their helpers.
  */
-const product = reachable(["src/main/cli.ts", "src/main/packaged-cli.ts", "src/client/package-entry.ts", "src/web/app/main.tsx", ...programs, ...order.map((folder) => `src/${folder}/index.ts`)])
+const product = reachable([
+  "src/main/cli.ts",
+  "src/main/packaged-cli.ts",
+  "src/client/package-entry.ts",
+  "src/web/app/main.tsx",
+  ...programs,
+  ...order.map((folder) => `src/${folder}/index.ts`),
+])
 
 function read(path: string): Source {
   const text = readFileSync(join(root, path), "utf8")
