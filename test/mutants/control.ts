@@ -27,7 +27,6 @@ export const control = [
   ]),
   ...faults("src/control/streams/shell-sessions.ts", channel, [
     ["a shell is shown to others", at("ShellSessions.find", "session?.owner.userId === userId && "), "session && "],
-    ["a shell that was given up goes on", at("ShellSession.#onStreamError", "return void this.end()"), "return"],
   ]),
   ...faults("src/api/control.ts", channel, [
     ["pages of other origins control runs", at("authenticateUpgrade", "declaresOtherOrigin(request, own)"), "false"],
