@@ -36,7 +36,7 @@ for (const type of projectTypes) {
     assert.equal(run.state, "ready")
     const target = runs.target(run.id)
     assert.equal(target?.prefix, projectTypeRules[type].prefix)
-    assert.equal(target?.landing, projectTypeRules[type].landing)
+    assert.equal(target?.landing, projectTypeRules[type].landing.replace("{codePath}", "code"))
     assert.equal(fixture.fake.containers.get(run.key)?.spec.port, projectTypeRules[type].port)
   })
 }

@@ -53,7 +53,10 @@ export interface ProjectTypeRule {
    * `keep`: the program's base path is `/run/<ID>/`. `strip`: its base path is `/`.
    */
   prefix: "keep" | "strip"
-  /** The first page for a browser, relative to the program's base. */
+  /**
+   * The first page for a browser, relative to the program's base. `{codePath}` is the code
+   * directory relative to the workspace.
+   */
   landing: string
   readiness: ReadinessCheck
   /**
@@ -126,7 +129,12 @@ const anyJupyter = {
 export const projectTypeRules = {
   jupyter: { ...jupyter, program: anyJupyter, arguments: jupyterOptions("ServerApp", "NotebookApp"), landing: "" },
   jupyterlab: { ...jupyter, program: jupyterLab, arguments: jupyterOptions("ServerApp"), landing: "lab" },
-  jupyternotebook: { ...jupyter, program: jupyterNotebook, arguments: jupyterOptions("ServerApp", "NotebookApp"), landing: "tree" },
+  jupyternotebook: {
+    ...jupyter,
+    program: jupyterNotebook,
+    arguments: jupyterOptions("ServerApp", "NotebookApp"),
+    landing: "tree/{codePath}",
+  },
   novnc: {
     port: 6080,
     portFromImage: false,

@@ -3,7 +3,7 @@ import type { EngineError, RunAddress } from "#engine"
 import type { RunRow } from "#store"
 import { FairnessState, fairOrder, type QueuedRun } from "./admission/fair-order.ts"
 import { type QueueConditions, WaitExplainer } from "./admission/wait-explanation.ts"
-import { upstreamHeaders } from "./lifecycle/engine-spec.ts"
+import { landingOf, upstreamHeaders } from "./lifecycle/engine-spec.ts"
 import { ruleOfType, type WebSocketProtocol } from "./project-types.ts"
 
 /** A live run as the gateway sees it. */
@@ -145,12 +145,12 @@ export class RunCache {
 
   #store(run: RunRow, address: RunAddress | undefined): void {
     const { id, key, userId, projectId, state } = run
-    const { prefix, landing, webSocketProtocol } = ruleOfType(run.spec.type)
+    const { prefix, webSocketProtocol } = ruleOfType(run.spec.type)
     const readyAddress = state === "ready" ? address : undefined
     this.#rows.set(id, run)
     this.#ids.set(key, id)
     const { authors = `${projectId}:unknown` } = run.spec
-    const common = { id, key, userId, projectId, authors, state, prefix, landing, webSocketProtocol }
+    const common = { id, key, userId, projectId, authors, state, prefix, landing: landingOf(run.spec), webSocketProtocol }
     this.#targets.set(id, { ...common, address: readyAddress, upstreamHeaders: upstreamHeaders(run) })
   }
 

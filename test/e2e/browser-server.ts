@@ -22,7 +22,7 @@ export interface ProjectToOpen {
   files?: Readonly<Record<string, string | Uint8Array>>
   memoryMiB?: number
   userPath?: string
-  imageFields?: { Command?: string; Port?: string; WritablePaths?: string[] }
+  imageFields?: { Command?: string; Env?: string; Port?: string; WritablePaths?: string[] }
 }
 
 /** A run whose page is open in a browser in which the administrator is signed in. */
@@ -75,14 +75,14 @@ export class BrowserServer implements AsyncDisposable {
       const put = await fetch(`${codeUrl}/${path}`, { method: "PUT", headers: this.#headers, body: body as BodyInit })
       assert.equal(put.status, 201, await put.text())
     }
-    const opened = await this.#open(ID, codeUrl, project)
     try {
-      await look(opened)
+      await look(await this.#open(ID, codeUrl, project))
     } catch (error) {
-      await Promise.all(opened.context.pages().map((page, i) => page.screenshot({ path: join("/tmp", `quayside-failed-${i}.png`) })))
+      const pages = this.browser.contexts().flatMap((context) => context.pages())
+      await Promise.all(pages.map((page, i) => page.screenshot({ path: join("/tmp", `quayside-failed-${i}.png`) })))
       throw error
     } finally {
-      await opened.context.close()
+      await Promise.all(this.browser.contexts().map((context) => context.close()))
       await this.client.stopRun({ query: { ProjectID: ID } })
     }
   }
@@ -92,6 +92,7 @@ export class BrowserServer implements AsyncDisposable {
     const run = await this.client.startRun({ body: { ProjectID, Memory: project.memoryMiB ?? 2_048 } })
     assert.equal(run.State, "ready", JSON.stringify(run.Reason))
     const context = await freshContext(this.browser)
+    context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     await page.goto(run.URL)
     await signIn(page, this.server.password)

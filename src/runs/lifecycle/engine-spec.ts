@@ -1,3 +1,4 @@
+import { relative } from "node:path"
 import { parsePort, substitutePlaceholders } from "#contract"
 import type { ImageInfo, Mount, RunSpec } from "#engine"
 import type { RunPlan, RunRow } from "#store"
@@ -82,6 +83,15 @@ function programStart(
 function typeArguments(rule: ProjectTypeRule, plan: RunPlan): string[] {
   const paths = { "{codePath}": plan.workDir, "{workspace}": workspaceOf(plan) }
   return rule.arguments.map((word) => word.replace(/\{(codePath|workspace)\}/, (name) => paths[name as keyof typeof paths]))
+}
+
+/**
+ * The first page for a browser. Notebook 6 has no option to begin below its root, which is
+ * read-only. A program that the project's own command starts may have another root.
+ */
+export function landingOf(plan: RunPlan): string {
+  const codePath = plan.command === null ? relative(workspaceOf(plan), plan.workDir) : ""
+  return ruleOfType(plan.type).landing.replace("{codePath}", () => encodeURI(codePath))
 }
 
 /** The directory that contains all mounts; the code directory if that is `/`. */

@@ -27,6 +27,8 @@ const hintOf = (logTail: string) => {
 
 const root =
   /^It ended\. The program wants to be root, or to become another user, and runs are never root > Change the image .*; see docs\/how-to\/bring-your/
+const workDir =
+  /^It ended\. The program may not write to its working directory, since runs are never root > Let the program write to \/work\/code/
 const denied = (path: string) =>
   new RegExp(`^It ended\\. The program may not use ${path}, since runs are never root > Ask an administrator`)
 const readOnly = (path: string) => new RegExp(`^It ended\\. The program wants to write to ${path}, and the root file system is read-only`)
@@ -44,6 +46,9 @@ for (const [line, hint] of [
   ["mkdir: cannot create directory '/var/lib/app': Read-only file system", readOnly("/var/lib/app")],
   ["Error: EROFS: read-only file system, mkdir '/root/.npm'", readOnly("/root/.npm")],
   ["Error: Can't drop privilege as nonroot user", root],
+  ["sqlite3.OperationalError: unable to open database file", workDir],
+  ["PermissionError: [Errno 13] Permission denied: 'mlruns'", workDir],
+  ["Error: EACCES: permission denied, mkdir 'cache'", workDir],
   ["This script must be run as root", root],
   ["chown: changing ownership of '/data': Operation not permitted", root],
   ["su-exec: setgroups: Operation not permitted", root],

@@ -7,6 +7,7 @@ const howTo = "see docs/how-to/bring-your-own-image.md"
 const writableHint = `Ask an administrator to make it writable (WritablePaths of the image); ${howTo}`
 const programHint = `Choose an image with such a program or another type, or enter the image's Command; ${howTo}`
 const rootHint = `Change the image so that its program runs as any user; ${howTo}`
+const workDirHint = `Let the program write to /work/code or to its home, by its options or variables; ${howTo}`
 const mountHint = "Let the program write elsewhere, or ask the dataset's owner for the right to write"
 
 /** Lines in which programs say that they lack rights. Each quantifier is bounded. */
@@ -14,6 +15,8 @@ const denied = /permission denied|EACCES|operation not permitted|EPERM/i
 const readOnly = /read-only file ?system|EROFS/i
 const wantsRoot =
   /\b(?:must|needs?|has|have|only) (?:to )?(?:be )?(?:run |started |executed )?(?:as |by )?(?:the )?root\b|\b(?:setuid|setgid|setgroups|initgroups|seteuid|chown|su-exec|gosu|drop privileges?|drop privilege as)\b/i
+/** SQLite names no path; other programs quote a path that is relative to their directory. */
+const deniedRelative = /unable to open database file|(?:permission denied|EACCES)[^'"]{0,50}['"](?!\/)/i
 const absolutePath = /(?:^|[\s"'`(=:[])(\/[\w.@%+,/-]{1,300})/g
 
 /** The last lines are enough, and a line is read up to this length. */
@@ -65,6 +68,9 @@ function missingRight({ mounts }: RunPlan, line: string): { sentence: string; hi
   }
   if (wantsRoot.test(line)) {
     return { sentence: "The program wants to be root, or to become another user, and runs are never root", hint: rootHint }
+  }
+  if (!path && deniedRelative.test(line)) {
+    return { sentence: "The program may not write to its working directory, since runs are never root", hint: workDirHint }
   }
   return path && isDenied ? { sentence: `The program may not use ${path}, since runs are never root`, hint: writableHint } : undefined
 }
