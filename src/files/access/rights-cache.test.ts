@@ -56,12 +56,14 @@ test("an answer that applies below a directory covers the files in it", async ()
     canReplace: true,
     appliesBelow: true,
     account: "ann",
+    isOwner: true,
   })
   assert.deepEqual(await rights.access(1, ["users", "ann", "data", "y", "z"]), {
     level: "write",
     canReplace: true,
     appliesBelow: true,
     account: "ann",
+    isOwner: true,
   })
   assert.equal(authority.asked.access, 1)
   assert.equal((await rights.access(1, ["users", "ann", "data"])).canReplace, false)

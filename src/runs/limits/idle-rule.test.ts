@@ -71,7 +71,8 @@ class IdleFixture implements AsyncDisposable {
       clock,
       mockGpus,
       people: Math.max(3, [limits].flat().length),
-      settings: { sampleEveryMs: 10 },
+      // The clock stands while samples are taken: the one with a rate must stay.
+      settings: { sampleEveryMs: 10, maxSamples: 10_000 },
     })
     await fixture.store.change(async (tx) => {
       for (const [i, each] of [limits].flat().entries()) await tx.users.update(fixture.users[i] ?? 0, { limits: { ...noLimits, ...each } })
