@@ -1,4 +1,3 @@
-import { inFrontOfStore, passOnPostgres } from "./testing/pass-on-postgres.ts"
+import { notAboutStore, passOnPostgres } from "./testing/pass-on-postgres.ts"
 
-passOnPostgres("test/api", { except: inFrontOfStore })
-passOnPostgres("test/access", { only: ["lists", "hidden"] })
+passOnPostgres({ "test/access": { only: ["lists", "hidden"] }, "test/api": { except: notAboutStore } })

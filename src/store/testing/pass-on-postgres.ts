@@ -7,24 +7,18 @@ import { fileURLToPath } from "node:url"
 import { type PostgresServer, postgresServer } from "./postgres.ts"
 
 /**
- * Files of test/api about code in front of the store: addresses, heads and bodies of requests, the
- * access log. With PostgreSQL they run in the slow tier only.
+ * Files of test/api about code in front of the store or beside it: addresses, heads and bodies of
+ * requests, connections, ports, sign-in by OpenID. With PostgreSQL they run in the slow tier only.
  */
-export const inFrontOfStore = ["access-log", "hostile", "http", "proxies"]
+export const notAboutStore = ["access-log", "event-connections", "hostile", "http", "installation", "openid", "ports", "proxies"]
 
 /** The names of test files, without their endings: only these, or all except these. */
 type Selection = { only: readonly string[] } | { except: readonly string[] }
 
-/** Declares a test per test file of a folder: the file passes with PostgreSQL as with SQLite. */
-export function passOnPostgres(folder: string, selection: Selection = { except: [] }): void {
-  const names = "only" in selection ? selection.only : selection.except
-  const all = globSync(fileURLToPath(new URL(`../../../${folder}/*.test.ts`, import.meta.url))).filter((file) =>
-    /\/[\w-]+\.test\.ts$/.test(file),
-  )
-  const named = all.filter((file) => names.includes(basename(file, ".test.ts")))
-  assert.equal(named.length, names.length, `${folder} has ${named.length} of the test files ${names.join(", ")}`)
-  const files = "only" in selection ? named : all.filter((file) => !named.includes(file))
-  describe(`With PostgreSQL below, what ${folder} asks holds`, { concurrency: 3 }, () => {
+/** Declares a test per test file of the folders: the file passes with PostgreSQL as with SQLite. */
+export function passOnPostgres(selections: Readonly<Record<string, Selection>>): void {
+  const files = Object.entries(selections).flatMap(([folder, selection]) => filesOf(folder, selection))
+  describe("With PostgreSQL below these pass", { concurrency: 3 }, () => {
     let server: PostgresServer
     before(async () => {
       server = await postgresServer()
@@ -32,10 +26,21 @@ export function passOnPostgres(folder: string, selection: Selection = { except: 
     after(() => server[Symbol.asyncDispose]())
     // Each test in a file has its own time-out.
     const timeout = 600_000
-    for (const file of files.sort()) {
+    for (const file of files) {
       test(basename(file), { timeout }, async () => assert.equal(await failuresOf(file, server.urlOf("postgres")), ""))
     }
   })
+}
+
+function filesOf(folder: string, selection: Selection): string[] {
+  const names = "only" in selection ? selection.only : selection.except
+  const all = globSync(fileURLToPath(new URL(`../../../${folder}/*.test.ts`, import.meta.url))).filter((file) =>
+    /\/[\w-]+\.test\.ts$/.test(file),
+  )
+  const named = all.filter((file) => names.includes(basename(file, ".test.ts")))
+  assert.equal(named.length, names.length, `${folder} has ${named.length} of the test files ${names.join(", ")}`)
+  const files = "only" in selection ? named : all.filter((file) => !named.includes(file))
+  return files.sort()
 }
 
 /** The failures of a test file, one line each; a file without any test is a failure, too. */
