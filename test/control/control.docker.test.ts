@@ -36,6 +36,10 @@ test("a program in a container has the run's user and environment, its own outpu
   using connection = await connect()
   const result = await sh(connection, "id -un; echo $HOME; pwd >&2; exit 3")
   assert.deepEqual([result.stdout.split("\n")[0], result.exitCode], ["ann", 3])
+  const terminal = { columns: 80, rows: 24 }
+  const exits = Array.from({ length: 20 }, () => runToEnd(openExec(connection, { command: ["sh", "-c", "exit 5"], terminal })))
+  const codes = (await Promise.all(exits)).map(({ exitCode }) => exitCode)
+  assert.deepEqual(new Set(codes), new Set([5]), "also while the daemon learns the code after the output's end")
   const inTmp = openExec(connection, { command: ["pwd"], workDir: "/tmp", env: { A: "b" } })
   assert.equal((await runToEnd(inTmp)).stdout, "/tmp\n")
   await assert.rejects(openExec(connection, { command: ["no-such-program"] }).started, { code: "command_not_found" })

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { type ChannelStream, outputPart } from "#channel"
 import { bounds } from "#contract"
-import type { ExecProcess, TerminalSize } from "#engine"
+import type { ExecProcess } from "#engine"
 import { ScrollBack } from "./scroll-back.ts"
 
 const lost = "connection_lost"
@@ -63,14 +63,13 @@ export class ShellSession {
   }
 
   /** Shows the shell on a stream, with its latest output first. Another stream of it ends. */
-  attach(stream: ChannelStream, size: TerminalSize | undefined): void {
+  attach(stream: ChannelStream): void {
     clearTimeout(this.#timer)
     this.#stream?.fail("taken_over", "Another connection attached to this shell")
     this.#stream = stream
     stream.accept({ session: this.id })
     const before = this.#scrollBack.bytes()
     if (before.length > 0) void stream.write(before, outputPart.stdout).catch(() => {})
-    if (size) void this.process.resize(size)
     stream.done.catch((error: { code: string }) => this.#onStreamError(stream, error.code))
   }
 

@@ -14,7 +14,9 @@ export async function serveShell(context: ConnectionContext, stream: ChannelStre
   const program = readProgram(options, loginShell)
   const session = request.session === undefined ? await open(context, program) : find(context, request.session)
   stream.onMessage = (message) => handleProgramMessage(session.process, stream, message)
-  session.attach(stream, program.terminal)
+  // The client's first words may ask for the size.
+  if (program.terminal) await session.process.resize(program.terminal)
+  session.attach(stream)
   await copyInput(stream, session.process)
   await stream.done.catch(() => {})
 }

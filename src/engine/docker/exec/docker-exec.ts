@@ -146,11 +146,21 @@ class DockerExec implements ExecProcess {
     this.#exit.reject(new EngineError("engine_error", "The program was ended"))
   }
 
+  /** The output ends before the daemon knows the exit code, or before the program ends. */
+  async #untilExited(): Promise<number> {
+    const { client, exec } = this.#parts
+    for (let waitMs = 2; ; waitMs = Math.min(1_000, waitMs * 2)) {
+      const { Running, ExitCode } = (await client.call((_docker, abort) => exec.inspect(abort))) as ExecState
+      if (!Running && ExitCode !== null) return ExitCode
+      if (this.#closing) throw new EngineError("engine_error", "The program was ended")
+      await pause(waitMs)
+    }
+  }
+
   async *#read(output: AsyncIterable<ExecOutput>): AsyncGenerator<ExecOutput> {
     try {
       yield* output
-      const { client, exec } = this.#parts
-      this.#exit.resolve((await client.call((_docker, abort) => exec.inspect(abort))).ExitCode ?? -1)
+      this.#exit.resolve(await this.#untilExited())
     } catch (error) {
       if (this.#closing) return
       this.#exit.reject(error)
