@@ -146,13 +146,13 @@ const kinds: Kind[] = [
     copied: undefined,
   },
   {
-    name: "a directory of five thousand entries",
+    name: "a directory of two thousand entries",
     make(at) {
-      const script = "seq 0 3999 | xargs touch; seq 4000 4999 | xargs mkdir; seq -f %g/f 4000 4999 | xargs touch"
+      const script = "seq 0 1499 | xargs touch; seq 1500 1999 | xargs mkdir; seq -f %g/f 1500 1999 | xargs touch"
       execFileSync("sh", ["-c", script], { cwd: at, ...(asRoot ? owner : {}) })
     },
-    listed: Array.from({ length: 5_000 }, (_, i) => (i < 4_000 ? String(i) : `${i}/`)).toSorted(),
-    copied: { names: Array.from({ length: 5_000 }, (_, i) => String(i)), counts: { entries: 6_001, bytes: 0 } },
+    listed: Array.from({ length: 2_000 }, (_, i) => (i < 1_500 ? String(i) : `${i}/`)).toSorted(),
+    copied: { names: Array.from({ length: 2_000 }, (_, i) => String(i)), counts: { entries: 2_501, bytes: 0 } },
   },
 ]
 
