@@ -83,6 +83,8 @@ for (const [what, entries] of Object.entries({
   "a link with content": [entry({ flag: "2", link: "x", content: "y" })],
   "a size that is no number": [entry({ size: "zzz" })],
   "a size by pax that hides an entry": [pax(record("size", "-512")), entry({})],
+  "an empty size by pax": [pax(record("size", "")), entry({})],
+  "a hexadecimal size by pax": [pax(record("size", "0x200")), entry({ content: "x" })],
   "a broken pax record": [pax("99 path=../x\n"), entry({})],
   "a name that is no UTF-8": [entry({ flag: "L", content: "" }), entry({ name: "f" }).fill(0xff, 0, 1)],
 })) {

@@ -137,11 +137,17 @@ function parsePax(text: string): Names {
     const [, key = "", value = ""] = /^\d+ ([^=]*)=(.*)\n$/s.exec(record) ?? []
     if (key === "path") names.path = value
     else if (key === "linkpath") names.linkPath = value
-    else if (key === "size") names.size = checkedSize(Number(value))
+    else if (key === "size") names.size = paxSize(value)
     else if (key.startsWith("GNU.sparse")) throw unsafe("sparse files are not copied")
     at += length
   }
   return names
+}
+
+/** Programs disagree on an empty size, and on hexadecimal digits. */
+function paxSize(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw unsafe("an entry's size is no number")
+  return Number(text)
 }
 
 /** Names that are no UTF-8 cannot be compared. */

@@ -28,6 +28,8 @@ export interface ConnectionContext extends ControlOptions {
   readonly shells: ShellSessions
   /** Counts a program against the person's rate of writes; throws a 429 beyond it. */
   countProgram(): void
+  /** Aborted with the given signal, or when the caller's right, proof or run ends. */
+  watchRight(signal: AbortSignal): AbortSignal
   /** Aborted when the connection ends. */
   readonly signal: AbortSignal
 }

@@ -57,17 +57,16 @@ export function createControl(options: ControlOptions): Control {
     release()
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const ended = new AbortController()
-      const connection = serveConnection({ ...options, caller, actor, run, usage, shells, countProgram, signal: ended.signal }, webSocket)
-      connections.add(connection)
       const resource = async () => {
         const now = runs.row(run.id)
         return now && now.key === run.key && isLive(now.state) ? runResource(now) : undefined
       }
-      const right = abortOnRevocation(
-        { store, identity, clock, logger },
-        { caller, signal: ended.signal },
-        { action: "run:control", resource },
-      )
+      const watchRight = (signal: AbortSignal) =>
+        abortOnRevocation({ store, identity, clock, logger }, { caller, signal }, { action: "run:control", resource })
+      const person = { caller, actor, usage, countProgram, watchRight }
+      const connection = serveConnection({ ...options, ...person, run, shells, signal: ended.signal }, webSocket)
+      connections.add(connection)
+      const right = watchRight(ended.signal)
       right.addEventListener("abort", () =>
         connection.close(closeStatus.revoked, "The right to control this run, or the run itself, ended"),
       )

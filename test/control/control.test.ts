@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { after, test } from "node:test"
+import { setTimeout as pause } from "node:timers/promises"
 import { WebSocket } from "ws"
 import { connectControl, controlProtocols, openExec, openForward, openShell, StreamError } from "#channel"
 import { bounds } from "#contract"
@@ -122,6 +123,12 @@ test("a control connection is cut within 5 s of the end of its right or proof, a
   const withGrant = await connectTo(run.ControlURL, fay.authorization)
   const program = openExec(withGrant, { command: ["yes"] })
   await program.started
+  const shell = openShell(withGrant)
+  const { session = "" } = await shell.started
+  const lost = await connectTo(run.ControlURL, fay.authorization)
+  const detached = openShell(lost)
+  const { session: waiting = "" } = await detached.started
+  lost.close(1000, "")
   await ann.client.deleteToken({ query: { ID } })
   await ann.client.deleteGrant({ query: { ID: grant.ID } })
   const began = Date.now()
@@ -130,6 +137,10 @@ test("a control connection is cut within 5 s of the end of its right or proof, a
   assert.match(reasons.map(({ message }) => message).join(), /The right to control this run.*The right to control this run/)
   await assert.rejects(program.exited, { code: "connection_lost" })
   assert.equal(await refusalOf(run.ControlURL, { authorization: `Bearer ${Token}` }), "401 unauthorized")
+  await pause(2_500)
+  await ann.client.createGrant({ body: { RunID: run.ID, UserName: "fay", Access: "write" } })
+  using again = await connectTo(run.ControlURL, fay.authorization)
+  for (const id of [session, waiting]) await assert.rejects(openShell(again, { session: id }).started, { code: "not_found" })
 })
 
 test("each shell and program is an audit row of its person", async () => {

@@ -20,12 +20,14 @@ export const control = [
     ["a name leads through a link", at("TarCheck.#checkPath", "this.#links.has(key)"), "false"],
     ["a link is found by its exact name only", at("TarCheck.#checkPath", ".toLowerCase()"), ""],
     ["a name leads upwards", at("TarCheck.#checkPath", ' || parts.includes("..")'), ""],
+    ["a size by pax has any form", at("paxSize", "!/^\\d{1,15}$/.test(text)"), "false"],
     ["a header's checksum does not count", at("TarCheck.#checkHeader", "readOctal(header, 148, 8) !== checksumOf(header)"), "false"],
   ]),
   ...faults("src/control/control.ts", channel, [
     ["a connection outlives its right", at("createControl", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],
   ]),
   ...faults("src/control/streams/shell-sessions.ts", channel, [
+    ["a shell outlives its right", at("ShellSession.endWith", "!watch.signal.aborted"), "false"],
     ["a shell is shown to others", at("ShellSessions.find", "session?.owner.userId === userId && "), "session && "],
   ]),
   ...faults("src/api/control.ts", channel, [

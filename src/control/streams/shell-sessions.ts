@@ -48,6 +48,8 @@ export class ShellSession {
   readonly #onEnd: () => void
   #stream: ChannelStream | undefined
   #timer: NodeJS.Timeout | undefined
+  #watch = new AbortController()
+  #hasEnded = false
 
   constructor(process: ExecProcess, owner: ShellOwner, onEnd: () => void) {
     this.process = process
@@ -73,8 +75,21 @@ export class ShellSession {
     stream.done.catch((error: { code: string }) => this.#onStreamError(stream, error.code))
   }
 
+  /** Ends with the right of the client that attached last, also while it waits without one. */
+  endWith(watchRight: (signal: AbortSignal) => AbortSignal): void {
+    this.#watch.abort()
+    if (this.#hasEnded) return
+    const watch = new AbortController()
+    this.#watch = watch
+    watchRight(watch.signal).addEventListener("abort", () => {
+      if (!watch.signal.aborted) void this.end()
+    })
+  }
+
   /** Ends the shell and its processes. */
   async end(): Promise<void> {
+    this.#hasEnded = true
+    this.#watch.abort()
     clearTimeout(this.#timer)
     await this.process.close()
   }

@@ -17,6 +17,7 @@ export async function serveShell(context: ConnectionContext, stream: ChannelStre
   // The client's first words may ask for the size.
   if (program.terminal) await session.process.resize(program.terminal)
   session.attach(stream)
+  session.endWith(context.watchRight)
   await copyInput(stream, session.process)
   await stream.done.catch(() => {})
 }
