@@ -30,7 +30,7 @@ export async function copy(cli: Cli, source: string, target: string, { force = f
   const connection = await (await controlRun(cli, run)).open()
   try {
     const bytes = from
-      ? await receive(cli, openCopy(connection, "out", from.path), { directory: resolve(target), isForced: force })
+      ? await receive(cli, openCopy(connection, "out", from.path), { path: from.path, directory: resolve(target), isForced: force })
       : await send(cli, openCopy(connection, "in", (to as Place).path), resolve(source))
     cli.show({ bytes }, () => `Copied ${formatBytes(bytes)}.`)
   } finally {
@@ -39,25 +39,40 @@ export async function copy(cli: Cli, source: string, target: string, { force = f
   return undefined
 }
 
+interface Receipt {
+  /** The path in the run. */
+  path: string
+  directory: string
+  isForced: boolean
+}
+
 /**
  * Unpacks into a new directory beside the target, and renames: no link that an earlier copy left in
  * the target is followed. The archive is checked here too, not by the server alone.
  */
-async function receive(
-  cli: Cli,
-  stream: ChannelStream,
-  { directory, isForced }: { directory: string; isForced: boolean },
-): Promise<number> {
+async function receive(cli: Cli, stream: ChannelStream, { path, directory, isForced }: Receipt): Promise<number> {
   await stream.accepted
   await mkdir(directory, { recursive: true })
   const draft = await mkdtemp(join(directory, ".quayside-"))
   try {
     const bytes = await unpack(cli, stream, draft)
-    for (const name of await readdir(draft)) await moveInto(join(draft, name), join(directory, name), isForced)
+    const names = await readdir(draft)
+    assertAsked(path, names)
+    for (const name of names) await moveInto(join(draft, name), join(directory, name), isForced)
     return bytes
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
+}
+
+/** A run's `tar` may answer anything, such as a `.bashrc` for a copy into the home. */
+export function assertAsked(path: string, names: readonly string[]): void {
+  const asked = basename(path)
+  // The contents of a directory have any names.
+  if (asked === "." || asked === "") return
+  const other = names.find((name) => name !== asked)
+  if (other !== undefined)
+    throw new CliError(`The run sent ${JSON.stringify(other)} instead of ${JSON.stringify(asked)}; nothing was copied.`)
 }
 
 async function moveInto(from: string, to: string, isForced: boolean): Promise<void> {

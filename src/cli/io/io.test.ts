@@ -6,7 +6,7 @@ import { assertPlainName, isSameFile } from "../files/trees.ts"
 import { nameContext, parseServer } from "../session/contexts.ts"
 import { describeError } from "./failures.ts"
 import { formatAge, formatBytes, parseMemory, parseTime } from "./formats.ts"
-import { clean, formatTable } from "./table.ts"
+import { clean, cleanLines, formatTable } from "./table.ts"
 
 test("columns are as wide as their widest text, wide characters counted twice, and control characters are gone", () => {
   const rows = [
@@ -16,6 +16,7 @@ test("columns are as wide as their widest text, wide characters counted twice, a
   const table = formatTable(rows, { name: (row) => row.name, text: (row) => row.text })
   assert.equal(table, "NAME  TEXT\n数据  a [31mb c\nlong  -")
   assert.equal(clean("a\u0000\u009bb"), "a b")
+  assert.equal(cleanLines("a\u001b[2J\n  b\r"), "a [2J\n  b")
 })
 
 test("sizes have a unit, and are rounded up to the server's", () => {

@@ -32,7 +32,19 @@ function textOf(value: unknown): string {
  * terminal shows.
  */
 export function clean(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, " ").trim()
+  return withoutControls(text).trim()
+}
+
+/** The same for a text of several lines. */
+export function cleanLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => withoutControls(line).trimEnd())
+    .join("\n")
+}
+
+function withoutControls(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, " ")
 }
 
 /** Columns on a terminal: marks that combine take none, and wide characters two. */

@@ -14,13 +14,19 @@ export interface ControlledRun {
 }
 
 export async function controlRun(cli: Cli, name: string): Promise<ControlledRun> {
-  const { client, token } = await connect(cli)
+  const { client, server, token } = await connect(cli)
   const run = await findRun(client, name)
   if (run.ControlURL === "")
     throw new CliError(`Run ${run.ID} (${run.State}) cannot be controlled: it has no container, or it is not yours.`, {
       exitCode: exitCodes.conflict,
     })
-  return { run, open: () => openConnection(run.ControlURL, token) }
+  return { run, open: () => openConnection(controlAddress(server, run.ControlURL), token) }
+}
+
+/** The token goes to the server that it belongs to, whatever host an answer names. */
+function controlAddress(server: string, controlUrl: string): string {
+  const { pathname, search } = new URL(controlUrl)
+  return new URL(`${pathname}${search}`, server.replace(/^http/, "ws")).href
 }
 
 async function openConnection(address: string, token: string): Promise<Multiplexer> {
