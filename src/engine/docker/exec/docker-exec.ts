@@ -44,7 +44,10 @@ export async function startExec({ client, log, container }: ExecContext, request
   const socket = (await client.call(() => exec.start(start), { kind: "create" })) as unknown as Socket
   socket.on("error", () => socket.destroy())
   const inspect = () => client.call((_docker, abort) => exec.inspect(abort))
-  const started = await untilStarted(inspect)
+  const started = await untilStarted(inspect).catch((error) => {
+    socket.destroy()
+    throw error
+  })
   if (started.Pid === 0) throw await commandError(socket, terminal !== undefined)
   const session = { container: container.Id, init: container.State.Pid, leader: started.Pid }
   const process = new DockerExec({ client, log, exec, socket, session }, terminal !== undefined)
