@@ -35,6 +35,6 @@ export const commandLine = [
   ...faults(
     "src/cli/io/table.ts",
     ["src/cli/io/io.test.ts"],
-    [["names move the cursor", at("clean", 'replaceAll(/\\p{Cc}+/gu, " ").'), ""]],
+    [["names move the cursor", at("withoutControls", '.replaceAll(/\\p{Cc}+/gu, " ")'), ""]],
   ),
 ]
