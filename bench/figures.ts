@@ -59,7 +59,7 @@ async function populate(store: Store): Promise<StartRequest[]> {
     const requests: StartRequest[] = []
     const owner = (await tx.users.insert({ ...person, userName: "owner" })).id
     const common = { userId: owner, comment: "", doc: "", isTrusted: false, writtenBy: 0 }
-    const texts = { command: "", env: "", port: "", writablePaths: [] }
+    const texts = { command: "", env: "", port: "", writablePaths: [], keepPresent: false }
     const image = await tx.images.insert({ ...common, ...texts, name: "i", image: "fake/http", isPublished: true })
     const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0, idleMinutes: 0, maxRunHours: 0 }
     const project = { ...common, ...paths, projectName: "p", type: "http" as const, isPublic: true, imageId: image.id, groupId: 0 }

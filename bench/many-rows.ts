@@ -57,6 +57,7 @@ export async function makeManyRows(file: string, rows: number): Promise<Record<"
       isPublished: true,
       isTrusted: false,
       writablePaths: [],
+      keepPresent: false,
       writtenBy: 1,
     }
     await tx.images.insert({ ...image, doc: "" })

@@ -61,6 +61,7 @@ function image(i: number, userId: number, docLength: number) {
     isPublished: i % 2 === 0,
     isTrusted: false,
     writablePaths: [],
+    keepPresent: false,
     writtenBy: userId,
     doc: text(i * 3, docLength),
   }

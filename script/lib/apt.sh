@@ -2,12 +2,12 @@
 
 packages_docker=(docker.io iptables)
 packages_base_image=(debootstrap)
-packages_test_docker=(busybox-static curl iptables xfsprogs btrfs-progs)
+packages_test_docker=(busybox-static curl iptables xfsprogs btrfs-progs openssh-client rsync git)
 packages_test_postgres=(postgresql)
 packages_test_api=(python3-venv)
-packages_test_tools=(litmus cadaver rclone curl davfs2)
+packages_test_tools=(litmus cadaver rclone curl davfs2 unzip python3 python3-venv)
 packages_test_quotas=(qemu-system-x86 busybox-static cpio kmod xfsprogs e2fsprogs)
-packages_test_browser=(chromium fonts-dejavu-core)
+packages_test_browser=(chromium fonts-dejavu-core unzip)
 packages_bench=(wrk nginx-light curl rclone chromium)
 
 install_packages() {

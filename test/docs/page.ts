@@ -9,14 +9,17 @@ export interface Step {
   answer: unknown
 }
 
-/** The `sh` blocks of a page in order. A `json` block directly below one is its output. */
+/**
+ * The `sh` and `python` blocks of a page in order. A `json` block directly below one is its output.
+ */
 export async function stepsOf(file: URL): Promise<Step[]> {
   const steps: Step[] = []
   const text = await readFile(file, "utf8")
-  for (const match of text.matchAll(/^```(sh|json)\n([\s\S]*?)^```$/gm)) {
+  for (const match of text.matchAll(/^```(sh|python|json)\n([\s\S]*?)^```$/gm)) {
     const [, kind, block = ""] = match
     const last = steps.at(-1)
-    if (kind === "sh") steps.push({ line: text.slice(0, match.index).split("\n").length, commands: block, answer: undefined })
+    const commands = kind === "python" ? `python - <<'PYTHON'\n${block}PYTHON\n` : block
+    if (kind !== "json") steps.push({ line: text.slice(0, match.index).split("\n").length, commands, answer: undefined })
     else if (last) last.answer = JSON.parse(block)
   }
   return steps

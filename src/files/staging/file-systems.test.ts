@@ -1,27 +1,14 @@
 import assert from "node:assert/strict"
-import { execFileSync, spawnSync } from "node:child_process"
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
+import { mayMount, mount as mountTmpfs } from "../../../test/fixtures/mount.ts"
 
-/** Whether this process may mount. */
-function mayMount(): boolean {
-  const probe = mkdtempSync(join(tmpdir(), "quayside-mount-"))
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "tmpfs", probe]).status === 0
-  if (mounted) execFileSync("umount", [probe])
-  rmdirSync(probe)
-  return mounted
-}
 const skip = !mayMount() && "this process may not mount file systems"
 
-function mount(path: string, size: string): () => void {
-  mkdirSync(path, { recursive: true })
-  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},uid=${owner.uid},gid=${owner.gid},mode=0755`, "tmpfs", path])
-  return () => void execFileSync("umount", ["-l", path])
-}
+const mount = (path: string, size: string) => mountTmpfs(path, { size, ...owner })
 
 /** Everything that can be made is made: nothing new has a place. */
 function useUp(root: string): void {

@@ -11,7 +11,7 @@ import { assertNoSecret, assertUntouched, makeVictim, secret, whileSwapping } fr
  * in this process, as root where the tests do: nothing but its own care keeps it out.
  */
 
-const rounds = 100
+const rounds = 50
 let server: TestFilesServer
 const outside = () => join(server.folder, "outside")
 const victims = () => [outside(), join(server.root, "users/bob/private")]

@@ -12,9 +12,20 @@ const maxPartOfDisk = 1 / 16
 /** The file is released in pieces, so that other programs cannot use all of it at once. */
 const pieceCount = 16
 const chunkBytes = mib
+/** Random bytes, which no file system compresses; made when they are first needed. */
+let random: Buffer | undefined
+/** The smallest part that a file system stores once if another one is the same. */
+const blockBytes = 4_096
 /** Time between two attempts to restore released pieces, and to complete a partial file. */
 const retryMs = 1_000
 const growRetryMs = 60_000
+
+/** The random bytes with a number in each block, so that no two blocks of the file are the same. */
+function numberedBlocks(position: number): Buffer {
+  random ??= randomFillSync(Buffer.allocUnsafe(chunkBytes))
+  for (let at = 0; at < chunkBytes; at += blockBytes) random.writeDoubleLE(position + at, at)
+  return random
+}
 
 /**
  * A file beside the database that occupies space, to be released for urgent changes on a full disk.
@@ -86,12 +97,9 @@ export class DiskReserve implements DiskSpaceReserve, AsyncDisposable {
     }
   }
 
-  /**
-   * Appends random bytes, which no file system compresses. False, and unchanged, if they do not
-   * fit.
-   */
+  /** Appends bytes that occupy space. False, and unchanged, if they do not fit. */
   #grow(wanted: number): boolean {
-    const bytes = randomFillSync(Buffer.allocUnsafe(Math.min(chunkBytes, wanted)))
+    const bytes = numberedBlocks(this.#size).subarray(0, wanted)
     try {
       if (!this.#hasRoomFor(bytes.length)) return false
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at)

@@ -125,24 +125,32 @@ export function prepareWriter(writer: DatabaseSync): void {
   writer.exec(logPragmas)
 }
 
+/** All migrations are one transaction: an upgrade that fails changes nothing. */
 function migrate(writer: DatabaseSync, version: number, options: SqliteOptions): void {
   if (version === newestVersion) return
   if (version > 0) makeSafetyCopy(writer, { ...options, version })
-  for (const migration of migrations.slice(version)) {
-    writer.exec("begin immediate")
-    try {
-      if (migration.version === 1) {
-        writer.exec("create table migrations (version integer primary key, name text not null, applied_at integer not null) strict")
-        writer.exec("create table meta (key text not null primary key, value text not null) without rowid, strict")
-      }
-      for (const statement of statementsOf(migration, "sqlite")) writer.exec(statement)
-      writer.prepare("insert into migrations values (?, ?, ?)").run(migration.version, migration.name, options.now())
-      writer.exec("commit")
-    } catch (error) {
-      if (writer.isTransaction) writer.exec("rollback")
-      throw migrationError(error, options.file, migration)
+  const pending = migrations.slice(version)
+  writer.exec("begin immediate")
+  try {
+    for (const migration of pending) applyMigration(writer, migration, options)
+    writer.exec("commit")
+  } catch (error) {
+    if (writer.isTransaction) writer.exec("rollback")
+    throw error
+  }
+  for (const { version, name } of pending) options.logger.info({ version, name }, "Database migrated")
+}
+
+function applyMigration(writer: DatabaseSync, migration: Migration, { file, now }: SqliteOptions): void {
+  try {
+    if (migration.version === 1) {
+      writer.exec("create table migrations (version integer primary key, name text not null, applied_at integer not null) strict")
+      writer.exec("create table meta (key text not null primary key, value text not null) without rowid, strict")
     }
-    options.logger.info({ version: migration.version, name: migration.name }, "Database migrated")
+    for (const statement of statementsOf(migration, "sqlite")) writer.exec(statement)
+    writer.prepare("insert into migrations values (?, ?, ?)").run(migration.version, migration.name, now())
+  } catch (error) {
+    throw migrationError(error, file, migration)
   }
 }
 

@@ -62,23 +62,30 @@ test("a damaged copy stops the migration; the database is unchanged and no copy 
   )
 })
 
-test("a migration that fails leaves the database unchanged", async () => {
-  await using database = await sqliteDatabase()
-  const file = database.url.slice("sqlite:".length)
-  await restoreFixture(file, 1)
-  const db = new DatabaseSync(file)
-  // The steps before it are complete by then.
-  db.exec("create index runs_owned_history on runs (id)")
-  db.close()
-  await assert.rejects(
-    database.open(),
-    (error) => error instanceof StoreError && error.kind === "migration" && /version 2/.test(error.message),
-  )
-  assert.equal(versionOf(file), 1)
-  const left = new DatabaseSync(file, { readOnly: true })
-  assert.equal(left.prepare("select count(*) as n from sqlite_schema where type = 'trigger'").get()?.n, 0)
-  left.close()
-})
+// The steps before each are complete by then.
+const obstacles = [
+  [2, "create index runs_owned_history on runs (id)"],
+  [6, "create table grants (in_the_way integer)"],
+] as const
+
+for (const [version, obstacle] of obstacles) {
+  test(`an upgrade that fails in migration ${version} leaves the database unchanged`, async () => {
+    await using database = await sqliteDatabase()
+    const file = database.url.slice("sqlite:".length)
+    await restoreFixture(file, 1)
+    const db = new DatabaseSync(file)
+    db.exec(obstacle)
+    db.close()
+    await assert.rejects(
+      database.open(),
+      (error) => error instanceof StoreError && error.kind === "migration" && error.message.includes(`version ${version} `),
+    )
+    assert.equal(versionOf(file), 1)
+    const left = new DatabaseSync(file, { readOnly: true })
+    assert.equal(left.prepare("select count(*) as n from sqlite_schema where type = 'trigger'").get()?.n, 0)
+    left.close()
+  })
+}
 
 test("a database of the newest version opens without a copy and without a write", async () => {
   await using database = await sqliteDatabase()
