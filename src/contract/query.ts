@@ -56,6 +56,22 @@ export const idleMinutesParam = {
   required: true,
 } as const satisfies QueryParam<number>
 
+const zeroOrMore = (description: string) =>
+  ({
+    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description },
+    repeats: false,
+    parse: (text: string, name: string): number => {
+      const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+      if (!Number.isSafeInteger(value)) throw invalidField(name, `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`, text)
+      return value
+    },
+  }) as const satisfies QueryParam<number>
+
+export const pruneDaysParam = zeroOrMore("Days without use; 0: age does not count. Default: the setting `QUAYSIDE_PRUNE_IMAGES_DAYS`.")
+export const pruneSizeParam = zeroOrMore(
+  "Bytes of all fetched images together; 0: size does not count. Default: the setting `QUAYSIDE_PRUNE_IMAGES_SIZE`.",
+)
+
 const zeroOne = (description: string) =>
   ({
     schema: { type: "integer", enum: [0, 1], description },

@@ -2,8 +2,8 @@ import type { Structure } from "./fields/structure.ts"
 import { capacity, preview } from "./resources/capacity.ts"
 import { dataModel, dataPart, dataWithoutDoc } from "./resources/data.ts"
 import { grantModel } from "./resources/grant.ts"
-import { imageCheck, imageModel, imagePart, imageWithoutDoc } from "./resources/image.ts"
-import { auditEntry, done, failure, health, readiness, serverEvent } from "./resources/installation.ts"
+import { imageCheck, imageModel, imagePart, imageWithoutDoc, storedImage } from "./resources/image.ts"
+import { auditEntry, done, failure, health, inForce, readiness, serverEvent } from "./resources/installation.ts"
 import { filesToken, groupModel, newToken, tokenModel, userModel, whoami } from "./resources/people.ts"
 import { projectModel, projectTrainData } from "./resources/project.ts"
 import { logLine, runStats } from "./resources/run-stats.ts"
@@ -15,6 +15,7 @@ export const structures: readonly Structure[] = [
   imagePart,
   imageWithoutDoc,
   imageCheck,
+  storedImage,
   dataModel,
   dataPart,
   dataWithoutDoc,
@@ -29,6 +30,7 @@ export const structures: readonly Structure[] = [
   whoami,
   health,
   readiness,
+  inForce,
   capacity,
   runStats,
   logLine,

@@ -13,6 +13,8 @@ import {
   idsParam,
   isPublishParam,
   pagingParams,
+  pruneDaysParam,
+  pruneSizeParam,
   type QueryParams,
   requiredIdParam,
   scalarParams,
@@ -26,8 +28,8 @@ import {
 import { capacity, preview } from "./resources/capacity.ts"
 import { dataFields, dataModel } from "./resources/data.ts"
 import { grantFields, grantModel } from "./resources/grant.ts"
-import { imageCheck, imageFields, imageModel } from "./resources/image.ts"
-import { auditEntry, health, readiness, serverEvent } from "./resources/installation.ts"
+import { imageCheck, imageFields, imageModel, storedImage } from "./resources/image.ts"
+import { auditEntry, health, inForce, readiness, serverEvent } from "./resources/installation.ts"
 import {
   filesToken,
   groupFields,
@@ -232,6 +234,16 @@ export const endpoints = {
     headers: ["Prefer"],
     answer: { one: imageCheck },
     permission: "image:pull",
+  },
+
+  listStoredImages: {
+    method: "GET",
+    path: "/stored_images",
+    tag: "Images",
+    summary: "List the images on the engine's disk, and what pruning by these rules would remove; removes nothing",
+    query: { Days: pruneDaysParam, MaxSize: pruneSizeParam, ...pagingParams },
+    answer: { list: storedImage },
+    permission: "storedImage:list",
   },
 
   createData: data.create,
@@ -599,6 +611,16 @@ export const endpoints = {
     },
     answer: { list: auditEntry },
     permission: "audit:list",
+  },
+
+  readSettings: {
+    method: "GET",
+    path: "/settings",
+    tag: "Installation",
+    summary: "Read the settings in force; secrets are hidden",
+    query: none,
+    answer: { one: inForce },
+    permission: "settings:read",
   },
 
   followEvents: {

@@ -1,8 +1,9 @@
 import type { Progress, ReasonCode } from "#contract"
 import type { ListeningPort, RunAddress } from "./address.ts"
 import type { ExecProcess, ExecRequest } from "./exec.ts"
+import type { ImageRemoval, RemovableImage, StoredImage } from "./stored-images.ts"
 
-export type { ListeningPort, Progress, RunAddress }
+export type { ImageRemoval, ListeningPort, Progress, RemovableImage, RunAddress, StoredImage }
 
 /**
  * The interface to a container engine. An engine knows neither users nor the database: a run is its
@@ -47,6 +48,15 @@ export interface Engine extends AsyncDisposable {
    * remains.
    */
   pull(reference: string, options: PullOptions): Promise<ImageInfo>
+
+  /** All images on the engine's disk, whoever fetched or built them. */
+  images(signal?: AbortSignal): Promise<StoredImage[]>
+
+  /**
+   * Removes an image, unless somebody may need it: a container, running or not; a start that has
+   * found it; or somebody who gave it a name that is not among `references`.
+   */
+  removeImage(image: RemovableImage, signal?: AbortSignal): Promise<ImageRemoval>
 
   /**
    * Fetches the image if it is missing, creates the container and starts it. Resolves once the
@@ -155,6 +165,8 @@ export interface RunSpec {
    * and fails with `image_unavailable` if it is gone. Absent: any image is accepted.
    */
   imageDigest?: string | undefined
+  /** The `ImageInfo.registryDigest` of that image, by which it is fetched again if it is gone. */
+  registryDigest?: string | undefined
   imagePolicy: ImagePolicy
   /** Replaces the image's entry point; undefined: the image's own. */
   entryPoint?: readonly string[] | undefined
@@ -228,6 +240,8 @@ export interface PullOptions {
 export interface ImageInfo {
   /** Like `StartResult.imageDigest`. */
   digest: string
+  /** Under which its registry provides it (`sha256:…`); empty if no registry did. */
+  registryDigest: string
   /** Unpacked size in bytes. */
   size: number
   /** The kind of processor, such as `amd64`; empty if unknown. */
@@ -249,7 +263,7 @@ export interface ImageInfo {
  * A spec without its image policy, since credentials are never stored, and without its disk limit,
  * which follows from the current limits.
  */
-export type RecoveredSpec = Omit<RunSpec, "imagePolicy" | "diskMiB">
+export type RecoveredSpec = Omit<RunSpec, "imagePolicy" | "diskMiB" | "registryDigest">
 
 /** The size of a run's writes to its own file system. */
 export interface WritableLayer {
@@ -302,13 +316,6 @@ export interface ObservedRun {
   imageDigest: string
   nodeNames: string[]
   gpuDevices: string[]
-}
-
-/** Rejects an image whose digest is not the spec's `imageDigest`. */
-export function checkExpectedDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
-  if (imageDigest === undefined || imageDigest === found) return
-  const msg = `The image ${image} has changed since the run started, and the earlier one is gone`
-  throw new EngineError("image_unavailable", msg, { hint: "Start the project again to use the new image" })
 }
 
 /** The smallest memory limit of a container. Source: Docker's `linuxMinMemory`. */

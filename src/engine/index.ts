@@ -1,4 +1,4 @@
-export { isForeignArchitecture } from "./architecture.ts"
+export { isForeignArchitecture, runsForeignPrograms, wrongArchitectureHint, wrongArchitectureMessage } from "./architecture.ts"
 export { createEngine, type EngineOptions, openFakeDaemon } from "./create-engine.ts"
 export { isNetworkPool, isSubnet } from "./docker/network/subnet-pool.ts"
 export * from "./engine.ts"
@@ -6,3 +6,4 @@ export { type ExecOutput, type ExecProcess, type ExecRequest, loginShell, type T
 export type { FakeContainer } from "./fake/fake-container.ts"
 export type { FakeDaemon } from "./fake/fake-daemon.ts"
 export { isRegistryPattern, RegistryAllowlist, type ResolveHost, wellKnownRegistries } from "./registry-allowlist.ts"
+export type { OnPull, PulledImage } from "./stored-images.ts"

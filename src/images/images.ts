@@ -4,6 +4,10 @@ import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
 import { type CredentialEntry, CredentialRules, type ImageUser } from "./credential-rules.ts"
+import { ImageKeeper } from "./image-keeper.ts"
+import { ImagePruner } from "./image-pruner.ts"
+import { KeptImages } from "./kept-images.ts"
+import type { PruneDecision, PruneRules } from "./prune-policy.ts"
 import { ImagePulls } from "./pulls.ts"
 import { suggestTypes } from "./suggested-types.ts"
 
@@ -13,6 +17,9 @@ export interface ImagesOptions {
   events: Events
   registries: RegistryAllowlist
   credentials: readonly CredentialEntry[]
+  /** The owner of an image, by whose rights it is kept present. */
+  ownerOf(image: ImageRow): Promise<{ person: ImageUser; byAdmin: boolean }>
+  pruneRules: PruneRules
   clock: Clock
   logger: Logger
 }
@@ -41,6 +48,8 @@ export interface Images extends AsyncDisposable {
   refusal(reference: string): string | undefined
   /** The policy by which a person may have an image now. */
   policyFor(person: ImageUser, wanted: { reference: string; byAdmin: boolean }): ImagePolicy
+  /** The image as the engine has it, if it does. Rejects with an `EngineError`. */
+  describe(person: ImageUser, wanted: { reference: string; byAdmin: boolean }): Promise<ImageInfo | undefined>
   /** Rejects with an `EngineError`. */
   state(wanted: ImageRequest): Promise<ImageState>
   /**
@@ -48,12 +57,22 @@ export interface Images extends AsyncDisposable {
    * `Failure` at once when the person has too many pulls.
    */
   pull(wanted: ImageRequest, actor: Actor): Promise<ImageInfo>
+  /** Begins to keep images present and to prune. */
+  startKeeping(): void
+  /** Called after the list of images to keep present may have changed. */
+  recheckKept(): void
+  /** Called at each start. */
+  recordUse(digest: string): void
+  /** All images of the engine, and what pruning by these rules would remove. Changes nothing. */
+  decidePruning(rules?: PruneRules): Promise<PruneDecision[]>
+  readonly pruneRules: PruneRules
 }
 
 export function createImages(options: ImagesOptions): Images {
   const { engine, registries } = options
   const credentials = new CredentialRules(options.credentials)
   const pulls = new ImagePulls(options)
+  const pruner = new ImagePruner({ ...options, rules: options.pruneRules })
 
   const policyFor: Images["policyFor"] = (person, { reference, byAdmin }) => {
     const parsed = normalizeOciReference(reference)
@@ -64,6 +83,11 @@ export function createImages(options: ImagesOptions): Images {
       allowLocal: byAdmin,
     }
   }
+  const policyOfKept = async (image: ImageRow) => {
+    const { person, byAdmin } = await options.ownerOf(image)
+    return policyFor(person, { reference: image.image, byAdmin })
+  }
+  const keeper = new ImageKeeper({ ...options, pruner, kept: new KeptImages({ ...options, pulls, policyOf: policyOfKept }) })
   const policyOf = ({ image, byAdmin, person }: ImageRequest) => policyFor(person, { reference: image.image, byAdmin })
 
   return {
@@ -72,6 +96,7 @@ export function createImages(options: ImagesOptions): Images {
       const parsed = normalizeOciReference(reference)
       return parsed && registries.denialReason(parsed)
     },
+    describe: (person, wanted) => engine.image(wanted.reference, policyFor(person, wanted)),
     async state(wanted) {
       const reference = wanted.image.image
       const facts = await engine.image(reference, policyOf(wanted))
@@ -79,6 +104,13 @@ export function createImages(options: ImagesOptions): Images {
       return { facts, types: facts ? suggestTypes(reference, facts) : [], isPulling }
     },
     pull: (wanted, actor) => pulls.pull({ image: wanted.image, userId: wanted.person.userId, policy: policyOf(wanted), actor }),
-    [Symbol.asyncDispose]: () => pulls[Symbol.asyncDispose](),
+    startKeeping: () => keeper.start(),
+    recheckKept: () => keeper.wake(),
+    recordUse: (digest) => pruner.recordUse(digest),
+    decidePruning: (rules) => pruner.decide(rules),
+    pruneRules: options.pruneRules,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([pulls[Symbol.asyncDispose](), keeper[Symbol.asyncDispose]()])
+    },
   }
 }

@@ -9,6 +9,8 @@ const idleTimeoutMs = 120_000
 const progressEveryMs = 1_000
 /** The maximum of concurrent pulls per person. */
 const maxPullsPerPerson = 3
+/** No person has this ID. */
+const serviceUserId = 0
 
 export interface ImagePullsOptions {
   engine: Engine
@@ -22,7 +24,8 @@ export interface PullRequest {
   image: ImageRow
   userId: number
   policy: ImagePolicy
-  actor: Actor
+  /** Absent: Quayside itself fetches it, and no audit names it. */
+  actor?: Actor
 }
 
 /** Requested pulls. They continue after their caller disconnects, and end with the service. */
@@ -53,6 +56,16 @@ export class ImagePulls implements AsyncDisposable {
       const msg = `${maxPullsPerPerson} images are being fetched for you already; wait for one of them`
       throw new Failure("too_many_requests", msg, { headers: { "Retry-After": "10" } })
     }
+    return this.#begin(key, request)
+  }
+
+  /** Fetches an image that administrators keep present. The caller limits how many at once. */
+  keep(image: ImageRow, policy: ImagePolicy): Promise<ImageInfo> {
+    const key = keyOf(serviceUserId, image.image)
+    return this.#underWay.get(key) ?? this.#begin(key, { image, userId: serviceUserId, policy })
+  }
+
+  #begin(key: string, request: PullRequest): Promise<ImageInfo> {
     const pulling = this.#run(request).finally(() => this.#underWay.delete(key))
     pulling.catch(() => {})
     this.#underWay.set(key, pulling)
@@ -71,7 +84,7 @@ export class ImagePulls implements AsyncDisposable {
       told = clock.now()
       void this.#publishProgress(image, { State: "pulling", Progress: progress, Reason: null })
     }
-    await store.change((tx) => events.imagePullRequested(tx, actor, image))
+    if (actor) await store.change((tx) => events.imagePullRequested(tx, actor, image))
     idleTimeout.start(idleTimeoutMs)
     try {
       const facts = await engine.pull(image.image, { policy: policy, report, signal: AbortSignal.any([late.signal, this.#closing.signal]) })

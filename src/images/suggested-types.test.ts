@@ -4,6 +4,7 @@ import { suggestTypes } from "./suggested-types.ts"
 
 const facts = {
   digest: "",
+  registryDigest: "",
   size: 0,
   architecture: "",
   user: "",

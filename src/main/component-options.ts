@@ -6,7 +6,7 @@ import type { RunEvents, RunSettingsOptions, StorageQuotas } from "#runs"
 import type { Store } from "#store"
 import type { PublicUrls } from "./addresses.ts"
 import { createFilesAuthority } from "./files-authority.ts"
-import type { Settings } from "./settings/settings.ts"
+import { type Settings, settingsInForce } from "./settings/settings.ts"
 
 /** Writes changes of runs to the journal and the audit log. */
 export function runEvents(events: Events): RunEvents {
@@ -37,6 +37,7 @@ export function apiSettings(settings: Settings, { baseUrl, filesUrl, hostNames }
     },
     internetGroups: settings.groupInternet.map(({ group }) => group),
     secureCookies: baseUrl.startsWith("https:"),
+    inForce: settingsInForce(settings),
   }
 }
 

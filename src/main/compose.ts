@@ -15,7 +15,7 @@ import { assignFreePorts, listenHosts, type PublicUrls, resolvePublicUrls, runPo
 import { apiSettings, filesOptions, runEvents, runSettings } from "./component-options.ts"
 import { createConnectionLimit } from "./connection-limit.ts"
 import { assertCanIsolate, assertGpuSettings, createConfiguredEngine, startIsolation } from "./engine.ts"
-import { createImagePolicy } from "./image-policy.ts"
+import { createImagePolicy, imageOwner } from "./image-policy.ts"
 import { assertOpenIdSettings, createOpenIdSignIn } from "./openid.ts"
 import { createReadiness } from "./readiness.ts"
 import { readRegistryCredentials } from "./registry-credentials.ts"
@@ -110,13 +110,25 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const fileServer = startFileServer(context, base, () => late.gateway?.recheck())
   const { events, starting, tree } = fileServer
   const { store, identity } = base
-  const engine = stack.use(await createConfiguredEngine({ ...context, instance: store.instance }))
+  const engine = stack.use(await createConfiguredEngine({ ...context, store }))
   assertNotStopped()
   const finishIsolation = await startIsolation({ store, engine, clock, logger })
   const generatedPassword = await identity.ensureAdmin(settings.adminPassword || undefined, options.announcePassword)
   const home = tree.ensureDirectory("/users/admin")
   home.catch(() => {})
-  const images = stack.use(createImages({ engine, store, events, registries: context.registries, credentials, clock, logger }))
+  const images = stack.use(
+    createImages({
+      engine,
+      store,
+      events,
+      registries: context.registries,
+      credentials,
+      ownerOf: imageOwner({ store, clock }),
+      pruneRules: { days: settings.pruneImagesDays, maxBytes: settings.pruneImagesSize },
+      clock,
+      logger,
+    }),
+  )
   await finishMoves(context, { store, tree })
   stack.use(startGrantExpiry({ store, events, clock, logger }))
   const runs = await createRuns(context, { ...base, ...fileServer, engine, images }, options.supervision)
@@ -128,6 +140,7 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   await finishIsolation()
   if (settings.engine === "docker" && settings.isolation === "on") await warnAboutLoginAccount(settings.runUid, logger)
   runs.startSupervisor()
+  images.startKeeping()
   await starting
   await home
   assertNotStopped()
@@ -222,6 +235,7 @@ async function createRuns(
       events: runEvents(events),
       settings: { ...runSettings(settings, context.urls, dataDir), ...supervision },
       imagePolicy: createImagePolicy({ store, images, clock }),
+      onImageUse: images.recordUse,
       prepareDirectories: (run, options) => prepareRunDirectories({ store, tree, events }, run, options),
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),
       storage: {

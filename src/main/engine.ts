@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import { createEngine, type Engine, EngineError, IsolationError, openFakeDaemon, type RegistryAllowlist } from "#engine"
+import { pullRecorder } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 import { SettingError } from "./settings/setting.ts"
@@ -29,13 +30,15 @@ export async function createConfiguredEngine(made: {
   settings: Settings
   dataDir: string
   filesRoot: string
-  instance: string
+  store: Store
   registries: RegistryAllowlist
   clock: Clock
   logger: Logger
   stack: AsyncDisposableStack
 }): Promise<Engine> {
-  const { settings, dataDir, filesRoot, instance, registries, clock, logger, stack } = made
+  const { settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
+  const { instance } = store
+  const onPull = pullRecorder({ store, logger })
   if (settings.engine === "fake") {
     const daemon = stack.use(await openFakeDaemon({ stateDir: join(dataDir, "fake-engine"), clock }))
     return createEngine({
@@ -46,6 +49,7 @@ export async function createConfiguredEngine(made: {
       mockGpus: settings.mockGpus,
       registries,
       maxImageBytes: settings.maxImageSize,
+      onPull,
     })
   }
   return createEngine({
@@ -65,6 +69,7 @@ export async function createConfiguredEngine(made: {
     mockGpus: settings.mockGpus,
     registries,
     maxImageBytes: settings.maxImageSize,
+    onPull,
     seccompFile: settings.seccomp,
     clock,
     logger,

@@ -2,7 +2,8 @@ import { impersonate } from "#access"
 import type { ImagePolicy } from "#engine"
 import type { Images } from "#images"
 import type { Clock } from "#kit"
-import type { RunRow, Store } from "#store"
+import { isAdminImage } from "#projects"
+import type { ImageRow, RunRow, Store } from "#store"
 
 /**
  * The current image policy of a run's owner, without registry credentials if the owner can no
@@ -16,5 +17,13 @@ export function createImagePolicy({ store, images, clock }: { store: Store; imag
     if (starter) return policy
     const { credentials: _, ...withoutCredentials } = policy
     return withoutCredentials
+  }
+}
+
+/** The owner of an image, without groups if they can no longer sign in. */
+export function imageOwner({ store, clock }: { store: Store; clock: Clock }) {
+  return async (image: ImageRow) => {
+    const owner = await impersonate(store, await store.users.get(image.userId), clock.now())
+    return { person: owner ?? { userName: image.userName, groupNames: [] }, byAdmin: await isAdminImage(store, image) }
   }
 }

@@ -13,8 +13,9 @@ export async function runProgram(words: readonly string[], serve: (words: readon
   // The reader of a pipe, such as `head`, may leave before the end.
   process.stdout.on("error", () => process.exit(0))
   process.stderr.on("error", () => {})
-  const { env, stdin, stdout, stderr, platform } = process
-  return runCommandLine({ env, stdin, stdout, stderr, platform, version, signal: interruption() }, words)
+  const { env, stdin, stdout, stderr, platform, execPath, argv } = process
+  const program = [execPath, ...argv.slice(1, 2)]
+  return runCommandLine({ env, stdin, stdout, stderr, platform, version, program, signal: interruption() }, words)
 }
 
 async function serveOrLog(words: readonly string[], serve: (words: readonly string[]) => Promise<number>): Promise<number> {

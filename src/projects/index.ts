@@ -29,16 +29,17 @@ export { type Owner, resolveGroup, resolveImage, resolveNewOwner, resolveOwner }
 export { checkSharedDirectory } from "./sharing.ts"
 export { finishInterruptedMoves, type PendingTransfer, transferDataset } from "./transfer-dataset.ts"
 export {
+  administratorFieldsOfReference,
   authorshipAfterChange,
   changesWhatRuns,
   checkImageReferenceChange,
+  checkKeepPresentChange,
   checkTrustChange,
   checkWritablePathsChange,
   endTrustInProjectsWithImage,
   isAdminImage,
   publishTrustEnd,
   trustAfterPublication,
-  writablePathsOfReference,
   writerAfterTransfer,
 } from "./trust.ts"
 export { publishRunVisibility } from "./visibility.ts"

@@ -33,9 +33,18 @@ export function checkWritablePathsChange(caller: Caller, given: readonly string[
   throw new Failure("forbidden", "Only administrators may set the directories that runs may write to", { field: "WritablePaths" })
 }
 
-/** The column to write with another reference, for which no administrator chose the paths. */
-export function writablePathsOfReference(caller: Caller): { writablePaths?: [] } {
-  return caller.isAdmin ? {} : { writablePaths: [] }
+/** Throws `forbidden` if anybody but an administrator changes whether the image is kept. */
+export function checkKeepPresentChange(caller: Caller, given: boolean | undefined, stored: boolean): void {
+  if (given === undefined || caller.isAdmin || given === stored) return
+  throw new Failure("forbidden", "Only administrators may choose the images that stay on the engine", { field: "KeepPresent" })
+}
+
+/**
+ * The columns to write with another reference, for which no administrator chose the paths, nor to
+ * keep it.
+ */
+export function administratorFieldsOfReference(caller: Caller): { writablePaths?: []; keepPresent?: false } {
+  return caller.isAdmin ? {} : { writablePaths: [], keepPresent: false }
 }
 
 /** Whether a change of an image changes what its runs execute. */

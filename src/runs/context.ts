@@ -73,6 +73,8 @@ export interface RunsContext {
   readonly pendingStops: Map<number, StopRequest>
   /** The policy by which the run's person may have its image now. */
   imagePolicy(run: RunRow): Promise<ImagePolicy>
+  /** Called with the digest of the image of each start. */
+  onImageUse?: ((digest: string) => void) | undefined
   /** Plans a queued run again, and checks the plan of a starting one, by what `reads` returns. */
   replan(reads: Reads, run: RunRow): Promise<ReplanResult>
   /** Makes missing mount sources before the engine is called; repeated by each attempt. */

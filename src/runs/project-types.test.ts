@@ -165,7 +165,18 @@ test("a WebSocket is ready if its first message begins as its type's, after any 
 })
 
 test("an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default", () => {
-  const image = { digest: "", size: 0, architecture: "", user: "", entryPoint: [], command: [], workDir: "", variables: [], volumes: [] }
+  const image = {
+    digest: "",
+    registryDigest: "",
+    size: 0,
+    architecture: "",
+    user: "",
+    entryPoint: [],
+    command: [],
+    workDir: "",
+    variables: [],
+    volumes: [],
+  }
   const portWith = (ports: string[], fields: Partial<RunRow["spec"]> = {}) => withImagePort(runOf(fields).spec, { ...image, ports }).port
   assert.equal(portWith(["8501/tcp"]), 8501)
   assert.equal(portWith(["8501/tcp", "53/udp"]), 8501)
@@ -176,7 +187,18 @@ test("an empty port of type `http` is the image's only exposed TCP port, otherwi
 })
 
 test("the image's working directory wins over the code directory, unless it is `/`", () => {
-  const image = { digest: "", size: 0, architecture: "", user: "", entryPoint: [], command: [], ports: [], variables: [], volumes: [] }
+  const image = {
+    digest: "",
+    registryDigest: "",
+    size: 0,
+    architecture: "",
+    user: "",
+    entryPoint: [],
+    command: [],
+    ports: [],
+    variables: [],
+    volumes: [],
+  }
   const workDirWith = (workDir: string) => engineSpecOf(runOf({}), { image: { ...image, workDir } }).workDir
   assert.deepEqual(["/app", "/", ""].map(workDirWith), [undefined, "/code", "/code"])
 })
@@ -194,7 +216,18 @@ test("Jupyter and VS Code open the code directory; Jupyter's root contains all m
 })
 
 test("the image's own start follows a search only with an entry point, or if the image exposes the type's port", () => {
-  const empty = { digest: "", size: 0, architecture: "", user: "", workDir: "", ports: [], variables: [], volumes: [], entryPoint: [] }
+  const empty = {
+    digest: "",
+    registryDigest: "",
+    size: 0,
+    architecture: "",
+    user: "",
+    workDir: "",
+    ports: [],
+    variables: [],
+    volumes: [],
+    entryPoint: [],
+  }
   const image = { ...empty, command: ["serve"] }
   const ownWith = (fields: Partial<ImageInfo>) => {
     const { entryPoint, command } = engineSpecOf(runOf({ type: "jupyterlab" }), { image: { ...image, ...fields } })

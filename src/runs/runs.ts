@@ -46,6 +46,7 @@ export interface RunsOptions {
    * credentials, and local images only if registered by an administrator.
    */
   imagePolicy?: (run: RunRow) => Promise<ImagePolicy>
+  onImageUse?: (digest: string) => void
   /**
    * Makes missing mount sources while the run is `pulling`, at each attempt. An `EngineError`
    * becomes the run's reason. Default: nothing.
@@ -268,6 +269,7 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     probes: { count: 0, limiter: new ProbeLimiter() },
     startingWork: new Map(),
     pendingStops: new Map(),
+    onImageUse: options.onImageUse,
     imagePolicy: options.imagePolicy ?? (async ({ spec }) => ({ verifyAccess: false, allowLocal: spec.imageByAdmin ?? false })),
     prepareDirectories: options.prepareDirectories ?? (async () => {}),
     replan: options.replan ?? (async (_, { spec }) => ({ plan: spec })),

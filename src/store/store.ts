@@ -14,6 +14,7 @@ import type {
   ProjectDatasetRow,
   ProjectDatasetSummary,
   ProjectRow,
+  PulledImageRow,
   RowPage,
   RowPageRequest,
   RowSummaries,
@@ -68,6 +69,7 @@ export interface Reads {
   readonly projects: ResourceReads<ProjectRow> & ProjectReads
   readonly runs: RunReads
   readonly ports: PortReads
+  readonly pulledImages: PulledImageReads
   readonly grants: GrantReads
   readonly events: JournalReads
   readonly audits: AuditReads
@@ -84,6 +86,7 @@ export interface Change extends Reads {
   readonly projects: ResourceReads<ProjectRow> & ProjectReads & Writes<ProjectRow> & ProjectWrites
   readonly runs: RunReads & RunWrites
   readonly ports: PortReads & PortWrites
+  readonly pulledImages: PulledImageReads & PulledImageWrites
   readonly grants: GrantReads & GrantWrites
   /** Adds a row to the journal that `/events` replays. */
   journal(entry: NewJournalEntry): Promise<void>
@@ -281,6 +284,21 @@ export interface SubjectReads {
 export interface SubjectWrites {
   /** Throws `DuplicateError` (`openidSubject`) if the subject belongs to somebody. */
   insert(row: Omit<SubjectRow, "createdAt">): Promise<void>
+}
+
+/** The images that Quayside fetched. */
+export interface PulledImageReads {
+  all(): Promise<PulledImageRow[]>
+}
+export interface PulledImageWrites {
+  /**
+   * Records a pull that brought a new image, or another name for a recorded one. Any other image
+   * was there before: returns false.
+   */
+  record(pulled: { reference: string; digest: string; isNew: boolean }): Promise<boolean>
+  /** Only later uses count. */
+  recordUse(digest: string, at: number): Promise<void>
+  forget(digest: string): Promise<void>
 }
 
 export interface RunReads {

@@ -186,6 +186,8 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   deleteSession: open(),
   followEvents: everybody(),
   listAudit: administrators(),
+  listStoredImages: administrators(),
+  readSettings: administrators(),
   listIdle: administrators(() => ({ query: { Minutes: 60 } })),
   healthz: open(),
   readyz: open(),

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { basicAuth } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, type Person, startTestServer } from "../test-server.ts"
 import { recordEvents } from "./event-recorder.ts"
-import { type SendOptions, sendRequest } from "./http-client.ts"
+import { type AnyObject, type SendOptions, sendRequest } from "./http-client.ts"
+import { imageDigestsOf } from "./run-mounts.ts"
 
 const folder = await mkdtemp(join(tmpdir(), "quayside-images-"))
 const file = join(folder, "credentials.json")
@@ -46,8 +48,8 @@ test("a check reports whether the engine has an image, and a pull fetches it", a
   assert.equal(pulled.status, 200)
   const { body } = await call("GET", `/image/check?ID=${ID}`)
   assert.deepEqual(body, pulled.body)
-  const { Digest, ...rest } = body
-  assert.match(String(Digest), /^sha256:[0-9a-f]{64}$/)
+  const { Digest, RegistryDigest, ...rest } = body
+  for (const digest of [Digest, RegistryDigest]) assert.match(String(digest), /^sha256:[0-9a-f]{64}$/)
   assert.deepEqual(rest, {
     ID,
     Image: "fake/exposes:8080",
@@ -63,14 +65,29 @@ test("a check reports whether the engine has an image, and a pull fetches it", a
     Ports: ["8080/tcp"],
     Types: ["vscode", "http"],
   } as never)
-  assert.equal((await tried(ann, ID)).body.ImageDigest, Digest)
+  const run = (await tried(ann, ID)).body
+  assert.deepEqual([run.ImageDigest, run.RegistryDigest], [Digest, RegistryDigest])
 })
 
-test("a check reports an image for another kind of processor before a start fails for that reason", async () => {
+test("a check and a preview report an image for another kind of processor before a start fails for that reason", async () => {
   const { ID } = await register(ann, "fake/foreign")
   const { body } = await call("POST", `/image/pull?ID=${ID}`)
   assert.deepEqual([body.Present, body.Architecture, body.IsForeign], [true, "s390x", true])
+  const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
+  const { Admitted, Reason } = await ann.client.previewRun({ body: { ProjectID: project.ID } })
+  assert.deepEqual([Admitted, Reason?.code], [false, "wrong_architecture"])
+  assert.match(String(Reason?.msg), /^The image fake\/foreign is made for s390x processors; this machine has \w+$/)
   assert.equal((await tried(ann, ID)).body.code, "wrong_architecture")
+})
+
+test("a repeated run requests the image of the first one by both of its digests", async () => {
+  const { ID } = await register(ann, "fake/exposes:8081")
+  const started = (await tried(ann, ID)).body
+  const repeated = (await call("POST", `/running_project/repeat?ID=${started.ID}`)).body
+  await call("DELETE", `/running_project?ID=${repeated.ID}`)
+  const { imageDigest, registryDigest } = await imageDigestsOf(server, Number(repeated.ID))
+  assert.deepEqual([imageDigest, registryDigest], [started.ImageDigest, started.RegistryDigest])
+  assert.match(String(registryDigest), /^sha256:/)
 })
 
 test("check requires the right to see an image, and pull the right to use it", async () => {
@@ -201,4 +218,25 @@ test("a credentials file that others may read, or that is broken, stops the star
     message: /cannot be used: entry 1 needs a list "for" of everyone, user:<name> and group:<name>$/,
   })
   await assert.rejects(start(join(folder, "none.json")), { name: "SettingError", message: /cannot be read: ENOENT$/ })
+})
+
+test("an image that an administrator keeps present is fetched soon after it is marked", async () => {
+  const { ID } = await register(ann, "fake/slow:7")
+  await using recorder = await recordEvents(ann.client)
+  await server.admin.updateImage({ body: { ID, KeepPresent: true } })
+  await eventually("it is present", () => recorder.events.some(({ event, data }) => event === "image.progress" && data.State === "present"))
+  assert.equal((await call("GET", `/image/check?ID=${ID}`)).body.Present, true)
+  const rows = (await call("GET", "/stored_images?Days=1&pageSize=100", { as: admin })).body.data as unknown as AnyObject[]
+  const found = rows.find(({ Images }) => (Images as unknown as string[]).includes("docker.io/fake/slow:7"))
+  assert.deepEqual([found?.WouldPrune, found?.Why, found?.Size], [false, "Administrators keep it present", 10_000_000])
+})
+
+test("administrators list the stored images, and a rule that is no number is refused", async () => {
+  assert.equal((await call("GET", "/stored_images")).status, 403)
+  for (const name of ["Days", "MaxSize"]) {
+    const { status, body } = await call("GET", `/stored_images?${name}=-1`, { as: admin })
+    assert.deepEqual([status, body.field], [400, name])
+  }
+  const { body } = await call("GET", "/stored_images?pageSize=1", { as: admin })
+  assert.equal((body.data as unknown as AnyObject[]).length, 1)
 })

@@ -22,6 +22,21 @@ test("healthz reports liveness, and readyz each part", async () => {
   assert.deepEqual([ready.status, ready.body.ok, Object.keys(ready.body.checks as AnyObject)], [200, true, ["store", "engine", "files"]])
 })
 
+test("administrators read the settings in force, and no secret", async () => {
+  const read = await call("GET", "/settings")
+  const settings = read.body.settings as unknown as { Name: string; Value: string; IsDefault: boolean }[]
+  const shownOf = (name: string) => {
+    const { Value, IsDefault } = settings.find(({ Name }) => Name === name) ?? {}
+    return [Value, IsDefault]
+  }
+  assert.deepEqual(shownOf("QUAYSIDE_MOCK_GPUS"), ["1", false])
+  assert.deepEqual(shownOf("QUAYSIDE_DEFAULT_CPUS"), ["1", true])
+  assert.deepEqual(shownOf("QUAYSIDE_ADMIN_PASSWORD"), ["(hidden)", false])
+  assert.deepEqual(shownOf("QUAYSIDE_OIDC_CLIENT_SECRET"), ["", true])
+  assert.ok(!read.text.includes(adminPassword))
+  assert.equal((await call("GET", "/settings", { as: ann.authorization })).status, 403)
+})
+
 test("metrics are OpenMetrics text for loopback callers and administrators, without users' content", async () => {
   await call("POST", "/image", { body: { Name: "secret name", Image: "b" } })
   await call("GET", "/images?q=secret")

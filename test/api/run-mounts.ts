@@ -24,6 +24,11 @@ export async function writablePathsOf(server: Pick<TestServer, "dataDir" | "data
   return (JSON.parse(await specOf(server, run)) as { writablePaths?: string[] }).writablePaths ?? []
 }
 
+/** The image that a run must have, as the database has it. */
+export async function imageDigestsOf(server: Pick<TestServer, "dataDir" | "databaseUrl">, run: number) {
+  return JSON.parse(await specOf(server, run)) as { imageDigest?: string; registryDigest?: string }
+}
+
 async function specOf({ dataDir, databaseUrl }: Pick<TestServer, "dataDir" | "databaseUrl">, run: number): Promise<string> {
   const query = `select spec from runs where id = ${run}`
   if (databaseUrl === undefined) {

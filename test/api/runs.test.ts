@@ -41,7 +41,7 @@ test("a run has every documented field, Quayside's additions included", async ()
   const project = await newProject()
   const { body: run } = await start({ ProjectID: project.ID })
   const fields =
-    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL Home HomeReason ProjectID State Reason QueuePosition WaitsFor Progress ReadyTime EndTime LastActivity ExpiresAt IdleExpiresAt NodeNames GpuDevices ImageDigest"
+    "ID Project StartTime UserName Nodes Cpus Memory Gpus GpuMemory URL ControlURL Home HomeReason ProjectID State Reason QueuePosition WaitsFor Progress ReadyTime EndTime LastActivity ExpiresAt IdleExpiresAt NodeNames GpuDevices ImageDigest RegistryDigest"
   assert.deepEqual(
     fields.split(" ").filter((name) => !(name in run)),
     [],
@@ -439,7 +439,7 @@ test("a repeat starts the earlier image and mounts despite later changes, and fa
   assert.equal(again.status, 200)
   assert.equal(same.body.ID, again.body.ID)
   assert.notEqual(again.body.ID, first.ID)
-  for (const field of ["Cpus", "Memory", "Nodes", "Gpus", "ImageDigest", "UserName"])
+  for (const field of ["Cpus", "Memory", "Nodes", "Gpus", "ImageDigest", "RegistryDigest", "UserName"])
     assert.deepEqual(again.body[field], first[field], field)
   const env = (await sendRequest(String(again.body.URL), "GET", `${new URL(String(again.body.URL)).pathname}env`, { as })).body
   assert.deepEqual([env.WORD, env.PORT], ["old", "8000"])

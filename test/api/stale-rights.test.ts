@@ -242,23 +242,28 @@ async function endsNaming(ID: number, names: RegExp): Promise<void> {
   assert.match(String(run.Reason?.msg), names)
 }
 
-test("a queued run ends at once when it loses a right, and is planned again when it leaves the queue", async (t) => {
+test("a queued run ends at once when it loses a right, and is planned again when it leaves the queue", {
+  concurrency: true,
+}, async (t) => {
   const holder = await start({ ...(await anns("fake/http")), withdraw: async () => {} }, { Gpus: 1 })
   await until(holder.ID, "ready")
   const goesOn: { ID: number; holds: NonNullable<Kind["holds"]> }[] = []
-  for (const { says, make, names, holds, goesOnQueued } of kinds) {
-    await t.test(says, async () => {
-      const testCase = await make("fake/http")
-      const run = await start(testCase, { Gpus: 1 })
-      assert.equal(run.State, "queued")
-      await testCase.withdraw()
-      if (names && !goesOnQueued) await endsNaming(run.ID, names)
-      else if (holds) goesOn.push({ ID: run.ID, holds })
-    })
-  }
+  await Promise.all(
+    kinds.map(({ says, make, names, holds, goesOnQueued }) =>
+      t.test(says, async () => {
+        const testCase = await make("fake/http")
+        const run = await start(testCase, { Gpus: 1 })
+        assert.equal(run.State, "queued")
+        await testCase.withdraw()
+        if (names && !goesOnQueued) await endsNaming(run.ID, names)
+        else if (holds) goesOn.push({ ID: run.ID, holds })
+      }),
+    ),
+  )
   assert.equal((await read(holder.ID)).State, "ready", "no capacity came free")
   await admin.stopRun({ query: { ID: holder.ID } })
-  for (const { ID, holds } of goesOn) {
+  // They become ready one after the other, in the order in which they were asked for.
+  for (const { ID, holds } of goesOn.toSorted((a, b) => a.ID - b.ID)) {
     await until(ID, "ready")
     holds(await mountsOf(server, ID))
     await admin.stopRun({ query: { ID } })
@@ -266,7 +271,7 @@ test("a queued run ends at once when it loses a right, and is planned again when
 })
 
 test("a right lost during the pull ends the start, and a dataset reduced to reading is mounted read-only", {
-  concurrency: 4,
+  concurrency: true,
 }, async (t) => {
   await Promise.all(
     kinds.map(({ says, make, names, holds }) =>

@@ -217,6 +217,7 @@ test("a wrong JSON type is refused with its field and nothing is converted", asy
       IsPublished: false,
       IsTrusted: false,
       WritablePaths: [],
+      KeepPresent: false,
       Doc: "",
     },
     data: { Name: "a", Type: "dir", Comment: "", Doc: "", UserName: "ann", AccessInfo: "", IsPublished: false },
@@ -460,6 +461,18 @@ test("only administrators set `WritablePaths`, and another reference from the ow
   assert.deepEqual(await paths(), ["/run", "/var/log/nginx", "/"])
   assert.equal((await put({ Image: "fake/http:3" })).status, 200)
   assert.deepEqual(await paths(), [])
+})
+
+test("only administrators set `KeepPresent`, and another reference from the owner ends it", async () => {
+  const created = await image({ Image: "fake/http" })
+  const put = (body: object, as?: string) => call("PUT", "/image", { body: { ID: created.ID, ...body }, ...(as ? { as } : {}) })
+  const refused = await put({ KeepPresent: true })
+  assert.deepEqual([refused.status, refused.body.field], [403, "KeepPresent"])
+  assert.equal((await call("POST", "/image", { body: { Name: "a", Image: "b", KeepPresent: true } })).status, 403)
+  assert.equal((await put({ KeepPresent: true }, admin)).body.KeepPresent, true)
+  assert.equal((await put({ Comment: "x", KeepPresent: true })).body.KeepPresent, true)
+  assert.equal((await put({ Image: "fake/http:2" }, admin)).body.KeepPresent, true)
+  assert.equal((await put({ Image: "fake/http:3" })).body.KeepPresent, false)
 })
 
 test("a refused change leaves nothing behind", async () => {

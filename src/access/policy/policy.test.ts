@@ -220,6 +220,8 @@ describe("the policy", () => {
       "group:change",
       "audit:list",
       "idle:list",
+      "storedImage:list",
+      "settings:read",
       "metrics:read",
     ]
     for (const action of administrators) {

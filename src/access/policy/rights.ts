@@ -126,7 +126,9 @@ export const rights = {
   events: { read: read("anyone") },
   capacity: { read: read("anyone") },
   audit: { list: read("administrator") },
+  storedImage: { list: read("administrator") },
   idle: { list: read("administrator") },
+  settings: { read: read("administrator") },
   metrics: { read: read("administrator") },
 } as const satisfies Record<string, Record<string, Right>>
 

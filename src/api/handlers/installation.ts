@@ -47,6 +47,7 @@ const page = cached(docsPage)
 
 export const installationHandlers = {
   listAudit,
+  readSettings: ({ services }) => ({ settings: services.settings.inForce }),
   healthz: () => ({ ok: true }),
   async readyz(context) {
     const checks = await context.services.readiness()

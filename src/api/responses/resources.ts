@@ -20,6 +20,7 @@ export function toImageResponse(row: ImageRow): Image {
     IsPublished: row.isPublished,
     IsTrusted: row.isTrusted,
     WritablePaths: row.writablePaths,
+    KeepPresent: row.keepPresent,
     Doc: row.doc,
   }
 }

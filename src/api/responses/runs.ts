@@ -112,6 +112,7 @@ function toWholeRun(
     NodeNames: row.nodeNames,
     GpuDevices: row.gpuDevices,
     ImageDigest: row.imageDigest,
+    RegistryDigest: row.registryDigest,
   }
 }
 
@@ -155,5 +156,6 @@ function toRedactedRun(row: RunRow, project: Project | { ID: number }): RunningP
     NodeNames: [],
     GpuDevices: [],
     ImageDigest: "",
+    RegistryDigest: "",
   }
 }

@@ -1,6 +1,6 @@
 import { bounds } from "../bounds/index.ts"
 import { type AnswerValues, invalidField } from "../fields/field.ts"
-import { boolean, integer, oneOf } from "../fields/scalars.ts"
+import { boolean, integer, nullableTimestamp, oneOf } from "../fields/scalars.ts"
 import { custom, list } from "../fields/shapes.ts"
 import { type StructureValue, structure, wholeOrId } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
@@ -56,6 +56,10 @@ export const imageFields = {
     bodySchema: { type: "array", items: { type: "string", pattern: "^/" }, maxItems: writablePaths.value },
     parse: parseWritablePaths,
   }),
+  KeepPresent: boolean({
+    description:
+      "Whether the engine always has the image: it is fetched ahead, and again when its tag moves, and never pruned. Set by administrators only; another `Image` from anybody else ends it.",
+  }),
   Doc: docField,
 }
 
@@ -89,6 +93,7 @@ const imageCheckFields = {
   Present: boolean({ description: "Whether the engine has it." }),
   Pulling: boolean({ description: "Whether it is being fetched for the caller." }),
   Digest: text({ description: "`sha256:…`, as a run's `ImageDigest`." }),
+  RegistryDigest: text({ description: "As a run's `RegistryDigest`." }),
   Size: integer({ description: "Bytes, unpacked." }),
   Architecture: text({ description: "The kind of processor that it is made for, such as `amd64`; empty if unknown." }),
   IsForeign: boolean({
@@ -103,3 +108,15 @@ const imageCheckFields = {
 }
 export const imageCheck = structure("ImageCheck", imageCheckFields)
 export type ImageCheck = StructureValue<typeof imageCheck>
+
+/** An image on the engine's disk, whoever fetched or built it. */
+export const storedImage = structure("StoredImage", {
+  Digest: text({ description: "`sha256:…`, as a run's `ImageDigest`." }),
+  Images: texts("Its names; none if they moved to other images."),
+  Size: integer({ description: "Bytes, unpacked. Images may share a part of it." }),
+  PulledAt: nullableTimestamp({ description: "When Quayside fetched it last; null: it did not." }),
+  UsedAt: nullableTimestamp({ description: "When a run used it last, or when it was fetched; null: Quayside did not fetch it." }),
+  WouldPrune: boolean({ description: "Whether pruning by these rules would remove it." }),
+  Why: text({ description: "Why it would stay or go." }),
+})
+export type StoredImageAnswer = StructureValue<typeof storedImage>

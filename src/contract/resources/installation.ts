@@ -1,6 +1,6 @@
 import { type FailureCode, failureStatus } from "../codes.ts"
 import { boolean, integer, oneOf, timestamp } from "../fields/scalars.ts"
-import { constant, jsonText, nullable, object, optional, readOnlyField } from "../fields/shapes.ts"
+import { constant, jsonText, list, nullable, object, optional, readOnlyField } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 import { type ReasonCode, reasonCodes } from "../reasons.ts"
@@ -12,6 +12,20 @@ export const health = structure("Health", { ok: boolean({}) })
 const check = object({ ok: boolean({}), msg: text({}) })
 export const readiness = structure("Readiness", { ok: boolean({}), checks: object({ store: check, engine: check, files: check }) })
 export type Readiness = StructureValue<typeof readiness>
+
+/** All settings of the service, as they are in force. */
+export const inForce = structure("Settings", {
+  settings: list(
+    object({
+      Name: text({ description: "The environment variable." }),
+      Value: text({ description: "Empty: not set. Secrets are `(hidden)`." }),
+      Default: text({ description: "In words." }),
+      IsDefault: boolean({}),
+      Description: text({}),
+    }),
+  ),
+})
+export type InForce = StructureValue<typeof inForce>
 
 export const done = structure("Done", { ok: constant(true) })
 export type Done = StructureValue<typeof done>

@@ -58,6 +58,10 @@ export const runningProjectFields = {
   NodeNames: names("Where it runs."),
   GpuDevices: names("The GPUs that it holds."),
   ImageDigest: text({ description: "Digest of the image that runs.", write: computed }),
+  RegistryDigest: text({
+    description: "Digest by which the image's registry provides it, for a reference `repo/name@sha256:…`; empty if it was built here.",
+    write: computed,
+  }),
 }
 
 export type RunningProject = AnswerValues<typeof runningProjectFields>

@@ -1,14 +1,17 @@
 import { startDockerEngine } from "../../../test/fixtures/docker/docker-engine.ts"
 import { startRegistry } from "../../../test/fixtures/docker/registry.ts"
+import type { PulledImage } from "../stored-images.ts"
 import { testEngineConformance } from "../testing/conformance.ts"
 
 testEngineConformance("docker", async () => {
+  const pulls: PulledImage[] = []
   const registry = await startRegistry()
-  const rig = await startDockerEngine({ mockGpus: 2 })
+  const rig = await startDockerEngine({ mockGpus: 2, onPull: async (pulled) => void pulls.push(pulled) })
   const { image } = rig
   const shell = (script: string) => ({ image, command: ["sh", "-c", script] })
   return {
     engine: rig.engine,
+    pulls,
     reopen: () => rig.open(),
     openOtherInstance: () => rig.open({ instance: `${rig.instance}-other` }),
     images: {
@@ -19,6 +22,7 @@ testEngineConformance("docker", async () => {
       stubborn: shell("trap '' TERM; while :; do sleep 1; done"),
       missing: { image: `${registry.host}/none/none` },
       noCommand: { image, command: ["no-such-command"] },
+      remote: { image: `${registry.host}/good/remote` },
     },
     localImage: image,
     source: await rig.directory("data"),

@@ -11,16 +11,19 @@ import {
   EngineError,
   type ImageInfo,
   type ImagePolicy,
+  type ImageRemoval,
   type ListeningPort,
   type LogOptions,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
   type RecoveredSpec,
+  type RemovableImage,
   type RunAddress,
   type RunSpec,
   type StartResult,
   type StartStep,
+  type StoredImage,
   type WritableLayer,
 } from "../engine.ts"
 import type { ExecProcess, ExecRequest } from "../exec.ts"
@@ -28,8 +31,7 @@ import { createGpuProvider } from "../gpus/create-gpu-provider.ts"
 import { checkUsableGpus, type GpuProvider } from "../gpus/gpu-provider.ts"
 import { KeyedLock } from "../keyed-lock.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
-import type { CallKind } from "./client/call-queue.ts"
-import { type DaemonInfo, DockerClient } from "./client/docker-client.ts"
+import { type CallOptions, type DaemonInfo, DockerClient } from "./client/docker-client.ts"
 import { undefinedIfNotFound } from "./client/errors.ts"
 import { GpuAllocations } from "./containers/gpu-allocations.ts"
 import { belongsToInstance, containerIdentityOf, containerName } from "./containers/labels.ts"
@@ -123,8 +125,8 @@ class DockerEngine implements Engine {
       networkIdleMs: idleMs = defaultNetworkIdleMs,
     } = options
     this.#networks = new UserNetworks(this.#client, { instance, pool, prefix, idleMs, confined: firewall !== undefined, clock })
-    const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0 } = options
-    this.#images = new ImageStore(this.#client, { registries, maxBytes })
+    const { registries = new RegistryAllowlist(), maxImageBytes: maxBytes = 0, onPull } = options
+    this.#images = new ImageStore(this.#client, { registries, maxBytes, onPull })
     const [client, networks, images] = [this.#client, this.#networks, this.#images]
     this.#starter = new RunStarter({ client, pins, networks, firewall, images, seccomp, options })
   }
@@ -156,6 +158,14 @@ class DockerEngine implements Engine {
 
   pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
     return this.#images.pull(reference, policy, { report, signal })
+  }
+
+  images(signal?: AbortSignal): Promise<StoredImage[]> {
+    return this.#images.list(signal)
+  }
+
+  removeImage(image: RemovableImage, signal?: AbortSignal): Promise<ImageRemoval> {
+    return this.#images.remove(image, signal)
   }
 
   async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult> {
@@ -237,7 +247,7 @@ class DockerEngine implements Engine {
 
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
     return this.#lock.abortAndRun(key, signal, async () => {
-      const found = await this.#find(key, signal, "remove")
+      const found = await this.#find(key, signal, { kind: "remove" })
       if (found) {
         const owner = containerIdentityOf(found.Config.Labels)?.user
         await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, owner, signal })
@@ -311,7 +321,7 @@ class DockerEngine implements Engine {
   }
 
   async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
-    const container = await this.#find(key, signal)
+    const container = await this.#find(key, signal, { owner: request.user })
     if (!container?.State.Running) return undefined
     return startExec({ client: this.#client, log: this.#log, container }, request)
   }
@@ -323,8 +333,12 @@ class DockerEngine implements Engine {
     return { host, port, isCurrent: this.#addressOwners.checkFor({ id, pid: () => this.#observer.pidOf(id), host }) }
   }
 
-  async #find(key: string, signal: AbortSignal | undefined, kind: CallKind = "read"): Promise<Dockerode.ContainerInspectInfo | undefined> {
-    const inspect = this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), { signal, kind })
+  async #find(
+    key: string,
+    signal: AbortSignal | undefined,
+    options: Pick<CallOptions, "kind" | "owner"> = {},
+  ): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    const inspect = this.#client.call((docker, abort) => docker.getContainer(containerName(key)).inspect(abort), { signal, ...options })
     const found = await undefinedIfNotFound(inspect)
     return found && belongsToInstance(this.#options.instance, found.Config.Labels) ? found : undefined
   }

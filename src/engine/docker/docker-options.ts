@@ -1,6 +1,7 @@
 import type { Clock, Logger } from "#kit"
 import type { GpuOptions } from "../gpus/gpu-provider.ts"
 import type { RegistryAllowlist } from "../registry-allowlist.ts"
+import type { OnPull } from "../stored-images.ts"
 import type { GroupInternetSetting } from "./firewall/firewall-rules.ts"
 
 export interface DockerOptions extends GpuOptions {
@@ -46,6 +47,8 @@ export interface DockerOptions extends GpuOptions {
   registries?: RegistryAllowlist
   /** The maximum size of an image in bytes; 0 is no limit. Default 0. */
   maxImageBytes?: number
+  /** Must not reject. */
+  onPull?: OnPull
   /**
    * Limit on open files for each process of a run. If the daemon lacks the right to set it, the
    * daemon's own limit applies. Default: 65,536, or this process's own limit if that is lower.

@@ -36,6 +36,25 @@ for (const [image, code] of Object.entries({
   })
 }
 
+test("a start with a digest has that image after its tag moved, also when the engine lost it", async () => {
+  await using daemon = await FakeDaemon.open()
+  const engine = new FakeEngine({ daemon, instance: "one" })
+  const image = "fake/http"
+  const start = async (earlier: Partial<RunSpec>) => (await engine.start(specOf({ image, ...earlier }), ignore, never)).imageDigest
+  const { digest: imageDigest, registryDigest } = await engine.pull(image, {
+    policy: specOf({ image }).imagePolicy,
+    report: ignore,
+    signal: never,
+  })
+  daemon.movedTags.set(image, 1)
+  await engine.pull(image, { policy: specOf({ image }).imagePolicy, report: ignore, signal: never })
+  assert.notEqual(await start({}), imageDigest)
+  assert.equal(await start({ imageDigest }), imageDigest)
+  daemon.storedImages.delete(imageDigest)
+  await assert.rejects(start({ imageDigest }), { code: "image_unavailable" })
+  assert.equal(await start({ imageDigest, registryDigest }), imageDigest)
+})
+
 for (const state of ["pulling", "creating", "starting"] as const) {
   const image = { pulling: "fake/stuck-pull", creating: "fake/stuck-create", starting: "fake/stuck-start" }[state]
   test(`a start of ${image} hangs in ${state} until it is aborted`, async () => {

@@ -28,7 +28,12 @@ export class FakeDaemon implements AsyncDisposable {
   /** The faults of simulated devices, by ID. */
   readonly gpuFaults = new Map<string, string>()
   readonly containers = new Map<string, FakeContainer>()
-  readonly images = new Set<string>()
+  /** The digests of local images by the reference under which each was fetched last. */
+  readonly images = new Map<string, string>()
+  /** The digests of local images, also of those that no name leads to. None was built here. */
+  readonly storedImages = new Set<string>()
+  /** How often the tag of an image moved in the registry, which keeps every version. */
+  readonly movedTags = new Map<string, number>()
   /**
    * Emits `changed` after every change, `log:<key>` with each `ContainerLogLine`, and `end:<key>`
    * when a program ends.

@@ -1,4 +1,5 @@
 import type { RegistryAllowlist } from "../registry-allowlist.ts"
+import type { OnPull } from "../stored-images.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 
 export interface FakeEngineOptions {
@@ -20,4 +21,6 @@ export interface FakeEngineOptions {
   registries?: RegistryAllowlist
   /** Default 0: no limit. */
   maxImageBytes?: number
+  /** Must not reject. */
+  onPull?: OnPull
 }

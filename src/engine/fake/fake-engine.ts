@@ -7,22 +7,24 @@ import {
   type CompleteSpec,
   type ContainerLogLine,
   type ContainerStats,
-  checkExpectedDigest,
   type Engine,
   EngineError,
   type GpuDevice,
   type ImageInfo,
   type ImagePolicy,
+  type ImageRemoval,
   type ListeningPort,
   type LogOptions,
   type NodeCapacity,
   type ObservedRun,
   type PullOptions,
   type RecoveredSpec,
+  type RemovableImage,
   type RunAddress,
   type RunSpec,
   type StartResult,
   type StartStep,
+  type StoredImage,
   type WritableLayer,
 } from "../engine.ts"
 import type { ExecProcess, ExecRequest } from "../exec.ts"
@@ -35,7 +37,7 @@ import type { FakeContainer } from "./fake-container.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
 import { startFakeExec } from "./fake-exec.ts"
-import { FakeImages, fakeDigest } from "./fake-images.ts"
+import { FakeImages } from "./fake-images.ts"
 import { rejectOnAbort } from "./fake-pull.ts"
 import { readLogs } from "./read-logs.ts"
 
@@ -92,6 +94,17 @@ export class FakeEngine implements Engine {
     return this.#images.pull(reference, policy, { report, signal })
   }
 
+  async images(signal?: AbortSignal): Promise<StoredImage[]> {
+    await this.ping(signal)
+    return this.#images.list()
+  }
+
+  async removeImage(image: RemovableImage, signal?: AbortSignal): Promise<ImageRemoval> {
+    await this.ping(signal)
+    const containers = () => [...this.#daemon.containers.values()]
+    return this.#images.remove(image, (digest) => containers().some(({ spec }) => spec.imageDigest === digest))
+  }
+
   start(spec: RunSpec, report: Report, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult> {
     return this.#lock.runAbortable(spec.key, signal, (both) => this.#start({ spec, report, completeSpec }, both))
   }
@@ -113,13 +126,10 @@ export class FakeEngine implements Engine {
   async #create({ spec: requested, report, completeSpec }: StartRequest, signal: AbortSignal): Promise<StartResult> {
     const behaviour = behaviourOf(requested.image)
     this.#checkSpec(requested)
-    const image = await this.#images.ensure(requested.image, requested.imagePolicy, {
-      report: (progress) => report({ state: "pulling", progress }),
-      signal,
-    })
-    checkExpectedDigest(requested, fakeDigest(requested.image))
+    using held = await this.#images.ensure(requested, { report: (progress) => report({ state: "pulling", progress }), signal })
+    const { image } = held
     report({ state: "creating", progress: null })
-    const spec = completeSpec ? { ...requested, ...(await completeSpec(image)) } : requested
+    const spec = { ...requested, ...(await completeSpec?.(image)), imageDigest: image.digest }
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
     const container = this.#daemon.add(this.#options.instance, spec)
@@ -239,7 +249,10 @@ export class FakeEngine implements Engine {
 
   async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {
     await this.ping(signal)
-    return this.#ownContainer(key)?.spec
+    const container = this.#ownContainer(key)
+    if (!container) return undefined
+    const { imageDigest: _, ...spec } = container.spec
+    return spec
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<RunAddress | undefined> {
@@ -273,7 +286,7 @@ function failure(code: keyof typeof reasonMessages): EngineError {
 }
 
 function toStartResult({ spec }: FakeContainer): StartResult {
-  return { imageDigest: fakeDigest(spec.image), nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
+  return { imageDigest: spec.imageDigest ?? "", nodeNames: ["fake"], gpuDevices: [...spec.gpus] }
 }
 
 function toObservedRun(container: FakeContainer): ObservedRun {

@@ -8,7 +8,6 @@ const defaultBytes = 10_000_000
 const steps = 10
 
 export interface FakePull {
-  image: string
   behaviour: Behaviour
   credentials: RegistryCredentials | undefined
   maxBytes: number
@@ -27,11 +26,8 @@ export function checkCredentials({ needsCredentials, builtHere }: Behaviour, cre
   if (needsCredentials && !isAuthorized) throw pullError("image_pull_denied")
 }
 
-/** Simulates a pull, in ten steps. */
-export async function pullFakeImage(
-  daemon: FakeDaemon,
-  { image, behaviour, credentials, maxBytes, report, signal }: FakePull,
-): Promise<void> {
+/** Simulates the download of a pull, in ten steps. */
+export async function pullFakeImage(daemon: FakeDaemon, { behaviour, credentials, maxBytes, report, signal }: FakePull): Promise<void> {
   signal.throwIfAborted()
   report(null)
   checkCredentials(behaviour, credentials)
@@ -45,7 +41,6 @@ export async function pullFakeImage(
     if (step === steps / 2 && behaviour.pull) throw pullError(behaviour.pull)
     if (step === steps / 2 && behaviour.stuck === "pulling") await rejectOnAbort(signal)
   }
-  daemon.images.add(image)
 }
 
 function pullError(code: keyof typeof reasonMessages): EngineError {

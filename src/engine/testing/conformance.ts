@@ -4,6 +4,7 @@ import { type Program, specOf } from "../../../test/fixtures/run-spec.ts"
 import { EngineError, type StartStep } from "../engine.ts"
 import { type EngineUnderTest, fetchWhenListening, findRun, observeUntil, readAll, readToEnd, watchChanges } from "./engine-under-test.ts"
 import { execTests } from "./exec-conformance.ts"
+import { imageRemovalTests } from "./image-conformance.ts"
 
 /** Tests the contract of `Engine`, the same for every adapter. */
 export function testEngineConformance(name: string, make: () => Promise<EngineUnderTest & AsyncDisposable>): void {
@@ -20,6 +21,7 @@ export function testEngineConformance(name: string, make: () => Promise<EngineUn
 
     startTests(subject)
     imageTests(subject)
+    imageRemovalTests(subject)
     failureTests(subject)
     completionTests(subject)
     stopTests(subject)

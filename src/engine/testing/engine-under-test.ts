@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import type { Program } from "../../../test/fixtures/run-spec.ts"
 import type { ContainerLogLine, Engine, ObservedRun, RunSpec } from "../engine.ts"
+import type { PulledImage } from "../stored-images.ts"
 
 const ignore = () => {}
 
@@ -27,7 +28,11 @@ export interface EngineUnderTest {
     stubborn: Program
     missing: Program
     noCommand: Program
+    /** In a registry, and not on the engine. */
+    remote: Program
   }
+  /** The pulls that the engine reported. */
+  pulls: PulledImage[]
   /** An image that was built on this machine. */
   localImage: string
   /** An existing directory, as a mount source. */

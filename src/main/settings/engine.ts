@@ -120,4 +120,18 @@ export const engineSettings = {
     read: parseBytesOrNone,
     doc: "Maximum size of an image to pull; 0 means unlimited. Compressed layers count during the pull, unpacked ones afterwards.",
   }),
+  pruneImagesDays: setting({
+    env: "PRUNE_IMAGES_DAYS",
+    default: "0",
+    initial: 0,
+    read: integerBetween(0, 36_500),
+    doc: "Days without use after which Quayside removes an image that it fetched itself; 0 never does. See docs/how-to/images.md.",
+  }),
+  pruneImagesSize: setting({
+    env: "PRUNE_IMAGES_SIZE",
+    default: "0",
+    initial: 0,
+    read: parseBytesOrNone,
+    doc: "Size of all images that Quayside fetched itself. Beyond it, those longest unused are removed, but none used within a day; 0 means unlimited.",
+  }),
 } as const

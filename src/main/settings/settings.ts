@@ -63,6 +63,36 @@ const names = Object.keys(settingsTable) as SettingName[]
 const otherVariables: ReadonlySet<string> = new Set(["QUAYSIDE_CONFIG", "QUAYSIDE_SERVER", "QUAYSIDE_TOKEN"])
 const secretNames: readonly SettingName[] = ["adminPassword", "databaseUrl", "oidcClientSecret"]
 
+/** A setting as it is in force, in words. */
+export interface SettingInForce {
+  Name: string
+  Value: string
+  Default: string
+  IsDefault: boolean
+  Description: string
+}
+
+/** All settings in force. Of secrets, it says no more than whether they are set. */
+export function settingsInForce(settings: Settings): SettingInForce[] {
+  return names.map((name) => {
+    const { env, default: initialText, doc, initial } = settingsTable[name]
+    const text = textOf(settings[name])
+    return {
+      Name: `QUAYSIDE_${env}`,
+      Value: secretNames.includes(name) && text !== "" ? "(hidden)" : text,
+      Default: initialText,
+      IsDefault: text === textOf(initial),
+      Description: doc,
+    }
+  })
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return ""
+  if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(", ")
+  return typeof value === "object" ? JSON.stringify(value) : String(value)
+}
+
 function readValue(name: SettingName, value: string, from: string): unknown {
   try {
     return settingsTable[name].read(value)

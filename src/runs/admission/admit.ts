@@ -81,5 +81,6 @@ async function newRow(ctx: RunsContext, tx: Change, options: AdmitOptions): Prom
     nodeNames: placement?.nodeNames ?? [],
     gpuDevices: placement?.gpuDevices ?? [],
     imageDigest: "",
+    registryDigest: "",
   }
 }

@@ -72,6 +72,7 @@ function rowOf({ seen, spec, person, project }: AdoptableContainer & { person: U
     nodeNames: seen.nodeNames,
     gpuDevices: [...spec.gpus],
     imageDigest: seen.imageDigest,
+    registryDigest: "",
   }
 }
 

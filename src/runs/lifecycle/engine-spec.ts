@@ -52,6 +52,7 @@ export function engineSpecOf(
     user: run.userName,
     image: plan.image,
     imageDigest: plan.imageDigest,
+    registryDigest: plan.registryDigest,
     ...programStart(rule, { plan, placeholders, image }),
     env: environmentOf(run, { rule, placeholders, image, installation }),
     port: portOf(run),

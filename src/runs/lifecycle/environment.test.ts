@@ -9,6 +9,7 @@ const spec = { home: "/work/home", env: {}, secret: "s", mounts }
 const run = { id: 7, projectId: 5, userName: "ann", cpus: 4, memoryMiB: 512, spec } as unknown as RunRow
 const image = {
   digest: "",
+  registryDigest: "",
   size: 0,
   architecture: "",
   user: "",

@@ -26,6 +26,7 @@ export class LaunchAttempt implements Disposable {
   #state: LaunchState
   #lastProbe: ProbeResult | undefined
   #portFault: StartFault = unknownPortFault
+  #registryDigest: string | undefined
   #started = false
   #stuck = false
 
@@ -101,7 +102,8 @@ export class LaunchAttempt implements Disposable {
     )
     this.#started = true
     this.#enterState("starting")
-    this.#writer.write("starting", containerDetailsOf(started, this.#ctx))
+    const provided = this.#registryDigest === undefined ? {} : { registryDigest: this.#registryDigest }
+    this.#writer.write("starting", { ...containerDetailsOf(started, this.#ctx), ...provided })
     return this.#waitForProgram()
   }
 
@@ -152,6 +154,8 @@ export class LaunchAttempt implements Disposable {
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */
   async #completeSpec(image: ImageInfo): ReturnType<CompleteSpec> {
     await this.#replan(image)
+    this.#registryDigest = image.registryDigest
+    this.#ctx.onImageUse?.(image.digest)
     const spec = engineSpecOf(this.#run, { image, installation: this.#ctx.settings.installation })
     const { entryPoint, command, env, port, mounts, workDir, writableRoot, writablePaths } = spec
     return { entryPoint, command, env, port, mounts, workDir, writableRoot, writablePaths }

@@ -8,7 +8,7 @@ export const launchStates = ["pulling", "creating", "starting", "ready"] as cons
 export type LaunchState = Exclude<(typeof launchStates)[number], "ready">
 
 /** Details of a started container, as the engine reports them. */
-export type ContainerDetails = Partial<Pick<RunRow, "imageDigest" | "nodeNames" | "gpuDevices">>
+export type ContainerDetails = Partial<Pick<RunRow, "imageDigest" | "registryDigest" | "nodeNames" | "gpuDevices">>
 
 /**
  * Writes the state of a launch without delaying it. States that arrive during a write are written

@@ -82,7 +82,7 @@ export class RunsFixture implements AsyncDisposable {
         this.users.push((await tx.users.insert({ ...person, userName: `person${n}` })).id)
       }
       const common = { userId: this.users[0] ?? 0, comment: "", doc: "", isTrusted: false, writtenBy: 0 }
-      const settings = { command: "", env: "", port: "", writablePaths: [] }
+      const settings = { command: "", env: "", port: "", writablePaths: [], keepPresent: false }
       const image = await tx.images.insert({ ...common, ...settings, name: "i", image: "fake/http", isPublished: true })
       const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0, idleMinutes: 0, maxRunHours: 0 }
       const project = { ...common, ...paths, projectName: "p", type: "http" as const, isPublic: true, imageId: image.id, groupId: 0 }

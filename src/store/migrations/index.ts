@@ -11,6 +11,7 @@ import { searchMigration } from "./0010-search.ts"
 import { startMinutesMigration } from "./0011-start-minutes.ts"
 import { writablePathsMigration } from "./0012-writable-paths.ts"
 import { projectLimitsMigration } from "./0013-project-limits.ts"
+import { pulledImagesMigration } from "./0014-pulled-images.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
@@ -30,5 +31,6 @@ export const migrations: readonly Migration[] = [
   startMinutesMigration,
   writablePathsMigration,
   projectLimitsMigration,
+  pulledImagesMigration,
 ]
 export const newestVersion = migrations.length

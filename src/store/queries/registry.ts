@@ -2,6 +2,7 @@ import { accountQueries } from "./accounts.ts"
 import { grantQueries } from "./grants.ts"
 import { sliceQueries } from "./index-slices.ts"
 import { listQueries } from "./lists.ts"
+import { pulledImageQueries } from "./pulled-images.ts"
 import { recordQueries } from "./records.ts"
 import { rowQueries } from "./rows.ts"
 import { runPortQueries } from "./run-ports.ts"
@@ -13,6 +14,7 @@ export const queries = {
   ...accountQueries,
   ...grantQueries,
   ...listQueries,
+  ...pulledImageQueries,
   ...recordQueries,
   ...rowQueries,
   ...runPortQueries,

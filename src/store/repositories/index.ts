@@ -9,6 +9,7 @@ import { SessionRepository, TokenRepository } from "./credentials.ts"
 import { DatasetRepository } from "./datasets.ts"
 import { GrantRepository } from "./grants.ts"
 import { ProjectRepository } from "./projects.ts"
+import { PulledImageRepository } from "./pulled-images.ts"
 import { AuditRepository, JournalRepository } from "./records.ts"
 import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 import { RunPortRepository } from "./run-ports.ts"
@@ -28,6 +29,7 @@ export class Repositories implements Reads {
   #projects: ProjectRepository | undefined
   #runs: RunRepository | undefined
   #ports: RunPortRepository | undefined
+  #pulledImages: PulledImageRepository | undefined
   #grants: GrantRepository | undefined
   #events: JournalRepository | undefined
   #audits: AuditRepository | undefined
@@ -75,6 +77,10 @@ export class Repositories implements Reads {
   get ports(): RunPortRepository {
     this.#ports ??= new RunPortRepository(this.context)
     return this.#ports
+  }
+  get pulledImages(): PulledImageRepository {
+    this.#pulledImages ??= new PulledImageRepository(this.context)
+    return this.#pulledImages
   }
   get grants(): GrantRepository {
     this.#grants ??= new GrantRepository(this.context)

@@ -20,6 +20,7 @@ export const imagesTable = describeTable({
     isPublished: flag("is_published", { apiName: "IsPublished" }),
     isTrusted: flag("is_trusted", { apiName: "IsTrusted" }),
     writablePaths: json<string[]>()("writable_paths", { apiName: "WritablePaths" }),
+    keepPresent: flag("keep_present", { apiName: "KeepPresent" }),
     doc: text("doc", { apiName: "Doc", maxListedBytes: 8_192, isOmittedInParts: true }),
     /** The person who last changed what runs there. 0: not known. */
     writtenBy: integer("written_by"),

@@ -7,6 +7,7 @@ import { idempotencyKeysTable } from "./idempotency-keys.ts"
 import { imagesTable } from "./images.ts"
 import { datasetMovesTable } from "./moves.ts"
 import { projectDatasetsTable, projectsTable } from "./projects.ts"
+import { pulledImagesTable } from "./pulled-images.ts"
 import { runPortsTable } from "./run-ports.ts"
 import { runsTable } from "./runs.ts"
 import { usersTable } from "./users.ts"
@@ -25,6 +26,7 @@ export const tables = {
   runs: runsTable,
   grants: grantsTable,
   run_ports: runPortsTable,
+  pulled_images: pulledImagesTable,
   moves: datasetMovesTable,
   idempotency_keys: idempotencyKeysTable,
   journal: journalTable,

@@ -8,6 +8,8 @@ export interface RunPlan {
   imageId?: number
   /** The digest that `image` must still lead to, as when a run is repeated. Absent: any. */
   imageDigest?: string
+  /** The digest by which its registry provides that image; absent: not known. */
+  registryDigest?: string
   /**
    * Whether an administrator registered it: only then may it be one that was built on the machine.
    * Absent: no.

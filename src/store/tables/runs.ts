@@ -40,6 +40,8 @@ export const runsTable = describeTable({
     nodeNames: json<string[]>()("node_names"),
     gpuDevices: json<string[]>()("gpu_devices"),
     imageDigest: text("image_digest"),
+    /** Under which the image's registry provides it; empty if none does. */
+    registryDigest: text("registry_digest"),
   },
   /** The project's owner, who sees that it runs. */
   internal: { ownerId: integer("owner_id") },

@@ -33,6 +33,7 @@ export function imageRow(userId: number, fields: Partial<NewRow<ImageRow>> = {})
     isPublished: false,
     isTrusted: false,
     writablePaths: [],
+    keepPresent: false,
     doc: "",
     writtenBy: userId,
     ...fields,
@@ -100,6 +101,7 @@ export function runRow(userId: number, projectId: number, fields: Partial<NewRun
     nodeNames: [],
     gpuDevices: [],
     imageDigest: "",
+    registryDigest: "",
     ...fields,
   }
 }

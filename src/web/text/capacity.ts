@@ -1,7 +1,7 @@
 export const capacity = {
   title: "Capacity",
   text: "What runs hold of each node. A run holds its amounts from its start to its end, used or not.",
-  tabs: { nodes: "Nodes", runs: "Runs", idle: "Idle runs" },
+  tabs: { nodes: "Nodes", runs: "Runs", idle: "Idle runs", images: "Images" },
   noNodes: "The engine has no node.",
   used: (used: string, total: string) => `${used} of ${total}`,
   devices: "GPU devices",
@@ -23,6 +23,15 @@ export const capacity = {
     resources: "Resources",
     amounts: (cpus: string, memory: string, gpus: number) =>
       `${cpus} CPU, ${memory}${gpus === 0 ? "" : gpus === 1 ? ", 1 GPU" : `, ${gpus} GPUs`}`,
+  },
+  images: {
+    text: "All images on the engine's disk. Images may share a part of their size. Only those that Quayside fetched can be removed, if the settings say so.",
+    names: "Image",
+    size: "Size",
+    used: "Last used",
+    why: "Why it stays",
+    goes: (why: string) => `It will be removed: ${why}`,
+    empty: "The engine has no image.",
   },
   idle: {
     text: "Runs that nobody has used for so long. Nothing stops by itself here: limits of people and groups set an idle rule.",

@@ -6,6 +6,7 @@ import { abortable } from "#kit"
 import { isAdminImage } from "#projects"
 import type { ImageRow } from "#store"
 import type { HandlerContext, HandlerResult, Handlers, OperationContext } from "../../context.ts"
+import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
 import { prefersAsync } from "../runs/prefer.ts"
 import { requireId } from "./owned-resource.ts"
 
@@ -51,7 +52,7 @@ async function pullImage(context: OperationContext<"pullImage">): Promise<Handle
 }
 
 /** Only administrators see the engine's own message. */
-function refuse({ caller }: ImageContext, error: unknown): never {
+function refuse({ caller }: Pick<HandlerContext, "caller">, error: unknown): never {
   if (!(error instanceof EngineError)) throw error
   const extra = caller.isAdmin && error.detail !== undefined ? { detail: error.detail } : {}
   throw new Failure(error.code, error.message, { status: reasonStatus(error.code), extra, cause: error })
@@ -64,6 +65,7 @@ function toCheckResponse({ image }: ImageRequest, { facts, types, isPulling }: I
     Present: facts !== undefined,
     Pulling: isPulling,
     Digest: facts?.digest ?? "",
+    RegistryDigest: facts?.registryDigest ?? "",
     Size: facts?.size ?? 0,
     Architecture: facts?.architecture ?? "",
     IsForeign: isForeignArchitecture(facts?.architecture ?? ""),
@@ -76,4 +78,25 @@ function toCheckResponse({ image }: ImageRequest, { facts, types, isPulling }: I
   }
 }
 
-export const imageCheckHandlers = { checkImage, pullImage } satisfies Partial<Handlers>
+/** The images on the engine's disk, and what pruning would remove. */
+async function listStoredImages(context: OperationContext<"listStoredImages">): Promise<HandlerResult<"listStoredImages">> {
+  const { services, query } = context
+  const { days, maxBytes } = services.images.pruneRules
+  const rules = { days: query.Days ?? days, maxBytes: query.MaxSize ?? maxBytes }
+  const page = toPageRequest(query)
+  const found = await services.images.decidePruning(rules).catch((error: unknown) => refuse(context, error))
+  const first = (page.page - 1) * page.pageSize
+  const rows = found.toSorted((a, b) => b.image.size - a.image.size || (a.image.digest < b.image.digest ? -1 : 1))
+  const data = rows.slice(first, first + page.pageSize).map(({ image, record, prune, why }) => ({
+    Digest: image.digest,
+    Images: [...image.references],
+    Size: image.size,
+    PulledAt: toTimestamp(record?.fetchedAt ?? null),
+    UsedAt: toTimestamp(record?.usedAt ?? null),
+    WouldPrune: prune,
+    Why: why,
+  }))
+  return toListResponse({ rows: data, total: found.length }, page, data)
+}
+
+export const imageCheckHandlers = { checkImage, pullImage, listStoredImages } satisfies Partial<Handlers>

@@ -1,9 +1,11 @@
 import { authorize, authorizeWithGrants, imageResource, newResource } from "#access"
 import type { Image, imageFields } from "#contract"
 import {
+  administratorFieldsOfReference,
   authorshipAfterChange,
   changesWhatRuns,
   checkImageReferenceChange,
+  checkKeepPresentChange,
   checkTrustChange,
   checkWritablePathsChange,
   endTrustInProjectsWithImage,
@@ -11,7 +13,6 @@ import {
   resolveNewOwner,
   resolveOwner,
   trustAfterPublication,
-  writablePathsOfReference,
   writerAfterTransfer,
 } from "#projects"
 import { changesFromBody, fieldsFromBody, type ImageRow, tables } from "#store"
@@ -45,6 +46,7 @@ export const imageDefinition: ResourceDefinition<ImageRow, Image, typeof imageFi
     const { caller } = context
     checkTrustChange(caller, given.IsTrusted, row.isTrusted)
     checkWritablePathsChange(caller, given.WritablePaths, row.writablePaths)
+    checkKeepPresentChange(caller, given.KeepPresent, row.keepPresent)
     const resource = imageResource(row)
     const owner = await resolveNewOwner(tx, caller, { resource, userName: row.userName, given: given.UserName })
     const publishes = given.IsPublished !== undefined && given.IsPublished !== row.isPublished
@@ -60,12 +62,13 @@ export const imageDefinition: ResourceDefinition<ImageRow, Image, typeof imageFi
       ...fields,
       ...(owner ? { userId, writtenBy: await writerAfterTransfer(tx, row, userId) } : {}),
       ...(changesWhatRuns(row, fields) ? await authorshipAfterChange(tx, caller, { ...row, userId }) : {}),
-      ...(reference !== undefined ? writablePathsOfReference(caller) : {}),
+      ...(reference !== undefined ? administratorFieldsOfReference(caller) : {}),
       ...(publishes ? trustAfterPublication(caller) : {}),
     }
   },
   async changed(tx, context, { was, now }) {
     const { services } = context
+    if (now.keepPresent) tx.afterCommit(() => services.images.recheckKept())
     await publishTrustEnd(services, tx, context, { type: "image", was, now, by: "changed what it runs, or who may use it" })
     if (changesWhatRuns(was, now)) await endTrustInProjectsWithImage(services, tx, context, was.id)
   },
@@ -75,6 +78,7 @@ async function createImage(context: OperationContext<"createImage">): Promise<Ha
   const { services, body: values } = context
   checkTrustChange(context.caller, values.IsTrusted, false)
   checkWritablePathsChange(context.caller, values.WritablePaths, [])
+  checkKeepPresentChange(context.caller, values.KeepPresent, false)
   checkImageReference(context, values.Image)
   const row = await services.store.change(async (tx) => {
     const owner = await resolveOwner(tx, context.caller, values.UserName)
@@ -85,6 +89,7 @@ async function createImage(context: OperationContext<"createImage">): Promise<Ha
       userId: owner.id,
       writtenBy: context.caller.userId,
     })
+    if (made.keepPresent) tx.afterCommit(() => services.images.recheckKept())
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "image", id: made.id } })
     return made
   })

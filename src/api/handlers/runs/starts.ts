@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto"
 import { authorizeWithGrants, type Caller, can, projectResource, runResource } from "#access"
 import { Failure, invalidField, isLive, type RunningProject, reasonStatus, withHint } from "#contract"
+import { EngineError, isForeignArchitecture, runsForeignPrograms, wrongArchitectureHint, wrongArchitectureMessage } from "#engine"
 import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
 import { AlreadyRunningError, type StartRequest } from "#runs"
 import type { ProjectRow, RunPlan, RunRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { etagOf } from "../../http/etag.ts"
+import { omitUndefined } from "../../omit-undefined.ts"
 import { toRunResponses } from "../../responses/runs.ts"
 import { toMiB, toRunMemoryMiB } from "../../units.ts"
 import { prefersAsync } from "./prefer.ts"
@@ -44,10 +46,11 @@ async function repeat(context: OperationContext<"repeatRun">): Promise<HandlerRe
   return startAndRespond(context, withPlan(starter, { project, planned, resources }))
 }
 
-function planToRepeat({ spec, imageDigest }: RunRow): RunPlan {
-  const digest = imageDigest || spec.imageDigest
+function planToRepeat({ spec, ...run }: RunRow): RunPlan {
+  const imageDigest = run.imageDigest || spec.imageDigest
+  const registryDigest = run.registryDigest || spec.registryDigest
   const secret = randomBytes(32).toString("base64url")
-  return { ...spec, ...(digest === undefined ? {} : { imageDigest: digest }), secret, isRepeat: true }
+  return { ...spec, ...omitUndefined({ imageDigest, registryDigest }), secret, isRepeat: true }
 }
 
 /**
@@ -101,13 +104,30 @@ async function preview(context: OperationContext<"previewRun">): Promise<Handler
   const { refusal, placement, position, waitsFor } = await services.runs.preview(request).catch((error: unknown) => {
     throw error instanceof AlreadyRunningError ? addRunUrl(services, context.caller, error) : error
   })
+  const reason = refusal ?? (await architectureFault(context, request.plan))
+  if (reason) return { Admitted: false, Queued: false, QueuePosition: null, WaitsFor: null, Reason: withHint(reason) }
   return {
     Admitted: placement !== undefined,
     Queued: position !== undefined,
     QueuePosition: position ?? null,
     WaitsFor: waitsFor ?? null,
-    Reason: refusal ? withHint(refusal) : null,
+    Reason: null,
   }
+}
+
+/**
+ * Why a start would fail for the image's kind of processor. Nothing is known of an image that the
+ * engine lacks, or does not describe to this person now.
+ */
+async function architectureFault({ services, server, caller }: BodyContext, { image, imageByAdmin = false }: RunPlan) {
+  const describe = () => services.images.describe(caller, { reference: image, byAdmin: imageByAdmin })
+  const found = await server.imageChecks.run(caller.userId, describe).catch((error: unknown) => {
+    if (error instanceof EngineError || error instanceof Failure) return undefined
+    throw error
+  })
+  const architecture = found?.architecture ?? ""
+  if (!isForeignArchitecture(architecture) || runsForeignPrograms(architecture)) return undefined
+  return { code: "wrong_architecture", msg: wrongArchitectureMessage(image, architecture), hint: wrongArchitectureHint() } as const
 }
 
 /**

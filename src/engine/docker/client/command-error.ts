@@ -1,4 +1,4 @@
-import { isForeignArchitecture, ownArchitecture } from "../../architecture.ts"
+import { isForeignArchitecture, ownArchitecture, wrongArchitectureHint, wrongArchitectureMessage } from "../../architecture.ts"
 import { EngineError, type ImageInfo } from "../../engine.ts"
 
 const maxNameCharacters = 100
@@ -37,9 +37,8 @@ export function explainCommandError(error: unknown, image: ProgramImage): unknow
 function formatError(quoted: string, { architecture, name }: ProgramImage, options: { detail: string; cause: unknown }): EngineError {
   const own = ownArchitecture
   if (isForeignArchitecture(architecture)) {
-    const msg = `The image ${name} is made for ${architecture} processors; this machine has ${own}`
-    const hint = `Build the image again with \`docker build --platform linux/${own}\`, or choose a tag for ${own}`
-    return new EngineError("wrong_architecture", msg, { ...options, hint })
+    const msg = wrongArchitectureMessage(name, architecture)
+    return new EngineError("wrong_architecture", msg, { ...options, hint: wrongArchitectureHint() })
   }
   const hint = "Begin the script with a line such as `#!/bin/sh`, or build the program for this machine's processor"
   return new EngineError("command_not_found", `${quoted} of the image ${name} is neither a program for ${own} nor a script`, {

@@ -128,10 +128,11 @@ export class RunStarter {
     if (existing?.State.Running && hasDevicesOf(spec, existing.Config.Labels)) return existing.Image
     checkListEntrySize(spec, this.#options.instance)
     if (existing) await removeContainer(this.#client, existing.Id, { graceMs: 0, running: existing.State.Running })
-    const image = await this.#images.ensure(spec, { report, signal })
+    using held = await this.#images.ensure(spec, { report, signal })
+    const { image } = held
     report({ state: "creating", progress: null })
     const diskBytes = await this.#diskLimit.bytesFor(spec, image.digest, signal)
-    return this.#startWithRetries({ ...request, image, diskBytes }, signal)
+    return await this.#startWithRetries({ ...request, image, diskBytes }, signal)
   }
 
   /**

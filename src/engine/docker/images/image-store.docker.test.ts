@@ -77,6 +77,20 @@ describe("the origin of a local image", () => {
     await assert.rejects(begin(first.digest, anyone), { code: "image_unavailable", message: /changed since the run started, and .* gone/ })
   })
 
+  test("a start fetches the image of an earlier run by its registry's digest, until the registry lost it", async () => {
+    const image = named("good/exact")
+    const first = await pull(image, anyone)
+    await rig.docker("rmi", first.digest)
+    const begin = (imageDigest: string, imagePolicy = anyone) =>
+      rig.engine.start(specOf({ image, imageDigest, registryDigest: first.registryDigest, imagePolicy }), () => {}, never)
+    await assert.rejects(begin(first.digest), { code: "command_not_found" })
+    assert.doesNotMatch(await tagged(), new RegExp(`${image}:latest`), "the tag is not fetched")
+    await rig.docker("rmi", first.digest)
+    registry.renew("good/exact")
+    assert.notEqual((await pull(image, anyone)).digest, first.digest)
+    await assert.rejects(begin(first.digest), { code: "image_unavailable", message: /changed since the run started, and .* gone/ })
+  })
+
   test("an image built on this machine cannot be used by name or by ID, and is never replaced", async () => {
     const id = await rig.docker("image", "inspect", "--format", "{{.Id}}", rig.image)
     await assert.rejects(start(rig.image, anyone), { code: "image_unavailable", message: /only if an administrator registered it/ })

@@ -1,17 +1,22 @@
 import { formatOciReference, normalizeOciReference, type OciReference } from "#contract"
 import {
-  checkExpectedDigest,
   EngineError,
   type ImageInfo,
   type ImagePolicy,
+  type ImageRemoval,
   type Progress,
+  type RemovableImage,
   type RunSpec,
   type StartStep,
+  type StoredImage,
 } from "../../engine.ts"
+import { changedImage, checkExpectedDigest } from "../../expected-digest.ts"
+import { ImageHolds } from "../../image-holds.ts"
 import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
+import type { OnPull } from "../../stored-images.ts"
 import type { DockerApi, DockerClient } from "../client/docker-client.ts"
-import { undefinedIfNotFound } from "../client/errors.ts"
+import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
 import { checkImageConfig, type ImageInspection, inspectImage } from "./image-config.ts"
 import { ImageProvenance } from "./image-provenance.ts"
 import { toPullError } from "./pull-errors.ts"
@@ -22,6 +27,7 @@ export interface ImageStoreOptions {
   registries: RegistryAllowlist
   /** Bytes; 0 is no limit. */
   maxBytes: number
+  onPull?: OnPull | undefined
 }
 
 /** The daemon's images: finds, checks and pulls them. */
@@ -30,33 +36,89 @@ export class ImageStore {
   readonly #registries: RegistryAllowlist
   readonly #maxBytes: number
   readonly #provenance: ImageProvenance
+  readonly #onPull: OnPull | undefined
+  readonly #holds = new ImageHolds()
 
-  constructor(client: DockerClient, { registries, maxBytes }: ImageStoreOptions) {
+  constructor(client: DockerClient, { registries, maxBytes, onPull }: ImageStoreOptions) {
     this.#client = client
     this.#registries = registries
     this.#maxBytes = maxBytes
     this.#provenance = new ImageProvenance(client)
+    this.#onPull = onPull
   }
 
   async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
     const local = await this.#findLocal(parseReference(image), policy, signal)
-    return local && toImageInfo(local)
+    return local && toImageInfo(local, parseReference(image))
   }
 
   /**
    * Like `find`, but pulls the image first if the daemon does not have it. An image with the spec's
-   * digest is used even if its name now refers to another one; without it the start fails.
+   * digest is used even if its name now refers to another one, and fetched by its registry's digest
+   * if it is gone. The image is held until it is disposed of.
    */
-  async ensure(
-    spec: Pick<RunSpec, "image" | "imageDigest" | "imagePolicy">,
-    { report, signal }: { report: (step: StartStep) => void; signal: AbortSignal },
-  ): Promise<ImageInfo> {
-    const reference = parseReference(spec.image)
-    const local = await this.#findLocal(reference, spec.imagePolicy, signal, spec.imageDigest)
-    const reportPull = (progress: Progress | null) => report({ state: "pulling", progress })
-    const found = toImageInfo(local ?? (await this.#fetch(reference, spec.imagePolicy, { report: reportPull, signal })))
+  ensure(spec: ImageOfSpec, options: EnsureOptions): Promise<{ image: ImageInfo } & Disposable> {
+    return this.#holds.find(() => this.#ensure(spec, options))
+  }
+
+  async #ensure(spec: ImageOfSpec, { report, signal }: EnsureOptions): Promise<ImageInfo> {
+    const { image, imagePolicy, imageDigest } = spec
+    const reference = parseReference(image)
+    const local = await this.#findLocal(reference, imagePolicy, signal, imageDigest)
+    const fetchOptions = { report: (progress: Progress | null) => report({ state: "pulling", progress }), signal }
+    if (local && (imageDigest === undefined || local.Id === imageDigest)) return toImageInfo(local, reference)
+    if (imageDigest !== undefined && spec.registryDigest) return this.#fetchExact(spec, fetchOptions)
+    const found = toImageInfo(local ?? (await this.#fetch(reference, imagePolicy, fetchOptions)), reference)
     checkExpectedDigest(spec, found.digest)
     return found
+  }
+
+  /** Fetches the image that an earlier run had, whatever its name refers to now. */
+  async #fetchExact(spec: ImageOfSpec, options: FetchOptions): Promise<ImageInfo> {
+    const exact = { ...parseReference(spec.image), tag: "", digest: spec.registryDigest ?? "" }
+    const fetched = await this.#fetch(exact, spec.imagePolicy, options).catch((error: unknown) => {
+      const isGone = error instanceof EngineError && error.code === "image_not_found"
+      throw isGone ? changedImage(spec.image, { detail: error.detail, cause: error }) : error
+    })
+    checkExpectedDigest(spec, fetched.Id)
+    return toImageInfo(fetched, exact)
+  }
+
+  async list(signal?: AbortSignal): Promise<StoredImage[]> {
+    const all = await this.#client.call((docker, abort) => docker.listImages({ ...abort }), { signal, kind: "unlimited" })
+    return all.map(({ Id, RepoTags, Size }) => ({ digest: Id, references: completeReferences(RepoTags), size: Size }))
+  }
+
+  async remove(image: RemovableImage, signal?: AbortSignal): Promise<ImageRemoval> {
+    return (await this.#holds.remove(image.digest, () => this.#remove(image, signal))) ?? "in_use"
+  }
+
+  /** The daemon removes an image with its last name, and refuses if a container uses it. */
+  async #remove({ digest, references }: RemovableImage, signal?: AbortSignal): Promise<ImageRemoval> {
+    const found = await this.#inspect(digest, signal)
+    if (!found) return "missing"
+    if (hasForeignName(found, references)) return "foreign"
+    if (await this.#hasContainer(digest, signal)) return "in_use"
+    const names = [...(found.RepoTags ?? []), ...(found.RepoDigests ?? []), digest]
+    for (const name of names) if (!(await this.#removeName(name))) return "in_use"
+    return "removed"
+  }
+
+  async #hasContainer(digest: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const options = { all: true, limit: 1, filters: { ancestor: [digest] } }
+    return (await this.#client.call((docker, abort) => docker.listContainers({ ...options, ...abort }), { signal })).length > 0
+  }
+
+  /** Never forced: false if a container or another image uses it. */
+  async #removeName(name: string): Promise<boolean> {
+    const remove = (docker: DockerApi) => docker.getImage(name).remove()
+    try {
+      await undefinedIfNotFound(this.#client.call(remove, { timeoutMs: 60_000, kind: "remove" }))
+      return true
+    } catch (error) {
+      if (httpStatusOf(error) === 409) return false
+      throw error
+    }
   }
 
   async pull(
@@ -67,7 +129,7 @@ export class ImageStore {
     const reference = parseReference(image)
     const before = await this.#inspect(formatOciReference(reference), options.signal)
     if (before) assertImageReplaceable({ reference, registryDigest: registryDigest(before, reference) }, policy)
-    return toImageInfo(await this.#fetch(reference, policy, { ...options, before: before?.Id }))
+    return toImageInfo(await this.#fetch(reference, policy, { ...options, before: before?.Id }), reference)
   }
 
   async #findLocal(
@@ -93,13 +155,10 @@ export class ImageStore {
    * If a pulled image is not allowed, it is removed, and its name refers to the previous image
    * again.
    */
-  async #fetch(
-    reference: OciReference,
-    policy: ImagePolicy,
-    options: { report: (progress: Progress | null) => void; signal: AbortSignal; before?: string | undefined },
-  ): Promise<ImageInspection> {
+  async #fetch(reference: OciReference, policy: ImagePolicy, options: FetchOptions): Promise<ImageInspection> {
     await this.#registries.check(reference)
     options.report(null)
+    const known = new Set((await this.list(options.signal)).map(({ digest }) => digest))
     await pullImage(this.#client, reference, { ...options, credentials: policy.credentials, maxBytes: this.#maxBytes })
     let id = ""
     try {
@@ -108,6 +167,7 @@ export class ImageStore {
       id = fetched.Id
       assertImageSize(fetched.Size, this.#maxBytes)
       checkImageConfig(fetched)
+      await this.#onPull?.({ reference: formatOciReference(reference), digest: id, isNew: !known.has(id) })
       return fetched
     } catch (error) {
       if (isImageRejected(error)) await this.#restore(reference, id, options.before)
@@ -143,6 +203,38 @@ export class ImageStore {
   }
 }
 
+type ImageOfSpec = Pick<RunSpec, "image" | "imageDigest" | "registryDigest" | "imagePolicy">
+interface EnsureOptions {
+  report: (step: StartStep) => void
+  signal: AbortSignal
+}
+interface FetchOptions {
+  report: (progress: Progress | null) => void
+  signal: AbortSignal
+  /** The image to which the name referred before. */
+  before?: string | undefined
+}
+
+function completeReferences(tags: readonly string[] | null | undefined): string[] {
+  return (tags ?? []).flatMap((tag) => {
+    const reference = normalizeOciReference(tag)
+    return reference && tag !== "<none>:<none>" ? formatOciReference(reference) : []
+  })
+}
+
+/** Digests name the repository only: a tag that moved away leaves one behind. */
+function hasForeignName({ RepoTags, RepoDigests }: ImageInspection, references: readonly string[]): boolean {
+  const repositoryOf = (name: string) => {
+    const reference = normalizeOciReference(name)
+    return reference && formatOciReference({ ...reference, tag: "", digest: "" })
+  }
+  const repositories = new Set(references.map(repositoryOf))
+  return (
+    completeReferences(RepoTags).some((name) => !references.includes(name)) ||
+    (RepoDigests ?? []).some((name) => !repositories.has(repositoryOf(name)))
+  )
+}
+
 /** Whether the image itself is rejected, rather than a call having failed. */
 function isImageRejected(error: unknown): boolean {
   return error instanceof EngineError && (error.code === "image_too_large" || error.code === "image_unavailable")
@@ -163,10 +255,12 @@ function registryDigest({ RepoDigests }: ImageInspection, { host, path, digest }
   return (own.find((each) => each?.digest === digest) ?? own[0])?.digest
 }
 
-function toImageInfo({ Id, Size, Config, Architecture }: ImageInspection): ImageInfo {
+function toImageInfo(found: ImageInspection, reference: OciReference): ImageInfo {
+  const { Id, Size, Config, Architecture } = found
   const { User = "", Entrypoint, Cmd, WorkingDir = "", ExposedPorts, Env, Volumes } = Config ?? {}
   return {
     digest: Id,
+    registryDigest: registryDigest(found, reference) ?? "",
     size: Size,
     architecture: Architecture,
     user: User,

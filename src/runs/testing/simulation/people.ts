@@ -49,6 +49,7 @@ export function populate(store: Store): Promise<People> {
       env: "",
       port: "",
       writablePaths: [],
+      keepPresent: false,
       isPublished: true,
     })
     const paths = { userPath: "", codePath: "", modelPath: "", startMinutes: 0, idleMinutes: 0, maxRunHours: 0 }

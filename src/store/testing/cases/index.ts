@@ -5,6 +5,7 @@ import { directoryCases } from "./directories.ts"
 import { listCases } from "./lists.ts"
 import { longListCases } from "./long-lists.ts"
 import { portCases } from "./ports.ts"
+import { pulledImageCases } from "./pulled-images.ts"
 import { rowCases } from "./rows.ts"
 import { runRowCases } from "./runs.ts"
 
@@ -19,4 +20,5 @@ export const storeCases: Record<string, Record<string, Case>> = {
   runs: runRowCases,
   directories: directoryCases,
   ports: portCases,
+  "pulled images": pulledImageCases,
 }

@@ -19,6 +19,7 @@ export const rowCases: Record<string, Case> = {
       isPublished: true,
       isTrusted: true,
       writablePaths: ["/", odd],
+      keepPresent: true,
       doc: odd.repeat(6000),
     })
     const row = await store.change((tx) => tx.images.insert(input))

@@ -37,6 +37,7 @@ export const runRowCases: Record<string, Case> = {
       nodeNames: ["n1", "n2"],
       gpuDevices: ["GPU-1"],
       imageDigest: "sha256:x",
+      registryDigest: "sha256:y",
     })
     const row = await store.change((tx) => tx.runs.insert(input))
     const now = clock.now()

@@ -10,6 +10,7 @@ import { CapacityMeters } from "./capacity-meters.tsx"
 import { DeviceTable } from "./device-table.tsx"
 import { type Amount, heldDevices } from "./devices.ts"
 import { IdleRuns } from "./idle-runs.tsx"
+import { StoredImages } from "./stored-images.tsx"
 
 const { capacity } = adminTexts
 
@@ -26,6 +27,7 @@ export function CapacityPage() {
           { value: "nodes", label: capacity.tabs.nodes, content: () => <Nodes /> },
           { value: "runs", label: capacity.tabs.runs, content: () => <AllRuns /> },
           { value: "idle", label: capacity.tabs.idle, content: () => <IdleRuns /> },
+          { value: "images", label: capacity.tabs.images, content: () => <StoredImages /> },
         ]}
       />
     </>

@@ -26,6 +26,7 @@ const labels: { readonly [K in keyof ImageDraft]: string } = {
   Port: images.port,
   Doc: images.doc,
   IsTrusted: images.trusted,
+  KeepPresent: images.keepPresent,
   WritablePaths: images.writablePaths,
 }
 

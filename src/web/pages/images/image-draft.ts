@@ -10,6 +10,7 @@ export interface ImageDraft {
   Port: string
   Doc: string
   IsTrusted: boolean
+  KeepPresent: boolean
   WritablePaths: string
 }
 
@@ -22,12 +23,13 @@ export const emptyImage: ImageDraft = {
   Port: "",
   Doc: "",
   IsTrusted: false,
+  KeepPresent: false,
   WritablePaths: "",
 }
 
 export function imageDraftOf(image: Image): ImageDraft {
-  const { Name, Image: reference, Comment, Command, Env, Port, Doc, IsTrusted, WritablePaths } = image
-  return { Name, Image: reference, Comment, Command, Env, Port, Doc, IsTrusted, WritablePaths: WritablePaths.join("\n") }
+  const { Name, Image: reference, Comment, Command, Env, Port, Doc, IsTrusted, KeepPresent, WritablePaths } = image
+  return { Name, Image: reference, Comment, Command, Env, Port, Doc, IsTrusted, KeepPresent, WritablePaths: WritablePaths.join("\n") }
 }
 
 /** The body of a PUT with these fields. */
@@ -41,9 +43,14 @@ export function imageBody({ WritablePaths, Image: reference, ...fields }: Partia
 
 /** The body of a POST: fields that only administrators may set are sent by them alone. */
 export function newImageBody(draft: ImageDraft): object {
-  const { IsTrusted, WritablePaths, ...fields } = draft
+  const { IsTrusted, KeepPresent, WritablePaths, ...fields } = draft
   const paths = linesOf(WritablePaths)
-  return imageBody({ ...fields, ...(IsTrusted ? { IsTrusted } : {}), ...(paths.length > 0 ? { WritablePaths } : {}) })
+  return imageBody({
+    ...fields,
+    ...(IsTrusted ? { IsTrusted } : {}),
+    ...(KeepPresent ? { KeepPresent } : {}),
+    ...(paths.length > 0 ? { WritablePaths } : {}),
+  })
 }
 
 export function linesOf(text: string): string[] {

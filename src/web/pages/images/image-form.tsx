@@ -94,6 +94,12 @@ function AdminFields({ draft, onDraft, error }: DraftProps) {
           isChecked={draft.IsTrusted}
           onChecked={(IsTrusted) => onDraft({ IsTrusted })}
         />
+        <Checkbox
+          label={images.keepPresent}
+          hint={images.keepPresentHint}
+          isChecked={draft.KeepPresent}
+          onChecked={(KeepPresent) => onDraft({ KeepPresent })}
+        />
         <TextArea
           label={images.writablePaths}
           hint={images.writablePathsHint}

@@ -5,7 +5,7 @@ import { apiQuery } from "../../api/queries.ts"
 import { rightsOn } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
-import { Markdown } from "../../components/markdown.tsx"
+import { Markdown } from "../../components/markdown/markdown.tsx"
 import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { CopyButton, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
@@ -64,6 +64,7 @@ function Subtitle({ image }: { image: Image }) {
       <CopyButton text={image.Image} />
       {image.IsPublished && <Badge tone="good">{images.public}</Badge>}
       {image.IsTrusted && <Badge tone="good">{images.trusted}</Badge>}
+      {image.KeepPresent && <Badge>{images.keptPresent}</Badge>}
       {image.Comment && <span className="wrap-anywhere">{image.Comment}</span>}
     </>
   )

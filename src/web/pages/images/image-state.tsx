@@ -53,6 +53,15 @@ function PresentImage({ check }: { check: ImageCheck }) {
             <CopyButton text={check.Digest} />
           </span>,
         ],
+        [
+          images.registryDigest,
+          check.RegistryDigest && (
+            <span key="registryDigest" className="row">
+              <code className="grow">{check.RegistryDigest}</code>
+              <CopyButton text={check.RegistryDigest} />
+            </span>
+          ),
+        ],
         [images.types, check.Types.map((type) => resourceTexts.projects.types[type]).join(", ")],
         [images.user, check.User],
         [images.entryPoint, code(check.EntryPoint)],

@@ -1,0 +1,27 @@
+/** An image on the engine's disk. */
+export interface StoredImage {
+  digest: string
+  /** Complete references, without those by digest; none if its names moved to other images. */
+  references: readonly string[]
+  /** Unpacked size in bytes; images may share a part of it. */
+  size: number
+}
+
+export interface RemovableImage {
+  digest: string
+  /** Complete references under which Quayside fetched it. */
+  references: readonly string[]
+}
+
+/** `foreign`: it has a name that Quayside did not give it. */
+export type ImageRemoval = "removed" | "missing" | "in_use" | "foreign"
+
+/** Receives each image that a pull brought. */
+export type OnPull = (pulled: PulledImage) => Promise<void>
+export interface PulledImage {
+  /** The complete reference. */
+  reference: string
+  digest: string
+  /** Whether the engine did not have it before, under any name. */
+  isNew: boolean
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { createEngine, EngineError, openFakeDaemon } from "#engine"
+import { ManualClock, silentLogger } from "#kit"
+import { openStore } from "#store"
+import { eventually } from "../../test/fixtures/eventually.ts"
+import { specOf } from "../../test/fixtures/run-spec.ts"
+import { ImageKeeper } from "./image-keeper.ts"
+import { ImagePruner, pullRecorder } from "./image-pruner.ts"
+import { KeptImages } from "./kept-images.ts"
+import type { PruneRules } from "./prune-policy.ts"
+
+const minute = 60_000
+const day = 86_400_000
+const anyone = { verifyAccess: false, allowLocal: false }
+const never = new AbortController().signal
+const ignore = () => {}
+
+/** Images of a fake engine, by a clock of the test. */
+async function open(rules: Partial<PruneRules> = {}) {
+  await using stack = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), "quayside-keeper-"))
+  stack.defer(() => rm(folder, { recursive: true }))
+  const clock = new ManualClock()
+  const store = stack.use(await openStore({ url: `sqlite:${join(folder, "quayside.db")}`, logger: silentLogger, clock }))
+  const daemon = stack.use(await openFakeDaemon())
+  const context = { store, clock, logger: silentLogger }
+  const engine = stack.use(await createEngine({ kind: "fake", daemon, instance: "test", onPull: pullRecorder(context) }))
+  const pulls: string[] = []
+  const fetch = (image: string) => {
+    pulls.push(image)
+    return engine.pull(image, { policy: anyone, report: ignore, signal: never })
+  }
+  const kept = new KeptImages({ ...context, engine, pulls: { keep: (row) => fetch(row.image) }, policyOf: async () => anyone })
+  const pruner = new ImagePruner({ ...context, engine, rules: { days: 0, maxBytes: 0, ...rules } })
+  const ann = await store.change((tx) =>
+    tx.users.insert({ userName: "ann", passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: {} }),
+  )
+  const texts = { name: "i", comment: "", command: "", env: "", port: "", doc: "" }
+  const flags = { isPublished: false, isTrusted: false, writablePaths: [], userId: ann.id, writtenBy: ann.id }
+  const keep = (image: string, keepPresent = true) => store.change((tx) => tx.images.insert({ ...texts, ...flags, image, keepPresent }))
+  const digestOf = async (image: string) => (await engine.image(image, anyone))?.digest
+  const owned = stack.move()
+  const made = { store, daemon, engine, clock, kept, pruner, pulls, fetch, keep, digestOf }
+  return { ...made, round: () => kept.round(never), [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+test("a kept image is fetched, and again when the engine lost it", async () => {
+  await using fixture = await open()
+  await fixture.keep("fake/http")
+  await fixture.keep("fake/busy", false)
+  await fixture.keep("fake/built")
+  await fixture.round()
+  await fixture.round()
+  assert.deepEqual(fixture.pulls, ["fake/http"], "an image that was built here is never fetched")
+  fixture.daemon.images.clear()
+  await fixture.round()
+  assert.deepEqual(fixture.pulls, ["fake/http", "fake/http"])
+})
+
+test("a kept image is fetched again when its tag moved, which the registry is asked every six hours", async () => {
+  await using fixture = await open()
+  await fixture.keep("fake/http")
+  await fixture.round()
+  const first = await fixture.digestOf("fake/http")
+  fixture.daemon.movedTags.set("fake/http", 1)
+  await fixture.clock.advance(359 * minute)
+  await fixture.round()
+  assert.equal(await fixture.digestOf("fake/http"), first)
+  await fixture.clock.advance(minute)
+  await fixture.round()
+  assert.notEqual(await fixture.digestOf("fake/http"), first)
+})
+
+test("a fetch that failed is repeated after pauses that grow to six hours", async () => {
+  await using fixture = await open()
+  await fixture.keep("fake/missing")
+  const pauses: number[] = []
+  for (let minutes = 0, last = 0; pauses.length < 9; minutes += 5) {
+    const before = fixture.pulls.length
+    await fixture.round()
+    if (fixture.pulls.length > before && minutes > 0) pauses.push(minutes - last)
+    if (fixture.pulls.length > before) last = minutes
+    await fixture.clock.advance(5 * minute)
+  }
+  assert.deepEqual(pauses, [5, 10, 20, 40, 80, 160, 320, 360, 360])
+})
+
+test("at most two kept images are fetched at once", async () => {
+  await using fixture = await open()
+  for (let n = 1; n <= 5; n += 1) await fixture.keep(`fake/slow-pull:${n}`)
+  let [now, most] = [0, 0]
+  const pulls = {
+    keep: async (row: { image: string }) => {
+      now += 1
+      most = Math.max(most, now)
+      const fetched = await fixture.fetch(row.image)
+      now -= 1
+      return fetched
+    },
+  }
+  const { engine, store, clock } = fixture
+  await new KeptImages({ engine, store, clock, logger: silentLogger, pulls, policyOf: async () => anyone }).round(never)
+  assert.deepEqual([most, fixture.pulls.length], [2, 5])
+})
+
+test("a round begins at once when an image is marked, and a failed round ends nothing", async () => {
+  await using fixture = await open()
+  const rounds = { kept: 0, pruned: 0 }
+  const kept = {
+    round: async () => {
+      rounds.kept += 1
+      throw new EngineError("engine_unreachable", "down")
+    },
+  }
+  const prune = async () => {
+    rounds.pruned += 1
+  }
+  await using keeper = new ImageKeeper({ kept, pruner: { prune }, clock: fixture.clock, logger: silentLogger })
+  keeper.start()
+  await eventually("both began", () => rounds.kept === 1 && rounds.pruned === 1)
+  await new Promise(setImmediate)
+  keeper.wake()
+  await eventually("a second round began", () => rounds.kept === 2)
+})
+
+test("only images that Quayside fetched are pruned, when they are old and nothing needs them", async () => {
+  await using fixture = await open({ days: 30 })
+  const { engine, daemon, store, clock, pruner, digestOf } = fixture
+  const { digest: theirs } = await fixture.fetch("fake/computing")
+  await store.change((tx) => tx.pulledImages.forget(theirs))
+  for (const image of ["fake/http", "fake/busy", "fake/slow", "fake/writes", "fake/computing"]) await fixture.fetch(image)
+  assert.equal(
+    (await store.pulledImages.all()).some(({ digest }) => digest === theirs),
+    false,
+  )
+  await fixture.keep("fake/busy")
+  const running = specOf({ image: "fake/slow" })
+  await engine.start(running, ignore, never)
+  await clock.advance(20 * day)
+  pruner.recordUse(String(await digestOf("fake/writes")))
+  await clock.advance(11 * day)
+  assert.deepEqual(
+    (await pruner.decide()).filter(({ prune }) => prune).map(({ image }) => image.references),
+    [["docker.io/fake/http:latest"], ["docker.io/fake/slow:latest"]],
+    "the store knows of no run",
+  )
+  await pruner.prune()
+  assert.equal(await digestOf("fake/http"), undefined)
+  for (const image of ["fake/busy", "fake/slow", "fake/writes"]) assert.notEqual(await digestOf(image), undefined, image)
+  assert.ok(daemon.storedImages.has(theirs))
+  await engine.stop(running.key)
+  await pruner.prune()
+  assert.equal(await digestOf("fake/slow"), undefined)
+})
+
+test("without settings nothing is pruned, and a dry run by other rules removes nothing", async () => {
+  await using fixture = await open()
+  await fixture.fetch("fake/http")
+  await fixture.clock.advance(900 * day)
+  await fixture.pruner.prune()
+  assert.deepEqual(
+    (await fixture.pruner.decide({ days: 1, maxBytes: 0 })).map(({ prune }) => prune),
+    [true],
+  )
+  assert.notEqual(await fixture.digestOf("fake/http"), undefined)
+})
+
+test("an image that somebody removed and fetched again by hand is never pruned", async () => {
+  await using fixture = await open({ days: 1 })
+  const { digest } = await fixture.fetch("fake/http")
+  fixture.daemon.images.clear()
+  fixture.daemon.storedImages.clear()
+  await fixture.pruner.prune()
+  fixture.daemon.images.set("fake/http", digest)
+  fixture.daemon.storedImages.add(digest)
+  await fixture.clock.advance(900 * day)
+  await fixture.pruner.prune()
+  assert.equal(await fixture.digestOf("fake/http"), digest)
+})
