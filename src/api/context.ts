@@ -1,5 +1,5 @@
 import type { Caller, Identity, OpenId, ProvisioningRules } from "#access"
-import type { Answer, Body, EffectiveLimits, endpoints, OperationId, QueryOf } from "#contract"
+import type { Answer, Body, EffectiveLimits, endpoints, InForce, OperationId, QueryOf } from "#contract"
 import type { Control } from "#control"
 import type { Actor, EventFeed, Events } from "#events"
 import type { FileTree } from "#files"
@@ -71,6 +71,8 @@ export interface ApiSettings {
   internetGroups: readonly string[]
   /** Whether browsers reach the base URL by TLS. */
   secureCookies: boolean
+  /** All settings of the service for `/settings`, with secrets hidden. */
+  inForce: InForce["settings"]
 }
 
 /** The state of the server that all requests share. */

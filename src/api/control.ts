@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
-import { AuthenticationFailure, scopedRunId } from "#access"
+import { AuthenticationFailure, type Caller, scopedRunId } from "#access"
 import { Failure } from "#contract"
-import { controlPath } from "#control"
+import { type ControlUpgrade, controlPath } from "#control"
 import {
   type AllowedHosts,
   assignConnection,
@@ -37,7 +37,7 @@ interface ControlUpgradeRequest {
 }
 
 interface UpgradeContext {
-  state: () => Pick<ServerState, "rateLimiter">
+  state: () => Pick<ServerState, "rateLimiter" | "followedOutputs">
   hosts: AllowedHosts
   proxies: TrustedProxies
 }
@@ -58,12 +58,22 @@ async function handleControlUpgrade(
     const run = await loadAuthorizedRun({ services, caller, query: { ID: runIdOf(context.queryText) } }, "run:control")
     const { userName, address, requestId } = context
     if (socket.destroyed) return
-    const countProgram = () => {
-      if (!caller.isAdmin) state().rateLimiter.consume(caller.userId, "writes")
-    }
-    services.control.accept({ request, socket, head, caller, actor: { userName, address, requestId }, run, release, countProgram })
+    const limits = limitsOf(caller, state)
+    services.control.accept({ request, socket, head, caller, actor: { userName, address, requestId }, run, release, limits })
   } catch (error) {
     refuse(services, context, error)
+  }
+}
+
+/** Administrators have no limits. */
+function limitsOf({ userId, isAdmin }: Caller, state: UpgradeContext["state"]): ControlUpgrade["limits"] {
+  if (isAdmin) return { countProgram: () => {}, readOutput: (work) => work() }
+  return {
+    countProgram: () => state().rateLimiter.consume(userId, "writes"),
+    readOutput: async (work) => {
+      state().rateLimiter.consume(userId, "streams")
+      await state().followedOutputs.run(userId, work)
+    },
   }
 }
 

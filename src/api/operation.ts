@@ -13,6 +13,7 @@ import {
 } from "#contract"
 import type { Actor } from "#events"
 import { assignConnection, isFromLoopback, openEventStream, sendEventStreamHead, sendJsonLines, tooManyConnections } from "#http"
+import { systemUserId } from "#kit"
 import { EventStream, JsonLines, LongList, SerializedJson } from "./answer-forms.ts"
 import type { Handler, HandlerContext, OperationContext, ServerState, Services } from "./context.ts"
 import { mayUseDiskReserve } from "./disk-reserve.ts"
@@ -136,7 +137,9 @@ function sendResult(
   const type = "text" in endpoint.answer ? endpoint.answer.text : undefined
   const options = { requestId, headers: call.headers, ...(type === undefined ? {} : { type }) }
   if (result instanceof LongList)
-    return sendLarge(call.server, requestContext, () => sendLongList(response, result, { ...options, isHead: request.method === "HEAD" }))
+    return sendLarge(call.server, requestContext, () =>
+      sendLongList(response, result, { ...options, isHead: request.method === "HEAD", userId: call.caller?.userId ?? systemUserId }),
+    )
   const text = textOf(result)
   if (text.length > largeText)
     return sendLarge(call.server, requestContext, () => sendLargeText(response, text, { ...options, status: call.status }))

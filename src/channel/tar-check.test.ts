@@ -31,7 +31,8 @@ function entry({ name = "f", flag = "0", link = "", content = "", size, prefix =
 const pax = (records: string): Buffer => entry({ name: "pax", flag: "x", content: records })
 const record = (key: string, value: string): string => {
   const rest = ` ${key}=${value}\n`
-  return `${rest.length + String(rest.length + 2).length}${rest}`
+  const length = Buffer.byteLength(rest)
+  return `${length + String(length + 2).length}${rest}`
 }
 
 /** Checks an archive in chunks of every size that could split it. */
@@ -70,6 +71,18 @@ for (const [what, entries] of Object.entries({
   "a name with backslashes": [entry({ name: "..\\x" })],
   "a name through a link": [entry({ name: "l", flag: "2", link: ".." }), entry({ name: "l/x" })],
   "a name through a link in other case": [entry({ name: "Link", flag: "2", link: ".." }), entry({ name: "./lINK//x" })],
+  "a name through a link in other letters": [entry({ name: "stra\u00dfe", flag: "2", link: ".." }), entry({ name: "STRASSE/x" })],
+  "a name through a link with a dot at the end": [entry({ name: "l", flag: "2", link: ".." }), entry({ name: "l./x" })],
+  "a name through a link with an invisible character": [entry({ name: "l", flag: "2", link: ".." }), entry({ name: "l\u200b/x" })],
+  "`..` and a space": [entry({ name: ".. /x" })],
+  "`..` in the header's own name beside a pax name": [pax(record("path", "x")), entry({ name: "../x" })],
+  "`..` in a pax header before a long name": [pax(record("path", "../x")), entry({ flag: "L", content: "x\0" }), entry({})],
+  "a link's name by pax, used by its own name": [
+    pax(record("path", "y")),
+    entry({ name: "l", flag: "2", link: ".." }),
+    entry({ name: "l/x" }),
+  ],
+  "two sizes": [pax(record("size", "512")), entry({ content: "x" })],
   "a file in the place of a link": [entry({ name: "l", flag: "2", link: "/etc/passwd" }), entry({ name: "l" })],
   "a hard link to a link": [entry({ name: "l", flag: "2", link: "/etc" }), entry({ name: "h", flag: "1", link: "l" })],
   "a hard link to the outside": [entry({ name: "h", flag: "1", link: "../../etc/passwd" })],
@@ -103,4 +116,16 @@ test("a header that was changed afterwards is rejected", () => {
   const changed = entry({ name: "abc" })
   changed.write("../", 0)
   assert.throws(() => check(changed), /checksum/)
+})
+
+test("an archive whose links have very many names is rejected", () => {
+  const tar = new TarCheck()
+  const wide = (n: number) =>
+    Buffer.concat([pax(record("path", `${n}${"/b".repeat(2_000)}`)), entry({ name: `${n}`, flag: "2", link: "x" })])
+  assert.throws(
+    () => {
+      for (let n = 0; n < 1_000; n += 1) tar.check(wide(n))
+    },
+    { code: "unsafe_archive", message: /too many links/ },
+  )
 })

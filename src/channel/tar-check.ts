@@ -1,10 +1,13 @@
+import { LinkNames } from "./link-names.ts"
 import { StreamError } from "./stream-error.ts"
 
 const blockBytes = 512
 const maxNameBytes = 65_536
 const maxPathLength = 4_096
-/** Links of one archive, whose names are remembered. */
-const maxLinks = 100_000
+/** Names of one entry, from all headers before it. */
+const maxNames = 8
+/** Sizes from here on do not fit into the octal digits of a header. */
+const largeSize = 8 * 2 ** 30
 
 /** The kinds of entries, by their flag. Devices, pipes and sparse files are not among them. */
 const kinds: Readonly<Record<string, "file" | "link" | "symlink" | "directory" | "pax" | "gnuName" | "gnuLink">> = {
@@ -18,9 +21,13 @@ const kinds: Readonly<Record<string, "file" | "link" | "symlink" | "directory" |
   K: "gnuLink",
 }
 
+/**
+ * The names that earlier headers give an entry. Programs disagree on which of them counts, so all
+ * must be safe.
+ */
 interface Names {
-  path?: string | undefined
-  linkPath?: string | undefined
+  paths: string[]
+  linkPaths: string[]
   size?: number | undefined
 }
 
@@ -36,8 +43,8 @@ export class TarCheck {
   #rest = 0
   /** The content of an entry that names the next one, and what it is. */
   #names: { kind: "pax" | "gnuName" | "gnuLink"; bytes: Uint8Array; length: number } | undefined
-  #next: Names = {}
-  readonly #links = new Set<string>()
+  #next: Names = { paths: [], linkPaths: [] }
+  readonly #links = new LinkNames()
 
   /** Throws a `StreamError` if the archive must not be unpacked. */
   check(data: Uint8Array): void {
@@ -76,8 +83,10 @@ export class TarCheck {
   }
 
   #addNames(kind: "pax" | "gnuName" | "gnuLink", text: string): void {
-    if (kind === "pax") Object.assign(this.#next, parsePax(text))
-    else this.#next[kind === "gnuName" ? "path" : "linkPath"] = text.replace(/\0.*$/s, "")
+    const { paths, linkPaths } = this.#next
+    if (paths.length + linkPaths.length >= maxNames) throw unsafe("an entry has too many names")
+    if (kind === "pax") this.#next.size = parsePax(text, this.#next) ?? this.#next.size
+    else (kind === "gnuName" ? paths : linkPaths).push(text.replace(/\0.*$/s, ""))
   }
 
   #checkHeader(header: Uint8Array): void {
@@ -87,47 +96,63 @@ export class TarCheck {
     const kind = Object.hasOwn(kinds, flag) ? kinds[flag] : undefined
     if (!kind) throw unsafe(`entries of the kind ${JSON.stringify(flag)} are not copied, such as devices and pipes`)
     const isNames = kind === "pax" || kind === "gnuName" || kind === "gnuLink"
-    const size = isNames ? readSize(header) : (this.#next.size ?? readSize(header))
+    const size = isNames ? readSize(header) : this.#sizeOf(header)
     if (isNames) {
       if (size > maxNameBytes) throw unsafe("a name is too long")
       this.#names = size > 0 ? { kind, bytes: new Uint8Array(size), length: 0 } : undefined
     } else {
       this.#checkEntry(kind, header)
-      this.#next = {}
+      this.#next = { paths: [], linkPaths: [] }
       // Other programs disagree on whether the size of such an entry counts.
       if (kind !== "file" && size !== 0) throw unsafe("a link or directory has content")
     }
     this.#rest = Math.ceil(size / blockBytes) * blockBytes
   }
 
-  #checkEntry(kind: "file" | "link" | "symlink" | "directory", header: Uint8Array): void {
-    const key = this.#checkPath(this.#next.path ?? nameOf(header))
-    if (kind === "link") this.#checkPath(this.#next.linkPath ?? readText(header, 157, 100))
-    if (kind !== "symlink") return
-    if (key === "") throw unsafe("its directory itself is a link")
-    if (this.#links.size >= maxLinks) throw unsafe(`it has more than ${maxLinks} links`)
-    this.#links.add(key)
+  /** Programs that do not know pax read the header's own size. */
+  #sizeOf(header: Uint8Array): number {
+    const [size, own] = [this.#next.size, readSize(header)]
+    if (size !== undefined && size !== own && size < largeSize) throw unsafe("an entry has two sizes")
+    return size ?? own
   }
 
-  /** File systems that ignore case, or the form of accents, find a link under other names too. */
-  #checkPath(path: string): string {
+  #checkEntry(kind: "file" | "link" | "symlink" | "directory", header: Uint8Array): void {
+    const { paths, linkPaths } = this.#next
+    const names = namesOf(paths, nameOf(header)).map((path) => this.#checkPath(path))
+    if (kind === "link") for (const path of namesOf(linkPaths, readText(header, 157, 100))) this.#checkPath(path)
+    if (kind !== "symlink") return
+    for (const parts of names) {
+      if (parts.length === 0) throw unsafe("its directory itself is a link")
+      if (!this.#links.add(parts)) throw unsafe("it has too many links")
+    }
+  }
+
+  #checkPath(path: string): string[] {
     const shown = JSON.stringify(path.slice(0, 200))
     const parts = path.split("/").filter((part) => part !== "" && part !== ".")
     const isUnsafe =
-      path.startsWith("/") || /[\0\\]/.test(path) || path.length > maxPathLength || parts.includes("..") || /^[a-z]:/i.test(path)
+      path.startsWith("/") || /[\0\\]/.test(path) || path.length > maxPathLength || parts.some(isUpwards) || /^[a-z]:/i.test(path)
     if (path === "" || isUnsafe) throw unsafe(`the name ${shown} leads outside`)
-    let key = ""
-    for (const part of parts) {
-      key += `/${part.normalize("NFC").toLowerCase()}`
-      if (this.#links.has(key)) throw unsafe(`the name ${shown} leads through a link`)
-    }
-    return key
+    if (this.#links.leadsThrough(parts)) throw unsafe(`the name ${shown} leads through a link`)
+    return parts
   }
 }
 
-/** Records `<length> <key>=<value>\n`. */
-function parsePax(text: string): Names {
-  const names: Names = {}
+/** Windows drops dots and spaces at the end of a name. */
+function isUpwards(part: string): boolean {
+  return /^\.\.[. ]*$/.test(part)
+}
+
+/** A header's own name is a cut one if others are given: it may end inside of a character. */
+function namesOf(given: readonly string[], own: Uint8Array): string[] {
+  return given.length === 0 ? [decode(own)] : [...given, ...(own.length > 0 ? [new TextDecoder().decode(own)] : [])]
+}
+
+/** Records `<length> <key>=<value>\n`. Adds the names, and returns the size. */
+function parsePax(text: string, { paths, linkPaths }: Names): number | undefined {
+  let size: number | undefined
+  let path: string | undefined
+  let linkPath: string | undefined
   const bytes = new TextEncoder().encode(text)
   for (let at = 0; at < bytes.length; ) {
     const head = /^(\d{1,6}) /.exec(decode(bytes.subarray(at, at + 8)))
@@ -135,13 +160,15 @@ function parsePax(text: string): Names {
     const record = decode(bytes.subarray(at, at + length))
     if (!head || length < 5 || at + length > bytes.length || !record.endsWith("\n")) throw unsafe("a header of the kind pax is malformed")
     const [, key = "", value = ""] = /^\d+ ([^=]*)=(.*)\n$/s.exec(record) ?? []
-    if (key === "path") names.path = value
-    else if (key === "linkpath") names.linkPath = value
-    else if (key === "size") names.size = paxSize(value)
+    if (key === "path") path = value
+    else if (key === "linkpath") linkPath = value
+    else if (key === "size") size = paxSize(value)
     else if (key.startsWith("GNU.sparse")) throw unsafe("sparse files are not copied")
     at += length
   }
-  return names
+  if (path !== undefined) paths.push(path)
+  if (linkPath !== undefined) linkPaths.push(linkPath)
+  return size
 }
 
 /** Programs disagree on an empty size, and on hexadecimal digits. */
@@ -159,17 +186,17 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function nameOf(header: Uint8Array): string {
+function nameOf(header: Uint8Array): Uint8Array {
   const name = readText(header, 0, 100)
-  const isPosix = readText(header, 257, 6) === "ustar"
-  const prefix = isPosix ? readText(header, 345, 155) : ""
-  return prefix === "" ? name : `${prefix}/${name}`
+  const isPosix = decode(readText(header, 257, 6)) === "ustar"
+  const prefix = isPosix ? readText(header, 345, 155) : new Uint8Array(0)
+  return prefix.length === 0 ? name : Uint8Array.of(...prefix, 47, ...name)
 }
 
-function readText(header: Uint8Array, at: number, length: number): string {
+function readText(header: Uint8Array, at: number, length: number): Uint8Array {
   const field = header.subarray(at, at + length)
   const end = field.indexOf(0)
-  return decode(end < 0 ? field : field.subarray(0, end))
+  return end < 0 ? field : field.subarray(0, end)
 }
 
 function readSize(header: Uint8Array): number {

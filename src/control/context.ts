@@ -19,6 +19,14 @@ export interface ControlOptions {
   logger: Logger
 }
 
+/** The limits of the API for a person, which streams share. Both throw a 429 beyond them. */
+export interface PersonLimits {
+  /** Counts a program against the rate of writes. */
+  countProgram(): void
+  /** Counts a read of a run's output against the rate of streams, and runs it among those open. */
+  readOutput(work: () => Promise<void>): Promise<void>
+}
+
 /** The things that the streams of one connection share. */
 export interface ConnectionContext extends ControlOptions {
   readonly caller: Caller
@@ -26,8 +34,7 @@ export interface ConnectionContext extends ControlOptions {
   readonly run: RunRow
   readonly usage: PersonUsage
   readonly shells: ShellSessions
-  /** Counts a program against the person's rate of writes; throws a 429 beyond it. */
-  countProgram(): void
+  readonly limits: PersonLimits
   /** Aborted with the given signal, or when the caller's right, proof or run ends. */
   watchRight(signal: AbortSignal): AbortSignal
   /** Aborted when the connection ends. */

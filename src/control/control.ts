@@ -9,7 +9,7 @@ import { abortOnRevocation } from "#projects"
 import type { RunRow } from "#store"
 import { isControllable } from "./address.ts"
 import { serveConnection } from "./connection.ts"
-import type { ControlOptions } from "./context.ts"
+import type { ControlOptions, PersonLimits } from "./context.ts"
 import { UsageByPerson } from "./person-usage.ts"
 import { ShellSessions } from "./streams/shell-sessions.ts"
 
@@ -23,8 +23,7 @@ export interface ControlUpgrade {
   run: RunRow
   /** Called when the socket changes its protocol. */
   release: () => void
-  /** Counts a program against the person's rate of writes; throws a 429 beyond it. */
-  countProgram: () => void
+  limits: PersonLimits
 }
 
 /** The server's end of the control channel. */
@@ -48,7 +47,7 @@ export function createControl(options: ControlOptions): Control {
   const shells = new ShellSessions()
   const closing = new AbortController()
 
-  function accept({ request, socket, head, caller, actor, run, release, countProgram }: ControlUpgrade): void {
+  function accept({ request, socket, head, caller, actor, run, release, limits }: ControlUpgrade): void {
     checkRequest(request, run)
     if (closing.signal.aborted) throw new Failure("unavailable", "The service stops", { headers: { "Retry-After": "5" } })
     const usage = usages.of(caller.userId)
@@ -63,7 +62,7 @@ export function createControl(options: ControlOptions): Control {
       }
       const watchRight = (signal: AbortSignal) =>
         abortOnRevocation({ store, identity, clock, logger }, { caller, signal }, { action: "run:control", resource })
-      const person = { caller, actor, usage, countProgram, watchRight }
+      const person = { caller, actor, usage, limits, watchRight }
       const connection = serveConnection({ ...options, ...person, run, shells, signal: ended.signal }, webSocket)
       connections.add(connection)
       const right = watchRight(ended.signal)

@@ -1,7 +1,10 @@
 import { StreamError } from "#channel"
 import { bounds, Failure } from "#contract"
+import { Semaphore } from "#kit"
 
-const { connections, shells, streamsPerPerson, wideWindowBytes, wideWindowBytesPerPerson, windowBytes } = bounds.control
+const { connections, copies, engineCalls, explanations, shells, streamsPerPerson, wideWindowBytes, wideWindowBytesPerPerson, windowBytes } =
+  bounds.control
+const explanationPeriodMs = 60_000
 const extraBytes = wideWindowBytes.value - windowBytes.value
 
 /** The use that one person makes of the control channel, over all connections. */
@@ -9,7 +12,11 @@ export class PersonUsage {
   #connections = 0
   #streams = 0
   #shells = 0
+  #copies = 0
   #wideBytes = 0
+  #explanations = { count: 0, until: 0 }
+  /** Questions about addresses, of which further ones wait. */
+  readonly engineCalls = new Semaphore(engineCalls.value)
 
   get isUnused(): boolean {
     return this.#connections === 0 && this.#streams === 0 && this.#shells === 0
@@ -36,6 +43,20 @@ export class PersonUsage {
     if (this.#shells >= shells.value) throw new StreamError("too_many_streams", `At most ${shells.value} shells of one person may be open`)
     this.#shells += 1
     return onDispose(() => (this.#shells -= 1))
+  }
+
+  addCopy(): Disposable {
+    if (this.#copies >= copies.value) throw new StreamError("too_many_streams", `At most ${copies.value} copies of one person may run`)
+    this.#copies += 1
+    return onDispose(() => (this.#copies -= 1))
+  }
+
+  /** Whether the reason of a refused connection may be looked up, which takes milliseconds. */
+  consumeExplanation(): boolean {
+    const now = performance.now()
+    if (now >= this.#explanations.until) this.#explanations = { count: 0, until: now + explanationPeriodMs }
+    this.#explanations.count += 1
+    return this.#explanations.count <= explanations.value
   }
 
   /** Undefined if the person's share of memory is used up. */

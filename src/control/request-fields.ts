@@ -1,9 +1,11 @@
+import { posix } from "node:path"
 import { type JsonObject, StreamError } from "#channel"
 import { bounds, describeValue } from "#contract"
 import type { ExecRequest, TerminalSize } from "#engine"
 
 const { argumentBytes } = bounds.control
 const maxSide = 1_000
+const kernelPaths = /^\/(proc|sys|dev)(\/|$)/
 
 /** The signals that a client may send. */
 export const clientSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGTSTP"] as const
@@ -34,7 +36,11 @@ function readEnv(value: unknown = {}): Record<string, string> {
 }
 
 function readWorkDir(value: unknown): string | undefined {
-  if (value === undefined || (isArgument(value) && value.startsWith("/"))) return value
+  if (value === undefined) return undefined
+  const isAbsolute = isArgument(value) && value.startsWith("/")
+  // A descriptor there may lead out of the container before the runtime confines the program.
+  if (isAbsolute && kernelPaths.test(posix.normalize(`/${value}`))) throw invalid("workDir must not be below /proc, /sys or /dev")
+  if (isAbsolute) return value
   throw invalid(`workDir must be an absolute path; got ${describeValue(value)}`)
 }
 

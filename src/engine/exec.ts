@@ -14,6 +14,8 @@ export interface ExecRequest {
   env?: Readonly<Record<string, string>> | undefined
   /** Default: the container's. */
   workDir?: string | undefined
+  /** The person who asks, whose share of the calls to the engine is limited. */
+  user?: string | undefined
   /** Runs it on a terminal of this size, which merges both outputs into one. */
   terminal?: TerminalSize | undefined
 }

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, before, test } from "node:test"
 import { bounds } from "#contract"
+import { sharedScheduler } from "#kit"
 import { ids, sendRequest } from "../api/http-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
@@ -83,6 +84,12 @@ test("a large list is complete, ordered and chunked, and its HEAD has no body", 
   assert.deepEqual(data.at(-1), one)
   const head = await sendRequest(server.quayside.baseUrl, "HEAD", list, { as: ann.authorization })
   assert.deepEqual([head.status, head.text], [200, ""])
+})
+
+test("the objects of large lists are read and written in turns, which people share fairly", async (t) => {
+  const waits = t.mock.method(sharedScheduler, "waitForNextSlot").mock
+  await get("/projects?pageSize=5", ann)
+  assert.ok(waits.callCount() > 5, `${waits.callCount()} turns for five objects of 250 KiB`)
 })
 
 test("a short list has a Content-Length", async () => {

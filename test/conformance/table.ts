@@ -435,6 +435,7 @@ const beyond: readonly Entry[] = [
     "`ControlURL` is the control channel's address",
     "`ControlURL` is the control channel's address for people who may control a run that has a container, else empty",
   ],
+  ["GET `/settings`", "administrators read the settings in force, and no secret"],
   [
     "GET `/idle?Minutes=`",
     "a dry run lists the runs that a rule would end, newest first, and ends and warns nobody",
@@ -516,7 +517,7 @@ const beyond: readonly Entry[] = [
   [
     "GET `/image/check",
     "a check reports whether the engine has an image, and a pull fetches it",
-    "a check reports an image for another kind of processor before a start fails for that reason",
+    "a check and a preview report an image for another kind of processor before a start fails for that reason",
     "a pull publishes its progress and its result, and the audit names the person",
     "check requires the right to see an image, and pull the right to use it",
   ],

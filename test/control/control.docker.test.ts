@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { createHash, randomBytes } from "node:crypto"
 import { after, test } from "node:test"
 import { type ChannelStream, type Multiplexer, openCopy, openExec, openForward, openShell } from "#channel"
+import { bounds } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { startTestServer } from "../test-server.ts"
 import { connectTo, readUntil, runToEnd } from "./control-client.ts"
@@ -74,6 +75,21 @@ test("a shell in a container is bash with a terminal: sizes, UTF-8, Ctrl-C, exit
   await readUntil(again, "40 90")
   await again.write(text("exit 5\r"))
   assert.equal((await runToEnd(again)).exitCode, 5)
+})
+
+test("a person copies a bounded number of trees at once", async () => {
+  using connection = await connect()
+  const copies = Array.from({ length: bounds.control.copies.value + 1 }, () => openCopy(connection, "in", "/tmp"))
+  const outcomes = await Promise.all(
+    copies.map((copy) =>
+      copy.accepted.then(
+        () => "accepted",
+        ({ code }) => code,
+      ),
+    ),
+  )
+  assert.deepEqual(outcomes, [...Array(bounds.control.copies.value).fill("accepted"), "too_many_streams"])
+  for (const copy of copies) copy.fail("cancelled", "")
 })
 
 test("the processes of a program end with its stream, also those that ignore signals, and with their connection", async () => {

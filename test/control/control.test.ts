@@ -6,6 +6,7 @@ import { WebSocket } from "ws"
 import { connectControl, controlProtocols, openExec, openForward, openShell, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
+import { countTurns } from "../fixtures/turns.ts"
 import { type Person, startTestServer } from "../test-server.ts"
 import { connectTo, readUntil, refusalOf, runToEnd } from "./control-client.ts"
 
@@ -169,6 +170,7 @@ test("garbage ends one stream, and messages that are no frames the connection", 
     [{ command: [] }, /command must be a list/],
     [{ command: ["env"], env: { "a=b": "" } }, /env must be an object/],
     [{ command: ["env"], workDir: "here" }, /workDir must be an absolute path/],
+    [{ command: ["env"], workDir: "//tmp/../proc/self/fd/7" }, /must not be below \/proc/],
     [{ command: ["env"], terminal: { columns: 0, rows: 1 } }, /from 1 to 1000/],
     [{ command: ["x".repeat(40_000)] }, /at most 32768 bytes/],
   ] as const) {
@@ -221,6 +223,28 @@ test("a person has a bounded number of control connections", async () => {
   for (const connection of open) connection.close(1000, "")
 })
 
+test("the output of one person's programs, shells and forwarded connections counts against the budget of a turn", async (t) => {
+  using connection = await connectTo(run.ControlURL, ann.authorization)
+  const lost = await connectTo(run.ControlURL, ann.authorization)
+  const turns = countTurns(t, (await ann.client.readUser({ query: { UserName: "ann" } })).ID)
+  const shell = openShell(lost)
+  await shell.started
+  await shell.write(text("yes\r"))
+  lost.close(1000, "")
+  const programs = Array.from({ length: 16 }, () => openExec(connection, { command: ["yes"] }))
+  await Promise.all(
+    programs.map(async (program) => {
+      let length = 0
+      for await (const { data } of program.output) {
+        length += data.length
+        if (length > 60_000) break
+      }
+      program.cancel()
+    }),
+  )
+  turns.assertMoved(16 * 60_000)
+})
+
 test("a server that stops closes control connections and ends their shells", async () => {
   const connection = await connectTo(run.ControlURL, ann.authorization)
   const { session = "" } = await openShell(connection).started
@@ -229,6 +253,22 @@ test("a server that stops closes control connections and ends their shells", asy
   await eventually("the run is back", async () => (await ann.client.readRun({ query: { ID: run.ID } })).State === "ready")
   using again = await connectTo(run.ControlURL, ann.authorization)
   await assert.rejects(openShell(again, { session }).started, { code: "not_found" })
+})
+
+test("reads of a run's output count against the rate of a person's streams", async () => {
+  await using limited = await startTestServer({ "streams-per-minute": "3" })
+  const person = await limited.person("ida")
+  const own = await person.client.createImage({ body: { Name: "web", Image: "fake/http" } })
+  const { ID: ProjectID } = await person.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: own.ID } })
+  const { ControlURL } = await person.client.startRun({ body: { ProjectID } })
+  using connection = await connectTo(ControlURL, person.authorization)
+  const reads = Array.from({ length: 5 }, () =>
+    connection.open("logs").done.then(
+      () => "read",
+      ({ code }) => code,
+    ),
+  )
+  assert.deepEqual((await Promise.all(reads)).sort(), ["read", "read", "read", "too_many_requests", "too_many_requests"])
 })
 
 test("programs count against the rate of a person's writes", async () => {

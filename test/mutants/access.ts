@@ -32,7 +32,7 @@ export const access = [
   ),
   ...faults(
     "src/access/openid/openid.ts",
-    ["src/access/openid/openid.test.ts"],
+    ["src/access/openid/openid.integration.test.ts"],
     [
       ["an ID token's signature is not verified", at("Provider.#extensions", "library.enableNonRepudiationChecks,"), ""],
       ["a provider's answer may have any length", at("Provider.#configuration", "configuration[library.customFetch] = boundedFetch"), ""],

@@ -34,6 +34,11 @@ export const api = [
     [["the description is built for each request", at("cached", "made.get(settings) ?? make(settings)"), "make(settings)"]],
   ),
   ...faults(
+    "src/main/settings/settings.ts",
+    ["test/api/installation.test.ts"],
+    [["administrators read secrets among the settings", at("settingsInForce", 'secretNames.includes(name) && text !== ""'), "false"]],
+  ),
+  ...faults(
     "src/api/handlers/resources/find-one.ts",
     ["test/attacks/searches.test.ts"],
     [["one person's concurrent reads by computed fields are unlimited", at("findOne", "scan(search"), "search("]],
@@ -76,6 +81,11 @@ export const api = [
         "if (listing) return toListResponse",
       ],
     ],
+  ),
+  ...faults(
+    "src/api/http/large-responses.ts",
+    ["test/attacks/large-answers.test.ts"],
+    [["the objects of a large list are made at once", at("sendLongList", "text.length < textPerTurn"), "true"]],
   ),
   ...faults("src/api/handlers/resources/find-one.ts", reading, [
     ["the first of several matches is returned", at("findOne", "if (found.length > 1) throw"), "if (false) throw"],

@@ -26,7 +26,24 @@ export const confinement = [
   ...faults(
     "src/engine/docker/images/image-store.ts",
     ["src/engine/docker/images/image-store.docker.test.ts"],
-    [["a repeated run gets another image", at("ImageStore.ensure", "checkExpectedDigest(spec, found.digest)"), ""]],
+    [["a repeated run gets another image", at("ImageStore.#ensure", "checkExpectedDigest(spec, found.digest)"), ""]],
+  ),
+  ...faults(
+    "src/images/prune-policy.ts",
+    ["src/images/prune-policy.test.ts"],
+    [
+      [
+        "images of other people are pruned",
+        at("needOf", 'if (!record) return "Quayside did not fetch it"'),
+        "if (!record) return undefined",
+      ],
+      ["images of live runs are pruned", at("needOf", "if ([digest, ...names].some((name) => inUse.has(name)))"), "if (false)"],
+    ],
+  ),
+  ...faults(
+    "src/engine/image-holds.ts",
+    ["src/engine/image-holds.test.ts"],
+    [["an image is removed between its choice and its container", at("ImageHolds.find", "if (before === this.#removals)"), "if (true)"]],
   ),
   ...faults(
     "src/engine/docker/docker-engine.ts",

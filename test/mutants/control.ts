@@ -3,6 +3,9 @@ import { at, faults } from "./mutant.ts"
 const frames = ["src/channel/multiplexer.test.ts"]
 const archives = ["src/channel/tar-check.test.ts"]
 const channel = ["test/control/control.test.ts"]
+const signals = ["src/control/streams/programs.test.ts"]
+const sessions = ["src/engine/docker/exec/session-processes.test.ts"]
+const execs = ["src/engine/docker/exec/docker-exec.test.ts"]
 
 /** The control channel. */
 export const control = [
@@ -17,11 +20,16 @@ export const control = [
     ["a connection has any number of streams", at("Multiplexer.#receiveOpen", "this.#streams.size >= maxStreams"), "false"],
   ]),
   ...faults("src/channel/tar-check.ts", archives, [
-    ["a name leads through a link", at("TarCheck.#checkPath", "this.#links.has(key)"), "false"],
-    ["a link is found by its exact name only", at("TarCheck.#checkPath", ".toLowerCase()"), ""],
-    ["a name leads upwards", at("TarCheck.#checkPath", ' || parts.includes("..")'), ""],
+    ["a name leads through a link", at("TarCheck.#checkPath", "this.#links.leadsThrough(parts)"), "false"],
+    ["a name leads upwards", at("TarCheck.#checkPath", " || parts.some(isUpwards)"), ""],
+    ["an entry's other names do not count", at("namesOf", "own.length > 0"), "false"],
+    ["an entry has a size for each program", at("TarCheck.#sizeOf", "size !== undefined && "), "false && "],
     ["a size by pax has any form", at("paxSize", "!/^\\d{1,15}$/.test(text)"), "false"],
     ["a header's checksum does not count", at("TarCheck.#checkHeader", "readOctal(header, 148, 8) !== checksumOf(header)"), "false"],
+  ]),
+  ...faults("src/channel/link-names.ts", archives, [
+    ["a link is found by its exact name only", at("fold", ".toUpperCase()"), ""],
+    ["the links of an archive use any amount of memory", at("LinkNames.add", "this.#cost > maxCost"), "false"],
   ]),
   ...faults("src/control/control.ts", channel, [
     ["a connection outlives its right", at("createControl", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],
@@ -30,7 +38,28 @@ export const control = [
     ["a shell outlives its right", at("ShellSession.endWith", "!watch.signal.aborted"), "false"],
     ["a shell is shown to others", at("ShellSessions.find", "session?.owner.userId === userId && "), "session && "],
   ]),
+  ...faults("src/control/streams/programs.ts", signals, [
+    ["each signal searches a program's processes at once", at("sendSignal", "if (pending) return void pending.add(signal)"), ""],
+  ]),
+  ...faults("src/control/streams/programs.ts", channel, [
+    ["the output of programs delays everybody's requests", at("copyOutput", "await pace(caller.userId, data, stream)"), ""],
+  ]),
+  ...faults("src/control/request-fields.ts", channel, [
+    ["a program begins in a directory of the kernel", at("readWorkDir", "kernelPaths.test("), "false && kernelPaths.test("],
+  ]),
+  ...faults("src/engine/docker/exec/session-processes.ts", sessions, [
+    ["each signal lists all processes of a run", at("listOf", "if (known) return known"), ""],
+    ["a signal reaches other sessions", at("signalSession", "process.session === session.leader"), "true"],
+  ]),
+  ...faults("src/engine/docker/exec/docker-exec.ts", execs, [
+    [
+      "one person's programs occupy all starts of the engine",
+      at("startExec", '.exec(options), { kind: "create", owner })'),
+      '.exec(options), { kind: "create" })',
+    ],
+  ]),
   ...faults("src/api/control.ts", channel, [
+    ["reads of output by the control channel have no rate", at("limitsOf", 'state().rateLimiter.consume(userId, "streams")'), ""],
     ["pages of other origins control runs", at("authenticateUpgrade", "declaresOtherOrigin(request, own)"), "false"],
     ["a session needs no origin", at("authenticateUpgrade", "request.headers.origin === undefined"), "false"],
   ]),

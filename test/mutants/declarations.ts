@@ -27,14 +27,23 @@ export interface Declaration {
   body: Range
 }
 
-/** Calls `work` with a function that lists the declarations in a file of the project. */
+/** Calls `work` with a function that lists the declarations in a file of either project. */
 export function withDeclarations<T>(root: string, work: (declarationsIn: (file: string) => readonly Declaration[]) => T): T {
   const api = new API({ cwd: root })
   try {
-    const [project] = api.updateSnapshot({ openProject: `${root}/tsconfig.json` }).getProjects()
+    const projectAt = (config: string) => {
+      const openProject = `${root}/${config}`
+      return api
+        .updateSnapshot({ openProject })
+        .getProjects()
+        .find(({ configFileName }) => configFileName === openProject)
+    }
+    const server = projectAt("tsconfig.json")
+    const web = projectAt("src/web/tsconfig.json")
     const known = new Map<string, Declaration[]>()
     return work((file) => {
-      const declarations = known.get(file) ?? listDeclarations(project?.program.getSourceFile(`${root}/${file}`))
+      const declarations =
+        known.get(file) ?? listDeclarations((file.startsWith("src/web/") ? web : server)?.program.getSourceFile(`${root}/${file}`))
       known.set(file, declarations)
       return declarations
     })

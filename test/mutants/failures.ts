@@ -199,7 +199,7 @@ export const failures = [
   ),
   ...faults(
     "src/files/downloads/download-form.ts",
-    ["src/files/downloads/archive.test.ts"],
+    ["src/files/downloads/archive.tools.test.ts"],
     [["a form takes any token", at("readDownloadForm", '!token.startsWith("qf_")'), "token === null"]],
   ),
   ...faults(

@@ -298,7 +298,7 @@ export const guards = [
   ...faults(
     "src/api/pages/web-ui.ts",
     ["test/access/pages.test.ts"],
-    [["the web UI is shown to everybody", at("signedInPage", "if (await sessionCaller(services, request))"), "if (true)"]],
+    [["the web UI is shown to everybody", at("signedInPage", "return toSignIn(request)"), "return appPage(services, request)"]],
   ),
   ...faults(
     "src/files/requests/dav-request.ts",

@@ -15,6 +15,7 @@ import { rights } from "./rights.ts"
 import { runs } from "./runs.ts"
 import { simulation } from "./simulation.ts"
 import { store } from "./store.ts"
+import { web } from "./web.ts"
 import { webdav } from "./webdav.ts"
 
 /**
@@ -32,6 +33,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   events,
   isolation,
   origins,
+  web,
   webdav,
   confinement,
   failures,

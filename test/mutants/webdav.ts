@@ -161,7 +161,7 @@ export const webdav = [
   ),
   ...faults(
     "src/files/locks/lock-check.ts",
-    ["src/files/access/hidden-resources.test.ts"],
+    ["src/files/access/hidden-resources.integration.test.ts"],
     [
       [
         "a condition reveals whether a guess about a hidden file is correct",

@@ -1,8 +1,18 @@
 import { readFile } from "node:fs/promises"
-import { Failure } from "#contract"
+import { Failure, type Whoami } from "#contract"
 import type { Services } from "../context.ts"
+import { toWhoami } from "../responses/whoami.ts"
 import { escapeHtml } from "./html.ts"
-import { contentSecurityPolicy, messagePage, type PageHandler, type PageRequest, redirect, securityHeaders, sessionCaller } from "./page.ts"
+import {
+  contentSecurityPolicy,
+  messagePage,
+  type PageHandler,
+  type PageRequest,
+  type PageResponse,
+  redirect,
+  securityHeaders,
+  sessionCaller,
+} from "./page.ts"
 
 /** The build of src/web: one page, and its assets with hashes in their names. */
 const build = new URL("../../../dist/web/", import.meta.url)
@@ -15,7 +25,8 @@ const notBuilt = messagePage(503, {
 
 /**
  * Beside the policy of all pages: no text becomes markup or code. Pages list, send and download
- * files at the files address, and show images of it.
+ * files at the files address, and show images and PDFs of it, which they read as blobs. A blob has
+ * the policy of its page.
  */
 function appHeaders({ settings }: Services) {
   const files = new URL(settings.filesUrl).origin
@@ -23,6 +34,7 @@ function appHeaders({ settings }: Services) {
     .replace("connect-src 'self'", `connect-src 'self' ${files}`)
     .replace("form-action 'self'", `form-action 'self' ${files}`)
     .replace("img-src 'self' data:", "img-src 'self' data: blob:")
+    .concat("; frame-src blob:")
   return {
     ...securityHeaders,
     "content-security-policy": `${policy}; require-trusted-types-for 'script'; trusted-types 'none'`,
@@ -30,13 +42,22 @@ function appHeaders({ settings }: Services) {
   }
 }
 
+/** The person who is signed in, and the last event before that was read. */
+interface SignedIn {
+  person: Whoami
+  lastEvent: string
+}
+
 /** The one page of the web UI. It is read each time, so that a new build needs no restart. */
-export const appPage: PageHandler = async (services) => {
+async function makePage(services: Services, signedIn: SignedIn | null): Promise<PageResponse> {
   const page = await readBuild("index.html")
   if (!page) return notBuilt
-  const about = `<meta name="quayside" content="${escapeHtml(JSON.stringify(installationOf(services)))}">`
+  const facts = JSON.stringify({ ...installationOf(services), signedIn })
+  const about = `<meta name="quayside" content="${escapeHtml(facts)}">`
   return { status: 200, headers: appHeaders(services), body: page.toString().replace("<!-- installation -->", () => about) }
 }
+
+export const appPage: PageHandler = (services) => makePage(services, null)
 
 /** The same facts as `/openapi.json` and the settings tell, for the first drawing of the page. */
 function installationOf({ settings, openId }: Services) {
@@ -46,9 +67,16 @@ function installationOf({ settings, openId }: Services) {
 
 /** The web UI for a person who is signed in. Others sign in first and then get the same address. */
 export const signedInPage: PageHandler = async (services, request) => {
-  if (await sessionCaller(services, request)) return appPage(services, request)
-  const query = request.queryText === "" ? "" : `?${request.queryText}`
-  return redirect(request.path === "/ui/" ? "/ui/sign-in" : `/ui/sign-in?next=${encodeURIComponent(request.path + query)}`)
+  const caller = await sessionCaller(services, request)
+  if (!caller) return toSignIn(request)
+  // The number comes first: the page receives every later event, and so misses no change.
+  const { last } = await services.store.events.bounds()
+  return makePage(services, { person: await toWhoami(services, caller), lastEvent: String(last) })
+}
+
+function toSignIn({ path, queryText }: PageRequest): PageResponse {
+  const query = queryText === "" ? "" : `?${queryText}`
+  return redirect(path === "/ui/" ? "/ui/sign-in" : `/ui/sign-in?next=${encodeURIComponent(path + query)}`)
 }
 
 const assetTypes: Readonly<Record<string, string>> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" }

@@ -58,6 +58,13 @@ export const containerBounds = {
     per: "image",
     beyond: "the start fails with `image_unavailable`",
   },
+  keptImages: {
+    what: "Images that are kept present",
+    value: 200,
+    unit: "count",
+    per: "installation",
+    beyond: "the oldest ones are not fetched ahead",
+  },
   imagePorts: {
     what: "Ports that an image exposes",
     value: 1_000,

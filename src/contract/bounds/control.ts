@@ -100,6 +100,27 @@ export const controlBounds = {
     per: "shell",
     beyond: "the oldest output is dropped",
   },
+  copies: {
+    what: "Copies of files at once",
+    value: 8,
+    unit: "count",
+    per: "person",
+    beyond: "the new stream ends with `too_many_streams`",
+  },
+  engineCalls: {
+    what: "Forwarded connections that ask the engine for an address, at a time",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  explanations: {
+    what: "Refused forwarded connections in a minute whose reason is looked up",
+    value: 30,
+    unit: "count",
+    per: "person",
+    beyond: "the refusal does not say why",
+  },
   shells: {
     what: "Shells, attached or not",
     value: 32,

@@ -3,6 +3,7 @@ import { bounds, describeValue } from "#contract"
 import type { ExecProcess } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { invalid } from "../request-fields.ts"
+import { pace } from "./pace.ts"
 import { audit, startProgram } from "./programs.ts"
 
 const maxPathLength = 4_096
@@ -13,6 +14,7 @@ export async function serveCopy(context: ConnectionContext, stream: ChannelStrea
   const { direction } = request
   const path = readPath(request.path)
   if (direction !== "in" && direction !== "out") throw invalid(`direction must be "in" or "out"; got ${describeValue(direction)}`)
+  using _ = context.usage.addCopy()
   await audit(context, "copy")
   const tar = await startTar(context, direction === "in" ? ["tar", "-x", "-f", "-", "-C", path] : packCommand(path))
   using window = context.usage.addWideWindow()
@@ -20,7 +22,7 @@ export async function serveCopy(context: ConnectionContext, stream: ChannelStrea
     stream.accept()
     stream.done.catch(() => tar.close())
     if (direction === "in" && window) stream.widen(bounds.control.wideWindowBytes.value)
-    const copied = direction === "in" ? copyIn(stream, tar) : copyOut(stream, tar)
+    const copied = direction === "in" ? copyIn(stream, tar) : copyOut(context, stream, tar)
     const error = await copied
     const exitCode = await tar.exitCode
     if (exitCode !== 0) throw new StreamError("copy_failed", error.trim() || `tar ended with the code ${exitCode}`)
@@ -67,10 +69,11 @@ async function readErrors(tar: ExecProcess): Promise<string> {
 }
 
 /** The run may answer with any bytes: its archive is checked like a client's. */
-async function copyOut(stream: ChannelStream, tar: ExecProcess): Promise<string> {
+async function copyOut({ caller }: ConnectionContext, stream: ChannelStream, tar: ExecProcess): Promise<string> {
   let text = ""
   const archive = new TarCheck()
   for await (const { stream: name, data } of tar.output) {
+    await pace(caller.userId, data, stream)
     if (name === "stderr") text = appended(text, data)
     else {
       archive.check(data)

@@ -3,22 +3,35 @@ import { describeValue } from "#contract"
 import { rfc3339 } from "#kit"
 import type { ConnectionContext } from "../context.ts"
 import { invalid } from "../request-fields.ts"
+import { pace } from "./pace.ts"
+import { refusingAsStream } from "./programs.ts"
 
 const statsMs = 10_000
 const maxTail = 10_000
 
 /** Sends the run's output as JSON lines, as `GET /running_project/logs` does. */
-export async function serveLogs({ runs, run, signal }: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
+export async function serveLogs(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
   const { tail, follow = false } = request
   if (tail !== undefined && !(Number.isInteger(tail) && (tail as number) >= 0 && (tail as number) <= maxTail)) {
     throw invalid(`tail must be 0–${maxTail}; got ${describeValue(tail)}`)
   }
   if (typeof follow !== "boolean") throw invalid(`follow must be true or false; got ${describeValue(follow)}`)
+  const options = { follow, ...(tail === undefined ? {} : { tail: tail as number }) }
+  await refusingAsStream(() => context.limits.readOutput(() => sendLogs(context, stream, options)))
+}
+
+async function sendLogs(
+  { caller, runs, run, signal }: ConnectionContext,
+  stream: ChannelStream,
+  options: { follow: boolean; tail?: number },
+): Promise<void> {
+  if (stream.isOver) return
   stream.accept()
   const ended = endOf(stream, signal)
-  const options = { follow, signal: ended, ...(tail === undefined ? {} : { tail: tail as number }) }
-  for await (const { time, stream: name, text } of runs.logs(run, options)) {
-    await stream.write(encodeLine({ time: rfc3339(time), stream: name, text }))
+  for await (const { time, stream: name, text } of runs.logs(run, { ...options, signal: ended })) {
+    const line = encodeLine({ time: rfc3339(time), stream: name, text })
+    await stream.write(line)
+    await pace(caller.userId, line, stream)
   }
   stream.finish()
 }

@@ -4,6 +4,7 @@ import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
 import type { ConnectionContext } from "../context.ts"
 import { readPort } from "../request-fields.ts"
+import { pace } from "./pace.ts"
 
 /** Forwards a TCP connection to a port of the run. */
 export async function serveForward(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
@@ -14,7 +15,7 @@ export async function serveForward(context: ConnectionContext, stream: ChannelSt
   const cut = () => socket.destroy()
   stream.done.catch(cut)
   try {
-    await Promise.all([toProgram(stream, socket), toClient(socket, stream)])
+    await Promise.all([toProgram(stream, socket), toClient(context, socket, stream)])
     stream.finish()
   } catch (error) {
     if (error instanceof StreamError) throw error
@@ -24,8 +25,9 @@ export async function serveForward(context: ConnectionContext, stream: ChannelSt
   }
 }
 
-async function connectToRun({ engine, run, signal }: ConnectionContext, port: number): Promise<Socket> {
-  const address = await engine.address(run.key, port, signal)
+async function connectToRun(context: ConnectionContext, port: number): Promise<Socket> {
+  const { engine, run, usage, signal } = context
+  const address = await usage.engineCalls.run(() => engine.address(run.key, port, signal))
   if (!address) throw new StreamError("unavailable", "The run's container does not run")
   const socket = connect({ host: address.host, port: address.port, allowHalfOpen: true, noDelay: true })
   const timer = setTimeout(() => socket.destroy(new Error("timed out")), bounds.gateway.connectMs.value)
@@ -33,7 +35,7 @@ async function connectToRun({ engine, run, signal }: ConnectionContext, port: nu
     await once(socket, "connect", { signal })
   } catch {
     socket.destroy()
-    throw await refusal({ engine, run }, port)
+    throw await refusal(context, port)
   } finally {
     clearTimeout(timer)
   }
@@ -43,7 +45,8 @@ async function connectToRun({ engine, run, signal }: ConnectionContext, port: nu
   throw new StreamError("unavailable", "The run has just ended")
 }
 
-async function refusal({ engine, run }: Pick<ConnectionContext, "engine" | "run">, port: number): Promise<StreamError> {
+async function refusal({ engine, run, usage }: ConnectionContext, port: number): Promise<StreamError> {
+  if (!usage.consumeExplanation()) return new StreamError("connection_refused", `The run does not accept connections at port ${port}`)
   const ports = await engine.listeningPorts(run.key).catch(() => undefined)
   const isLocal = ports?.some((each) => each.port === port && each.isLocal)
   const why = isLocal ? "a program listens there for its own container only: let it listen at 0.0.0.0" : "nothing listens there"
@@ -64,7 +67,10 @@ async function untilDrained(socket: Socket): Promise<void> {
   await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).finally(() => over.abort())
 }
 
-async function toClient(socket: Socket, stream: ChannelStream): Promise<void> {
-  for await (const data of socket as AsyncIterable<Buffer>) await stream.write(data)
+async function toClient({ caller }: ConnectionContext, socket: Socket, stream: ChannelStream): Promise<void> {
+  for await (const data of socket as AsyncIterable<Buffer>) {
+    await stream.write(data)
+    await pace(caller.userId, data, stream)
+  }
   stream.end()
 }

@@ -2,12 +2,13 @@ import { type ChannelStream, type JsonObject, outputPart, StreamError } from "#c
 import { Failure } from "#contract"
 import { EngineError, type ExecProcess, type ExecRequest } from "#engine"
 import type { ConnectionContext } from "../context.ts"
-import { readProgram, readSignal, readTerminal } from "../request-fields.ts"
+import { type ClientSignal, readProgram, readSignal, readTerminal } from "../request-fields.ts"
+import { pace } from "./pace.ts"
 
 /** Starts a program in the run. Throws a `StreamError` if it cannot. */
-export async function startProgram({ engine, run, signal }: ConnectionContext, request: ExecRequest): Promise<ExecProcess> {
+export async function startProgram({ engine, run, signal, caller }: ConnectionContext, request: ExecRequest): Promise<ExecProcess> {
   try {
-    const process = await engine.exec(run.key, request, signal)
+    const process = await engine.exec(run.key, { ...request, user: caller.userName }, signal)
     if (process) return process
   } catch (error) {
     if (!(error instanceof EngineError)) throw error
@@ -22,13 +23,18 @@ export async function startProgram({ engine, run, signal }: ConnectionContext, r
  */
 export async function audit(context: ConnectionContext, verb: "shell" | "exec" | "copy"): Promise<void> {
   const { store, events, actor, run } = context
+  await refusingAsStream(async () => context.limits.countProgram())
+  await store.change((tx) => events.runRequested(tx, { actor, verb, run }))
+}
+
+/** A refusal of the API's limits ends the stream. */
+export async function refusingAsStream<T>(work: () => Promise<T>): Promise<T> {
   try {
-    context.countProgram()
+    return await work()
   } catch (error) {
-    if (error instanceof Failure) throw new StreamError("too_many_requests", error.message)
+    if (error instanceof Failure && error.code === "too_many_requests") throw new StreamError(error.code, error.message)
     throw error
   }
-  await store.change((tx) => events.runRequested(tx, { actor, verb, run }))
 }
 
 /** Runs a program for as long as its stream lasts. */
@@ -42,7 +48,7 @@ export async function serveExec(context: ConnectionContext, stream: ChannelStrea
     stream.onMessage = (message) => handleProgramMessage(process, stream, message)
     stream.done.catch(() => process.close())
     void copyInput(stream, process)
-    await copyOutput(process, stream)
+    await copyOutput(context, process, stream)
     stream.finish({ exitCode: await process.exitCode })
   } finally {
     await process.close()
@@ -52,12 +58,30 @@ export async function serveExec(context: ConnectionContext, stream: ChannelStrea
 /** Applies a message of the client: a new size, or a signal. */
 export function handleProgramMessage(process: ExecProcess, stream: ChannelStream, message: JsonObject): void {
   try {
-    if (message.signal !== undefined) void process.kill(readSignal(message.signal)).catch(() => {})
+    if (message.signal !== undefined) sendSignal(process, readSignal(message.signal))
     const size = readTerminal(message.resize)
     if (size) resize(process, size)
   } catch (error) {
     stream.fail("invalid", (error as Error).message)
   }
+}
+
+/** The signals that follow the one being sent; each waits once, as in the kernel. */
+const nextSignals = new WeakMap<ExecProcess, Set<ClientSignal>>()
+
+/** One search for a program's processes at a time: there may be very many. */
+function sendSignal(process: ExecProcess, signal: ClientSignal): void {
+  const pending = nextSignals.get(process)
+  if (pending) return void pending.add(signal)
+  const next = new Set<ClientSignal>()
+  nextSignals.set(process, next)
+  void process
+    .kill(signal)
+    .catch(() => {})
+    .then(() => {
+      nextSignals.delete(process)
+      for (const each of next) sendSignal(process, each)
+    })
 }
 
 /** The size that follows the one being set; later sizes replace it. */
@@ -91,6 +115,9 @@ export async function copyInput(stream: ChannelStream, process: ExecProcess): Pr
   }
 }
 
-export async function copyOutput(process: ExecProcess, stream: ChannelStream): Promise<void> {
-  for await (const { stream: name, data } of process.output) await stream.write(data, outputPart[name])
+async function copyOutput({ caller }: ConnectionContext, process: ExecProcess, stream: ChannelStream): Promise<void> {
+  for await (const { stream: name, data } of process.output) {
+    await stream.write(data, outputPart[name])
+    await pace(caller.userId, data, stream)
+  }
 }

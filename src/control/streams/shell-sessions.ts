@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { type ChannelStream, outputPart } from "#channel"
 import { bounds } from "#contract"
 import type { ExecProcess } from "#engine"
+import { pace } from "./pace.ts"
 import { ScrollBack } from "./scroll-back.ts"
 
 const lost = "connection_lost"
@@ -108,6 +109,7 @@ export class ShellSession {
         this.#scrollBack.add(data)
         // A client that does not read makes the shell wait. Without one, the shell goes on.
         await this.#stream?.write(data, outputPart.stdout).catch(() => {})
+        await pace(this.owner.userId, data, this)
       }
       this.#stream?.finish({ exitCode: await this.process.exitCode })
     } catch {

@@ -1,23 +1,8 @@
-import { AuthenticationFailure, type Caller, can, forbidden, sessionLifetimeMs } from "#access"
-import type { Whoami } from "#contract"
-import { effectiveLimitsOf } from "#runs"
-import type { HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
+import { AuthenticationFailure, can, forbidden, sessionLifetimeMs } from "#access"
+import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { sessionCookie } from "../../http/session-cookie.ts"
-import { toLimitsResponse } from "../../responses/limits.ts"
 import { toTimestamp } from "../../responses/lists.ts"
-
-async function toWhoami({ store, settings }: Services, caller: Caller): Promise<Whoami> {
-  const limits = toLimitsResponse(await effectiveLimitsOf(store, caller.userId, settings.defaultLimits), settings.memoryUnit)
-  return {
-    UserName: caller.userName,
-    IsAdmin: caller.isAdmin,
-    Groups: [...caller.groupNames].sort(),
-    Limits: limits,
-    FilesURL: settings.filesUrl,
-    MemoryUnit: settings.memoryUnit,
-    Version: settings.version,
-  }
-}
+import { toWhoami } from "../../responses/whoami.ts"
 
 async function createSession(context: OperationContext<"createSession">): Promise<HandlerResult<"createSession">> {
   const { services } = context

@@ -15,6 +15,7 @@ const startTimeoutMs = 15_000
 /** How long processes may take to end after SIGHUP. */
 const hangUpMs = 1_000
 const pollMs = 20
+const maxPollMs = 10_000
 
 export interface ExecContext {
   client: DockerClient
@@ -29,7 +30,7 @@ export interface ExecContext {
  * by its process ID on the host, and its processes are ended from there.
  */
 export async function startExec({ client, log, container }: ExecContext, request: ExecRequest): Promise<ExecProcess> {
-  const { command, env = {}, workDir, terminal } = request
+  const { command, env = {}, workDir, terminal, user: owner } = request
   const options = {
     Cmd: [...command],
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
@@ -39,18 +40,18 @@ export async function startExec({ client, log, container }: ExecContext, request
     AttachStdout: true,
     AttachStderr: true,
   }
-  const exec = await client.call((docker) => docker.getContainer(container.Id).exec(options), { kind: "create" })
+  const exec = await client.call((docker) => docker.getContainer(container.Id).exec(options), { kind: "create", owner })
   const start = { hijack: true, stdin: true, Tty: terminal !== undefined }
-  const socket = (await client.call(() => exec.start(start), { kind: "create" })) as unknown as Socket
+  const socket = (await client.call(() => exec.start(start), { kind: "create", owner })) as unknown as Socket
   socket.on("error", () => socket.destroy())
-  const inspect = () => client.call((_docker, abort) => exec.inspect(abort))
+  const inspect = () => client.call((_docker, abort) => exec.inspect(abort), { owner })
   const started = await untilStarted(inspect).catch((error) => {
     socket.destroy()
     throw error
   })
   if (started.Pid === 0) throw await commandError(socket, terminal !== undefined)
   const session = { container: container.Id, init: container.State.Pid, leader: started.Pid }
-  const process = new DockerExec({ client, log, exec, socket, session }, terminal !== undefined)
+  const process = new DockerExec({ client, log, exec, socket, session, owner }, terminal !== undefined)
   if (terminal) await process.resize(terminal)
   return process
 }
@@ -86,6 +87,7 @@ interface ExecParts {
   exec: Dockerode.Exec
   socket: Socket
   session: ExecSession
+  owner: string | undefined
 }
 
 class DockerExec implements ExecProcess {
@@ -117,13 +119,13 @@ class DockerExec implements ExecProcess {
   }
 
   async resize({ columns, rows }: TerminalSize): Promise<void> {
-    const { client, exec } = this.#parts
+    const { client, exec, owner } = this.#parts
     // The program may have ended meanwhile.
-    await client.call((_docker, abort) => exec.resize({ w: columns, h: rows, ...abort })).catch(() => {})
+    await client.call((_docker, abort) => exec.resize({ w: columns, h: rows, ...abort }), { owner }).catch(() => {})
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
-    signalSession(this.#parts.session, signal, "foreground")
+    await signalSession(this.#parts.session, signal, "foreground")
   }
 
   close(): Promise<void> {
@@ -134,14 +136,14 @@ class DockerExec implements ExecProcess {
   async #end(): Promise<void> {
     const { session, socket, log } = this.#parts
     const began = performance.now()
-    let left = signalSession(session, "SIGHUP")
-    signalSession(session, "SIGCONT")
+    let left = await signalSession(session, "SIGHUP")
+    if (left) await signalSession(session, "SIGCONT")
     while (left && performance.now() - began < hangUpMs) {
       await pause(pollMs)
-      left = signalSession(session, 0)
+      left = await signalSession(session, 0)
     }
     for (let attempt = 0; left && attempt < 50; attempt += 1) {
-      left = signalSession(session, "SIGKILL")
+      left = await signalSession(session, "SIGKILL")
       if (left) await pause(pollMs)
     }
     if (left === undefined) log.warn({ container: session.container }, "a program's processes are not visible and cannot be ended")
@@ -149,11 +151,14 @@ class DockerExec implements ExecProcess {
     this.#exit.reject(new EngineError("engine_error", "The program was ended"))
   }
 
-  /** The output ends before the daemon knows the exit code, or before the program ends. */
+  /**
+   * The output ends before the daemon knows the exit code, or before the program ends, which may be
+   * hours later.
+   */
   async #untilExited(): Promise<number> {
-    const { client, exec } = this.#parts
-    for (let waitMs = 2; ; waitMs = Math.min(1_000, waitMs * 2)) {
-      const { Running, ExitCode } = (await client.call((_docker, abort) => exec.inspect(abort))) as ExecState
+    const { client, exec, owner } = this.#parts
+    for (let waitMs = 2; ; waitMs = Math.min(maxPollMs, waitMs * 2)) {
+      const { Running, ExitCode } = (await client.call((_docker, abort) => exec.inspect(abort), { owner })) as ExecState
       if (!Running && ExitCode !== null) return ExitCode
       if (this.#closing) throw new EngineError("engine_error", "The program was ended")
       await pause(waitMs)

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs"
+import { PacedTurns, systemUserId } from "#kit"
+import { Coalescer } from "../observe/coalescer.ts"
 import { controlGroupsOf } from "../observe/container-stats.ts"
 
 /** The processes of one program that was started by an exec, seen from the host. */
@@ -19,34 +21,70 @@ interface Process {
   foreground: number
 }
 
+/** Processes that are examined in one turn of the event loop: about a millisecond. */
+const processesPerTurn = 32
+/** A run may have thousands of processes, which would delay everybody's requests. */
+const turns = new PacedTurns()
+/** The containers whose processes are being listed; concurrent callers share a list. */
+const lists = new Map<string, Coalescer<Process[] | undefined>>()
+
 /**
  * Sends a signal to the processes of a session: to all, or to the group that Ctrl-C would reach.
  * Returns how many there are; undefined if the container's processes are not visible from here.
  */
-export function signalSession(session: ExecSession, signal: NodeJS.Signals | 0, to: "all" | "foreground" = "all"): number | undefined {
-  const processes = sessionProcesses(session)
-  if (!processes) return undefined
-  const group = processes.find(({ foreground }) => foreground > 0)?.foreground ?? session.leader
-  const chosen = to === "all" ? processes : processes.filter((process) => process.group === group)
-  for (const { pid } of chosen) send(pid, signal)
-  return processes.length
+export async function signalSession(
+  session: ExecSession,
+  signal: NodeJS.Signals | 0,
+  to: "all" | "foreground" = "all",
+): Promise<number | undefined> {
+  const all = await listOf(session).run()
+  const members = all?.filter((process) => process.session === session.leader)
+  if (!members || signal === 0) return members?.length
+  const group = members.find(({ foreground }) => foreground > 0)?.foreground ?? session.leader
+  const chosen = to === "all" ? members : members.filter((process) => process.group === group)
+  // The process ID may belong to another process by now.
+  await inTurns(chosen, ({ pid }) => {
+    if (readProcess(pid)?.session === session.leader) send(pid, signal)
+  })
+  return members.length
+}
+
+function listOf(session: ExecSession): Coalescer<Process[] | undefined> {
+  const { container } = session
+  const known = lists.get(container)
+  if (known) return known
+  const list = new Coalescer(() => readProcesses(session))
+  lists.set(container, list)
+  // The first run begins after this call.
+  queueMicrotask(() => void list.whenIdle().then(() => lists.delete(container)))
+  return list
 }
 
 /**
  * Only members of the container's control group count: a process ID alone may belong to anybody by
  * now.
  */
-function sessionProcesses({ container, init, leader }: ExecSession): Process[] | undefined {
+async function readProcesses({ container, init }: ExecSession): Promise<Process[] | undefined> {
   const groups = controlGroupsOf(`/proc/${init}`, container)
   if (!groups) return undefined
   try {
-    const members = readFileSync(`${groups.memory}/cgroup.procs`, "latin1")
-    return members.split("\n").flatMap((line) => {
+    const members = readFileSync(`${groups.memory}/cgroup.procs`, "latin1").split("\n")
+    const processes: Process[] = []
+    await inTurns(members, (line) => {
       const process = line === "" ? undefined : readProcess(Number(line))
-      return process?.session === leader ? [process] : []
+      if (process) processes.push(process)
     })
+    return processes
   } catch {
     return []
+  }
+}
+
+async function inTurns<T>(all: readonly T[], work: (each: T) => void): Promise<void> {
+  for (let at = 0; at < all.length; at += processesPerTurn) {
+    await turns.run(systemUserId, () => {
+      for (const each of all.slice(at, at + processesPerTurn)) work(each)
+    })
   }
 }
 

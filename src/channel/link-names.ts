@@ -1,0 +1,60 @@
+/** Memory for the links of one archive, with `nodeCost` for each name on their paths. */
+const maxCost = 16 * 1024 * 1024
+const nodeCost = 128
+
+interface Node {
+  isLink: boolean
+  children: Map<string, Node> | undefined
+}
+
+/**
+ * The links of an archive, as a tree of names: a path is looked up in the time that it takes to
+ * read it.
+ */
+export class LinkNames {
+  readonly #root: Node = { isLink: false, children: undefined }
+  #cost = 0
+
+  /** False if there is no memory for more. */
+  add(parts: readonly string[]): boolean {
+    let node = this.#root
+    for (const name of parts.map(fold)) {
+      node.children ??= new Map()
+      let child = node.children.get(name)
+      if (!child) {
+        this.#cost += nodeCost + 2 * name.length
+        if (this.#cost > maxCost) return false
+        child = { isLink: false, children: undefined }
+        node.children.set(name, child)
+      }
+      node = child
+    }
+    node.isLink = true
+    return true
+  }
+
+  /** Whether a name on the path, the last one included, is a link's. */
+  leadsThrough(parts: readonly string[]): boolean {
+    let node: Node | undefined = this.#root
+    for (const part of parts) {
+      node = node.children?.get(fold(part))
+      if (!node) return false
+      if (node.isLink) return true
+    }
+    return false
+  }
+}
+
+/**
+ * File systems that ignore case, forms of accents, invisible characters, or dots and spaces at the
+ * end, find a link under other names too.
+ */
+function fold(name: string): string {
+  if (/^[0-9_a-z-]+$/.test(name)) return name
+  const visible = name.normalize("NFD").replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+  return visible
+    .toUpperCase()
+    .toLowerCase()
+    .normalize("NFC")
+    .replace(/[. ]+$/, "")
+}

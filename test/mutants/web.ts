@@ -1,0 +1,28 @@
+import { at, faults } from "./mutant.ts"
+
+/** The rules of the web UI that hold without a browser. */
+export const web = [
+  ...faults(
+    "src/web/pages/files/upload-queue.ts",
+    ["src/web/pages/files/upload-queue.test.ts"],
+    [
+      ["a full disk fails each file by itself", at("UploadQueue.#handleError", "stopsAll(error)"), "false"],
+      ["a lost connection fails the file", at("isTemporary", "error instanceof TypeError"), "false"],
+    ],
+  ),
+  ...faults(
+    "src/web/pages/files/preview/image-path.ts",
+    ["src/web/pages/files/preview/preview-content.test.ts"],
+    [["a text shows images above its directory", at("imagePath", '(name === ".." && names.length === 0)'), "false"]],
+  ),
+  ...faults(
+    "src/web/pages/files/preview/parquet.ts",
+    ["src/web/pages/files/preview/parquet.test.ts"],
+    [["a preview reads any number of bytes", at("bounded", "if (left < 0)"), "if (left < -Infinity)"]],
+  ),
+  ...faults(
+    "src/web/components/markdown/markdown-text.ts",
+    ["src/web/components/markdown/markdown-text.test.ts"],
+    [["a link may run script", at("safeHref", '["http:", "https:", "mailto:"].includes(url.protocol)'), "url.protocol"]],
+  ),
+]
