@@ -2,7 +2,7 @@ import { useState } from "react"
 import { resourceTexts } from "../text/resources.ts"
 import { Button } from "./button.tsx"
 import { type FieldProps, TextArea } from "./fields.tsx"
-import { Markdown } from "./markdown.tsx"
+import { Markdown } from "./markdown/markdown.tsx"
 import "./forms.css"
 
 /** Markdown to write, with a preview of how it reads. */

@@ -1,15 +1,18 @@
 import { useQuery } from "@tanstack/react-query"
 import { useParams } from "@tanstack/react-router"
+import { useCallback } from "react"
 import type { Data, Whoami } from "#contract"
+import { installation } from "../../api/installation.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { rightsOn } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
-import { Markdown } from "../../components/markdown.tsx"
+import { type DrawImage, Markdown } from "../../components/markdown/markdown.tsx"
 import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { CopyButton, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { Present } from "../editing/present.tsx"
+import { drawDocImage } from "../files/preview/doc-image.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { DatasetActions } from "./dataset-actions.tsx"
 import { datasetQuery } from "./queries.ts"
@@ -36,7 +39,7 @@ function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
       <PageHeader title={dataset.Name} subtitle={<Subtitle dataset={dataset} />}>
         <DatasetActions dataset={dataset} rights={rights} />
       </PageHeader>
-      {dataset.Doc.trim() === "" ? <p className="quiet">{datasets.noDoc}</p> : <Markdown text={dataset.Doc} />}
+      {dataset.Doc.trim() === "" ? <p className="quiet">{datasets.noDoc}</p> : <DatasetDoc dataset={dataset} />}
       <div className="two-columns section-gap">
         <Section title={datasets.facts}>
           <Facts
@@ -58,6 +61,11 @@ function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
       </div>
     </>
   )
+}
+
+function DatasetDoc({ dataset: { Doc, AccessInfo } }: { dataset: Data }) {
+  const drawImage = useCallback<DrawImage>((image) => drawDocImage(AccessInfo, image), [AccessInfo])
+  return <Markdown text={Doc} {...(installation.isBaseOrigin ? { drawImage } : {})} />
 }
 
 function Subtitle({ dataset }: { dataset: Data }) {

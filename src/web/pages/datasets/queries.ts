@@ -1,7 +1,6 @@
 import { queryOptions } from "@tanstack/react-query"
 import type { RequestOptions } from "#client"
 import { client } from "../../api/client.ts"
-import { connection } from "../../api/connection.ts"
 
 type ListQuery = NonNullable<RequestOptions<"listData">["query"]>
 
@@ -9,10 +8,7 @@ type ListQuery = NonNullable<RequestOptions<"listData">["query"]>
 export function datasetsQuery(query: ListQuery) {
   return queryOptions({
     queryKey: ["listData", { query }] as const,
-    queryFn: async ({ signal }) => {
-      await connection.opened
-      return client.listData({ query: query as Omit<ListQuery, "ID">, signal })
-    },
+    queryFn: ({ signal }) => client.listData({ query: query as Omit<ListQuery, "ID">, signal }),
   })
 }
 
@@ -20,9 +16,6 @@ export function datasetsQuery(query: ListQuery) {
 export function datasetQuery(id: number) {
   return queryOptions({
     queryKey: ["listData", { query: { ID: id } }, "one"] as const,
-    queryFn: async ({ signal }) => {
-      await connection.opened
-      return client.listData({ query: { ID: id }, signal })
-    },
+    queryFn: ({ signal }) => client.listData({ query: { ID: id }, signal }),
   })
 }

@@ -1,23 +1,36 @@
 import type { MarkedToken, Token, Tokens } from "marked"
-import { Component, type ReactNode, useMemo } from "react"
+import { Component, createContext, type ReactNode, use, useMemo } from "react"
+import { CodeBlock } from "./code-block.tsx"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
 import { markdownTokens } from "./markdown-tokens.ts"
+import { Maths } from "./maths.tsx"
+import { isMaths, type MathsToken } from "./maths-tokens.ts"
 import "./markdown.css"
 
 /** Deeper parts are shown as they were written. */
 const maxDepth = 24
 
+/** A text with more images shows all of them as links: each one is a request. */
+const maxImages = 50
+
+/** Draws an image of a text; undefined for one that is no file of its dataset. */
+export type DrawImage = (image: { href: string; alt: string }) => ReactNode | undefined
+
+const ImageContext = createContext<DrawImage>(() => undefined)
+
 /**
  * Markdown in GitHub's flavour, drawn as elements. Markup inside of it is shown as text, and images
- * as links: a page loads nothing from elsewhere.
+ * that `drawImage` does not know as links: a page loads nothing from elsewhere.
  */
-export function Markdown({ text }: { text: string }) {
+export function Markdown({ text, drawImage }: { text: string; drawImage?: DrawImage }) {
   const tokens = useMemo(() => markdownTokens(text), [text])
-  return (
+  const content = (
     <PlainOnError key={text} text={text}>
       <div className="markdown">{blocks(tokens, 0)}</div>
     </PlainOnError>
   )
+  if (!drawImage || text.split("![").length > maxImages + 1) return content
+  return <ImageContext value={drawImage}>{content}</ImageContext>
 }
 
 class PlainOnError extends Component<{ text: string; children: ReactNode }, { hasFailed: boolean }> {
@@ -35,8 +48,9 @@ function blocks(tokens: readonly Token[] | undefined, depth: number): ReactNode 
   return tokens?.map((token, i) => <Part key={i} token={token as MarkedToken} depth={depth + 1} />)
 }
 
-function Part({ token, depth }: { token: MarkedToken; depth: number }): ReactNode {
+function Part({ token, depth }: { token: MarkedToken | MathsToken; depth: number }): ReactNode {
   if (depth > maxDepth) return token.raw
+  if (isMaths(token)) return <Maths text={token.text} isBlock={token.isBlock} />
   switch (token.type) {
     case "heading":
       return <Heading depth={token.depth}>{blocks(token.tokens, depth)}</Heading>
@@ -49,7 +63,7 @@ function Part({ token, depth }: { token: MarkedToken; depth: number }): ReactNod
     case "table":
       return <TablePart table={token} depth={depth} />
     case "code":
-      return <pre className="code-block">{token.text}</pre>
+      return token.lang === "math" ? <Maths text={token.text} isBlock /> : <CodeBlock text={token.text} language={languageOf(token)} />
     case "hr":
       return <hr />
     case "space":
@@ -75,7 +89,7 @@ function InlinePart({ token, depth }: { token: MarkedToken; depth: number }): Re
     case "link":
       return <LinkPart href={token.href}>{blocks(token.tokens, depth)}</LinkPart>
     case "image":
-      return <LinkPart href={token.href}>{decodeReferences(token.text) || token.href}</LinkPart>
+      return <ImagePart image={token} />
     case "checkbox":
       return <input type="checkbox" checked={token.checked} disabled readOnly aria-label={token.raw.trim()} />
     case "text":
@@ -102,6 +116,16 @@ function LinkPart({ href, children }: { href: string; children: ReactNode }) {
       {children}
     </a>
   )
+}
+
+function ImagePart({ image: { href, text } }: { image: Tokens.Image }) {
+  const alt = decodeReferences(text)
+  return use(ImageContext)({ href: decodeReferences(href), alt }) ?? <LinkPart href={href}>{alt || href}</LinkPart>
+}
+
+/** The first word after the fence, as GitHub reads it. */
+function languageOf({ lang }: Tokens.Code): string | undefined {
+  return lang?.match(/^[\w+#-]{1,30}/)?.[0].toLowerCase()
 }
 
 function ListPart({ list, depth }: { list: Tokens.List; depth: number }) {

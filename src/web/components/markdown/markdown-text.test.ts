@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
 import { markdownTokens } from "./markdown-tokens.ts"
+import { isMaths } from "./maths-tokens.ts"
 
 test("character references become characters, unknown ones stay", () => {
   assert.equal(decodeReferences("a &amp; b &lt;b&gt; &#65;&#x42; &nope; &amp;lt;"), "a & b <b> AB &nope; &lt;")
@@ -27,7 +28,7 @@ test("a link keeps web and mail addresses and loses every scheme that runs scrip
 })
 
 test("texts that the parser would take hours for are plain text", () => {
-  for (const part of ["a__", "> ", "1. "]) {
+  for (const part of ["a__", "> ", "1. ", "$$\n", "$a "]) {
     const text = part.repeat(262_144 / part.length)
     assert.ok(markdownTokens(text).length > 0)
   }
@@ -39,4 +40,19 @@ test("texts that the parser would take hours for are plain text", () => {
     markdownTokens("# a\nb").map(({ type }) => type),
     ["heading", "paragraph"],
   )
+})
+
+test("formulas are written between dollars, and prices are none", () => {
+  const formulas = (text: string) => {
+    const [paragraph] = markdownTokens(text)
+    const tokens = paragraph && "tokens" in paragraph ? (paragraph.tokens ?? []) : markdownTokens(text)
+    return tokens.filter(isMaths).map(({ text: formula, isBlock }) => [formula, isBlock])
+  }
+  assert.deepEqual(formulas("from $a_i*b*$ to $`x$y`$ and $$z$$"), [
+    ["a_i*b*", false],
+    ["x$y", false],
+    ["z", true],
+  ])
+  assert.deepEqual(formulas("$$\n\\frac{a}{b}\n$$\n"), [["\\frac{a}{b}", true]])
+  for (const text of ["it costs $5 or $6", "$ a $", "`$a$`", "$a\nb$"]) assert.deepEqual(formulas(text), [], text)
 })

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { parseCsv } from "./csv.ts"
+import { imagePath } from "./image-path.ts"
 import { parseNotebook } from "./notebook.ts"
 
 test("a table's fields may hold separators, quotes and line ends", () => {
@@ -50,4 +51,23 @@ test("a hostile file makes no page of millions of elements", () => {
   assert.ok(Number(row?.length) <= 200)
   const cell = { cell_type: "code", source: "", outputs: Array(500_000).fill({}) }
   assert.ok(Number(parseNotebook(JSON.stringify({ cells: [cell] }))?.[0]?.outputs.length) <= 100)
+})
+
+test("a text shows images of its own directory and of no other place", () => {
+  const at = (href: string) => imagePath("/users/ann/d", href)
+  assert.equal(at("figures/./a%20b.png"), "/users/ann/d/figures/a b.png")
+  assert.equal(at("x/../plot.JPG"), "/users/ann/d/plot.JPG")
+  for (const href of [
+    "https://example.org/a.png",
+    "//example.org/a.png",
+    "/users/bob/a.png",
+    "\\a.png",
+    "../a.png",
+    "%2e%2e/a.png",
+    "x/..%2f..%2fa.png",
+    "a.svg",
+    "a.html?b.png",
+    "%.png",
+  ])
+    assert.equal(at(href), undefined, href)
 })

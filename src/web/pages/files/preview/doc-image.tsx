@@ -1,0 +1,29 @@
+import { useQuery } from "@tanstack/react-query"
+import { readStart } from "../../../api/files-address.ts"
+import { imagePath } from "./image-path.ts"
+import { imageTypeOf } from "./image-types.ts"
+import { useObjectUrl } from "./use-object-url.ts"
+
+const maxBytes = 8 * 2 ** 20
+
+/** An image of a dataset's description; undefined if the address is no image in the dataset. */
+export function drawDocImage(directory: string, { href, alt }: { href: string; alt: string }) {
+  const path = imagePath(directory, href)
+  return path && <DocImage path={path} alt={alt} />
+}
+
+function DocImage({ path, alt }: { path: string; alt: string }) {
+  const { data, isError } = useQuery({
+    queryKey: ["file", path],
+    queryFn: ({ signal }) => readStart(path, maxBytes, signal),
+    gcTime: 0,
+    retry: false,
+  })
+  if (isError) return <code>{alt || path}</code>
+  return data ? <LoadedImage blob={data} type={imageTypeOf(path) ?? ""} alt={alt} /> : null
+}
+
+function LoadedImage({ blob, type, alt }: { blob: Blob; type: string; alt: string }) {
+  const url = useObjectUrl(blob, type)
+  return url ? <img className="preview-image" src={url} alt={alt} /> : null
+}

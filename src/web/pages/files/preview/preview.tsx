@@ -1,0 +1,143 @@
+import { useQuery } from "@tanstack/react-query"
+import { lazy, Suspense, useEffect, useState } from "react"
+import { download, type FileEntry, readStart } from "../../../api/files-address.ts"
+import { formatBytes } from "../../../api/formats.ts"
+import { Button } from "../../../components/button.tsx"
+import { Loaded, Note, Skeleton } from "../../../components/feedback.tsx"
+import { Dialog } from "../../../components/overlays.tsx"
+import { showError } from "../../../components/toast.tsx"
+import { files } from "../../../text/files.ts"
+import { shownName } from "../entries.ts"
+import { parseCsv } from "./csv.ts"
+import { DataTable } from "./data-table.tsx"
+import { extensionOf, imageTypeOf } from "./image-types.ts"
+import { parseNotebook } from "./notebook.ts"
+import { PdfPreview } from "./pdf-preview.tsx"
+import { useObjectUrl } from "./use-object-url.ts"
+
+const maxTextBytes = 262_144
+const maxNotebookBytes = 8 * 2 ** 20
+const maxImageBytes = 32 * 2 ** 20
+const maxPdfBytes = 64 * 2 ** 20
+const maxRows = 200
+
+/** Kinds of which the first bytes are read. */
+type Kind = "image" | "pdf" | "table" | "notebook" | "text"
+const limits: Readonly<Record<Kind, number>> = {
+  image: maxImageBytes,
+  pdf: maxPdfBytes,
+  table: maxTextBytes,
+  notebook: maxNotebookBytes,
+  text: maxTextBytes,
+}
+const kinds: Readonly<Record<string, Kind>> = { pdf: "pdf", ipynb: "notebook", csv: "table", tsv: "table" }
+
+function kindOf(name: string): Kind {
+  const extension = extensionOf(name)
+  if (imageTypeOf(name)) return "image"
+  return Object.hasOwn(kinds, extension) ? (kinds[extension] as Kind) : "text"
+}
+
+/** Loads when somebody looks at such a table. */
+const ParquetPreview = lazy(() => import("./parquet-preview.tsx").then(({ ParquetPreview: component }) => ({ default: component })))
+
+/** Shows the beginning of a file. Nothing in it can run in this page. */
+export function Preview({ path, entry, onClose }: { path: string; entry: FileEntry; onClose: () => void }) {
+  return (
+    <Dialog title={shownName(entry.Name)} size="wide" isOpen onClose={onClose}>
+      {extensionOf(entry.Name) === "parquet" ? (
+        <Suspense fallback={<Skeleton height={12} />}>
+          <ParquetPreview path={path} entry={entry} />
+        </Suspense>
+      ) : (
+        <StartPreview path={path} entry={entry} kind={kindOf(entry.Name)} />
+      )}
+      <div className="row row-end">
+        <Button icon="download" onClick={() => void download(path).catch(showError)}>
+          {files.download}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function StartPreview({ path, entry, kind }: { path: string; entry: FileEntry; kind: Kind }) {
+  const size = entry.Size ?? 0
+  const needsAll = kind === "image" || kind === "pdf"
+  const isCut = size > limits[kind]
+  const content = useQuery({
+    queryKey: ["file", path, entry.ETag],
+    queryFn: ({ signal }) => readStart(path, limits[kind], signal),
+    enabled: !(needsAll && isCut),
+    gcTime: 0,
+  })
+  if (needsAll && isCut) return <p>{files.preview.tooLarge(formatBytes(limits[kind]))}</p>
+  return (
+    <>
+      <Loaded query={content} height={12}>
+        {(blob) => <ContentPreview kind={kind} name={entry.Name} blob={blob} />}
+      </Loaded>
+      {isCut && <p className="quiet small">{files.preview.truncated(formatBytes(limits[kind]))}</p>}
+    </>
+  )
+}
+
+function ContentPreview({ kind, name, blob }: { kind: Kind; name: string; blob: Blob }) {
+  if (kind === "image") return <ImagePreview name={name} blob={blob} />
+  if (kind === "pdf") return <PdfPreview name={name} blob={blob} />
+  return <TextPreview kind={kind} name={name} blob={blob} />
+}
+
+function ImagePreview({ name, blob }: { name: string; blob: Blob }) {
+  const url = useObjectUrl(blob, imageTypeOf(name) ?? "")
+  return url ? <img className="preview-image" src={url} alt={name} /> : null
+}
+
+function TextPreview({ kind, name, blob }: { kind: Kind; name: string; blob: Blob }) {
+  const [text, setText] = useState<string>()
+  useEffect(() => {
+    void blob.text().then(setText)
+  }, [blob])
+  if (text === undefined) return null
+  if (text.includes("\0")) return <p className="quiet">{files.preview.none}</p>
+  if (kind === "table") return <TablePreview text={text} separator={extensionOf(name) === "tsv" ? "\t" : ","} />
+  if (kind === "notebook") return <NotebookPreview text={text} />
+  return (
+    <pre className="code-block preview-text" data-wrap="">
+      {text}
+    </pre>
+  )
+}
+
+function TablePreview({ text, separator }: { text: string; separator: string }) {
+  const [head = [], ...rows] = parseCsv(text, { separator, maxRows })
+  return <DataTable head={head} rows={rows} />
+}
+
+function NotebookPreview({ text }: { text: string }) {
+  const cells = parseNotebook(text)
+  if (!cells) return <Note tone="warn">{files.preview.broken}</Note>
+  return (
+    <div className="stack preview-text">
+      {cells.map((cell, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
+        <div key={i} className="stack">
+          <pre className={cell.kind === "code" ? "code-block" : "notebook-text"} data-wrap="">
+            {cell.source}
+          </pre>
+          {cell.outputs.map(({ text: output, imageUrl }, j) =>
+            imageUrl ? (
+              // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
+              <img key={j} className="preview-image" src={imageUrl} alt={files.preview.output} />
+            ) : (
+              // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
+              <pre key={j} className="notebook-output" data-wrap="">
+                {output}
+              </pre>
+            ),
+          )}
+        </div>
+      ))}
+    </div>
+  )
+}
