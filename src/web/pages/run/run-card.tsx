@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router"
+import { memo } from "react"
 import type { RunningProject } from "#contract"
 import { projectName, projectOf } from "../../api/run-names.ts"
 import { Card } from "../../components/page.tsx"
@@ -10,7 +11,7 @@ import { StartProgress } from "./start-progress.tsx"
 import { StateBadge } from "./state-badge.tsx"
 
 /** A run that is not over: its state, what it does now, and what can be done. */
-export function RunCard({ run, hasFigures }: { run: RunningProject; hasFigures: boolean }) {
+export const RunCard = memo(function RunCard({ run, hasFigures }: { run: RunningProject; hasFigures: boolean }) {
   const type = projectOf(run)?.Type
   return (
     <Card>
@@ -32,4 +33,4 @@ export function RunCard({ run, hasFigures }: { run: RunningProject; hasFigures: 
       {run.State === "ready" && run.URL === "" && <p className="quiet small">{texts.run.noAddress}</p>}
     </Card>
   )
-}
+})

@@ -4,7 +4,7 @@ import { lazy, Suspense } from "react"
 import { isLive, type RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
-import { Loaded, Skeleton } from "../../components/feedback.tsx"
+import { Loaded, Note, Skeleton } from "../../components/feedback.tsx"
 import { PageHeader, Section, Tabs } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { EndReason } from "./end-reason.tsx"
@@ -19,6 +19,9 @@ import { StateBadge } from "./state-badge.tsx"
 
 /** Plots load only where some are shown: history and failed starts have none. */
 const RunPlots = lazy(() => import("./plots/run-plots.tsx").then(({ RunPlots: component }) => ({ default: component })))
+
+/** A terminal's code loads when one is opened. */
+const RunTerminals = lazy(() => import("./terminal/run-terminals.tsx").then(({ RunTerminals: component }) => ({ default: component })))
 
 export function RunPage() {
   const { id } = useParams({ from: "/shell/runs/$id" })
@@ -48,11 +51,25 @@ function RunView({ run }: { run: RunningProject }) {
           tabs={[
             { value: "overview", label: tabs.overview, content: () => <Overview run={run} /> },
             { value: "logs", label: tabs.logs, content: () => <RunLogs run={run} /> },
+            ...(run.ControlURL || tab === "terminal"
+              ? [{ value: "terminal" as const, label: tabs.terminal, content: () => <TerminalTab run={run} /> }]
+              : []),
             { value: "record", label: tabs.record, content: () => <RunRecord run={run} /> },
           ]}
         />
       </div>
     </>
+  )
+}
+
+/** Empty addresses are those of runs without a container, and of people who may only look. */
+function TerminalTab({ run }: { run: RunningProject }) {
+  const { needsContainer, needsRight } = texts.run.terminal
+  if (!run.ControlURL) return <Note>{run.State === "ready" || run.State === "starting" ? needsRight : needsContainer}</Note>
+  return (
+    <Suspense fallback={<Skeleton height={16} />}>
+      <RunTerminals run={run} />
+    </Suspense>
   )
 }
 

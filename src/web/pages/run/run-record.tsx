@@ -17,6 +17,7 @@ export function RunRecord({ run }: { run: RunningProject }) {
         [words.address, run.URL && <Copied text={run.URL} />],
         [words.image, imageOf(run)],
         [words.digest, run.ImageDigest && <Copied text={run.ImageDigest} />],
+        [words.registryDigest, run.RegistryDigest && <Copied text={run.RegistryDigest} />],
         [words.resources, resourcesOf(run)],
         [words.nodes, run.NodeNames.join(", ")],
         [words.devices, run.GpuDevices.join(", ")],
