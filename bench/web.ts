@@ -1,8 +1,8 @@
 // The web UI in Chromium, on the fake engine: the size of the first page, the time from signing in
 // to home, a home whose runs change, any page of a long list, uploads against rclone and curl, and
 // the API calls of each page. Needs chromium, rclone and curl.
-//   node bench/web.ts [--rounds 9] [--runs 1000] [--minutes 10] [--rows 1000000]
-//     [--files 5000] [--gigabytes 2]
+//   node bench/web.ts [first] [home] [list] [uploads] [calls]
+//     [--rounds 9] [--runs 1000] [--minutes 10] [--rows 1000000] [--files 5000] [--gigabytes 2]
 
 import { execFile } from "node:child_process"
 import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises"
@@ -19,7 +19,8 @@ import { adminPassword, startTestServer } from "../test/test-server.ts"
 import { median, spread } from "./tools.ts"
 
 const run = promisify(execFile)
-const { values: options } = parseArgs({
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     rounds: { type: "string", default: "9" },
     runs: { type: "string", default: "1000" },
@@ -52,11 +53,8 @@ interface Measured {
 }
 
 await using browser = await openBrowser()
-await firstPage(browser)
-await changingHome(browser)
-await longList(browser)
-await uploads(browser)
-await callsPerPage(browser)
+const parts = { first: firstPage, home: changingHome, list: longList, uploads, calls: callsPerPage }
+for (const [name, part] of Object.entries(parts)) if (positionals.length === 0 || positionals.includes(name)) await part(browser)
 
 async function startFake(stack: AsyncDisposableStack): Promise<Measured> {
   const server = stack.use(await startServerProcess(settings))

@@ -9,7 +9,7 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 
 const root = resolve(import.meta.dirname, "../..")
 const outDir = join(root, "dist/web")
-const inputs = ["src/web", "src/client", "src/contract", "package-lock.json", "script/lib/web-build.ts"]
+const inputs = ["src/web", "src/channel", "src/client", "src/contract", "package-lock.json", "script/lib/web-build.ts"]
 /** Names the state of the inputs of which the build was made. */
 const stampFile = "inputs.sha256"
 

@@ -23,7 +23,10 @@ export async function openBrowser(further: readonly string[] = []): Promise<Brow
 
 /** A browser with an empty profile. */
 export async function freshContext(browser: Browser): Promise<BrowserContext> {
-  return browser.newContext({ viewport: { width: 1280, height: 1000 } })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 } })
+  // JupyterLab and a second browser share the machine.
+  context.setDefaultTimeout(60_000)
+  return context
 }
 
 /** Signs in on the sign-in page as the first administrator. */

@@ -14,7 +14,7 @@ before(async () => {
   const server = await startTestServer()
   const browser = await openBrowser()
   const page = await (await freshContext(browser)).newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(60_000)
   await page.goto(server.quayside.baseUrl)
   await signIn(page, adminPassword)
   await page.getByRole("heading", { name: "Home", level: 1 }).waitFor()
@@ -26,6 +26,9 @@ after(async () => {
 })
 
 const options = { timeout: 120_000 }
+
+/** A PNG of one pixel. */
+const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 async function chooseAction(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: "More actions" }).click()
@@ -121,6 +124,35 @@ test("publishing a project names the parts that others may not use; a copy is on
   const copied = Number(page.url().split("/").at(-1))
   const copy = await server.admin.readProject({ query: { ID: copied } })
   assert.deepEqual([copy.ProjectName, copy.IsPublic], ["Lecture", false])
+})
+
+test("a description shows coloured code, formulas and images of its dataset, and runs nothing", options, async () => {
+  const { page, server, url } = shared
+  const { ID, AccessInfo } = await server.admin.createData({ body: { Name: "With figures" } })
+  const directory = join(server.dataDir, "files", AccessInfo)
+  mkdirSync(join(directory, "figures"), { recursive: true })
+  writeFileSync(join(directory, "figures/dot.png"), Buffer.from(onePixel, "base64"))
+  const Doc = [
+    "```python\nimport os  # <img src=x onerror=globalThis.hacked=1>\n```",
+    "The mass $m_0 < \\frac{E}{c^2}$, and $\\href{javascript:globalThis.hacked=1}{x}$ $\\includegraphics{https://elsewhere.example/p.png}$",
+    "$$\\def\\a{\\b\\b}\\def\\b{\\a\\a}\\a$$",
+    "![A dot](figures/dot.png) ![Elsewhere](https://elsewhere.example/pixel.png) ![Outside](../dot.png)",
+  ].join("\n\n")
+  await server.admin.updateData({ body: { ID, Doc } })
+  const elsewhere: string[] = []
+  page.on("request", (request) => request.url().includes("elsewhere.example") && elsewhere.push(request.url()))
+  await page.goto(url(`/ui/datasets/${ID}`))
+  await page.locator(".hljs-keyword", { hasText: "import" }).waitFor()
+  await page.locator("math mfrac").waitFor()
+  const image = page.getByRole("img", { name: "A dot" })
+  await image.waitFor()
+  assert.equal(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth), 1)
+  await page.getByRole("link", { name: "Elsewhere" }).waitFor()
+  await page.getByRole("link", { name: "Outside" }).waitFor()
+  assert.deepEqual(
+    [elsewhere, await page.evaluate("globalThis.hacked"), await page.locator("math a, math [href]").count()],
+    [[], undefined, 0],
+  )
 })
 
 test("the history is filtered by its address, and the filters write the address", options, async () => {

@@ -25,7 +25,7 @@ suite("a desktop in a browser", () => {
       )
       await page.keyboard.type("xrandr | grep -o 'current [0-9]* x [0-9]*' >size.txt\n", { delay: 20 })
       assert.equal(await textOfFile("size.txt"), "current 1000 x 640\n")
-      await page.keyboard.type("echo '# Penguins' >notes.md; clear; mousepad notes.md &\n", { delay: 20 })
+      await page.keyboard.type("echo '# Penguins' >notes.md; clear; mousepad notes.md 2>/dev/null &\n", { delay: 20 })
       await page.waitForTimeout(5_000)
       await takePicture(page, "desktop.png")
     })

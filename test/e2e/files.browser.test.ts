@@ -1,12 +1,13 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { Browser, Download, Page } from "playwright-core"
 import { basicAuth } from "#client"
+import { mayMount, mount } from "../fixtures/mount.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
 
@@ -39,7 +40,14 @@ function nextDownload(page: Page): Promise<Download> {
   })
 }
 
-function put(path: string, body: string): Promise<Response> {
+/** An empty page as a PDF. */
+const onePage = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj
+trailer<</Root 1 0 R>>`
+
+function put(path: string, body: string | Buffer<ArrayBuffer>): Promise<Response> {
   return fetch(server.filesUrl + path, { method: "PUT", body, headers: { authorization: basicAuth("admin", server.password) } })
 }
 
@@ -95,6 +103,27 @@ test("a hostile name and hostile content are shown as text", { timeout }, async 
   assert.equal(await page.evaluate("globalThis.hit"), undefined)
 })
 
+test("a Parquet table shows its first rows, and a PDF the browser's own viewer", { timeout }, async () => {
+  await put("/users/admin/table.parquet", readFileSync(new URL("../fixtures/files/small.parquet", import.meta.url)))
+  await put("/users/admin/page.pdf", onePage)
+  const page = await openFiles("/users/admin")
+  const errors: string[] = []
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()))
+  await page.getByRole("button", { name: "table.parquet", exact: true }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByRole("cell", { name: "<b>2" }).first().waitFor()
+  await dialog.getByText("200 of 300 rows, 2 of 2 columns").waitFor()
+  await dialog.getByLabel("Close").click()
+  await page.getByRole("button", { name: "page.pdf", exact: true }).click()
+  // Browsers without a viewer say so; which one Debian's is depends on its build.
+  const shown = (await page.evaluate("navigator.pdfViewerEnabled"))
+    ? dialog.locator("iframe")
+    : dialog.getByText("This browser shows no PDF")
+  await shown.waitFor()
+  await page.waitForTimeout(500)
+  assert.deepEqual(errors, [])
+})
+
 test("a page of another origin reads nothing at the files address", { timeout }, async () => {
   await put("/users/admin/private.txt", "secret")
   const page = await openFiles("/users/admin")
@@ -115,6 +144,82 @@ test("a page of another origin reads nothing at the files address", { timeout },
     await new Promise((resolve) => hostile.close(resolve))
   }
 })
+
+test("a large upload goes on where it was when the server comes back", { timeout }, async () => {
+  const { local, content } = largeFile("cut.bin")
+  const page = await openFiles("/users/admin")
+  await page.getByText("Upload", { exact: true }).waitFor()
+  const offsets: string[] = []
+  page.on("request", (request) => {
+    if (request.method() === "PATCH") offsets.push(request.headers()["upload-offset"] ?? "")
+  })
+  const slow = await slowDown(page)
+  await page.getByLabel("Upload files").setInputFiles(local)
+  await page.getByText(/^[4-9].*MiB of 32 MiB$/).waitFor()
+  await server.kill("SIGKILL")
+  await slow[Symbol.asyncDispose]()
+  await server.start()
+  await page.getByText("All files are uploaded.").waitFor()
+  assert.ok(readFileSync(join(home(), "cut.bin")).equals(content))
+  assert.equal(offsets[0], "0")
+  assert.ok(Number(offsets.at(-1)) > 2 ** 20, offsets.join())
+})
+
+test("a file that changes during its upload is reported, and its new content replaces the old", { timeout }, async () => {
+  const { local } = largeFile("edited.bin")
+  const page = await openFiles("/users/admin")
+  await page.getByText("Upload", { exact: true }).waitFor()
+  const slow = await slowDown(page)
+  await page.getByLabel("Upload files").setInputFiles(local)
+  await page.getByText(/^[1-9].*MiB of 32 MiB$/).waitFor()
+  writeFileSync(local, "new content")
+  await page.getByText("The file changed on your computer").waitFor()
+  await slow[Symbol.asyncDispose]()
+  await page.getByRole("button", { name: "Leave out" }).click()
+  await page.getByLabel("Upload files").setInputFiles(local)
+  await page.getByText("All files are uploaded.").waitFor()
+  assert.equal(readFileSync(join(home(), "edited.bin"), "utf8"), "new content")
+})
+
+test("a large file reaches a folder that has a file system of its own", { timeout, skip: !mayMount() && "no right to mount" }, async () => {
+  const { local, content } = largeFile("elsewhere.bin")
+  const folder = join(home(), "disk")
+  const { uid, gid } = statSync(home())
+  const unmount = mount(folder, { size: "64m", uid, gid })
+  try {
+    const page = await openFiles("/users/admin/disk")
+    await page.getByText("This folder is empty.").waitFor()
+    const methods: string[] = []
+    page.on("request", (request) => methods.push(request.method()))
+    await page.getByLabel("Upload files").setInputFiles(local)
+    await page.getByText("All files are uploaded.").waitFor()
+    assert.ok(readFileSync(join(folder, "elsewhere.bin")).equals(content))
+    assert.deepEqual([methods.includes("PUT"), methods.includes("PATCH")], [true, false])
+  } finally {
+    unmount()
+  }
+})
+
+function largeFile(name: string): { local: string; content: Buffer } {
+  mkdirSync(join(server.directory, "local"), { recursive: true })
+  const local = join(server.directory, "local", name)
+  const content = Buffer.alloc(32 * 2 ** 20, name)
+  writeFileSync(local, content)
+  return { local, content }
+}
+
+/** Lets the page send 4 MiB a second until the result is disposed of. */
+async function slowDown(page: Page): Promise<AsyncDisposable> {
+  const session = await page.context().newCDPSession(page)
+  const set = (uploadThroughput: number) =>
+    session.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput })
+  await set(4 * 2 ** 20)
+  return {
+    async [Symbol.asyncDispose]() {
+      await set(-1)
+    },
+  }
+}
 
 /**
  * The result of reading a private file from a page, with the browser's cookies and with a valid

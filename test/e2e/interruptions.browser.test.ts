@@ -23,7 +23,7 @@ const typed = "a description that took an hour"
 
 async function openPage(path: string, userName = "admin", password = server.password): Promise<Page> {
   const page = await (await freshContext(browser)).newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(60_000)
   await page.goto(`${server.baseUrl}/ui/${path}`)
   if (userName === "admin") await signIn(page, password)
   else {

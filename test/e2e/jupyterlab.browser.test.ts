@@ -7,13 +7,14 @@ import { promisify } from "node:util"
 import type { Page } from "playwright-core"
 import { startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
+import { shows, type } from "./terminal-page.ts"
 
 const run = promisify(execFile)
 const sample = fileURLToPath(new URL("../../script/sample.ts", import.meta.url))
 /** Directory of the documentation's screenshots, written on request only. */
 const pictures = process.env.PICTURES_DIR
 
-test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows uploaded by WebDAV", {
+test("a browser opens the sample's URL, JupyterLab shows the uploaded rows, and a terminal runs a full-screen program", {
   timeout: 240_000,
 }, async () => {
   await using server = await startServerProcess()
@@ -35,6 +36,9 @@ test("a browser signs in, opens the sample's URL, and JupyterLab shows the rows 
   await runNotebook(page)
   await picture(page, "jupyterlab.png")
 
+  await useTerminal(page, `${server.baseUrl}/ui/runs/${/(\d+)\/$/.exec(url)?.[1]}?tab=terminal`)
+  await picture(page, "terminal.png")
+
   const response = await fetch(`${url}api/contents`, { headers: { authorization: `Basic ${btoa(`admin:${server.password}`)}` } })
   assert.equal(response.status, 200, "the same URL works for a program that proves who it is")
   assert.equal((await fetch(`${url}api/contents`)).status, 401, "and for nobody else")
@@ -51,6 +55,35 @@ async function runNotebook(page: Page): Promise<void> {
   await page.locator(".jp-OutputArea-output", { hasText: "344 rows" }).waitFor({ timeout: 90_000 })
   await page.locator(".jp-OutputArea-output", { hasText: "Adelie, Torgersen, 39.1" }).waitFor()
   await page.locator(".jp-OutputArea-output img").waitFor({ timeout: 60_000 })
+}
+
+/** A program that fills the screen and draws it again for each new size, until `q`. */
+const fullScreen = `python3 -c "
+import curses
+def main(s):
+  while 1:
+    s.erase(); s.box(); s.addstr(1, 2, 'grüße €😀 %d' % s.getmaxyx()[1]); s.refresh()
+    if s.getch() == ord('q'): return
+curses.wrapper(main)"`
+
+async function useTerminal(page: Page, address: string): Promise<void> {
+  await page.goto(address)
+  await shows(page, "admin@run-")
+  await type(page, "echo from before; id -un")
+  await shows(page, /id -un\s*from before\s*admin/)
+  await type(page, fullScreen)
+  await shows(page, /grüße €😀 1\d\d/)
+  await page.setViewportSize({ width: 800, height: 700 })
+  await shows(page, /grüße €😀 [5-9]\d\b/)
+  await page.reload()
+  await shows(page, /grüße €😀 [5-9]\d\b/)
+  await page.getByRole("textbox", { name: /^Terminal input/ }).focus()
+  await page.keyboard.press("q")
+  await shows(page, /from before\s*admin/)
+  await page.getByRole("button", { name: "New terminal" }).click()
+  await page.getByRole("tab", { name: "Terminal 2" }).waitFor()
+  await type(page, "tty")
+  await shows(page, /tty\s*\/dev\/pts\/\d/)
 }
 
 async function picture(page: Page, name: string): Promise<void> {

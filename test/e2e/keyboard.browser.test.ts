@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import type { Browser, Locator, Page } from "playwright-core"
+import type { Browser, FileChooser, Locator, Page } from "playwright-core"
 import { adminPassword, startTestServer, type TestServer } from "../test-server.ts"
 import { openBrowser } from "./browser.ts"
 import { layoutFaults, seriousViolations } from "./page-checks.ts"
@@ -57,13 +57,27 @@ async function goByPalette(page: Page, name: string): Promise<void> {
   await page.getByRole("heading", { name, level: 1 }).waitFor()
 }
 
+/** Opens the menu of uploads and its first item. A busy page ignores a key while a menu opens. */
+async function chooseUpload(page: Page): Promise<FileChooser> {
+  for (let tries = 0; tries < 5; tries += 1) {
+    const item = page.locator('[role="menuitem"]:focus', { hasText: "Upload files" })
+    if (!(await item.isVisible())) await press(page.getByRole("button", { name: "Upload", exact: true }))
+    await item.waitFor()
+    const choosing = page.waitForEvent("filechooser", { timeout: 10_000 }).catch(() => undefined)
+    await page.keyboard.press("Enter")
+    const chooser = await choosing
+    if (chooser) return chooser
+  }
+  assert.fail("No key opens the choice of files")
+}
+
 /** As at 200 %: the window has half as many points, each with twice as many pixels. */
 const zoomed = { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 }
 
-test("the main path works by keyboard alone at 200 %: nothing overlaps, nothing is cut, axe is content", { timeout: 120_000 }, async () => {
+test("the main path works by keyboard alone at 200 %: nothing overlaps, nothing is cut, axe is content", { timeout: 240_000 }, async () => {
   await server.admin.createImage({ body: { Name: "JupyterLab", Image: "fake/http" } })
   const page = await (await browser.newContext(zoomed)).newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000)
   const faults: string[] = []
   const check = async (name: string) => {
     const found = [...(await layoutFaults(page)), ...(await seriousViolations(page))]
@@ -84,9 +98,7 @@ test("the main path works by keyboard alone at 200 %: nothing overlaps, nothing 
   await check("dataset")
   await press(page.getByRole("button", { name: "Create" }))
   await press(page.getByRole("link", { name: "Browse and upload" }))
-  await press(page.getByRole("button", { name: "Upload", exact: true }))
-  await page.getByRole("menuitem", { name: "Upload files" }).waitFor()
-  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("Enter")])
+  const chooser = await chooseUpload(page)
   await chooser.setFiles({ name: "june.csv", mimeType: "text/csv", buffer: Buffer.from("day,celsius\n1,19.4\n") })
   await page.getByRole("button", { name: "june.csv", exact: true }).waitFor()
   await check("files")

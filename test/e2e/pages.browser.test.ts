@@ -16,6 +16,7 @@ test("every page fits into a narrow window with long names", { timeout: 120_000 
   await projectIn(server, name)
   await using browser = await openBrowser()
   const page = await (await browser.newContext({ viewport: { width: 360, height: 700 } })).newPage()
+  page.setDefaultTimeout(60_000)
   await page.goto(server.baseUrl)
   await signIn(page, server.password)
   await page.getByText(name).waitFor()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, suite, test } from "node:test"
 import type { Page } from "playwright-core"
-import { BrowserServer } from "./browser-server.ts"
+import { BrowserServer, takePicture } from "./browser-server.ts"
 
 const patience = { timeout: 120_000 }
 
@@ -42,6 +42,7 @@ suite("images as their makers build them, with their own command, from the start
       await notebook.keyboard.type("6 * 7")
       await notebook.keyboard.press("Shift+Enter")
       await notebook.locator(".output_result", { hasText: "42" }).waitFor(patience)
+      await takePicture(notebook, "notebook.png")
     })
   })
 
@@ -73,6 +74,7 @@ suite("images as their makers build them, with their own command, from the start
       await page.getByText("3 penguins, 6 feet").waitFor(patience)
       await page.locator("input[type=file]").setInputFiles({ name: "a.txt", mimeType: "text/plain", buffer: Buffer.alloc(1_000) })
       await page.getByText("a.txt has 1000 bytes").waitFor(patience)
+      await takePicture(page, "http.png")
     })
   })
 

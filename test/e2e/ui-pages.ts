@@ -21,6 +21,10 @@ const penguinsDoc = `Which bill belongs to which **species**? See [the paper](ht
 \`\`\`python
 penguins.groupby("species").mean()
 \`\`\`
+
+Bills grow with bodies: $l \\approx a + b\\,m^{2/3}$, where
+
+$$m = \\frac{1}{n}\\sum_{i=1}^{n} m_i$$
 `
 
 /** The installation that the pages show: runs in several states, with projects and datasets. */

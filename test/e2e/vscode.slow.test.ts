@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, suite, test } from "node:test"
 import type { Page } from "playwright-core"
-import { BrowserServer, waitUntil } from "./browser-server.ts"
+import { BrowserServer, takePicture, waitUntil } from "./browser-server.ts"
 
 const patience = { timeout: 120_000 }
 
@@ -25,6 +25,7 @@ suite("VS Code in a browser", () => {
       await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus(patience)
       await page.keyboard.type("tail -n 1 note.txt >typed.txt\n", { delay: 20 })
       assert.equal(await textOfFile("typed.txt"), "and more")
+      await takePicture(page, "vscode.png")
       await page.reload({ waitUntil: "commit" })
       await page.locator(".view-lines", { hasText: "and more" }).waitFor(patience)
       await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus(patience)

@@ -6,9 +6,6 @@ export interface ConnectionState {
 
 type Listener = () => void
 
-/** Reads wait at most this long for the stream of events. */
-const openWaitMs = 300
-
 /** The state of the connection, for `useSyncExternalStore`. */
 class Connection {
   #state: ConnectionState = { isAway: false, isExpired: false }
@@ -20,24 +17,6 @@ class Connection {
   }
 
   readonly get = (): ConnectionState => this.#state
-
-  /**
-   * Reads begin after the stream of events, so that no change falls between the two. Resolves once
-   * the stream is open, or after a moment without one.
-   */
-  readonly opened: Promise<void>
-  #markOpened: () => void = () => {}
-
-  constructor() {
-    this.opened = new Promise((resolve) => {
-      this.#markOpened = resolve
-      setTimeout(resolve, openWaitMs)
-    })
-  }
-
-  markOpened(): void {
-    this.#markOpened()
-  }
 
   setAway(isAway: boolean): void {
     this.#set({ ...this.#state, isAway })

@@ -1,6 +1,7 @@
 import { Failure, type FailureBody, type FailureCode } from "#contract"
 import { client } from "./client.ts"
 import { installation } from "./installation.ts"
+import { sendUpload } from "./upload-request.ts"
 
 /** An entry of a directory, as `?list=json` tells it. */
 export interface FileEntry {
@@ -24,6 +25,10 @@ export interface FileRequest {
   headers?: Readonly<Record<string, string>>
   body?: BodyInit
   signal?: AbortSignal | undefined
+  /** How long the request may take. The server ends it with its token. */
+  maxMs?: number
+  /** Of an upload: how many bytes of the body were sent. */
+  onProgress?: (bytes: number) => void
 }
 
 /** A new token is made when the last one has less time left. */
@@ -31,9 +36,9 @@ const spareMs = 60_000
 let token: Promise<{ text: string; expiresAt: number }> | undefined
 
 /** A token for the files address, made with this session. */
-export async function filesToken(): Promise<string> {
+export async function filesToken(minMs = spareMs): Promise<string> {
   const last = token && (await token.catch(() => undefined))
-  if (!last || last.expiresAt - Date.now() < spareMs) {
+  if (!last || last.expiresAt - Date.now() < minMs) {
     token = client.createFilesToken().then(({ Token, ExpiresAt }) => ({ text: Token, expiresAt: Date.parse(ExpiresAt) }))
   }
   return (await (token as NonNullable<typeof token>)).text
@@ -45,16 +50,18 @@ export function fileUrl(path: string): string {
 }
 
 /** Sends a request to the files address. A refusal is thrown as `Failure`. */
-export async function sendFileRequest(method: string, url: string, { headers, body, signal }: FileRequest = {}): Promise<Response> {
-  const request = async () =>
-    fetch(url, {
+export async function sendFileRequest(method: string, url: string, options: FileRequest = {}): Promise<Response> {
+  const { headers, body, signal, maxMs, onProgress } = options
+  const request = async () => {
+    const init = {
       method,
-      headers: { ...headers, authorization: `Bearer ${await filesToken()}` },
+      headers: { ...headers, authorization: `Bearer ${await filesToken(maxMs)}` },
       ...(body === undefined ? {} : { body }),
       ...(signal ? { signal } : {}),
-      credentials: "omit",
-      cache: "no-store",
-    })
+    }
+    if (onProgress) return sendUpload(url, { ...init, onProgress })
+    return fetch(url, { ...init, credentials: "omit", cache: "no-store" })
+  }
   let response = await request()
   if (response.status === 401) {
     token = undefined
@@ -101,6 +108,12 @@ export async function readStart(path: string, maxBytes: number, signal?: AbortSi
     throw error
   })
   return response ? response.blob() : new Blob()
+}
+
+/** The bytes of a file from `start` to before `end`. */
+export async function readRange(path: string, { start, end }: { start: number; end: number }, signal?: AbortSignal): Promise<ArrayBuffer> {
+  const response = await sendFileRequest("GET", fileUrl(path), { headers: { range: `bytes=${start}-${end - 1}` }, signal })
+  return response.arrayBuffer()
 }
 
 /**

@@ -5,6 +5,7 @@ import { client } from "./client.ts"
 import { connection } from "./connection.ts"
 import { patchRun, patchRuns, readsToRefresh } from "./event-effects.ts"
 import { imagePull } from "./image-pull.ts"
+import { installation } from "./installation.ts"
 
 /** The pause between two rounds of reading again, so that many events cost one round. */
 const refreshPauseMs = 700
@@ -22,7 +23,7 @@ export interface FollowHandlers {
  */
 export function followServer(cache: QueryClient, { onEvent }: FollowHandlers = {}): () => void {
   const refresher = new Refresher(cache)
-  let last: string | undefined
+  let last = installation.signedIn?.lastEvent
   let abort: AbortController | undefined
   let hiding: ReturnType<typeof setTimeout> | undefined
   const follow = async (signal: AbortSignal) => {
@@ -65,7 +66,6 @@ export function followServer(cache: QueryClient, { onEvent }: FollowHandlers = {
 
 async function connect(options: { headers: Readonly<Record<string, string>>; signal: AbortSignal }): Promise<AsyncIterable<ServerEvent>> {
   const events = await client.followEvents(options)
-  connection.markOpened()
   return untilLost(events, options.signal)
 }
 

@@ -1,3 +1,5 @@
+import type { Whoami } from "#contract"
+
 /** Facts of this installation that its page carries. */
 export interface Installation {
   version: string
@@ -10,9 +12,19 @@ export interface Installation {
   isBaseOrigin: boolean
   /** The OpenID provider to sign in with, if there is one. */
   openId: { name: string; href: string } | null
+  /** The person, and the last event before they were read; null on the sign-in page. */
+  signedIn: { person: Whoami; lastEvent: string } | null
 }
 
-const fallback: Installation = { version: "", memoryUnit: "MiB", baseUrl: "", filesUrl: "", isBaseOrigin: true, openId: null }
+const fallback: Installation = {
+  version: "",
+  memoryUnit: "MiB",
+  baseUrl: "",
+  filesUrl: "",
+  isBaseOrigin: true,
+  openId: null,
+  signedIn: null,
+}
 
 export const installation: Installation = read()
 

@@ -2,7 +2,6 @@ import { QueryClient, queryOptions } from "@tanstack/react-query"
 import type { RequestOptions } from "#client"
 import { type Answer, Failure, type OperationId } from "#contract"
 import { client } from "./client.ts"
-import { connection } from "./connection.ts"
 
 /**
  * The cache of answers. `/events` marks what changed, so nothing grows stale by time; a failed read
@@ -35,10 +34,7 @@ type ReadRequest<Op extends OperationId> = Pick<RequestOptions<Op>, "query" | "b
 export function apiQuery<Op extends OperationId>(operation: Op, request: ReadRequest<Op> = {}) {
   return queryOptions({
     queryKey: [operation, request] as const,
-    queryFn: async ({ signal }) => {
-      await connection.opened
-      return callOperation(operation, { ...request, signal })
-    },
+    queryFn: ({ signal }) => callOperation(operation, { ...request, signal }),
   })
 }
 
@@ -56,9 +52,8 @@ export function versionedQuery<Op extends OperationId>(operation: Op, request: R
   return queryOptions({
     queryKey: [operation, request, "versioned"] as const,
     queryFn: async ({ signal }): Promise<Versioned<Answer<Op>>> => {
-      await connection.opened
       let etag: string | undefined
-      const onHeaders = (headers: Headers) => {
+      const onHeaders = (headers: Pick<Headers, "get">) => {
         etag = headers.get("etag") ?? undefined
       }
       return { value: await callOperation(operation, { ...request, signal, onHeaders }), etag }

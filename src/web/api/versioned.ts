@@ -2,7 +2,6 @@ import { queryOptions } from "@tanstack/react-query"
 import { createClient, type RequestOptions } from "#client"
 import type { Answer, OperationId } from "#contract"
 import { observedFetch } from "./client.ts"
-import { connection } from "./connection.ts"
 
 /** An answer with the tag of its version, which a change names in `If-Match`. */
 export interface Versioned<T> {
@@ -18,10 +17,7 @@ export function versionedQuery<Op extends OperationId>(operation: Op, id: number
   const request = { query: { ID: id } } as RequestOptions<Op>
   return queryOptions({
     queryKey: [operation, request, "versioned"] as const,
-    queryFn: async ({ signal }) => {
-      await connection.opened
-      return readVersioned(operation, { ...request, signal })
-    },
+    queryFn: ({ signal }) => readVersioned(operation, { ...request, signal }),
     gcTime: 0,
   })
 }

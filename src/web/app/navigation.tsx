@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { lazy, Suspense } from "react"
+import { useState } from "react"
 import { apiQuery } from "../api/queries.ts"
 import { Icon } from "../components/icon.tsx"
+import { showError } from "../components/toast.tsx"
 import { texts } from "../text/index.ts"
 import { adminPages, pages } from "./pages.ts"
 
-/** Menus load after the page is drawn. */
-const PersonMenu = lazy(() => import("./person-menu.tsx").then(({ PersonMenu: component }) => ({ default: component })))
+const loadPersonMenu = () => import("./person-menu.tsx")
 
 const shortcut = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"
 
@@ -35,10 +35,37 @@ export function Navigation({ onPalette }: { onPalette: () => void }) {
         </a>
         <AdminLinks />
       </nav>
-      <Suspense>
-        <PersonMenu />
-      </Suspense>
+      <PersonButton />
     </div>
+  )
+}
+
+/** A button that looks like the menu's own. The menu loads when somebody reaches for it. */
+function PersonButton() {
+  const { data: person } = useQuery(apiQuery("whoami"))
+  const [menu, setMenu] = useState<Awaited<ReturnType<typeof loadPersonMenu>>>()
+  const content = (
+    <>
+      <Icon name="user" />
+      <span className="grow truncate">{person?.UserName ?? ""}</span>
+      <Icon name="down" />
+    </>
+  )
+  if (menu) return <menu.PersonMenu>{content}</menu.PersonMenu>
+  const preload = () => void loadPersonMenu().catch(() => {})
+  return (
+    <button
+      type="button"
+      className="button side-button"
+      data-kind="plain"
+      aria-haspopup="menu"
+      aria-expanded="false"
+      onPointerEnter={preload}
+      onFocus={preload}
+      onClick={() => void loadPersonMenu().then(setMenu, showError)}
+    >
+      {content}
+    </button>
   )
 }
 

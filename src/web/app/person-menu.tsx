@@ -1,16 +1,13 @@
-import { useQuery } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { useState } from "react"
-import { apiQuery } from "../api/queries.ts"
-import { Icon } from "../components/icon.tsx"
+import { type ReactNode, useState } from "react"
 import { Menu } from "../components/menu.tsx"
 import { showError } from "../components/toast.tsx"
 import { texts } from "../text/index.ts"
 import { signOut } from "./session.ts"
 import { currentTheme, setTheme, themes } from "./theme.ts"
 
-export function PersonMenu() {
-  const { data: person } = useQuery(apiQuery("whoami"))
+/** The opened menu of the person; `children` are its button's content. */
+export function PersonMenu({ children }: { children: ReactNode }) {
   const navigate = useNavigate()
   const [theme, showTheme] = useState(currentTheme)
   const { system, light, dark } = texts.common.theme
@@ -18,11 +15,10 @@ export function PersonMenu() {
   const leave = (everywhere: boolean) => () => void signOut({ everywhere }).catch(showError)
   return (
     <Menu
+      defaultOpen
       trigger={
         <button type="button" className="button side-button" data-kind="plain">
-          <Icon name="user" />
-          <span className="grow truncate">{person?.UserName ?? ""}</span>
-          <Icon name="down" />
+          {children}
         </button>
       }
       groups={[

@@ -11,10 +11,17 @@ export interface MenuItem {
   onSelect: () => void
 }
 
+interface MenuProps {
+  trigger: ReactElement
+  groups: readonly (readonly MenuItem[])[]
+  /** Shows the list at once. */
+  defaultOpen?: boolean
+}
+
 /** A button with a list of actions; groups are separated by lines. */
-export function Menu({ trigger, groups }: { trigger: ReactElement; groups: readonly (readonly MenuItem[])[] }) {
+export function Menu({ trigger, groups, defaultOpen = false }: MenuProps) {
   return (
-    <BaseMenu.Root modal={false}>
+    <BaseMenu.Root modal={false} defaultOpen={defaultOpen}>
       <BaseMenu.Trigger render={trigger} />
       <BaseMenu.Portal>
         <BaseMenu.Positioner className="positioner" sideOffset={4} align="end">

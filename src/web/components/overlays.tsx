@@ -1,5 +1,5 @@
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
-import type { ReactNode } from "react"
+import { type ReactNode, useState } from "react"
 import { texts } from "../text/index.ts"
 import { Button, IconButton } from "./button.tsx"
 
@@ -16,7 +16,14 @@ interface DialogProps {
   isRequired?: boolean
 }
 
-export function Dialog({ title, isOpen, onClose, children, size = "default", isRequired = false }: DialogProps) {
+/** Before it is first opened, it costs nothing: long lists have one in each row. */
+export function Dialog(props: DialogProps) {
+  const [isNeeded, setNeeded] = useState(props.isOpen)
+  if (props.isOpen && !isNeeded) setNeeded(true)
+  return isNeeded && <OpenedDialog {...props} />
+}
+
+function OpenedDialog({ title, isOpen, onClose, children, size = "default", isRequired = false }: DialogProps) {
   return (
     <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && !isRequired && onClose()} disablePointerDismissal={isRequired}>
       <BaseDialog.Portal>

@@ -7,7 +7,7 @@ export const editing = {
   preview: "Preview",
   write: "Write",
   noText: "There is no text yet.",
-  markdownHint: "Markdown as on GitHub: tables, task lists, code. Images show as links.",
+  markdownHint: "Markdown as on GitHub: tables, task lists, code, formulas. Images elsewhere show as links.",
   noChoice: "Nothing matches.",
   conflictTitle: "Somebody else changed this while you were editing",
   conflictText: "Choose a version of each field below, and save again. Nothing that you typed is lost.",

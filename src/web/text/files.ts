@@ -47,7 +47,12 @@ export const files = {
   preview: {
     truncated: (size: string) => `Only the first ${size} are shown.`,
     none: "There is no preview of this kind of file.",
-    tooLarge: (size: string) => `The image is larger than ${size}. Download it to see it.`,
+    tooLarge: (size: string) => `The file is larger than ${size}. Download it to see it.`,
+    noPdfViewer: "This browser shows no PDF. Download the file to see it.",
+    part: ({ rows, rowCount, columns, columnCount }: { rows: number; rowCount: number; columns: number; columnCount: number }) =>
+      `${rows} of ${rowCount} rows, ${columns} of ${columnCount} columns`,
+    tooMuch: "Even the first rows of this table need too much memory. Download the file to see it.",
+    brokenTable: (reason: string) => `This table cannot be read: ${reason}`,
     input: "In",
     output: "Out",
     broken: "This notebook cannot be read.",

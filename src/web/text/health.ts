@@ -25,6 +25,15 @@ export const health = {
   metrics: "Metrics",
   all: "Show all",
   from: "from",
+  settings: {
+    title: "Settings in force",
+    search: "Search settings",
+    name: "Setting",
+    value: "Value",
+    initial: "Default",
+    unset: "Not set",
+    changed: "Changed",
+  },
   home: {
     title: "Capacity and trouble",
     full: (name: string) => `${name}: hardly anything is free.`,

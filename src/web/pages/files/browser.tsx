@@ -11,7 +11,7 @@ import { chosenFiles, type Dropped, readDropped } from "./dropped-files.ts"
 import { filterEntries, type Sorting, sortEntries } from "./entries.ts"
 import { EntryTable } from "./entry-table.tsx"
 import { MoveDialog, NameDialog } from "./name-dialog.tsx"
-import { Preview } from "./preview.tsx"
+import { Preview } from "./preview/preview.tsx"
 import { UploadPanel } from "./upload-panel.tsx"
 import { useUploads } from "./use-uploads.ts"
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { filterEntries, nameError, sortEntries, trail } from "./entries.ts"
+import { filterEntries, nameError, shownName, sortEntries, trail } from "./entries.ts"
 
 const entry = (Name: string, Size?: number, ModifiedAt = "2026-01-01T00:00:00.000Z") =>
   Size === undefined ? { Name, IsDirectory: true, ModifiedAt } : { Name, IsDirectory: false, Size, ModifiedAt }
@@ -18,6 +18,11 @@ test("directories come first, numbers in names count as numbers, and ties go by 
 test("a filter finds names in any case", () => {
   assert.equal(names(filterEntries([entry("Über"), entry("x")], "üb")), "Über")
   assert.equal(filterEntries([entry("a"), entry("b")], " ").length, 2)
+})
+
+test("a name is shown without characters that reverse text", () => {
+  assert.equal(shownName("photo_\u202egpj.exe"), "photo_\ufffdgpj.exe")
+  assert.equal(shownName("שלום.txt"), "שלום.txt")
 })
 
 test("a name that the server would refuse is refused in the form", () => {

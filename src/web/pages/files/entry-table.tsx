@@ -7,7 +7,7 @@ import { Menu, type MenuItem } from "../../components/overlays.tsx"
 import { Time } from "../../components/values.tsx"
 import { files } from "../../text/files.ts"
 import { texts } from "../../text/index.ts"
-import type { SortBy, Sorting } from "./entries.ts"
+import { type SortBy, type Sorting, shownName } from "./entries.ts"
 
 interface EntryTableProps {
   path: string
@@ -93,11 +93,11 @@ function EntryRow({ path, entry, chosen, onChosen, onPreview, actions }: EntryTa
           <Icon name={isDirectory ? "folder" : "file"} />
           {isDirectory ? (
             <Link to="/files" search={{ path: `${path === "/" ? "" : path}/${name}` }}>
-              {name}
+              {shownName(name)}
             </Link>
           ) : (
             <button type="button" className="link-button" onClick={() => onPreview(entry)}>
-              {name}
+              {shownName(name)}
             </button>
           )}
         </span>

@@ -9,7 +9,7 @@ import { Loaded, Note } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { files } from "../../text/files.ts"
 import { Browser } from "./browser.tsx"
-import { trail } from "./entries.ts"
+import { shownName, trail } from "./entries.ts"
 import { MountHelp } from "./mount-help.tsx"
 import "./files.css"
 
@@ -44,7 +44,7 @@ function Directory({ path, userName }: { path: string; userName: string }) {
   const list = useQuery({ queryKey: ["files", path], queryFn: ({ signal }) => listDirectory(path, signal), gcTime: 0, staleTime: 0 })
   return (
     <>
-      <PageHeader title={path.split("/").at(-1) || files.root} subtitle={<Trail path={path} userName={userName} />}>
+      <PageHeader title={shownName(path.split("/").at(-1) || files.root)} subtitle={<Trail path={path} userName={userName} />}>
         <Button icon="share" onClick={() => setMounting(true)}>
           {files.mount}
         </Button>
@@ -68,10 +68,10 @@ function Trail({ path, userName }: { path: string; userName: string }) {
         <span key={part.path} className="wrap-anywhere">
           {i > 0 && <span aria-hidden="true"> / </span>}
           {i === parts.length - 1 ? (
-            <span aria-current="page">{part.name}</span>
+            <span aria-current="page">{shownName(part.name)}</span>
           ) : (
             <Link to="/files" search={{ path: part.path }}>
-              {part.name}
+              {shownName(part.name)}
             </Link>
           )}
         </span>

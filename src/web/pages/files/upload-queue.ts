@@ -19,6 +19,8 @@ export interface UploadItem extends UploadSource {
   mayReplace: boolean
   /** The address of a resumable upload that began. */
   address: string | undefined
+  /** How many of its bytes the server kept, at least. */
+  keptBytes: number
   attempts: number
 }
 
@@ -81,16 +83,15 @@ export class UploadQueue {
   add(sources: readonly UploadSource[]): void {
     for (const source of sources) {
       const item: UploadItem = {
-        ...{
-          path: source.path,
-          target: source.target,
-          file: source.file,
-          id: this.#items.length,
-          state: "waiting",
-          sentBytes: 0,
-          error: undefined,
-        },
-        ...{ mayReplace: false, address: undefined, attempts: 0 },
+        ...source,
+        id: this.#items.length,
+        state: "waiting",
+        sentBytes: 0,
+        error: undefined,
+        mayReplace: false,
+        address: undefined,
+        keptBytes: 0,
+        attempts: 0,
       }
       this.#items.push(item)
       this.#waiting.push(item)

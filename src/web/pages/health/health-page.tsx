@@ -10,6 +10,7 @@ import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { parts, readinessQuery } from "./readiness.ts"
+import { SettingsInForce } from "./settings-in-force.tsx"
 
 const { health } = adminTexts
 
@@ -50,6 +51,9 @@ export function HealthPage() {
             ]}
           />
         </Section>
+      </div>
+      <div className="section-gap">
+        <SettingsInForce />
       </div>
     </>
   )

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
+import { memo } from "react"
 import type { RunningProject } from "#contract"
 import { sentence } from "../../api/error-text.ts"
 import { apiQuery } from "../../api/queries.ts"
@@ -39,7 +40,7 @@ export function EndedRuns({ userName }: { userName: string }) {
 }
 
 /** How a run ended, why, and what to do. The hint after a stop by a person would be noise. */
-function EndedRun({ run }: { run: RunningProject }) {
+const EndedRun = memo(function EndedRun({ run }: { run: RunningProject }) {
   const { Reason: reason } = run
   const hint = reason?.code.startsWith("stopped_by_") ? undefined : reason?.hint
   return (
@@ -60,4 +61,4 @@ function EndedRun({ run }: { run: RunningProject }) {
       <RunActions run={run} size="small" />
     </li>
   )
-}
+})

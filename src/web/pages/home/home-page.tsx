@@ -18,7 +18,7 @@ export function HomePage() {
       <Loaded query={person} height={8}>
         {({ UserName, IsAdmin }) => (
           <>
-            <RunningRuns userName={UserName} />
+            <RunningRuns userName={UserName} withFigures={IsAdmin ? 1 : 3} />
             <StartableProjects userName={UserName} />
             <EndedRuns userName={UserName} />
             {IsAdmin && (

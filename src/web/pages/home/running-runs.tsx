@@ -1,14 +1,22 @@
 import { useQuery } from "@tanstack/react-query"
+import { useDeferredValue } from "react"
+import type { RunningProject } from "#contract"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { RunCard } from "../run/run-card.tsx"
 import { ownRuns } from "./own-runs.ts"
 
-/** So many runs show their figures. More would be a request for each. */
-const withFigures = 6
+/** The first cards are drawn at once, and the others and all changes in slices of time. */
+const drawnAtOnce = 6
 
-export function RunningRuns({ userName }: { userName: string }) {
+interface RunsProps {
+  userName: string
+  /** So many runs show their figures: each costs a request, and a page makes at most six. */
+  withFigures: number
+}
+
+export function RunningRuns({ userName, withFigures }: RunsProps) {
   const runs = useQuery(ownRuns(userName))
   return (
     <Section title={texts.home.running}>
@@ -19,16 +27,23 @@ export function RunningRuns({ userName }: { userName: string }) {
               <p>{texts.home.nothingRunsHint}</p>
             </EmptyState>
           ) : (
-            <ul className="card-grid">
-              {data.map((run, i) => (
-                <li key={run.ID}>
-                  <RunCard run={run} hasFigures={i < withFigures} />
-                </li>
-              ))}
-            </ul>
+            <Cards runs={data} withFigures={withFigures} />
           )
         }
       </Loaded>
     </Section>
+  )
+}
+
+function Cards({ runs, withFigures }: { runs: readonly RunningProject[]; withFigures: number }) {
+  const drawn = useDeferredValue(runs, runs.slice(0, drawnAtOnce))
+  return (
+    <ul className="card-grid">
+      {drawn.map((run, i) => (
+        <li key={run.ID}>
+          <RunCard run={run} hasFigures={i < withFigures} />
+        </li>
+      ))}
+    </ul>
   )
 }

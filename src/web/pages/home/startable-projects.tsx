@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { useDeferredValue, useMemo, useState } from "react"
+import { memo, useDeferredValue, useMemo, useState } from "react"
 import type { Project, RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
@@ -74,7 +74,13 @@ function ProjectList({ projects, userName, words, runs }: ListProps) {
   )
 }
 
-function ProjectRow({ project, userName, run }: { project: Project; userName: string; run: RunningProject | undefined }) {
+interface RowProps {
+  project: Project
+  userName: string
+  run: RunningProject | undefined
+}
+
+const ProjectRow = memo(function ProjectRow({ project, userName, run }: RowProps) {
   return (
     <li>
       <div className="grow">
@@ -99,4 +105,4 @@ function ProjectRow({ project, userName, run }: { project: Project; userName: st
       )}
     </li>
   )
-}
+})
