@@ -9,8 +9,8 @@ import { promisify } from "node:util"
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, "../..")
-/** `ws` tries these and works without. */
-const optional = ["bufferutil", "utf-8-validate"]
+/** `ws` and `ssh2` try these and work without. */
+const optional = ["bufferutil", "utf-8-validate", "cpu-features", /sshcrypto\.node$/]
 
 const program = `#!/usr/bin/env node
 import { enableCompileCache } from "node:module"
@@ -58,6 +58,8 @@ async function buildCode(outDir: string): Promise<void> {
     publicDir: false,
     logLevel: "warn",
     ssr: { noExternal: true },
+    // One of `ssh2`'s files is an older kind of module, and looks for its own directory.
+    define: { __dirname: "import.meta.dirname" },
     build: {
       ssr: true,
       target: "node22",

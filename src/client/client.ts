@@ -21,7 +21,7 @@ export interface RequestOptions<Op extends OperationId> {
   headers?: Readonly<Record<string, string>>
   signal?: AbortSignal
   /** Receives the headers of a successful answer, such as `ETag`. */
-  onHeaders?: (headers: Headers) => void
+  onHeaders?: (headers: Pick<Headers, "get">) => void
 }
 
 /** One object for one ID alone; a list for anything else, also for a list of one ID. */
@@ -42,7 +42,26 @@ export interface ClientOptions {
   baseUrl: string
   /** The `Authorization` header: see `basicAuth` and `bearerAuth`. */
   authorization?: string
-  fetch?: typeof fetch
+  fetch?: Send
+}
+
+/** Sends a request, as `fetch` does. A connection that fails is thrown as a `TypeError`. */
+export type Send = (url: string, request: SendRequest) => Promise<HttpAnswer>
+
+export interface SendRequest {
+  method: string
+  headers: Record<string, string>
+  body?: string
+  signal?: AbortSignal
+}
+
+/** The parts of a `Response` that a client reads. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: Pick<Headers, "get">
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null
+  text(): Promise<string>
+  json(): Promise<unknown>
 }
 
 /** The `Authorization` header of a user name with a password or token. */

@@ -1,10 +1,12 @@
 import type { LogLine, ServerEvent } from "#contract"
 
+type Body = Pick<Response, "body">
+
 /**
  * The events of a response as they come, until it ends. Leaving the loop closes the connection.
  * Beside the server's events there is `position`: nothing happened, and the stream got so far.
  */
-export async function* readEvents(response: Response): AsyncGenerator<ServerEvent, void, undefined> {
+export async function* readEvents(response: Body): AsyncGenerator<ServerEvent, void, undefined> {
   for await (const blocks of readParts(response, "\n\n")) {
     for (const block of blocks) {
       const event = parseEvent(block)
@@ -14,12 +16,12 @@ export async function* readEvents(response: Response): AsyncGenerator<ServerEven
 }
 
 /** The JSON lines of a response as they come, until it ends. */
-export async function* readLines(response: Response): AsyncGenerator<LogLine, void, undefined> {
+export async function* readLines(response: Body): AsyncGenerator<LogLine, void, undefined> {
   for await (const lines of readParts(response, "\n")) for (const line of lines) yield JSON.parse(line) as LogLine
 }
 
 /** The parts of each chunk that end in the separator. */
-async function* readParts(response: Response, separator: string): AsyncGenerator<string[], void, undefined> {
+async function* readParts(response: Body, separator: string): AsyncGenerator<string[], void, undefined> {
   if (!response.body) return
   let rest = ""
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {

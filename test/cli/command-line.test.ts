@@ -82,7 +82,8 @@ test("login on a terminal asks for a token without showing it", async () => {
     { isTTY: true, columns: 80 },
   )
   const env = { HOME: home.directory }
-  const process = { env, stdin, stdout: stderr, stderr, platform: "linux" as const, version: "0", signal: new AbortController().signal }
+  const streams = { stdin, stdout: stderr, stderr, signal: new AbortController().signal }
+  const process = { env, ...streams, platform: "linux" as const, version: "0", program: [] }
   assert.equal(await runCommandLine(process, ["login", baseUrl, "--no-browser"]), 0, shown)
   assert.match(shown, /Open http:.*\/ui\/me\?tab=tokens[\s\S]*as ann/)
   assert.doesNotMatch(shown, /qs_/)

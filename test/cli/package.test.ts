@@ -38,6 +38,8 @@ test("its program works against a server, and says that it is none", async () =>
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"))
   assert.equal((await run(program, ["--version"], { env })).stdout, `${version}\n`)
   assert.equal((await run(program, ["ls", "--json"], { env })).stdout, "[]\n")
+  const { stdout } = await run(program, ["ssh-config", "--json"], { env })
+  assert.match(await readFile(JSON.parse(stdout).config, "utf8"), /ProxyCommand '.*node' '.*quayside.*' 'ssh-proxy' -- '%n'/)
   await assert.rejects(run(program, ["serve"], { env }), { code: 1, stderr: /no server/ })
 })
 

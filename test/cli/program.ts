@@ -47,7 +47,8 @@ export async function openCommandLine(): Promise<CommandLine> {
 
 async function runHere(words: readonly string[], { input = "", env = {}, signal = new AbortController().signal, onOutput }: RunOptions) {
   const [stdout, stderr] = [collector(onOutput), collector(onOutput)] as const
-  const state = { env, stdin: Readable.from([Buffer.from(input)]), platform: process.platform, version: "0.0.0", signal }
+  const stdin = Readable.from([Buffer.from(input)])
+  const state = { env, stdin, platform: process.platform, version: "0.0.0", program: [process.execPath, program], signal }
   const code = await runCommandLine({ ...state, stdout: stdout.stream, stderr: stderr.stream }, words)
   return outcome(code, stdout.text(), stderr.text())
 }

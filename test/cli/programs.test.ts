@@ -59,7 +59,8 @@ test("a shell works on a terminal of its size, and is refused without one", asyn
     }),
     { isTTY: true, columns: 99, rows: 33 },
   )
-  const process = { env, stdin, stdout, stderr: stdout, platform: "linux" as const, version: "0", signal: new AbortController().signal }
+  const streams = { stdin, stdout, stderr: stdout, signal: new AbortController().signal }
+  const process = { env, ...streams, platform: "linux" as const, version: "0", program: [] }
   assert.equal(await runCommandLine(process, ["shell", "Fit"]), 7)
   assert.match(shown, /33 99/)
   assert.equal(stdin.isRaw, false, "the terminal is as it was")

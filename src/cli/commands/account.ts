@@ -4,8 +4,8 @@ import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import { askSecret, readSecret } from "../io/input.ts"
 import { formatFields, formatTable } from "../io/table.ts"
-import { chosenContext, connect, fetchOf } from "../session/connection.ts"
-import { type Context, nameContext, parseServer, readContexts, writeContexts } from "../session/contexts.ts"
+import { connect, createFetch, resolveContext } from "../session/connection.ts"
+import { type Context, contextNameFor, parseServer, readContexts, writeContexts } from "../session/contexts.ts"
 
 interface LoginOptions {
   token?: string
@@ -15,12 +15,12 @@ interface LoginOptions {
 }
 
 export async function login(cli: Cli, server: string | undefined, options: LoginOptions): Promise<undefined> {
-  const baseUrl = server === undefined ? (await chosenContext(cli)).server : parseServer(server)
+  const baseUrl = server === undefined ? (await resolveContext(cli)).server : parseServer(server)
   const token = await tokenFrom(cli, baseUrl, options)
-  const client = createClient({ baseUrl, authorization: bearerAuth(token), fetch: fetchOf(cli) })
+  const client = createClient({ baseUrl, authorization: bearerAuth(token), fetch: createFetch(cli) })
   const { UserName: userName } = await client.whoami()
   const contexts = await readContexts(cli.process)
-  const name = options.name ?? nameContext(baseUrl, contexts, userName)
+  const name = options.name ?? contextNameFor(baseUrl, contexts, userName)
   const context: Context = { server: baseUrl, userName, token }
   await writeContexts(cli.process, { current: name, contexts: { ...contexts.contexts, [name]: context } })
   cli.show({ context: name, server: baseUrl, UserName: userName }, () => `Signed in to ${baseUrl} as ${userName} (context ${name}).`)

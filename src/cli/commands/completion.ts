@@ -10,7 +10,7 @@ interface Words {
 }
 
 /** Prints the completions of one shell, made from the program itself. */
-export function completionOf(program: Command) {
+export function completionHandler(program: Command) {
   return async (cli: Cli, shell: string): Promise<undefined> => {
     const print = Object.hasOwn(scripts, shell) ? scripts[shell as keyof typeof scripts] : undefined
     if (!print) throw usageError(`The shell must be ${Object.keys(scripts).join(", ")}; got ${JSON.stringify(shell)}`)

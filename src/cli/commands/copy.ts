@@ -9,29 +9,29 @@ import { formatBytes, usageError } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
 import { controlRun } from "../session/control.ts"
 
-interface Place {
+interface RunPath {
   run: string
   path: string
 }
 
 /** `RUN:/PATH`; undefined for a path of this machine. */
-export function parsePlace(text: string): Place | undefined {
+export function parseRunPath(text: string): RunPath | undefined {
   const at = text.indexOf(":/")
   return at < 1 ? undefined : { run: text.slice(0, at), path: text.slice(at + 1) }
 }
 
 /** Copies a file or folder into a directory, from this machine to a run or back. */
 export async function copy(cli: Cli, source: string, target: string, { force = false }: { force?: boolean }): Promise<undefined> {
-  const [from, to] = [parsePlace(source), parsePlace(target)]
+  const [from, to] = [parseRunPath(source), parseRunPath(target)]
   if ((from === undefined) === (to === undefined))
     throw usageError(`One of both must be in a run, as RUN:/PATH; got ${JSON.stringify(source)} and ${JSON.stringify(target)}`)
-  const { run } = (from ?? to) as Place
+  const { run } = (from ?? to) as RunPath
   const { openCopy } = await import("#channel")
   const connection = await (await controlRun(cli, run)).open()
   try {
     const bytes = from
       ? await receive(cli, openCopy(connection, "out", from.path), { path: from.path, directory: resolve(target), isForced: force })
-      : await send(cli, openCopy(connection, "in", (to as Place).path), resolve(source))
+      : await send(cli, openCopy(connection, "in", (to as RunPath).path), resolve(source))
     cli.show({ bytes }, () => `Copied ${formatBytes(bytes)}.`)
   } finally {
     connection.close(1000, "")
@@ -57,7 +57,7 @@ async function receive(cli: Cli, stream: ChannelStream, { path, directory, isFor
   try {
     const bytes = await unpack(cli, stream, draft)
     const names = await readdir(draft)
-    assertAsked(path, names)
+    assertRequestedNames(path, names)
     for (const name of names) await moveInto(join(draft, name), join(directory, name), isForced)
     return bytes
   } finally {
@@ -66,7 +66,7 @@ async function receive(cli: Cli, stream: ChannelStream, { path, directory, isFor
 }
 
 /** A run's `tar` may answer anything, such as a `.bashrc` for a copy into the home. */
-export function assertAsked(path: string, names: readonly string[]): void {
+export function assertRequestedNames(path: string, names: readonly string[]): void {
   const asked = basename(path)
   // The contents of a directory have any names.
   if (asked === "." || asked === "") return

@@ -6,12 +6,12 @@ import { FilesClient } from "../files/files-client.ts"
 import { inParallel } from "../files/in-parallel.ts"
 import { assertPlainName, isSameFile, readLocalTree, readRemoteTree, type Tree, type TreeFile } from "../files/trees.ts"
 import { sendFile } from "../files/upload.ts"
-import { openUploadMemory } from "../files/upload-memory.ts"
+import { openUploadUrlStore } from "../files/upload-url-store.ts"
 import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import { formatBytes, parseCount, usageError } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
-import { clean } from "../io/table.ts"
+import { sanitize } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
 import { findData } from "../session/names.ts"
 
@@ -56,11 +56,11 @@ export async function push(cli: Cli, source: string, target: string, options: Tr
   const summary = summaryOf(tree, wanted)
   if (!options.dryRun) {
     await createDirectories(client, root, tree, there)
-    const memory = await openUploadMemory({ ...cli.process, pid: process.pid }, token.server)
+    const uploadUrls = await openUploadUrlStore({ ...cli.process, pid: process.pid }, token.server)
     await transfer(cli, wanted, width, async (file, onBytes) => {
       const local = join(directory, file.path)
       const path = `${root}/${file.path}`
-      await sendFile(client, { ...file, file: local, path }, memory, onBytes)
+      await sendFile(client, { ...file, file: local, path }, uploadUrls, onBytes)
       if (options.checksum) await assertSameContent(client, local, path)
     })
   }
@@ -99,7 +99,7 @@ async function localSource(source: string): Promise<{ directory: string; tree: T
 }
 
 /** The place below the files root that `DATASET:PATH` names. */
-async function remotePlace(cli: Cli, text: string) {
+export async function remotePlace(cli: Cli, text: string) {
   const at = text.indexOf(":")
   const names =
     at < 0
@@ -163,10 +163,14 @@ async function filter(files: readonly TreeFile[], width: number, isSame: (file: 
 
 async function createDirectories(client: FilesClient, root: string, tree: Tree, there: Tree): Promise<void> {
   const known = new Set(there.directories)
-  const parts = root.split("/")
-  // A dataset's own directory exists: it is the first three names of a path below /users/NAME.
-  if ((await client.list(root)) === undefined) for (let i = 2; i <= parts.length; i += 1) await ensure(client, parts.slice(0, i).join("/"))
+  await createRoot(client, root)
   for (const path of tree.directories) if (!known.has(path)) await client.createDirectory(`${root}/${path}`)
+}
+
+/** A dataset's own directory exists: it is the first three names of a path below /users/NAME. */
+export async function createRoot(client: FilesClient, root: string): Promise<void> {
+  const parts = root.split("/")
+  if ((await client.list(root)) === undefined) for (let i = 2; i <= parts.length; i += 1) await ensure(client, parts.slice(0, i).join("/"))
 }
 
 /** Parents that are not the caller's to make exist already. */
@@ -198,7 +202,7 @@ function summaryOf(tree: Tree, wanted: readonly TreeFile[]): Summary {
 
 function showSummary(cli: Cli, verb: string, summary: Summary): undefined {
   const { files, bytes, unchanged, skipped } = summary
-  for (const path of skipped.slice(0, 10)) cli.note(`Skipped ${clean(path)}: neither a file nor a folder.`)
+  for (const path of skipped.slice(0, 10)) cli.note(`Skipped ${sanitize(path)}: neither a file nor a folder.`)
   if (skipped.length > 10) cli.note(`… and ${skipped.length - 10} more.`)
   cli.show(summary, () => `${verb} ${files} ${files === 1 ? "file" : "files"} (${formatBytes(bytes)}); ${unchanged} unchanged.`)
   return undefined

@@ -2,7 +2,7 @@ import type { Client } from "#client"
 import type { Cli } from "../io/cli.ts"
 import { describeError, exitCodes } from "../io/failures.ts"
 import { formatTable } from "../io/table.ts"
-import { chosenContext, connect, fetchOf } from "../session/connection.ts"
+import { connect, createFetch, resolveContext } from "../session/connection.ts"
 import type { Context } from "../session/contexts.ts"
 
 interface Check {
@@ -39,7 +39,7 @@ export async function doctor(cli: Cli): Promise<number> {
     name: "context",
     page: "how-to/command-line.md#sign-in",
     run: async () => {
-      context = await chosenContext(cli)
+      context = await resolveContext(cli)
       return context.server
     },
   }
@@ -74,7 +74,7 @@ function reachable(cli: Cli, { server }: Context): Check {
     name: "server",
     page: "how-to/install.md",
     run: async () => {
-      const response = await fetchOf(cli)(`${server}/healthz`)
+      const response = await createFetch(cli)(`${server}/healthz`)
       await response.text()
       const skewMs = Date.now() - Date.parse(response.headers.get("date") ?? "")
       if (!response.ok) throw new Error(`${server}/healthz answers ${response.status}`)
@@ -113,7 +113,7 @@ function filesReachable(cli: Cli, client: Client, { token }: Context): Check {
     page: "how-to/install.md",
     run: async () => {
       const { FilesURL, UserName } = await client.whoami()
-      const response = await fetchOf(cli)(`${FilesURL}/users/${UserName}/?list=json`, { headers: { authorization: `Bearer ${token}` } })
+      const response = await createFetch(cli)(`${FilesURL}/users/${UserName}/?list=json`, { headers: { authorization: `Bearer ${token}` } })
       await response.text()
       if (!response.ok) throw new Error(`${FilesURL} answers ${response.status}`)
       return `${FilesURL} answers`

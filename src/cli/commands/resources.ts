@@ -7,7 +7,7 @@ import { type Columns, formatFields, formatTable } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
 import { allPages, findData, findImage, findProject } from "../session/names.ts"
 
-export type Kind = "project" | "image" | "data"
+export type ResourceKind = "project" | "image" | "data"
 type Resource = Project | Image | Data
 
 interface KindOperations<T extends Resource> {
@@ -81,7 +81,7 @@ const datasets: KindOperations<Data> = {
 const kinds = { project: projects, image: images, data: datasets } as const
 
 /** The operations of a kind, for code that is the same for all three. */
-function operationsOf(kind: Kind): KindOperations<Resource> {
+function operationsOf(kind: ResourceKind): KindOperations<Resource> {
   return kinds[kind] as unknown as KindOperations<Resource>
 }
 
@@ -91,7 +91,7 @@ interface ListOptions {
   deleted?: boolean
 }
 
-export function listOf(kind: Kind) {
+export function listHandler(kind: ResourceKind) {
   const { noun, list, columns } = operationsOf(kind)
   return async (cli: Cli, { mine, query: q, deleted }: ListOptions): Promise<undefined> => {
     const { client } = await connect(cli)
@@ -107,7 +107,7 @@ export function listOf(kind: Kind) {
   }
 }
 
-export function showOf(kind: Kind) {
+export function showHandler(kind: ResourceKind) {
   const { find } = operationsOf(kind)
   return async (cli: Cli, name: string): Promise<undefined> => {
     const { client } = await connect(cli)
@@ -129,7 +129,7 @@ function readable(found: Resource): Record<string, unknown> {
   }
 }
 
-export function removeOf(kind: Kind) {
+export function removeHandler(kind: ResourceKind) {
   const { noun, find, remove } = operationsOf(kind)
   return async (cli: Cli, name: string, options: { yes?: boolean }): Promise<undefined> => {
     const { client } = await connect(cli)
@@ -141,7 +141,7 @@ export function removeOf(kind: Kind) {
   }
 }
 
-export function restoreOf(kind: Kind) {
+export function restoreHandler(kind: ResourceKind) {
   const { noun, restore } = operationsOf(kind)
   return async (cli: Cli, id: string): Promise<undefined> => {
     const { client } = await connect(cli)

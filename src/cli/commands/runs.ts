@@ -3,7 +3,7 @@ import { openBrowser } from "../io/browser.ts"
 import type { Cli, Colour } from "../io/cli.ts"
 import { exitCodes } from "../io/failures.ts"
 import { formatAge, formatMemory, type MemoryUnit, parseCount, parseTime } from "../io/formats.ts"
-import { clean, formatFields, formatTable } from "../io/table.ts"
+import { formatFields, formatTable, sanitize } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
 import { allPages, findRun, projectNameOf } from "../session/names.ts"
 
@@ -56,7 +56,7 @@ export async function stop(cli: Cli, names: readonly string[]): Promise<undefine
   const runs = await Promise.all(names.map((name) => findRun(client, name)))
   await Promise.all(runs.map(({ ID }) => client.stopRun({ query: { ID } })))
   const stopped = runs.map(({ ID }) => ID)
-  cli.show(stopped, () => runs.map((run) => `Stopped ${clean(projectNameOf(run))} (${run.ID}).`).join("\n"))
+  cli.show(stopped, () => runs.map((run) => `Stopped ${sanitize(projectNameOf(run))} (${run.ID}).`).join("\n"))
   return undefined
 }
 

@@ -5,7 +5,7 @@ import type { Cli } from "../io/cli.ts"
 import { exitCodes } from "../io/failures.ts"
 import { formatBytes, parseCount, parseMemory } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
-import { clean } from "../io/table.ts"
+import { sanitize } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
 import { findProject, projectNameOf } from "../session/names.ts"
 
@@ -64,7 +64,7 @@ function amountOf({ current, total, unit }: Progress): string {
 }
 
 function describe(run: RunningProject): string {
-  const name = clean(projectNameOf(run))
+  const name = sanitize(projectNameOf(run))
   if (run.State === "ready") return `${name} is ready (run ${run.ID}): ${run.URL}`
   return `${name} is ${run.State} (run ${run.ID}).`
 }

@@ -14,7 +14,7 @@ const maxFailures = 8
  */
 export async function receiveFile(
   client: FilesClient,
-  { remote, target, file }: { remote: string; target: string; file: TreeFile },
+  { remote, target, file, ifMatch }: { remote: string; target: string; file: TreeFile; ifMatch?: string },
   onBytes: (count: number) => void,
 ): Promise<string> {
   await mkdir(dirname(target), { recursive: true })
@@ -22,7 +22,7 @@ export async function receiveFile(
   // `wx` follows no link that somebody else put there.
   const handle = await open(draft, "wx", 0o666)
   try {
-    const sha256 = await receiveInto(client, { url: client.url(remote), handle, size: file.size }, onBytes)
+    const sha256 = await receiveInto(client, { url: client.url(remote), handle, size: file.size, ifMatch }, onBytes)
     await handle.sync()
     await handle.close()
     const time = new Date(file.modifiedMs)
@@ -38,7 +38,7 @@ export async function receiveFile(
 
 async function receiveInto(
   client: FilesClient,
-  { url, handle, size }: { url: string; handle: FileHandle; size: number },
+  { url, handle, size, ifMatch }: { url: string; handle: FileHandle; size: number; ifMatch: string | undefined },
   onBytes: (count: number) => void,
 ): Promise<string> {
   const hash = createHash("sha256")
@@ -46,7 +46,8 @@ async function receiveInto(
   let tag: string | undefined
   for (let failures = 0; ; ) {
     try {
-      const headers: Record<string, string> = received === 0 ? {} : { range: `bytes=${received}-`, "if-range": tag ?? "" }
+      const first: Record<string, string> = ifMatch === undefined ? {} : { "if-match": ifMatch }
+      const headers = received === 0 ? first : { range: `bytes=${received}-`, "if-range": tag ?? "" }
       const response = await client.sendOnce("GET", url, { headers })
       if (received > 0 && response.status !== 206) throw new CliError(`${url} changed while it was read; pull it again.`)
       tag = response.headers.get("etag") ?? undefined

@@ -1,7 +1,7 @@
 import { Failure, type FailureBody, type FailureCode } from "#contract"
 import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
-import { fetchOf } from "../session/connection.ts"
+import { createFetch } from "../session/connection.ts"
 
 /** An entry of a directory at the files address. */
 export interface RemoteEntry {
@@ -9,6 +9,7 @@ export interface RemoteEntry {
   IsDirectory: boolean
   ModifiedAt: string
   Size?: number
+  ETag?: string
 }
 
 interface RemoteList {
@@ -65,7 +66,7 @@ export class FilesClient {
 
   async sendOnce(method: string, url: string, { headers, body }: FileRequest = {}): Promise<Response> {
     const content = body?.()
-    const response = await fetchOf(this.#cli)(url, {
+    const response = await createFetch(this.#cli)(url, {
       method,
       headers: { ...headers, authorization: this.#authorization },
       // Node sends a stream as a body only with this option.

@@ -3,7 +3,7 @@ import { Failure } from "#contract"
 import type { FilesClient } from "./files-client.ts"
 
 /** Smaller files are sent by one PUT. */
-export const resumableBytes = 8 * 2 ** 20
+export const minResumableBytes = 8 * 2 ** 20
 const chunkBytes = 16 * 2 ** 20
 const maxFailures = 8
 const tus = { "tus-resumable": "1.0.0" }
@@ -15,41 +15,53 @@ export interface Upload {
   modifiedMs: number
   /** Below the files root. */
   path: string
+  /** Headers such as `If-Match`, which the server judges when the file gets its name. */
+  preconditions?: Readonly<Record<string, string>>
 }
 
-/** Addresses of unfinished uploads, which outlive this program. */
-export interface UploadMemory {
+/** The URLs of unfinished uploads. It outlives this process, so that a later one continues them. */
+export interface UploadUrlStore {
   get(upload: Upload): string | undefined
   set(upload: Upload, address: string | undefined): Promise<void>
 }
 
-/** Sends one file, large ones by tus: a broken connection loses none of their chunks. */
-export async function sendFile(client: FilesClient, upload: Upload, memory: UploadMemory, onBytes: (count: number) => void): Promise<void> {
+/**
+ * Sends one file, large ones by tus: a broken connection loses none of their chunks. Resolves with
+ * the new file's `ETag`; it is empty if the server sent none.
+ */
+export async function sendFile(
+  client: FilesClient,
+  upload: Upload,
+  uploadUrls: UploadUrlStore,
+  onBytes: (count: number) => void,
+): Promise<string> {
   const content = await openAsBlob(upload.file)
-  if (upload.size < resumableBytes) {
-    await client.send("PUT", client.url(upload.path), { headers: modified(upload), body: () => content })
-    return onBytes(upload.size)
+  if (upload.size < minResumableBytes) {
+    const { headers } = await client.send("PUT", client.url(upload.path), { headers: headersOf(upload), body: () => content })
+    onBytes(upload.size)
+    return headers.get("etag") ?? ""
   }
-  const { address, offset } = await openUpload(client, upload, memory)
+  const { address, offset } = await openUpload(client, upload, uploadUrls)
   onBytes(offset)
-  await sendChunks(client, upload, { content, address, offset, onBytes })
-  await memory.set(upload, undefined)
+  const tag = await sendChunks(client, upload, { content, address, offset, onBytes })
+  await uploadUrls.set(upload, undefined)
+  return tag
 }
 
-/** ownCloud's header: the server sets the file's time. */
-function modified({ modifiedMs }: Upload): Record<string, string> {
-  return { "x-oc-mtime": String(Math.floor(modifiedMs / 1000)) }
+/** ownCloud's header makes the server set the file's time. */
+function headersOf({ modifiedMs, preconditions }: Upload): Record<string, string> {
+  return { ...preconditions, "x-oc-mtime": String(Math.floor(modifiedMs / 1000)) }
 }
 
 /** Continues the upload that an earlier call began, if the server still has it. */
-async function openUpload(client: FilesClient, upload: Upload, memory: UploadMemory): Promise<{ address: string; offset: number }> {
-  const known = memory.get(upload)
+async function openUpload(client: FilesClient, upload: Upload, uploadUrls: UploadUrlStore): Promise<{ address: string; offset: number }> {
+  const known = uploadUrls.get(upload)
   const offset = known === undefined ? undefined : await offsetOf(client, known)
   if (known !== undefined && offset !== undefined) return { address: known, offset }
-  const headers = { ...tus, ...modified(upload), "upload-length": String(upload.size) }
+  const headers = { ...tus, ...headersOf(upload), "upload-length": String(upload.size) }
   const response = await client.send("POST", client.url(upload.path), { headers })
   const address = client.ownAddress(response.headers.get("location") ?? "")
-  await memory.set(upload, address)
+  await uploadUrls.set(upload, address)
   return { address, offset: 0 }
 }
 
@@ -60,14 +72,18 @@ interface Sending {
   onBytes: (count: number) => void
 }
 
-async function sendChunks(client: FilesClient, upload: Upload, { content, address, offset, onBytes }: Sending): Promise<void> {
+async function sendChunks(client: FilesClient, upload: Upload, { content, address, offset, onBytes }: Sending): Promise<string> {
   let at = offset
+  let tag = ""
   let failures = 0
   while (at < upload.size) {
-    const headers = { ...tus, ...modified(upload), "upload-offset": String(at), "content-type": "application/offset+octet-stream" }
+    const headers = { ...tus, ...headersOf(upload), "upload-offset": String(at), "content-type": "application/offset+octet-stream" }
     const chunk = content.slice(at, at + chunkBytes)
     const reached = await client.sendOnce("PATCH", address, { headers, body: () => chunk }).then(
-      (response) => Number(response.headers.get("upload-offset")),
+      (response) => {
+        tag = response.headers.get("etag") ?? ""
+        return Number(response.headers.get("upload-offset"))
+      },
       async (error: unknown) => {
         const isStale = error instanceof Failure && error.status === 409
         failures += 1
@@ -83,6 +99,7 @@ async function sendChunks(client: FilesClient, upload: Upload, { content, addres
     onBytes(reached - at)
     at = reached
   }
+  return tag
 }
 
 /** How many bytes the server has; undefined if the upload expired, or became the file. */

@@ -3,10 +3,10 @@ import { test } from "node:test"
 import { Failure } from "#contract"
 import { parsePorts } from "../commands/forward.ts"
 import { assertPlainName, isSameFile } from "../files/trees.ts"
-import { nameContext, parseServer } from "../session/contexts.ts"
+import { contextNameFor, parseServer } from "../session/contexts.ts"
 import { describeError } from "./failures.ts"
 import { formatAge, formatBytes, parseMemory, parseTime } from "./formats.ts"
-import { clean, cleanLines, formatTable } from "./table.ts"
+import { formatTable, sanitize, sanitizeLines } from "./table.ts"
 
 test("columns are as wide as their widest text, wide characters counted twice, and control characters are gone", () => {
   const rows = [
@@ -15,8 +15,9 @@ test("columns are as wide as their widest text, wide characters counted twice, a
   ]
   const table = formatTable(rows, { name: (row) => row.name, text: (row) => row.text })
   assert.equal(table, "NAME  TEXT\n数据  a [31mb c\nlong  -")
-  assert.equal(clean("a\u0000\u009bb"), "a b")
-  assert.equal(cleanLines("a\u001b[2J\n  b\r"), "a [2J\n  b")
+  assert.equal(sanitize("a\u0000\u009bb"), "a b")
+  assert.equal(sanitize("photo_\u202egpj.exe"), "photo_ gpj.exe")
+  assert.equal(sanitizeLines("a\u001b[2J\n  b\r"), "a [2J\n  b")
 })
 
 test("sizes have a unit, and are rounded up to the server's", () => {
@@ -49,10 +50,10 @@ test("a server's address gets https, but http on this machine, and loses the pat
 
 test("contexts of the same host get different names, and signing in again replaces one's own", () => {
   const server = "http://a:1"
-  assert.equal(nameContext(server, { contexts: {} }, "ann"), "a")
+  assert.equal(contextNameFor(server, { contexts: {} }, "ann"), "a")
   const contexts = { a: { server: "http://a:2", userName: "ann", token: "t" } }
-  assert.equal(nameContext(server, { contexts }, "ann"), "a-1")
-  assert.equal(nameContext("http://a:2", { contexts }, "ann"), "a")
+  assert.equal(contextNameFor(server, { contexts }, "ann"), "a-1")
+  assert.equal(contextNameFor("http://a:2", { contexts }, "ann"), "a")
 })
 
 test("ports are PORT, LOCAL:REMOTE or :REMOTE", () => {

@@ -1,6 +1,6 @@
 import type { Cli } from "./cli.ts"
 import { formatBytes } from "./formats.ts"
-import { clean } from "./table.ts"
+import { sanitize } from "./table.ts"
 
 const redrawMs = 100
 const barWidth = 24
@@ -37,7 +37,7 @@ export class ProgressLine implements Disposable {
     this.#drawnAt = now
     this.#isDrawn = true
     const columns = this.#cli.process.stderr.columns ?? 80
-    this.#cli.process.stderr.write(`\r\u001b[K${clean(line).slice(0, columns - 1)}`)
+    this.#cli.process.stderr.write(`\r\u001b[K${sanitize(line).slice(0, columns - 1)}`)
   }
 
   [Symbol.dispose](): void {

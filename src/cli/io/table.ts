@@ -8,7 +8,7 @@ export type Columns<Row> = Readonly<Record<string, (row: Row) => string>>
 export function formatTable<Row>(rows: readonly Row[], columns: Columns<Row>, heading: (text: string) => string = (text) => text): string {
   const names = Object.keys(columns)
   const headings = names.map((name) => name.toUpperCase())
-  const cells = rows.map((row) => names.map((name) => clean(columns[name]?.(row) ?? "") || "-"))
+  const cells = rows.map((row) => names.map((name) => sanitize(columns[name]?.(row) ?? "") || "-"))
   const widths = names.map((name, i) => Math.max(name.length, ...cells.map((line) => width(line[i] ?? ""))))
   const format = (line: readonly string[]) =>
     line.map((text, i) => (i === line.length - 1 ? text : text + " ".repeat(2 + (widths[i] ?? 0) - width(text)))).join("")
@@ -19,7 +19,7 @@ export function formatTable<Row>(rows: readonly Row[], columns: Columns<Row>, he
 export function formatFields(fields: Readonly<Record<string, unknown>>): string {
   const shown = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== "")
   const longest = Math.max(0, ...shown.map(([name]) => name.length))
-  return shown.map(([name, value]) => `${name.padEnd(longest)}  ${clean(textOf(value))}`).join("\n")
+  return shown.map(([name, value]) => `${name.padEnd(longest)}  ${sanitize(textOf(value))}`).join("\n")
 }
 
 function textOf(value: unknown): string {
@@ -28,15 +28,15 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Text of other people without control characters: these could move the cursor or change what the
- * terminal shows.
+ * Text of other people without control characters: these could move the cursor, reverse the text or
+ * change what the terminal shows.
  */
-export function clean(text: string): string {
+export function sanitize(text: string): string {
   return withoutControls(text).trim()
 }
 
 /** The same for a text of several lines. */
-export function cleanLines(text: string): string {
+export function sanitizeLines(text: string): string {
   return text
     .split("\n")
     .map((line) => withoutControls(line).trimEnd())
@@ -44,7 +44,7 @@ export function cleanLines(text: string): string {
 }
 
 function withoutControls(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, " ")
+  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, " ")
 }
 
 /** Columns on a terminal: marks that combine take none, and wide characters two. */

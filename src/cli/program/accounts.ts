@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { collect, examples, group, lazily, type ProgramState } from "./action.ts"
+import { addCommandGroup, collect, examples, lazyAction, type ProgramState } from "./action.ts"
 
 const account = () => import("../commands/account.ts")
 const people = () => import("../commands/people.ts")
@@ -25,38 +25,38 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
         ["Sign in with a token from a file", "login https://quayside.example.com --token-stdin < token.txt"],
       ),
     )
-    .action(lazily(state, async () => (await account()).login))
+    .action(lazyAction(state, async () => (await account()).login))
   program
     .command("logout")
     .argument("[context]", "name of the context; default: the current one")
     .summary("Sign out, and forget the token")
     .description("Sign out: forget the token of a context. It works until you revoke it in the web UI.")
-    .action(lazily(state, async () => (await account()).logout))
+    .action(lazyAction(state, async () => (await account()).logout))
   program
     .command("whoami")
     .summary("Show who you are, and your limits")
     .description("Show who you are at which server, your groups and your limits.")
-    .action(lazily(state, async () => (await account()).whoami))
-  const context = group(program, "context", "Switch between servers")
+    .action(lazyAction(state, async () => (await account()).whoami))
+  const context = addCommandGroup(program, "context", "Switch between servers")
   context
     .command("ls")
     .description("List the servers that you are signed in to.")
-    .action(lazily(state, async () => (await account()).listContexts))
+    .action(lazyAction(state, async () => (await account()).listContexts))
   context
     .command("use")
     .argument("<name>")
     .description("Use this server from now on.")
-    .action(lazily(state, async () => (await account()).chooseContext))
+    .action(lazyAction(state, async () => (await account()).chooseContext))
   context
     .command("rm")
     .argument("<name>")
     .description("Forget a server and its token.")
-    .action(lazily(state, async () => (await account()).removeContext))
+    .action(lazyAction(state, async () => (await account()).removeContext))
   program
     .command("doctor")
     .summary("Check this machine, the network and the server")
     .description("Check in turn all that the command line needs. Each check names the page of the documentation that helps.")
-    .action(lazily(state, async () => (await import("../commands/doctor.ts")).doctor))
+    .action(lazyAction(state, async () => (await import("../commands/doctor.ts")).doctor))
 }
 
 /** Accounts, groups and the audit. */
@@ -74,20 +74,20 @@ export function addAdministrationCommands(program: Command, state: ProgramState)
     .option("--until <time>", "only at or before this time")
     .option("-n, --limit <number>", "the most rows", "50")
     .addHelpText("after", examples(["Refusals and changes of the last hour", "audit --since 1h"]))
-    .action(lazily(state, async () => (await people()).listAudit))
+    .action(lazyAction(state, async () => (await people()).listAudit))
 }
 
 function userCommands(program: Command, state: ProgramState): void {
-  const user = group(program, "user", "Manage accounts")
+  const user = addCommandGroup(program, "user", "Manage accounts")
   user
     .command("ls")
     .description("List accounts.")
-    .action(lazily(state, async () => (await people()).listUsers))
+    .action(lazyAction(state, async () => (await people()).listUsers))
   user
     .command("show")
     .argument("<user>", "name or ID")
     .description("Show one account.")
-    .action(lazily(state, async () => (await people()).showUser))
+    .action(lazyAction(state, async () => (await people()).showUser))
   for (const verb of ["create", "edit"] as const) {
     user
       .command(verb)
@@ -101,34 +101,34 @@ function userCommands(program: Command, state: ProgramState): void {
       .option("--no-disabled")
       .option("--password-stdin", "read the password from standard input")
       .option("--limit <name=amount>", "a limit such as MaxRuns=5, or MaxCpus=none; may repeat", collect)
-      .action(lazily(state, async () => (await people())[verb === "create" ? "createUser" : "editUser"]))
+      .action(lazyAction(state, async () => (await people())[verb === "create" ? "createUser" : "editUser"]))
   }
   user
     .command("rm")
     .argument("<user>", "name or ID")
     .description("Delete an account and stop its runs. Its images, datasets and projects stay.")
     .option("-y, --yes", "do not ask")
-    .action(lazily(state, async () => (await people()).removeUser))
+    .action(lazyAction(state, async () => (await people()).removeUser))
 }
 
 function groupCommands(program: Command, state: ProgramState): void {
-  const commands = group(program, "group", "Manage groups")
+  const commands = addCommandGroup(program, "group", "Manage groups")
   commands
     .command("ls")
     .description("List your groups; administrators see all.")
-    .action(lazily(state, async () => (await people()).listGroups))
+    .action(lazyAction(state, async () => (await people()).listGroups))
   commands
     .command("show")
     .argument("<group>", "name or ID")
     .description("Show one group.")
-    .action(lazily(state, async () => (await people()).showGroup))
+    .action(lazyAction(state, async () => (await people()).showGroup))
   commands
     .command("create")
     .argument("<name>")
     .argument("[members...]", "user names")
     .option("--comment <text>")
     .description("Create a group.")
-    .action(lazily(state, async () => (await people()).createGroup))
+    .action(lazyAction(state, async () => (await people()).createGroup))
   for (const [verb, text] of [
     ["add", "Add people to a group."],
     ["remove", "Remove people from a group."],
@@ -138,12 +138,12 @@ function groupCommands(program: Command, state: ProgramState): void {
       .argument("<group>", "name or ID")
       .argument("<members...>", "user names")
       .description(text)
-      .action(lazily(state, async () => (await people())[verb === "add" ? "addMembers" : "removeMembers"]))
+      .action(lazyAction(state, async () => (await people())[verb === "add" ? "addMembers" : "removeMembers"]))
   }
   commands
     .command("rm")
     .argument("<group>", "name or ID")
     .option("-y, --yes", "do not ask")
     .description("Delete a group.")
-    .action(lazily(state, async () => (await people()).removeGroup))
+    .action(lazyAction(state, async () => (await people()).removeGroup))
 }

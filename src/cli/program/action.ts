@@ -13,7 +13,7 @@ export interface ProgramState {
  * The action of a command. Its code is loaded when it is called, so that a program start loads
  * one command and not all.
  */
-export function lazily<A extends unknown[]>(state: ProgramState, load: () => Promise<Handler<A>>) {
+export function lazyAction<A extends unknown[]>(state: ProgramState, load: () => Promise<Handler<A>>) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command
     const { json, context } = command.optsWithGlobals<GlobalOptions>()
@@ -30,7 +30,7 @@ export function examples(...pairs: readonly (readonly [text: string, words: stri
 }
 
 /** A command that only has commands below it: alone, it prints its help. */
-export function group(program: Command, name: string, summary: string): Command {
+export function addCommandGroup(program: Command, name: string, summary: string): Command {
   return program.command(name).summary(summary).description(`${summary}.`).usage("COMMAND [options]").helpCommand(false)
 }
 

@@ -1,7 +1,7 @@
 import { Command } from "commander"
 import { hasColours } from "../io/cli.ts"
 import { addAccountCommands, addAdministrationCommands } from "./accounts.ts"
-import { examples, lazily, type ProgramState } from "./action.ts"
+import { examples, lazyAction, type ProgramState } from "./action.ts"
 import { helpStyle } from "./help-style.ts"
 import { addResourceCommands } from "./resources.ts"
 import { addRunCommands } from "./runs.ts"
@@ -58,11 +58,11 @@ export function createProgram(state: ProgramState): Command {
       "after",
       examples(["For bash, in every new shell", "completion bash > ~/.local/share/bash-completion/completions/quayside"]),
     )
-    .action(lazily(state, async () => (await import("../commands/completion.ts")).completionOf(program)))
+    .action(lazyAction(state, async () => (await import("../commands/completion.ts")).completionHandler(program)))
   program
     .command("version")
     .description("Show the version.")
-    .action(lazily(state, async () => showVersion))
+    .action(lazyAction(state, async () => showVersion))
   return program
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { collect, examples, group, lazily, type ProgramState } from "./action.ts"
+import { addCommandGroup, collect, examples, lazyAction, type ProgramState } from "./action.ts"
 
 const resources = () => import("../commands/resources.ts")
 const data = () => import("../commands/data.ts")
@@ -11,6 +11,7 @@ export function addResourceCommands(program: Command, state: ProgramState): void
   projectCommands(program, state)
   imageCommands(program, state)
   dataCommands(program, state)
+  syncCommand(program, state)
   program
     .command("mount")
     .argument("<dataset>", "name or ID; `home` is your home")
@@ -19,7 +20,7 @@ export function addResourceCommands(program: Command, state: ProgramState): void
     .summary("Mount a dataset by WebDAV")
     .description("Print the command by which this system mounts a dataset, or your home; with --run, run it.")
     .addHelpText("after", examples(["Mount a dataset here", "mount spectra --run"]))
-    .action(lazily(state, async () => (await import("../commands/mount.ts")).mount))
+    .action(lazyAction(state, async () => (await import("../commands/mount.ts")).mount))
   grantCommands(program, state)
 }
 
@@ -33,27 +34,27 @@ function addCommonCommands(commands: Command, state: ProgramState, kind: "projec
     .option("--mine", "only your own")
     .option("-q, --query <words>", "only those whose name or comment has these words")
     .option("--deleted", "those that you deleted and can restore")
-    .action(lazily(state, async () => (await resources()).listOf(kind)))
+    .action(lazyAction(state, async () => (await resources()).listHandler(kind)))
   commands
     .command("show")
     .argument(...argument)
     .description(`Show one ${noun}.`)
-    .action(lazily(state, async () => (await resources()).showOf(kind)))
+    .action(lazyAction(state, async () => (await resources()).showHandler(kind)))
   commands
     .command("rm")
     .argument(...argument)
     .option("-y, --yes", "do not ask")
     .description(`Delete a ${noun}. \`restore\` undoes it.`)
-    .action(lazily(state, async () => (await resources()).removeOf(kind)))
+    .action(lazyAction(state, async () => (await resources()).removeHandler(kind)))
   commands
     .command("restore")
     .argument("<ID>")
     .description(`Undo the deletion of a ${noun}.`)
-    .action(lazily(state, async () => (await resources()).restoreOf(kind)))
+    .action(lazyAction(state, async () => (await resources()).restoreHandler(kind)))
 }
 
 function projectCommands(program: Command, state: ProgramState): void {
-  const project = group(program, "project", "Manage projects")
+  const project = addCommandGroup(program, "project", "Manage projects")
   addCommonCommands(project, state, "project")
   for (const verb of ["create", "edit"] as const) {
     project
@@ -73,35 +74,35 @@ function projectCommands(program: Command, state: ProgramState): void {
           ? examples(["A notebook with a dataset", "project create Fit --type jupyterlab --image Torch --data spectra"])
           : "",
       )
-      .action(lazily(state, async () => (await resources())[verb === "create" ? "createProject" : "editProject"]))
+      .action(lazyAction(state, async () => (await resources())[verb === "create" ? "createProject" : "editProject"]))
   }
   project
     .command("copy")
     .argument("<project>", "name or ID")
     .description("Copy a project; the copy is yours.")
-    .action(lazily(state, async () => (await resources()).copyProject))
+    .action(lazyAction(state, async () => (await resources()).copyProject))
   project
     .command("release")
     .argument("<project>", "name or ID")
     .description("Release your code as it is now to the others who start the project.")
-    .action(lazily(state, async () => (await resources()).releaseProject))
+    .action(lazyAction(state, async () => (await resources()).releaseProject))
 }
 
 function imageCommands(program: Command, state: ProgramState): void {
-  const image = group(program, "image", "Manage images")
+  const image = addCommandGroup(program, "image", "Manage images")
   addCommonCommands(image, state, "image")
   const create = image
     .command("create")
     .argument("<name>", "the image's name")
     .argument("<reference>", "such as docker.io/library/python:3.13")
     .description("Create an image.")
-    .action(lazily(state, async () => (await resources()).createImage))
+    .action(lazyAction(state, async () => (await resources()).createImage))
   const edit = image
     .command("edit")
     .argument("<image>", "name or ID")
     .option("--reference <reference>", "such as docker.io/library/python:3.13")
     .description("Change an image; what is not named stays.")
-    .action(lazily(state, async () => (await resources()).editImage))
+    .action(lazyAction(state, async () => (await resources()).editImage))
   for (const command of [create, edit])
     command
       .option("--command <command>", "what to run in it")
@@ -114,11 +115,11 @@ function imageCommands(program: Command, state: ProgramState): void {
     .command("pull")
     .argument("<image>", "name or ID")
     .description("Fetch an image now, so that its first start is fast.")
-    .action(lazily(state, async () => (await resources()).pullImage))
+    .action(lazyAction(state, async () => (await resources()).pullImage))
 }
 
 function dataCommands(program: Command, state: ProgramState): void {
-  const commands = group(program, "data", "Manage datasets and their files")
+  const commands = addCommandGroup(program, "data", "Manage datasets and their files")
   addCommonCommands(commands, state, "data")
   commands
     .command("create")
@@ -126,7 +127,7 @@ function dataCommands(program: Command, state: ProgramState): void {
     .option("--comment <text>")
     .option("--public", "every signed-in person may read it")
     .description("Create a dataset.")
-    .action(lazily(state, async () => (await data()).create))
+    .action(lazyAction(state, async () => (await data()).create))
   for (const verb of ["push", "pull"] as const) {
     const isPush = verb === "push"
     const command = commands
@@ -151,28 +152,44 @@ function dataCommands(program: Command, state: ProgramState): void {
             )
           : examples(["Download a dataset", "data pull spectra"], ["Only one of its folders", "data pull spectra:raw ./raw"]),
       )
-      .action(lazily(state, async () => (await data())[verb]))
+      .action(lazyAction(state, async () => (await data())[verb]))
   }
 }
 
+function syncCommand(program: Command, state: ProgramState): void {
+  program
+    .command("sync")
+    .argument("<folder>", "folder here")
+    .argument("<dataset[:path]>", "name or ID, and a path in it")
+    .option("-w, --watch", "go on with what changes, until Ctrl-C")
+    .option("-n, --dry-run", "say what would be done, and do nothing")
+    .option("--force", "also if one side has lost all its files")
+    .summary("Keep a folder and a dataset the same")
+    .description(
+      "Send what changed here, receive what changed at the server, and remove what was removed on the other side. A file that changed on both sides keeps both: yours gets the name NAME.conflict-TIME. Lines of .quaysideignore are those of .gitignore.",
+    )
+    .addHelpText("after", examples(["Keep them the same while you work", "sync --watch ./spectra spectra:raw"]))
+    .action(lazyAction(state, async () => (await import("../commands/sync.ts")).sync))
+}
+
 function grantCommands(program: Command, state: ProgramState): void {
-  const grant = group(program, "grant", "Share with people and groups")
+  const grant = addCommandGroup(program, "grant", "Share with people and groups")
   grant
     .command("ls")
     .description("List grants on what is yours, and those to you and your groups.")
-    .action(lazily(state, async () => (await grants()).listGrants))
+    .action(lazyAction(state, async () => (await grants()).listGrants))
   const create = grant
     .command("create")
     .argument("<access>", "read, use or write")
     .option("--until <time>", "until when, such as 7d; default: until it is revoked")
     .description("Grant a person or a group a right on a project, image, dataset or run.")
     .addHelpText("after", examples(["Bob may read a dataset for a week", "grant create read --data spectra --user bob --until 7d"]))
-    .action(lazily(state, async () => (await grants()).createGrant))
+    .action(lazyAction(state, async () => (await grants()).createGrant))
   for (const kind of ["project", "image", "data", "run"]) create.option(`--${kind} <${kind === "data" ? "dataset" : kind}>`, "name or ID")
   create.option("--user <name>", "the person").option("--group <name>", "the group")
   grant
     .command("rm")
     .argument("<ID>")
     .description("Revoke a grant.")
-    .action(lazily(state, async () => (await grants()).removeGrant))
+    .action(lazyAction(state, async () => (await grants()).removeGrant))
 }

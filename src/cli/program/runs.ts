@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { collect, examples, lazily, type ProgramState } from "./action.ts"
+import { collect, examples, lazyAction, type ProgramState } from "./action.ts"
 
 const runs = () => import("../commands/runs.ts")
 const start = () => import("../commands/start.ts")
@@ -16,7 +16,7 @@ export function addRunCommands(program: Command, state: ProgramState): void {
     .option("-a, --all", "also those that have ended")
     .option("--everyone", "those of all people, as far as you may see them")
     .addHelpText("after", examples(["IDs of all that is up, for a script", "ls --json | jq '.[].ID'"]))
-    .action(lazily(state, async () => (await runs()).list))
+    .action(lazyAction(state, async () => (await runs()).list))
   program
     .command("start")
     .argument("<project>", "name or ID")
@@ -36,7 +36,7 @@ export function addRunCommands(program: Command, state: ProgramState): void {
         ["Start it in a script, and print its address", "start 7 --wait --json | jq -r .URL"],
       ),
     )
-    .action(lazily(state, async () => (await start()).start))
+    .action(lazyAction(state, async () => (await start()).start))
   addStopCommands(program, state)
   addOutputCommands(program, state)
   addProgramCommands(program, state)
@@ -48,14 +48,14 @@ function addStopCommands(program: Command, state: ProgramState): void {
     .argument("<runs...>", "IDs, or names of their projects")
     .summary("Stop runs")
     .description("Stop runs, and wait until nothing of them is left. Stopping what has ended is fine.")
-    .action(lazily(state, async () => (await runs()).stop))
+    .action(lazyAction(state, async () => (await runs()).stop))
   program
     .command("open")
     .argument(...runArgument)
     .option("--print", "print the address instead of opening a browser")
     .summary("Open a run in your browser")
     .description("Open a run in your browser; without a terminal, print its address.")
-    .action(lazily(state, async () => (await runs()).open))
+    .action(lazyAction(state, async () => (await runs()).open))
 }
 
 function addOutputCommands(program: Command, state: ProgramState): void {
@@ -69,14 +69,14 @@ function addOutputCommands(program: Command, state: ProgramState): void {
     .summary("Show what a run prints")
     .description("Show what a run prints, also after its end. Its standard error goes to standard error.")
     .addHelpText("after", examples(["The last 100 lines, and then what comes", "logs -f -n 100 Notebook"]))
-    .action(lazily(state, async () => (await runs()).logs))
+    .action(lazyAction(state, async () => (await runs()).logs))
   program
     .command("stats")
     .argument(...runArgument)
     .option("-w, --watch", "read again every two seconds, until it ends")
     .summary("Show what a run uses")
     .description("Show how many CPUs, how much memory, disk and GPU a run uses now.")
-    .action(lazily(state, async () => (await runs()).stats))
+    .action(lazyAction(state, async () => (await runs()).stats))
 }
 
 function addProgramCommands(program: Command, state: ProgramState): void {
@@ -86,7 +86,7 @@ function addProgramCommands(program: Command, state: ProgramState): void {
     .option("--workdir <directory>", "where it starts")
     .summary("Open a shell in a run")
     .description("Open a shell in a run. If the connection is lost, it comes back where it was.")
-    .action(lazily(state, async () => (await programs()).shell))
+    .action(lazyAction(state, async () => (await programs()).shell))
   program
     .command("exec")
     .argument(...runArgument)
@@ -104,7 +104,7 @@ function addProgramCommands(program: Command, state: ProgramState): void {
         ["Send a file to a program", "exec -i Notebook -- python3 - < train.py"],
       ),
     )
-    .action(lazily(state, async () => (await programs()).exec))
+    .action(lazyAction(state, async () => (await programs()).exec))
   program
     .command("cp")
     .argument("<source>", "a file or folder here, or RUN:/PATH")
@@ -113,7 +113,7 @@ function addProgramCommands(program: Command, state: ProgramState): void {
     .summary("Copy files to or from a run")
     .description("Copy a file or folder into a directory of a run, or back. The image must have `tar`.")
     .addHelpText("after", examples(["Into a run", "cp ./src Notebook:/tmp"], ["From a run", "cp Notebook:/tmp/results ."]))
-    .action(lazily(state, async () => (await import("../commands/copy.ts")).copy))
+    .action(lazyAction(state, async () => (await import("../commands/copy.ts")).copy))
   program
     .command("forward")
     .argument(...runArgument)
@@ -121,5 +121,23 @@ function addProgramCommands(program: Command, state: ProgramState): void {
     .summary("Forward ports of this machine to a run")
     .description("Forward TCP ports of this machine to ports of a run, until Ctrl-C. Other machines cannot connect to them.")
     .addHelpText("after", examples(["TensorBoard of a run at http://localhost:6006", "forward Notebook 6006"]))
-    .action(lazily(state, async () => (await import("../commands/forward.ts")).forward))
+    .action(lazyAction(state, async () => (await import("../commands/forward.ts")).forward))
+  addSshCommands(program, state)
+}
+
+function addSshCommands(program: Command, state: ProgramState): void {
+  const ssh = () => import("../commands/ssh.ts")
+  program
+    .command("ssh-config")
+    .option("--print", "print the block, and write nothing")
+    .summary("Let ssh, rsync, git and editors reach your runs")
+    .description("Make keys for ssh on this machine, and include a block for NAME.quayside in ~/.ssh/config. Says what it wrote.")
+    .addHelpText("after", examples(["Once on each machine; then ssh reaches a run", "ssh-config && ssh Notebook.quayside"]))
+    .action(lazyAction(state, async () => (await ssh()).config))
+  program
+    .command("ssh-proxy")
+    .argument("<host>", "NAME.quayside, where NAME is the ID of a run or the name of its project")
+    .summary("Speak ssh on standard input and output")
+    .description("The ProxyCommand that ssh-config writes: it speaks ssh on standard input and output, in place of a run.")
+    .action(lazyAction(state, async () => (await ssh()).proxy))
 }

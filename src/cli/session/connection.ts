@@ -1,7 +1,8 @@
-import { bearerAuth, type Client, createClient } from "#client"
+import { bearerAuth, type Client, createClient, type Send } from "#client"
 import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import { type Context, parseServer, readContexts } from "./contexts.ts"
+import { sendByHttp } from "./send-by-http.ts"
 
 /** A server, and the person who is signed in to it. */
 export interface Connection {
@@ -17,23 +18,29 @@ export interface Connection {
  * The server of `--context`, of `QUAYSIDE_SERVER` with `QUAYSIDE_TOKEN`, or of the current context.
  */
 export async function connect(cli: Cli): Promise<Connection> {
-  const { server, token, userName } = await chosenContext(cli)
+  const { server, token, userName } = await resolveContext(cli)
   cli.process.signal.throwIfAborted()
-  return { client: createClient({ baseUrl: server, authorization: bearerAuth(token), fetch: fetchOf(cli) }), server, token, userName }
+  return { client: createClient({ baseUrl: server, authorization: bearerAuth(token), fetch: sendOf(cli) }), server, token, userName }
 }
 
-/** Requests name the program and end with Ctrl-C. */
-export function fetchOf({ process }: Cli): typeof fetch {
-  return (input, init = {}) =>
-    fetch(input, {
-      ...init,
-      headers: { "user-agent": `quayside/${process.version}`, ...(init.headers as Record<string, string>) },
-      signal: init.signal ? AbortSignal.any([init.signal, process.signal]) : process.signal,
-      redirect: "error",
-    })
+/** Requests of the API name the program and end with Ctrl-C. */
+export function sendOf(cli: Cli): Send {
+  return (url, request) => sendByHttp(url, { ...request, ...ownParts(cli, request) })
 }
 
-export async function chosenContext({ process, options }: Cli): Promise<Context> {
+/** The same for files, whose contents are streams and blobs. */
+export function createFetch(cli: Cli): typeof fetch {
+  return (input, init = {}) => fetch(input, { ...init, ...ownParts(cli, init), redirect: "error" })
+}
+
+function ownParts({ process }: Cli, { headers, signal }: Pick<RequestInit, "headers" | "signal">) {
+  return {
+    headers: { "user-agent": `quayside/${process.version}`, ...(headers as Record<string, string>) },
+    signal: signal ? AbortSignal.any([signal, process.signal]) : process.signal,
+  }
+}
+
+export async function resolveContext({ process, options }: Cli): Promise<Context> {
   const { env } = process
   const { QUAYSIDE_SERVER: server, QUAYSIDE_TOKEN: token } = env
   if (options.context === undefined && server && token) return { server: parseServer(server), token, userName: "" }

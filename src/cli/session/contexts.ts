@@ -68,7 +68,7 @@ function parseContexts(text: string): Contexts | undefined {
 }
 
 /** A name for a server that is not taken by another one: its host name, or that with a number. */
-export function nameContext(server: string, { contexts }: Contexts, userName: string): string {
+export function contextNameFor(server: string, { contexts }: Contexts, userName: string): string {
   const { hostname, port } = new URL(server)
   const names = [hostname, ...(port ? [`${hostname}-${port}`] : [`${hostname}-443`]), `${userName}-${hostname}-${port || 443}`]
   const same = names.find((name) => contexts[name]?.server === server && contexts[name]?.userName === userName)

@@ -39,8 +39,18 @@ async function openConnection(address: string, token: string): Promise<Multiplex
   return Promise.race([connectControl(socket), refused])
 }
 
-async function readRefusal(response: IncomingMessage): Promise<Failure> {
-  const text = Buffer.concat(await response.toArray()).toString()
-  const { code, msg } = JSON.parse(text) as FailureBody
+/** More than any refusal has; another server's answer may be endless. */
+const maxRefusalBytes = 65_536
+
+export async function readRefusal(response: AsyncIterable<Uint8Array> & Pick<IncomingMessage, "statusCode">): Promise<Failure> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > maxRefusalBytes)
+      throw new CliError(`The server answered ${response.statusCode} with a page that is no refusal of Quayside.`)
+  }
+  const { code, msg } = JSON.parse(Buffer.concat(chunks).toString()) as FailureBody
   return new Failure(code, msg, { status: response.statusCode ?? 500 })
 }

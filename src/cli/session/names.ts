@@ -1,7 +1,7 @@
 import type { Client } from "#client"
 import type { Data, Group, Image, List, Project, RunningProject, User } from "#contract"
 import { CliError, exitCodes } from "../io/failures.ts"
-import { clean } from "../io/table.ts"
+import { sanitize } from "../io/table.ts"
 
 interface Named {
   ID: number
@@ -31,7 +31,7 @@ async function findOne<T extends Named>(text: string, { noun, lister, byId, byNa
       exitCode: exitCodes.notFound,
       hint: `\`${lister}\` lists them. A name must match exactly; an ID is a number.`,
     })
-  const lines = found.slice(0, maxListed).map((each) => `  ${each.ID}  ${clean(describe(each))}`)
+  const lines = found.slice(0, maxListed).map((each) => `  ${each.ID}  ${sanitize(describe(each))}`)
   const more = found.length > maxListed ? [`  and ${found.length - maxListed} more`] : []
   throw new CliError(`${found.length} ${noun}s have the name ${JSON.stringify(text)}:\n${[...lines, ...more].join("\n")}`, {
     exitCode: exitCodes.conflict,

@@ -2,16 +2,16 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 import type { CliProcess } from "../io/cli.ts"
-import type { Upload, UploadMemory } from "./upload.ts"
+import type { Upload, UploadUrlStore } from "./upload.ts"
 
-/** Older ones are forgotten: the server expires them. */
+/** Older ones are dropped: the server expires them. */
 const maxUploads = 1_000
 
 /**
- * The addresses of unfinished uploads in `$XDG_STATE_HOME/quayside/uploads.json`. A file that
- * changed meanwhile has another key, so its bytes are never mixed with those of before.
+ * The URLs of unfinished uploads in `$XDG_STATE_HOME/quayside/uploads.json`. A file that
+ * changed meanwhile has another key, so its bytes are never mixed with the earlier ones.
  */
-export async function openUploadMemory({ env, pid }: CliProcess & { pid: number }, server: string): Promise<UploadMemory> {
+export async function openUploadUrlStore({ env, pid }: CliProcess & { pid: number }, server: string): Promise<UploadUrlStore> {
   const file = join(env.XDG_STATE_HOME || join(env.HOME || homedir(), ".local", "state"), "quayside", "uploads.json")
   const addresses = new Map(Object.entries(await readJson(file)))
   const keyOf = ({ file: local, size, modifiedMs, path }: Upload) => JSON.stringify([server, path, local, size, modifiedMs])

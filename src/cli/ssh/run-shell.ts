@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto"
+import { type ControlProcess, outputPart } from "#channel"
+
+/** The answer of a script: what it printed, and its exit code. */
+export interface ShellAnswer {
+  status: number
+  output: Buffer
+}
+
+const maxAnswerBytes = 8 * 2 ** 20
+/** An exit code and the end of its line. */
+const maxStatusLength = 4
+
+/**
+ * A shell of the run that runs one script after the other, without a terminal. The end of each
+ * answer is a mark that no file holds, because it is new for each shell.
+ */
+export class RunShell {
+  readonly mark = `quayside-${randomBytes(16).toString("hex")}`
+  readonly #program: ControlProcess
+  readonly #waiting: PromiseWithResolvers<ShellAnswer>[] = []
+  #received: Buffer = Buffer.alloc(0)
+  #error: Error | undefined
+
+  constructor(program: ControlProcess) {
+    this.#program = program
+    void this.#read().catch((error: Error) => this.#fail(error))
+  }
+
+  /** The command that a run must have. */
+  static readonly command = ["sh"]
+
+  run(script: string): Promise<ShellAnswer> {
+    if (this.#error) return Promise.reject(this.#error)
+    const answer = Promise.withResolvers<ShellAnswer>()
+    this.#waiting.push(answer)
+    const text = `( ${script}\n) </dev/null; printf '\\n%s %d\\n' ${this.mark} $?\n`
+    this.#program.write(Buffer.from(text)).catch((error: Error) => this.#fail(error))
+    return answer.promise
+  }
+
+  async #read(): Promise<void> {
+    const end = Buffer.from(`\n${this.mark} `)
+    for await (const { part, data } of this.#program.output) {
+      if (part !== outputPart.stdout) continue
+      // The mark may have come in pieces.
+      const from = Math.max(0, this.#received.length - end.length - maxStatusLength)
+      this.#received = Buffer.concat([this.#received, data])
+      this.#takeAnswers(end, from)
+      if (this.#received.length > maxAnswerBytes) throw new Error(`The run answered more than ${maxAnswerBytes} bytes`)
+    }
+    throw new Error("The run's shell ended")
+  }
+
+  #takeAnswers(end: Buffer, from: number): void {
+    for (let at = this.#received.indexOf(end, from); at >= 0; at = this.#received.indexOf(end)) {
+      const lineEnd = this.#received.indexOf("\n", at + end.length)
+      if (lineEnd < 0) return
+      const status = Number(this.#received.subarray(at + end.length, lineEnd).toString())
+      this.#waiting.shift()?.resolve({ status, output: this.#received.subarray(0, at) })
+      this.#received = this.#received.subarray(lineEnd + 1)
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#error ??= error
+    for (const answer of this.#waiting.splice(0)) answer.reject(error)
+  }
+}
+
+/** A word of a script that stands for itself. */
+export function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,158 @@
+import { link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat, unlink } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { CliError } from "../io/failures.ts"
+import { type IsIgnored, ownPrefix } from "./ignored.ts"
+import { type FileState, isSameFile, type LocalEntry } from "./plan.ts"
+
+/** A path changed between the look at both sides and the step: the next round looks again. */
+export class ChangedMeanwhile extends Error {}
+
+const maxEntries = 1_000_000
+
+/** The folder of this machine. Nothing outside is read or written, and no link is followed. */
+export class LocalFolder implements AsyncDisposable {
+  readonly root: string
+  /** The names that versions of this side got; whoever reports them empties it. */
+  readonly conflicts: string[] = []
+  readonly #drafts: string
+  #count = 0
+
+  private constructor(root: string, drafts: string) {
+    this.root = root
+    this.#drafts = drafts
+  }
+
+  static async open(root: string): Promise<LocalFolder> {
+    return new LocalFolder(root, await mkdtemp(join(root, ownPrefix)))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#drafts, { recursive: true, force: true })
+  }
+
+  async scan(isIgnored: IsIgnored): Promise<Map<string, LocalEntry>> {
+    const found = new Map<string, LocalEntry>()
+    const visit = async (path: string) => {
+      for (const entry of await readdir(join(this.root, path), { withFileTypes: true })) {
+        const below = path === "" ? entry.name : `${path}/${entry.name}`
+        if (isIgnored(below, entry.isDirectory())) continue
+        const state = await stateOf(join(this.root, below))
+        if (state) found.set(below, state)
+        if (found.size > maxEntries) throw new CliError(`A folder may have ${maxEntries} entries; ignore some, or synchronize its folders.`)
+        if (state?.kind === "directory") await visit(below)
+      }
+    }
+    await visit("")
+    return found
+  }
+
+  /** A new place for a file that is not whole yet. */
+  draft(): string {
+    this.#count += 1
+    return join(this.#drafts, String(this.#count))
+  }
+
+  /** The place of a path, if nothing leads out of the folder. */
+  async place(path: string): Promise<string> {
+    const names = path.split("/")
+    for (let i = 1; i < names.length; i += 1) {
+      const parent = names.slice(0, i).join("/")
+      if ((await stateOf(join(this.root, parent)))?.kind !== "directory") throw new ChangedMeanwhile(`${parent} is no folder any more`)
+    }
+    return join(this.root, path)
+  }
+
+  /**
+   * Puts a whole file in its place. The file that was there is moved away before it is looked at,
+   * so that a change of the last moment is not lost either.
+   */
+  async replace(path: string, draft: string, expected: FileState | undefined): Promise<FileState> {
+    if (expected) await this.remove(path, expected)
+    await moveNew(draft, await this.place(path))
+    return this.state(path)
+  }
+
+  /** Removes a file, or an empty folder. */
+  async remove(path: string, expected: LocalEntry): Promise<void> {
+    const place = await this.place(path)
+    if (expected.kind !== "file") return rmdir(place).catch(changed)
+    const away = this.draft()
+    await rename(place, away).catch(changed)
+    const found = await stateOf(away)
+    if (found?.kind === "file" && isSameFile(found, expected)) return unlink(away)
+    await this.#moveBeside(away, path)
+    throw new ChangedMeanwhile(`${path} was changed meanwhile`)
+  }
+
+  /** Gives a file or folder the name of a conflict. */
+  async moveAside(path: string): Promise<void> {
+    await this.#moveBeside(await this.place(path), path)
+  }
+
+  async #moveBeside(from: string, path: string): Promise<void> {
+    for (let i = 0; ; i += 1) {
+      const name = conflictName(path, i)
+      try {
+        await moveNew(from, await this.place(name))
+        this.conflicts.push(name)
+        return
+      } catch (error) {
+        if (!(error instanceof ChangedMeanwhile) || i === 100) throw error
+      }
+    }
+  }
+
+  async createDirectory(path: string): Promise<void> {
+    const place = await this.place(path)
+    await mkdir(place).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST" || (await stateOf(place))?.kind !== "directory") changed(error)
+    })
+  }
+
+  /** The file as it is now. */
+  async state(path: string): Promise<FileState> {
+    const state = await stateOf(await this.place(path))
+    if (state?.kind === "file") return state
+    throw new ChangedMeanwhile(`${path} is no file any more`)
+  }
+}
+
+/** `NAME.conflict-20260131T120000Z`; several of the same second are numbered. */
+export function conflictName(path: string, count = 0): string {
+  const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "")
+  return `${path}.conflict-${time}${count === 0 ? "" : `-${count}`}`
+}
+
+async function stateOf(place: string): Promise<LocalEntry | undefined> {
+  const found = await lstat(place).catch(() => undefined)
+  if (!found) return undefined
+  if (found.isDirectory()) return { kind: "directory" }
+  return found.isFile() ? { kind: "file", size: found.size, modifiedMs: found.mtimeMs } : { kind: "other" }
+}
+
+/** Renames, but never onto something that is there. */
+async function moveNew(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to)
+    await unlink(from)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Folders have no hard links, and some file systems know none.
+    if (code === "EEXIST" || (await stateOf(to))) throw new ChangedMeanwhile(`${to} is there already`)
+    if (code === "ENOENT") throw new ChangedMeanwhile(`${dirname(to)} is gone`)
+    await rename(from, to)
+  }
+}
+
+function changed(error: NodeJS.ErrnoException): never {
+  if (["ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(error.code ?? "")) throw new ChangedMeanwhile(error.message)
+  throw error
+}
+
+/** A folder that is not there must not look like one that was emptied. */
+export async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}

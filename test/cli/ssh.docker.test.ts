@@ -1,0 +1,198 @@
+import assert from "node:assert/strict"
+import { execFile, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { after, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { basicAuth, createClient } from "#client"
+import { runSteps, stepsOf } from "../docs/page.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { freePorts } from "../fixtures/free-ports.ts"
+import { startServerProcess } from "../server-process.ts"
+import { openCommandLine } from "./program.ts"
+
+const run = promisify(execFile)
+const server = await startServerProcess()
+after(() => server[Symbol.asyncDispose]())
+const cli = await openCommandLine()
+after(() => cli[Symbol.asyncDispose]())
+const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
+const { Token } = await admin.createToken({ body: { Name: "ssh" } })
+const signedIn = { QUAYSIDE_SERVER: server.baseUrl, QUAYSIDE_TOKEN: Token }
+
+await startProject("Fit", "quayside-test/ssh-tools", "")
+await startProject("Small", "quayside-test/busybox", "httpd -f -p 8000")
+const written = (await cli.spawn(["ssh-config", "--json"], { env: signedIn })).json<{
+  config: string
+  included: string
+  knownHosts: string
+}>()
+const env = await toolsOf(cli.directory)
+
+async function startProject(name: string, image: string, command: string) {
+  const { ID: ImageID } = await admin.createImage({ body: { Name: name, Image: image, Port: "8000", Command: command } })
+  const { ID: ProjectID } = await admin.createProject({ body: { ProjectName: name, Type: "http", ImageID } })
+  await admin.startRun({ body: { ProjectID, wait: true } })
+}
+
+/** OpenSSH reads `~` from the system's accounts, so each tool is told the file of the test. */
+async function toolsOf(directory: string): Promise<NodeJS.ProcessEnv> {
+  const folder = join(directory, "tools")
+  await mkdir(folder)
+  for (const name of ["ssh", "scp", "sftp"])
+    await writeFile(join(folder, name), `#!/bin/sh\nexec /usr/bin/${name} -F '${written.included}' "$@"\n`, { mode: 0o755 })
+  const quayside = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
+  await writeFile(join(folder, "quayside"), `#!/bin/sh\nexec '${process.execPath}' '${quayside}' "$@"\n`, { mode: 0o755 })
+  const home = { HOME: directory, XDG_CONFIG_HOME: join(directory, "config") }
+  return { PATH: `${folder}:${dirname(process.execPath)}:${process.env.PATH}`, ...home, ...signedIn }
+}
+
+async function tool(name: string, ...words: string[]) {
+  return run(name, words, { env, cwd: cli.directory, timeout: 60_000, maxBuffer: 1 << 26 })
+}
+
+/** A program that gets text on its standard input. */
+async function fed(input: string, name: string, ...words: string[]) {
+  const child = spawn(name, words, { env, cwd: cli.directory })
+  const [output, errors] = [child.stdout.toArray(), child.stderr.toArray()]
+  child.stdin.end(input)
+  const [code] = await once(child, "close")
+  return { code, stdout: Buffer.concat(await output).toString(), stderr: Buffer.concat(await errors).toString() }
+}
+
+test("ssh-config says what it wrote, asks nothing, and changes nothing when it is called again", async () => {
+  const texts = () => Promise.all([written.config, written.included, written.knownHosts].map((file) => readFile(file, "utf8")))
+  const before = await texts()
+  assert.equal(before[1], `Include "${written.config}"\n`)
+  await writeFile(written.included, `${before[1]}\nHost other\n`)
+  const again = await cli.spawn(["ssh-config"], { env: signedIn })
+  assert.match(again.stdout, /Wrote .*config[\s\S]*includes it already[\s\S]*ssh NAME\.quayside/)
+  assert.deepEqual(await texts(), [before[0], `${before[1]}\nHost other\n`, before[2]])
+  const folder = dirname(written.config)
+  const modes = ["", "host_ed25519", "id_ed25519"].map(async (name) => (await stat(join(folder, name))).mode & 0o777)
+  assert.deepEqual(await Promise.all(modes), [0o700, 0o600, 0o600])
+  assert.equal((await cli.spawn(["ssh-config", "--print"], { env: signedIn })).stdout, before[0])
+})
+
+test("ssh runs programs with their input, both outputs and exit code, and a shell on a terminal", async () => {
+  const program = await fed("through", "ssh", "Fit.quayside", "cat; echo; echo warned >&2; exit 9")
+  assert.deepEqual([program.code, program.stdout, program.stderr], [9, "through\n", "warned\n"])
+  const shell = await fed("stty size; exit 3\r", "ssh", "-tt", "Fit.quayside")
+  assert.equal(shell.code, 3, shell.stderr)
+  const script = await fed("echo $((6 * 7))\n", "ssh", "-T", "Fit.quayside")
+  assert.equal(script.stdout, "42\n", script.stderr)
+})
+
+test("ssh ends the program with its connection, and names a run that is not there", async () => {
+  const child = spawn("ssh", ["Fit.quayside", "echo begun; exec sleep 54321"], { env, stdio: ["ignore", "pipe", "ignore"] })
+  await once(child.stdout, "data")
+  child.kill()
+  await eventually("the program has ended", async () => {
+    const { stdout } = await cli.run(["exec", "Fit", "--", "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"], { env: signedIn })
+    return !stdout.includes("sleep 54321")
+  })
+  await assert.rejects(tool("ssh", "None.quayside", "true"), /There is no run "None"/)
+})
+
+test("another key is not let in, and another host key is noticed", async () => {
+  await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(cli.directory, "stranger")])
+  const stranger = `IdentityFile=${join(cli.directory, "stranger")}`
+  await assert.rejects(
+    tool("ssh", "-o", stranger, "-o", "IdentityAgent=none", "-F", "none", ...(await proxyOnly()), "Fit.quayside", "true"),
+    /Permission denied/,
+  )
+  const known = join(cli.directory, "other_known_hosts")
+  const key = (await readFile(join(cli.directory, "stranger.pub"), "utf8")).split(" ").slice(0, 2).join(" ")
+  await writeFile(known, `quayside-client ${key}\n`)
+  await assert.rejects(tool("ssh", "-o", `UserKnownHostsFile=${known}`, "Fit.quayside", "true"), /IDENTIFICATION HAS CHANGED/)
+})
+
+/** The block's command without its key. */
+async function proxyOnly(): Promise<string[]> {
+  const [, command = ""] = /ProxyCommand (.*)/.exec(await readFile(written.config, "utf8")) ?? []
+  return ["-o", `ProxyCommand=${command}`, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "BatchMode=yes"]
+}
+
+/** One has a second line, `b`. */
+const oddNames = ["-rf", "a", "link", "outside", "pipe", "two"]
+
+for (const name of ["Fit", "Small"]) {
+  test(`sftp and scp move files to and from ${name}, whose image has no sftp-server`, async () => {
+    const data = randomBytes(3_000_001)
+    await writeFile(join(cli.directory, "a b'c.bin"), data, { mode: 0o640 })
+    const commands = [
+      "mkdir /tmp/d",
+      `put "a b'c.bin" /tmp/d/one`,
+      "chmod 600 /tmp/d/one",
+      "rename /tmp/d/one /tmp/d/two",
+      "symlink two /tmp/d/link",
+      "ls -l /tmp/d",
+      "get /tmp/d/link back.bin",
+      "put /etc/hostname /tmp/d/gone",
+      "rm /tmp/d/gone",
+    ]
+    const sftp = await fed(`${commands.join("\n")}\n`, "sftp", "-b", "-", `${name}.quayside`)
+    assert.equal(sftp.code, 0, sftp.stderr)
+    assert.match(sftp.stdout, /lrwxrwxrwx.* link\n-rw------- 1 \d+ \d+ +3000001 .* two\n/)
+    assert.deepEqual(await readFile(join(cli.directory, "back.bin")), data)
+    await tool("scp", "-p", "-r", `${name}.quayside:/tmp/d`, "scp-back")
+    assert.deepEqual(await readFile(join(cli.directory, "scp-back/two")), data)
+    await run("rm", ["-r", join(cli.directory, "scp-back")])
+    await tool("ssh", `${name}.quayside`, "cd /tmp/d && touch -- '-rf' 'a\nb' && mkfifo pipe && ln -s /etc/passwd outside")
+    const odd = "get /tmp/none\nget /tmp/d/pipe\nput back.bin /none\nmkdir /tmp/d\nls -1 /tmp/d\nrm /tmp/d/-rf\nls -1 /tmp/d\n"
+    const { stdout, stderr } = await fed(odd, "sftp", `${name}.quayside`)
+    assert.match(stderr, /"\/tmp\/none" not found[\s\S]*pipe[\s\S]*Permission denied[\s\S]*"\/tmp\/d": Failure/)
+    assert.deepEqual(
+      stdout.match(/^\/tmp\/d\/.*$/gm)?.map((path) => path.slice(7)),
+      [...oddNames, ...oddNames.filter((each) => each !== "-rf")],
+    )
+  })
+}
+
+test("rsync and git work through ssh", async () => {
+  const folder = join(cli.directory, "repository")
+  await mkdir(folder)
+  const git = (...words: string[]) => run("git", ["-c", "user.name=A", "-c", "user.email=a@example.com", ...words], { cwd: folder, env })
+  await git("init", "--quiet", "--initial-branch=main")
+  await writeFile(join(folder, "file.txt"), "content\n")
+  await git("add", ".")
+  await git("commit", "--quiet", "--message", "First")
+  await tool("rsync", "--archive", "repository/", "Fit.quayside:/tmp/repository/")
+  await tool("git", "clone", "--quiet", "Fit.quayside:/tmp/repository", "cloned")
+  assert.equal(await readFile(join(cli.directory, "cloned/file.txt"), "utf8"), "content\n")
+  await tool("ssh", "Fit.quayside", "echo more >> /tmp/repository/file.txt")
+  await tool("rsync", "--archive", "--checksum", "Fit.quayside:/tmp/repository/", "repository/")
+  assert.equal(await readFile(join(folder, "file.txt"), "utf8"), "content\nmore\n")
+})
+
+test("ssh -L reaches a port, also of a program that listens for its own container only", async () => {
+  const [open = 0, inner = 0, none = 0] = await freePorts(3)
+  const pairs = [`${open}:localhost:8000`, `${inner}:localhost:9000`, `${none}:localhost:1`].flatMap((pair) => ["-L", pair])
+  const child = spawn("ssh", ["-N", ...pairs, "Fit.quayside"], { env, stdio: "ignore" })
+  try {
+    const isOpen = () =>
+      fetch(`http://localhost:${open}/`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    await eventually("ssh listens", isOpen)
+    const answers = await Promise.all([1, 2, 3].map(async () => (await fetch(`http://localhost:${inner}/`)).text()))
+    for (const answer of answers) assert.match(answer, /Directory listing/)
+    await assert.rejects(fetch(`http://localhost:${none}/`))
+  } finally {
+    child.kill()
+    await once(child, "exit")
+  }
+})
+
+test("docs/how-to/editors.md: every command works as written", async () => {
+  const steps = await stepsOf(new URL("../../docs/how-to/editors.md", import.meta.url))
+  assert.ok(steps.length > 2)
+  const cwd = join(cli.directory, "page")
+  await mkdir(cwd)
+  const printed = await runSteps(steps, { cwd, env: env as Record<string, string> })
+  assert.match(printed.join(""), /Now `ssh NAME\.quayside` works[\s\S]*hello from the run/)
+})
