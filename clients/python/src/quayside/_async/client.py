@@ -1,0 +1,244 @@
+"""An asynchronous client of the HTTP API."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+import httpx
+
+from .. import models
+from .._names import one_of
+from .._requests import EventParser, memory_amount, parse_error, query_pairs, trust_for, user_agent
+from ..config import find_server
+from ..errors import APIError, ConnectionFailed
+from .operations import AsyncOperations, Query
+from .run import AsyncRun, ProgressOption
+
+T = TypeVar("T")
+#: A page, at most; the server returns no more.
+_PAGE_SIZE = 200
+#: Seconds without an event or heartbeat after which an event stream is opened again.
+_EVENTS_TIMEOUT = 60.0
+#: Seconds between two connections of an event stream.
+_EVENTS_PAUSE = 2.0
+
+
+class AsyncClient(AsyncOperations):
+    """A connection to one server as one person.
+
+    `url` is the base URL, `token` a token of that person. Without them the environment and the
+    contexts of the command line decide; see `config.find_server`. `timeout` is in seconds, for
+    connecting and for each wait for bytes. Failures raise `APIError` or `ConnectionFailed`.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        context: str | None = None,
+        timeout: float = 180.0,
+    ) -> None:
+        server = find_server(url, token, context)
+        self.url = server.url
+        self.token = server.token
+        headers = {"authorization": f"Bearer {server.token}", "user-agent": user_agent()}
+        self._http = httpx.AsyncClient(
+            headers=headers, timeout=timeout, verify=trust_for(server.url), follow_redirects=False
+        )
+        self._whoami: models.Whoami | None = None
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections. Runs go on."""
+        await self._http.aclose()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: object | None = None,
+        headers: Mapping[str, str | None] | None = None,
+    ) -> Any:
+        """Send any request of the API. `path` begins with a slash. Returns the answer's JSON."""
+        sent = {name: value for name, value in (headers or {}).items() if value is not None}
+        try:
+            response = await self._http.request(
+                method,
+                self.url + path,
+                params=query_pairs(query or {}),
+                json=body,
+                headers=sent,
+            )
+        except httpx.TransportError as error:
+            raise ConnectionFailed(f"{self.url} does not answer: {error}") from error
+        if response.status_code != 200:
+            raise parse_error(response.status_code, response.content)
+        return response.json()
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        path: str,
+        query: Query,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[AsyncIterator[str]]:
+        """The lines of an answer as they come. `timeout`: seconds between bytes; `None`: any."""
+        limits = httpx.Timeout(30.0, read=timeout)
+        try:
+            async with self._http.stream(
+                "GET",
+                self.url + path,
+                params=query_pairs(query),
+                headers=dict(headers or {}),
+                timeout=limits,
+            ) as response:
+                if response.status_code != 200:
+                    raise parse_error(response.status_code, await response.aread())
+                yield response.aiter_lines()
+        except httpx.TransportError as error:
+            raise ConnectionFailed(f"{self.url} does not answer: {error}") from error
+
+    async def me(self) -> models.Whoami:
+        """The caller, read once."""
+        if self._whoami is None:
+            self._whoami = await self.whoami()
+        return self._whoami
+
+    async def pages(
+        self, operation: Callable[..., Awaitable[models.Page[T]]], **query: Any
+    ) -> AsyncIterator[T]:
+        """All objects of a list: `client.pages(client.list_projects, q="fit")`."""
+        page, count = 1, 1
+        while page <= count:
+            answer = await operation(**query, page=page, pageSize=_PAGE_SIZE)
+            for each in answer["data"]:
+                yield each
+            page, count = page + 1, answer["pageCount"]
+
+    async def project(self, name: str | int) -> models.Project:
+        """A project by its exact name or its ID. Raises `LookupError` if several have the name."""
+        if isinstance(name, int):
+            return await self.read_project(ID=name)
+        found = [each async for each in self.pages(self.list_projects, ProjectName=name)]
+        return one_of(found, "project", name)
+
+    async def dataset(self, name: str | int) -> models.Data:
+        """A dataset by its exact name or its ID. Raises `LookupError` if several have the name."""
+        if isinstance(name, int):
+            return await self.read_data(name)
+        found = [each async for each in self.pages(self.list_data, Name=name)]
+        return one_of(found, "dataset", name)
+
+    async def image(self, name: str | int) -> models.Image:
+        """An image by its exact name or its ID. Raises `LookupError` if several have the name."""
+        if isinstance(name, int):
+            return await self.read_image(ID=name)
+        found = [each async for each in self.pages(self.list_images, Name=name)]
+        return one_of(found, "image", name)
+
+    async def runs(self) -> list[AsyncRun]:
+        """The caller's live runs."""
+        user = (await self.me())["UserName"]
+        found = [each async for each in self.pages(self.list_runs, UserName=user)]
+        return [AsyncRun(self, each, keep=True) for each in found]
+
+    async def run(self, run_id: int) -> AsyncRun:
+        """A run by its ID. As a context manager it does not stop at the end."""
+        return AsyncRun(self, await self.read_run(ID=run_id), keep=True)
+
+    async def start(
+        self,
+        project: str | int,
+        *,
+        cpus: int | None = None,
+        memory: int | str | None = None,
+        gpus: int | None = None,
+        gpu_memory: int | str | None = None,
+        wait: bool = True,
+        keep: bool = False,
+        progress: ProgressOption = False,
+    ) -> AsyncRun:
+        """Start a project, and wait until its program answers unless `wait` is false.
+
+        `project` is an exact name or an ID. Amounts of memory are numbers in the server's unit
+        (MiB, unless its administrator changed that) or texts such as "4 GiB". `progress` prints
+        each step, or is called with the run after each change. The result stops at the end of its
+        `with` block unless `keep` is true. Raises `RunFailed`; a run that fails or whose waiting
+        is interrupted does not go on.
+        """
+        unit = (await self.me())["MemoryUnit"]
+        project_id = project if isinstance(project, int) else (await self.project(project))["ID"]
+        body: models.StartRunBody = {"ProjectID": project_id}
+        if cpus is not None:
+            body["Cpus"] = cpus
+        if memory is not None:
+            body["Memory"] = memory_amount(memory, unit, "memory")
+        if gpus is not None:
+            body["Gpus"] = gpus
+        if gpu_memory is not None:
+            body["GpuMemory"] = memory_amount(gpu_memory, unit, "gpu_memory")
+        answer = await self.start_run(body, prefer="respond-async")
+        run = AsyncRun(self, answer, keep=keep)
+        if wait:
+            try:
+                await run.wait_until_ready(progress)
+            except BaseException:
+                await run.stop()
+                raise
+        return run
+
+    async def events(self, after: str | None = None) -> AsyncIterator[models.Event]:
+        """Everything that happens and that the caller may see, without end.
+
+        `after` is the `id` of the last known event; default: from now on. When a connection ends,
+        the next one goes on after the last event. An event `reset` means that events were missed.
+        Raises `APIError` for refusals that waiting does not help against.
+        """
+        last = after
+        while True:
+            try:
+                headers = {} if last is None else {"last-event-id": last}
+                async with self.stream("/events", {}, headers, _EVENTS_TIMEOUT) as lines:
+                    parser = EventParser()
+                    async for line in lines:
+                        event = parser.feed(line)
+                        if event is None:
+                            continue
+                        last = event["id"]
+                        if event["event"] != "position":
+                            yield cast(models.Event, event)
+            except ConnectionFailed:
+                pass
+            except APIError as error:
+                if error.status < 500 and error.status != 429:
+                    raise
+            await asyncio.sleep(_EVENTS_PAUSE)
+
+    async def log_lines(
+        self, run_id: int, *, tail: int | None = None, follow: bool = False
+    ) -> AsyncIterator[models.LogLine]:
+        """The output of a run: the last `tail` lines, or all. `follow`: until the run has ended."""
+        query = {"ID": run_id, "tail": tail, "follow": 1 if follow else None}
+        async with self.stream("/running_project/logs", query) as lines:
+            async for line in lines:
+                if line:
+                    yield cast(models.LogLine, json.loads(line))

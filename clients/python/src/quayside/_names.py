@@ -1,0 +1,19 @@
+"""Objects by their exact names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def one_of(found: Sequence[T], noun: str, name: str) -> T:
+    """The only object of a name. Raises `LookupError` if there is none, or more than one."""
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise LookupError(f"You can see no {noun} {name!r}. A name must match exactly.")
+    rows: Any = found[:10]
+    some = ", ".join(f"{each['ID']} (of {each['UserName']})" for each in rows)
+    raise LookupError(f"{len(found)} {noun}s have the name {name!r}; use one of the IDs: {some}")

@@ -1,0 +1,105 @@
+"""The parts of requests and answers that both clients share; nothing here waits."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from .errors import APIError, RunFailed, error_from
+
+Scalar = str | int | float | bool
+Pairs = list[tuple[str, Scalar | None]]
+#: States in which a run has not ended.
+LIVE_STATES = ("queued", "pulling", "creating", "starting", "ready", "stopping")
+#: Bytes in each unit of the server's amounts of memory.
+_UNITS = {"bytes": 1, "MiB": 1 << 20, "GiB": 1 << 30}
+_SUFFIXES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def user_agent() -> str:
+    return f"quayside-python/{version('quayside')}"
+
+
+def trust_for(url: str) -> ssl.SSLContext | bool:
+    """The system's certificate authorities, which organizations extend with their own."""
+    return ssl.create_default_context() if url.startswith("https:") else True
+
+
+def query_pairs(query: Mapping[str, Scalar | Sequence[Scalar] | None]) -> Pairs:
+    """The parameters that are not `None`; a sequence repeats its name."""
+    pairs: Pairs = []
+    for name, value in query.items():
+        if value is None:
+            continue
+        values = [value] if isinstance(value, (str, int, float, bool)) else value
+        pairs += [(name, _text_of(each)) for each in values]
+    return pairs
+
+
+def _text_of(value: Scalar) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def parse_error(status: int, content: bytes) -> APIError:
+    try:
+        body: object = json.loads(content)
+    except ValueError:
+        body = None
+    return error_from(status, body)
+
+
+def memory_amount(amount: int | str, unit: str, name: str) -> int:
+    """An amount in the server's unit. The suffixes of a text are powers of 1,024."""
+    if isinstance(amount, int):
+        return amount
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", amount.strip().lower())
+    if match is None:
+        raise ValueError(
+            f'{name} must be a number, or a text such as "512 MiB" or "4 GiB"; got {amount!r}'
+        )
+    count = float(match[1]) * _SUFFIXES[match[2]]
+    return max(1, -int(-count // _UNITS[unit]))
+
+
+def run_failure(run: Mapping[str, Any]) -> RunFailed:
+    reason = run["Reason"] or {"code": "internal", "msg": f"The run is {run['State']}."}
+    return RunFailed(run["ID"], 409, reason)
+
+
+def describe_step(run: Mapping[str, Any]) -> str:
+    """One line on how far a start has come."""
+    state, progress = run["State"], run["Progress"]
+    if state == "queued":
+        position = run["QueuePosition"]
+        place = f" (position {position})" if position else ""
+        return f"queued{place}: {run['WaitsFor'] or 'waits for capacity'}"
+    if not progress:
+        return str(state)
+    current, total, unit = progress["current"], progress["total"], progress["unit"]
+    amount = f"{current} {unit}" if total is None else f"{current} of {total} {unit}"
+    return f"{state}: {progress['step']} ({amount})"
+
+
+class EventParser:
+    """Server-sent events from the lines of a stream."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, str] = {}
+
+    def feed(self, line: str) -> dict[str, Any] | None:
+        """The event that this line completes. Without `data` it moves the position alone."""
+        if line != "":
+            name, _, value = line.partition(":")
+            self._fields[name] = value.removeprefix(" ")
+            return None
+        fields, self._fields = self._fields, {}
+        if "id" not in fields:
+            return None
+        if "data" not in fields:
+            return {"id": fields["id"], "event": "position", "data": {}}
+        data = json.loads(fields["data"])
+        return {"id": fields["id"], "event": fields.get("event", "message"), "data": data}
