@@ -17,7 +17,7 @@ before(async () => {
   page.setDefaultTimeout(60_000)
   await page.goto(server.quayside.baseUrl)
   await signIn(page, adminPassword)
-  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "Home", level: 1, exact: true }).waitFor()
   shared = { server, page, url: (path) => `${server.quayside.baseUrl}${path}` }
 })
 after(async () => {
@@ -56,7 +56,7 @@ test("a dataset is created, edited, published, deleted and restored", options, a
   assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "Spectra")
   await page.getByLabel("Folder").fill("")
   await page.getByRole("button", { name: "Create" }).click()
-  await page.getByRole("heading", { name: "Spectra", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "Spectra", level: 1, exact: true }).waitFor()
   const ID = Number(page.url().split("/").at(-1))
   await page.getByRole("link", { name: "Edit" }).click()
   await page.getByLabel("Description").fill("**Lines** of iron")
@@ -87,7 +87,7 @@ test("two editors of one dataset see both descriptions, and each keeps the text"
     await each.getByLabel("Description").fill(text)
   }
   await other.getByRole("button", { name: "Save" }).click()
-  await other.getByRole("heading", { name: "Shared words", level: 1 }).waitFor()
+  await other.getByRole("heading", { name: "Shared words", level: 1, exact: true }).waitFor()
   await page.bringToFront()
   const conflict = page.getByRole("region", { name: "Description" })
   await conflict.getByText("text of the second").waitFor()
@@ -96,7 +96,7 @@ test("two editors of one dataset see both descriptions, and each keeps the text"
   assert.equal((await readDataset(ID)).Doc, "text of the second")
   await conflict.getByRole("button", { name: "Keep yours" }).click()
   await page.getByRole("button", { name: "Save" }).click()
-  await page.getByRole("heading", { name: "Shared words", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "Shared words", level: 1, exact: true }).waitFor()
   assert.equal((await readDataset(ID)).Doc, "text of the first")
   await other.close()
 })

@@ -49,7 +49,7 @@ test("a form says that the server is away, keeps what was typed, and saves it wh
   await server.start()
   await banner.waitFor({ state: "detached" })
   await page.getByRole("button", { name: "Create" }).click()
-  await page.getByRole("heading", { name: "Kept", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "Kept", level: 1, exact: true }).waitFor()
   const { data } = (await admin.listData({ query: { page: 1, q: "Kept" } })) as { data: { Doc: string }[] }
   assert.deepEqual(
     data.map(({ Doc }) => Doc),
@@ -81,7 +81,7 @@ test("a right that is withdrawn while a person looks closes the page, and a form
   const { ID } = await admin.createData({ body: { Name: "On loan" } })
   await admin.createGrant({ body: { DataID: ID, UserName: "vera", Access: "write" } })
   const looking = await openPage(`datasets/${ID}`, "vera", password)
-  await looking.getByRole("heading", { name: "On loan", level: 1 }).waitFor()
+  await looking.getByRole("heading", { name: "On loan", level: 1, exact: true }).waitFor()
   const editing = await looking.context().newPage()
   await editing.goto(`${server.baseUrl}/ui/datasets/${ID}/edit`)
   await editing.getByLabel("Comment").fill(typed)

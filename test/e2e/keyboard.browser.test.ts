@@ -54,7 +54,7 @@ async function goByPalette(page: Page, name: string): Promise<void> {
   await page.keyboard.type(name)
   await page.getByRole("option", { name }).first().waitFor()
   await page.keyboard.press("Enter")
-  await page.getByRole("heading", { name, level: 1 }).waitFor()
+  await page.getByRole("heading", { name, level: 1, exact: true }).waitFor()
 }
 
 /** Opens the menu of uploads and its first item. A busy page ignores a key while a menu opens. */
@@ -88,7 +88,7 @@ test("the main path works by keyboard alone at 200 %: nothing overlaps, nothing 
   await typeInto(page.getByLabel("Password"), adminPassword)
   await check("sign-in")
   await page.keyboard.press("Enter")
-  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "Home", level: 1, exact: true }).waitFor()
   await check("home")
   await press(page.getByRole("button", { name: "Menu" }))
   await check("menu")

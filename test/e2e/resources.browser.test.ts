@@ -25,7 +25,7 @@ before(async () => {
   page.setDefaultTimeout(60_000)
   await page.goto(server.quayside.baseUrl)
   await signIn(page, adminPassword)
-  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "Home", level: 1, exact: true }).waitFor()
   shared = { server, page, url: (path) => `${server.quayside.baseUrl}${path}` }
 })
 after(async () => {
@@ -78,7 +78,7 @@ test("a refused project keeps what was typed and makes no second image", options
   assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "kept name")
   await page.getByLabel("Path in the run: buoys of 2024").fill("/data/again")
   await page.getByRole("button", { name: "Create", exact: true }).click()
-  await page.getByRole("heading", { name: "kept name" }).waitFor()
+  await page.getByRole("heading", { name: "kept name", exact: true }).waitFor()
   assert.equal((await server.admin.listImages({ query: { q: "http" } })).data.filter(({ Image }) => Image === "fake/http:once").length, 1)
 })
 
@@ -96,7 +96,7 @@ test("two people who edit one field see both values, and nothing is lost", optio
   assert.equal(await page.getByRole("button", { name: "Save" }).isDisabled(), true)
   await conflict.getByRole("button", { name: "Keep yours" }).click()
   await page.getByRole("button", { name: "Save" }).click()
-  await page.getByRole("heading", { name: "renamed", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "renamed", level: 1, exact: true }).waitFor()
   const saved = await server.admin.readProject({ query: { ID } })
   assert.deepEqual([saved.Comment, saved.Doc, saved.ProjectName], ["mine", "my text", "renamed"])
 })
@@ -193,7 +193,7 @@ test("a group's page shows its members and what is shared with it; a taken name 
     .waitFor()
   await page.getByLabel("Members").fill("admin")
   await page.getByRole("button", { name: "Create" }).click()
-  await page.getByRole("heading", { name: "physics", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "physics", level: 1, exact: true }).waitFor()
   await server.admin.createGrant({ body: { ImageID: image.ID, GroupName: "physics", Access: "use" } })
   await page.getByRole("link", { name: "of the group" }).waitFor()
   await page.goto(url("/ui/groups/new"))

@@ -138,17 +138,19 @@ test("both return after a reload with what they showed", async () => {
   assert.equal((await server.admin.listAudit({ query: { Action: "run.shell" } })).data.length, 2)
 })
 
-test("a lost connection is told, and the terminals return when it is there again", async () => {
+test("a lost connection is told, and the terminals return with what was typed meanwhile", async () => {
   await page.evaluate(() => {
     const wide = globalThis as unknown as { sockets: WebSocket[]; isCut: boolean }
     wide.isCut = true
     wide.sockets.at(-1)?.close()
   })
   await page.getByText("The connection was lost.").waitFor()
+  await type(page, "echo typed while away")
   // It also tries by itself: a button that works might be gone before the click.
   await page.getByRole("button", { name: "Try again" }).click()
   await page.evaluate(() => ((globalThis as unknown as { isCut: boolean }).isCut = false))
   await page.getByText("The connection was lost.").waitFor({ state: "detached" })
+  await shows(page, /typed while away\s*typed while away/)
   await type(page, "echo returned")
   await shows(page, /second[\s\S]*echo returned\s*returned/)
 })

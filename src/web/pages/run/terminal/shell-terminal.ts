@@ -2,6 +2,9 @@ import { type ControlProcess, type Multiplexer, openShell, StreamError } from "#
 import { texts } from "../../../text/index.ts"
 import { Screen } from "./screen.ts"
 
+/** Input before the shell is there is kept up to this size. From there on it is dropped. */
+const maxWaitingBytes = 4_096
+
 export type ShellState = { kind: "waiting" } | { kind: "open" } | { kind: "over"; text: string; canAttach: boolean }
 
 /** A shell of the run with its screen. It attaches again after a connection was lost. */
@@ -12,13 +15,15 @@ export class ShellTerminal implements Disposable {
   session: string | undefined
   readonly #onChange: () => void
   #process: ControlProcess | undefined
+  #waiting: Uint8Array[] = []
+  #waitingBytes = 0
 
   constructor(number: number, { session, onChange, onLeave }: { session?: string; onChange: () => void; onLeave: () => void }) {
     this.number = number
     this.session = session
     this.#onChange = onChange
     this.screen = new Screen({
-      onInput: (data) => void this.#process?.write(data).catch(() => {}),
+      onInput: (data) => this.#type(data),
       onResize: (size) => this.#process?.resize(size),
       onLeave,
     })
@@ -35,6 +40,7 @@ export class ShellTerminal implements Disposable {
       this.session = session
       // The size may have changed while the shell was opened.
       shell.resize(this.screen.size)
+      for (const data of this.#takeWaiting()) this.#send(shell, data)
       this.#set({ kind: "open" })
       for await (const { data } of shell.output) await this.screen.write(data)
       const { exitCode } = await shell.exited
@@ -57,6 +63,26 @@ export class ShellTerminal implements Disposable {
     this.screen[Symbol.dispose]()
   }
 
+  /** Input for a shell that is not there yet waits for it: a person types before a page is ready. */
+  #type(data: Uint8Array): void {
+    if (this.state.kind === "open" && this.#process) this.#send(this.#process, data)
+    else if (this.state.kind === "waiting") {
+      this.#waitingBytes += data.length
+      if (this.#waitingBytes <= maxWaitingBytes) this.#waiting.push(data)
+    }
+  }
+
+  #send(shell: ControlProcess, data: Uint8Array): void {
+    void shell.write(data).catch(() => {})
+  }
+
+  #takeWaiting(): Uint8Array[] {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#waitingBytes = 0
+    return waiting
+  }
+
   #fail(error: unknown): void {
     const code = error instanceof StreamError ? error.code : "internal"
     const canAttach = code === "taken_over"
@@ -69,6 +95,7 @@ export class ShellTerminal implements Disposable {
 
   #set(state: ShellState): void {
     this.state = state
+    if (state.kind === "over") this.#takeWaiting()
     this.#onChange()
   }
 }
