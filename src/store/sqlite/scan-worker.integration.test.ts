@@ -90,6 +90,8 @@ test("a scan returns the rows and errors of the database, and restarts an ended 
   )
   await scanner[Symbol.asyncDispose]()
   assert.equal((await scanner.all(byName, { name: "ann" })).length, 1)
+  await scanner[Symbol.asyncDispose]()
+  // A thread that still starts cannot answer before it is ended.
   const cut = scanner.all(byName, { name: "ann" })
   const refused = assert.rejects(cut, (error) => error instanceof Failure && error.code === "unavailable")
   await scanner[Symbol.asyncDispose]()
