@@ -63,7 +63,7 @@ export class ShellTerminal implements Disposable {
     this.screen[Symbol.dispose]()
   }
 
-  /** Input for a shell that is not there yet waits for it: a person types before a page is ready. */
+  /** Input for a shell that is not there yet waits: a person types before the page is ready. */
   #type(data: Uint8Array): void {
     if (this.state.kind === "open" && this.#process) this.#send(this.#process, data)
     else if (this.state.kind === "waiting") {
