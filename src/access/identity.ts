@@ -7,6 +7,7 @@ import { Authenticator } from "./credentials/authenticator.ts"
 import { CallerCache } from "./credentials/caller-cache.ts"
 import { signFilesToken } from "./credentials/files-token.ts"
 import { createSessions, type Sessions } from "./credentials/sessions.ts"
+import { createTokenCodes, type TokenCodes } from "./credentials/token-codes.ts"
 import { TokenUsageRecorder } from "./credentials/token-usage.ts"
 import { createTokens, type Tokens } from "./credentials/tokens.ts"
 import { PasswordChecker } from "./passwords/password-checker.ts"
@@ -82,6 +83,7 @@ export interface Identity extends AsyncDisposable {
 
   readonly accounts: Accounts
   readonly tokens: Tokens
+  readonly tokenCodes: TokenCodes
   readonly sessions: Sessions
 
   /**
@@ -132,6 +134,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     ensureAdmin: (password, announce) => ensureAdmin({ store, identity: { accounts, hashPassword }, announce }, password),
     accounts,
     tokens: createTokens({ clock, invalidateAfterCommit }),
+    tokenCodes: createTokenCodes({ clock }),
     sessions: createSessions({ clock, invalidateAfterCommit }),
     invalidate,
     invalidateAll() {

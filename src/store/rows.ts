@@ -1,5 +1,5 @@
 export type { Limits } from "#contract"
-export type { SessionRow, SubjectRow, TokenRow } from "./tables/credentials.ts"
+export type { SessionRow, SubjectRow, TokenCodeRow, TokenRow } from "./tables/credentials.ts"
 export type { DataRow } from "./tables/datasets.ts"
 export type { GrantRow } from "./tables/grants.ts"
 export type { GroupRow } from "./tables/groups.ts"

@@ -1,4 +1,12 @@
 import type {
+  SessionReads,
+  SessionWrites,
+  TokenCodeReads,
+  TokenCodeWrites,
+  TokenReads,
+  TokenWrites,
+} from "./repositories/credential-types.ts"
+import type {
   AuditFilter,
   AuditRow,
   DataRow,
@@ -20,10 +28,8 @@ import type {
   RowSummaries,
   RunPortRow,
   RunRow,
-  SessionRow,
   StampedFields,
   SubjectRow,
-  TokenRow,
   UserRow,
   UserRunTotals,
   Viewer,
@@ -63,6 +69,7 @@ export interface Reads {
   readonly groups: GroupReads
   readonly tokens: TokenReads
   readonly sessions: SessionReads
+  readonly tokenCodes: TokenCodeReads
   readonly subjects: SubjectReads
   readonly images: ResourceReads<ImageRow>
   readonly data: ResourceReads<DataRow> & DataReads
@@ -80,6 +87,7 @@ export interface Change extends Reads {
   readonly groups: GroupReads & Writes<GroupRow> & GroupWrites
   readonly tokens: TokenReads & TokenWrites
   readonly sessions: SessionReads & SessionWrites
+  readonly tokenCodes: TokenCodeReads & TokenCodeWrites
   readonly subjects: SubjectReads & SubjectWrites
   readonly images: ResourceReads<ImageRow> & Writes<ImageRow>
   readonly data: ResourceReads<DataRow> & DataReads & Writes<DataRow> & DataWrites
@@ -250,30 +258,6 @@ export interface GroupWrites {
   /** Does not report whether anything changed: read the members first. */
   addMember(groupId: number, userId: number): Promise<void>
   removeMember(groupId: number, userId: number): Promise<void>
-}
-
-export interface TokenReads {
-  get(id: number): Promise<TokenRow | undefined>
-  byHash(hash: string): Promise<TokenRow | undefined>
-  list(userId: number, page: RowPageRequest): Promise<RowPage<TokenRow>>
-}
-export interface TokenWrites {
-  insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow>
-  delete(id: number): Promise<boolean>
-  markUsed(id: number, at: number): Promise<void>
-  deleteOfUser(userId: number): Promise<void>
-}
-
-export interface SessionReads {
-  byHash(hash: string): Promise<SessionRow | undefined>
-}
-export interface SessionWrites {
-  insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow>
-  delete(hash: string): Promise<void>
-  deleteOfUser(userId: number, exceptHash?: string): Promise<void>
-  /** Removes all but a person's newest `maxSessions`. Returns how many. */
-  deleteOld(userId: number, maxSessions: number): Promise<number>
-  deleteExpired(now: number): Promise<number>
 }
 
 export interface SubjectReads {

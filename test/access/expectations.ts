@@ -169,6 +169,8 @@ export const expectations: Readonly<Record<string, Expectation>> = {
 
   //                          owner other admin
   createToken: everybody(() => ({ body: { Name: fresh("token") } })),
+  createTokenCode: everybody(() => ({ body: { Name: fresh("program"), CodeChallenge: "c".repeat(43) } })),
+  exchangeTokenCode: open(() => ({ body: { Code: "w".repeat(43), CodeVerifier: "w".repeat(43) } })),
   listTokens: lists("token", "ok -- --"),
   deleteToken: on("token", "ok -- --"),
 

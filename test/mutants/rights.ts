@@ -167,6 +167,21 @@ export const rights = [
       "if (own === null) throw new Failure",
     ],
   ]),
+  ...faults(
+    "src/access/credentials/token-codes.ts",
+    ["src/access/credentials/token-codes.integration.test.ts"],
+    [
+      ["a code never expires", at("createTokenCodes.use", "row.expiresAt <= clock.now() || "), ""],
+      [
+        "a code works with any verifier",
+        at("createTokenCodes.use", "row.challenge !== createHash("),
+        "false && row.challenge !== createHash(",
+      ],
+      ["a code works twice", at("createTokenCodes.use", "await tx.tokenCodes.delete(row.hash)"), ""],
+      ["a code outlives its session", at("createTokenCodes.use", "if (!loaded) return undefined"), "if (!loaded) throw new Error()"],
+      ["expired codes stay", at("createTokenCodes.create", "await tx.tokenCodes.deleteExpired(clock.now())"), ""],
+    ],
+  ),
   ...faults("src/access/accounts/accounts.ts", identity, [
     [
       "the last administrator can be removed",

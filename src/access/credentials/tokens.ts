@@ -61,12 +61,12 @@ export function createTokens({
   }
 }
 
-function assertCanWrite({ scopes }: Caller): void {
+export function assertCanWrite({ scopes }: Caller): void {
   if (!scopes.includes("write"))
     throw new Failure("forbidden", `Credentials with the scope ${scopes.join(" and ")} alone can neither create nor delete tokens`)
 }
 
-function checkExpiry(expiresAt: number | null, now: number): void {
+export function checkExpiry(expiresAt: number | null, now: number): void {
   if (expiresAt === null) return
   if (!Number.isFinite(expiresAt) || expiresAt <= now) {
     const came = Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : "no time"

@@ -121,6 +121,20 @@ export const accountBounds = {
     per: "session",
     beyond: "401 `unauthorized`: sign in again",
   },
+  tokenCodeMs: {
+    what: "Time in which a program exchanges the code of `POST /token/code` for its token",
+    value: 60_000,
+    unit: "ms",
+    per: "code",
+    beyond: "400 `invalid`",
+  },
+  tokenCodes: {
+    what: "Codes of `POST /token/code` that wait to be exchanged",
+    value: 10,
+    unit: "count",
+    per: "person",
+    beyond: "the oldest ends",
+  },
   rememberedProofs: {
     what: "Credentials whose caller is cached; at most twice as many are stored",
     value: 20_000,

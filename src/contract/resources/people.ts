@@ -173,6 +173,37 @@ export type Token = AnswerValues<typeof tokenFields>
 export const tokenModel = structure("Token", tokenFields)
 export const newToken = structure("NewToken", { ...tokenFields, Token: text({ description: "The secret, answered this once." }) })
 
+/** SHA-256 and 32 random bytes have this form in base64url. */
+const digestForm = { max: 43, pattern: "^[A-Za-z0-9_-]{43}$" }
+const digestOf = (what: string) => (value: string) => (/^[\w-]{43}$/.test(value) ? undefined : `${what} in base64url, 43 characters`)
+
+/** A person allows the program that knows the verifier of the challenge a token. */
+export const tokenCodeFields = {
+  Name: tokenFields.Name,
+  ExpiresAt: tokenFields.ExpiresAt,
+  Scopes: tokenFields.Scopes,
+  CodeChallenge: text({
+    description: "SHA-256 of the program's verifier, in base64url (S256 of RFC 7636).",
+    write: "required",
+    format: digestOf("a SHA-256"),
+    ...digestForm,
+  }),
+}
+export const tokenCode = structure("TokenCode", {
+  Code: text({ description: "Becomes the token, once." }),
+  ExpiresAt: timestamp({ description: "When it stops working." }),
+})
+export const tokenExchangeFields = {
+  Code: secret({ description: "The code.", write: "required", format: digestOf("a code"), ...digestForm }),
+  CodeVerifier: secret({
+    description: "The secret whose SHA-256 is the code's challenge: 43 to 128 characters.",
+    write: "required",
+    max: 128,
+    pattern: "^[A-Za-z0-9._~-]{43,128}$",
+    format: (value) => (/^[\w.~-]{43,128}$/.test(value) ? undefined : "43 to 128 letters, digits and -._~"),
+  }),
+}
+
 /** A token for the files address. */
 export const filesToken = structure("FilesToken", {
   Token: text({ description: "A Bearer token." }),

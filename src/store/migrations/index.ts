@@ -12,6 +12,7 @@ import { startMinutesMigration } from "./0011-start-minutes.ts"
 import { writablePathsMigration } from "./0012-writable-paths.ts"
 import { projectLimitsMigration } from "./0013-project-limits.ts"
 import { pulledImagesMigration } from "./0014-pulled-images.ts"
+import { tokenCodesMigration } from "./0015-token-codes.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
@@ -32,5 +33,6 @@ export const migrations: readonly Migration[] = [
   writablePathsMigration,
   projectLimitsMigration,
   pulledImagesMigration,
+  tokenCodesMigration,
 ]
 export const newestVersion = migrations.length

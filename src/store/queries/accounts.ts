@@ -147,5 +147,31 @@ export const accountQueries = {
           .limit(args.max_sessions),
       ),
 
+  tokenCodeByHash: ({ db }: QueryBuilder, args: { hash: string }) =>
+    db.selectFrom("token_codes").select(rowColumns("token_codes")).where("hash", "=", args.hash),
+
+  insertTokenCode: ({ anyTable }: QueryBuilder, args: Args) =>
+    anyTable.insertInto("token_codes").values(insertedValues("token_codes", args)),
+
+  deleteTokenCode: ({ db }: QueryBuilder, args: { hash: string }) => db.deleteFrom("token_codes").where("hash", "=", args.hash),
+
+  /** All but the newest. */
+  deleteOldTokenCodes: ({ db }: QueryBuilder, args: { user_id: number; max_codes: number }) =>
+    db
+      .deleteFrom("token_codes")
+      .where("user_id", "=", args.user_id)
+      .where("hash", "not in", (eb) =>
+        eb
+          .selectFrom("token_codes")
+          .select("hash")
+          .where("user_id", "=", args.user_id)
+          .orderBy("created_at", "desc")
+          .orderBy("hash")
+          .limit(args.max_codes),
+      ),
+
+  deleteExpiredTokenCodes: ({ db }: QueryBuilder, args: { now: number }) =>
+    db.deleteFrom("token_codes").where("expires_at", "<=", args.now),
+
   deleteExpiredSessions: ({ db }: QueryBuilder, args: { now: number }) => db.deleteFrom("sessions").where("expires_at", "<=", args.now),
 }

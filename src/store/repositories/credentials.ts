@@ -1,8 +1,8 @@
 import { DuplicateError } from "../errors.ts"
 import { query } from "../queries/query.ts"
-import type { RowPage, RowPageRequest, SessionRow, TokenRow } from "../rows.ts"
-import type { SessionReads, SessionWrites, TokenReads, TokenWrites } from "../store.ts"
-import { sessionsTable, tokensTable } from "../tables/credentials.ts"
+import type { RowPage, RowPageRequest, SessionRow, TokenCodeRow, TokenRow } from "../rows.ts"
+import { sessionsTable, tokenCodesTable, tokensTable } from "../tables/credentials.ts"
+import type { SessionReads, SessionWrites, TokenCodeReads, TokenCodeWrites, TokenReads, TokenWrites } from "./credential-types.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = {
@@ -20,6 +20,11 @@ const q = {
   deleteSessionsOfUser: query("deleteSessionsOfUser"),
   deleteOld: query("deleteOldSessions"),
   deleteExpired: query("deleteExpiredSessions"),
+  codeByHash: query("tokenCodeByHash"),
+  insertCode: query("insertTokenCode"),
+  deleteCode: query("deleteTokenCode"),
+  deleteOldCodes: query("deleteOldTokenCodes"),
+  deleteExpiredCodes: query("deleteExpiredTokenCodes"),
 }
 
 export class TokenRepository implements TokenReads, TokenWrites {
@@ -100,5 +105,35 @@ export class SessionRepository implements SessionReads, SessionWrites {
 
   deleteExpired(now: number): Promise<number> {
     return this.#context.runner.run(q.deleteExpired, { now })
+  }
+}
+
+export class TokenCodeRepository implements TokenCodeReads, TokenCodeWrites {
+  readonly #context: RepositoryContext
+
+  constructor(context: RepositoryContext) {
+    this.#context = context
+  }
+
+  async byHash(hash: string): Promise<TokenCodeRow | undefined> {
+    const values = await this.#context.runner.first(q.codeByHash, { hash })
+    return values && tokenCodesTable.toRow(values)
+  }
+
+  async insert(row: Omit<TokenCodeRow, "createdAt">): Promise<void> {
+    const { runner, clock } = this.#context
+    await runner.run(q.insertCode, tokenCodesTable.toColumns({ ...row, createdAt: clock.now() }))
+  }
+
+  async delete(hash: string): Promise<boolean> {
+    return (await this.#context.runner.run(q.deleteCode, { hash })) > 0
+  }
+
+  deleteOld(userId: number, maxCodes: number): Promise<number> {
+    return this.#context.runner.run(q.deleteOldCodes, { user_id: userId, max_codes: maxCodes })
+  }
+
+  deleteExpired(now: number): Promise<number> {
+    return this.#context.runner.run(q.deleteExpiredCodes, { now })
   }
 }

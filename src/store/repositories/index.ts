@@ -5,7 +5,7 @@ import type { ImageRow, NewAuditEntry, NewJournalEntry } from "../rows.ts"
 import type { Change, Reads } from "../store.ts"
 import { imagesTable } from "../tables/images.ts"
 import { GroupRepository, UserRepository } from "./accounts.ts"
-import { SessionRepository, TokenRepository } from "./credentials.ts"
+import { SessionRepository, TokenCodeRepository, TokenRepository } from "./credentials.ts"
 import { DatasetRepository } from "./datasets.ts"
 import { GrantRepository } from "./grants.ts"
 import { ProjectRepository } from "./projects.ts"
@@ -23,6 +23,7 @@ export class Repositories implements Reads {
   #groups: GroupRepository | undefined
   #tokens: TokenRepository | undefined
   #sessions: SessionRepository | undefined
+  #tokenCodes: TokenCodeRepository | undefined
   #subjects: SubjectRepository | undefined
   #images: ResourceRepository<ImageRow> | undefined
   #data: DatasetRepository | undefined
@@ -53,6 +54,10 @@ export class Repositories implements Reads {
   get sessions(): SessionRepository {
     this.#sessions ??= new SessionRepository(this.context)
     return this.#sessions
+  }
+  get tokenCodes(): TokenCodeRepository {
+    this.#tokenCodes ??= new TokenCodeRepository(this.context)
+    return this.#tokenCodes
   }
   get subjects(): SubjectRepository {
     this.#subjects ??= new SubjectRepository(this.context)

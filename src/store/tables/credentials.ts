@@ -31,6 +31,26 @@ export const sessionsTable = describeTable({
 })
 export interface SessionRow extends RowOf<typeof sessionsTable.fields> {}
 
+export const tokenCodesTable = describeTable({
+  name: "token_codes",
+  fields: {
+    /** SHA-256 of the code, hexadecimal. */
+    hash: text("hash"),
+    userId: integer("user_id"),
+    /** The credential that allowed the token; the code ends with it. */
+    credentialId: text("credential_id"),
+    /** SHA-256 of the client's verifier, base64url. */
+    challenge: text("challenge"),
+    createdAt: integer("created_at"),
+    expiresAt: integer("expires_at"),
+    name: text("name"),
+    tokenExpiresAt: nullableInteger("token_expires_at"),
+    scopes: json<string[]>()("scopes"),
+  },
+})
+/** A one-time code that becomes a token. */
+export interface TokenCodeRow extends RowOf<typeof tokenCodesTable.fields> {}
+
 export const openidSubjectsTable = describeTable({
   name: "openid_subjects",
   fields: {

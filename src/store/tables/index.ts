@@ -1,4 +1,4 @@
-import { openidSubjectsTable, sessionsTable, tokensTable } from "./credentials.ts"
+import { openidSubjectsTable, sessionsTable, tokenCodesTable, tokensTable } from "./credentials.ts"
 import { datasetsTable } from "./datasets.ts"
 import { grantsTable } from "./grants.ts"
 import { groupsTable } from "./groups.ts"
@@ -18,6 +18,7 @@ export const tables = {
   groups: groupsTable,
   tokens: tokensTable,
   sessions: sessionsTable,
+  token_codes: tokenCodesTable,
   openid_subjects: openidSubjectsTable,
   images: imagesTable,
   datasets: datasetsTable,

@@ -518,6 +518,13 @@ class NewToken(TypedDict):
     Token: str
 
 
+class TokenCode(TypedDict):
+    # Becomes the token, once.
+    Code: str
+    # When it stops working.
+    ExpiresAt: str
+
+
 class WhoamiLimits(TypedDict):
     """As they apply, groups and defaults counted. `null` is unlimited."""
 
@@ -1266,6 +1273,23 @@ class CreateTokenBody(TypedDict):
     # When it stops working; null: never.
     ExpiresAt: NotRequired[str | None]
     Scopes: NotRequired[list[Literal["read"]] | Any | list[str]]
+
+
+class CreateTokenCodeBody(TypedDict):
+    # A name for its purpose.
+    Name: str
+    # When it stops working; null: never.
+    ExpiresAt: NotRequired[str | None]
+    Scopes: NotRequired[list[Literal["read"]] | Any | list[str]]
+    # SHA-256 of the program's verifier, in base64url (S256 of RFC 7636).
+    CodeChallenge: str
+
+
+class ExchangeTokenCodeBody(TypedDict):
+    # The code.
+    Code: str
+    # The secret whose SHA-256 is the code's challenge: 43 to 128 characters.
+    CodeVerifier: str
 
 
 class CreateGrantBody(TypedDict):

@@ -1,6 +1,6 @@
-import { tokenResource } from "#access"
-import type { Token } from "#contract"
-import type { TokenRow } from "#store"
+import { type Caller, type NewToken, tokenResource } from "#access"
+import { Failure, type Token } from "#contract"
+import type { Change, TokenRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
 import { toListResponse, toPageRequest, toTimestamp } from "../../responses/lists.ts"
@@ -21,17 +21,58 @@ function toTokenResponse(row: TokenRow): Token {
 const toVersionedRow = (id: number) => ({ id, version: 1, updatedAt: 0 })
 
 async function createToken(context: OperationContext<"createToken">): Promise<HandlerResult<"createToken">> {
-  const { services } = context
-  const values = context.body
-  const expiresAt = values.ExpiresAt === null ? null : Date.parse(values.ExpiresAt)
-  const { row, token } = await services.store.change(async (tx) => {
-    await context.server.objectLimits.checkRoom(tx, context.caller, context.caller.userId)
-    const made = await services.identity.tokens.create(tx, context.caller, { name: values.Name, expiresAt, scopes: values.Scopes })
-    await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "token", id: made.row.id } })
-    return made
-  })
+  const { row, token } = await context.services.store.change((tx) => makeToken(tx, context, context.caller, toNewToken(context.body)))
+  return toNewTokenResponse(context, row, token)
+}
+
+type TokenContext = OperationContext<"createToken"> | OperationContext<"exchangeTokenCode">
+
+/** Part of a change. The person is not always the request's caller, who may be nobody. */
+async function makeToken(tx: Change, { server, services, actor }: TokenContext, caller: Caller, wanted: NewToken) {
+  await server.objectLimits.checkRoom(tx, caller, caller.userId)
+  const made = await services.identity.tokens.create(tx, caller, wanted)
+  const person = { ...actor, userName: caller.userName }
+  await services.events.changed(tx, person, { verb: "created", resource: { type: "token", id: made.row.id } })
+  return made
+}
+
+function toNewToken({ Name, ExpiresAt, Scopes }: { Name: string; ExpiresAt: string | null; Scopes: string[] }): Required<NewToken> {
+  return { name: Name, expiresAt: ExpiresAt === null ? null : Date.parse(ExpiresAt), scopes: Scopes }
+}
+
+function toNewTokenResponse(context: TokenContext, row: TokenRow, token: string) {
   context.setHeader("etag", etagOf(toVersionedRow(row.id)))
   return { ...toTokenResponse(row), Token: token }
+}
+
+async function createTokenCode(context: OperationContext<"createTokenCode">): Promise<HandlerResult<"createTokenCode">> {
+  const { services, caller, body } = context
+  const wanted = { ...toNewToken(body), challenge: body.CodeChallenge }
+  const { code, expiresAt } = await services.store.change((tx) => services.identity.tokenCodes.create(tx, caller, wanted))
+  return { Code: code, ExpiresAt: toTimestamp(expiresAt) }
+}
+
+/** The code authorizes: the request carries no other credential. */
+async function exchangeTokenCode(context: OperationContext<"exchangeTokenCode">): Promise<HandlerResult<"exchangeTokenCode">> {
+  const { store, identity } = context.services
+  const { Code, CodeVerifier } = context.body
+  const isWaiting = await identity.tokenCodes.isWaiting(store, Code)
+  // A code that is refused stays used, so the refusal follows the change.
+  const made = isWaiting && (await store.change((tx) => exchange(tx, context, { code: Code, verifier: CodeVerifier })))
+  if (!made)
+    throw new Failure("invalid", "Code must be one that was made within the last minute for this verifier, and that nobody used", {
+      field: "Code",
+    })
+  return toNewTokenResponse(context, made.row, made.token)
+}
+
+async function exchange(
+  tx: Change,
+  context: OperationContext<"exchangeTokenCode">,
+  { code, verifier }: { code: string; verifier: string },
+): Promise<{ row: TokenRow; token: string } | undefined> {
+  const allowed = await context.services.identity.tokenCodes.use(tx, code, verifier)
+  return allowed && makeToken(tx, context, allowed.caller, allowed.wanted)
 }
 
 async function listTokens(context: OperationContext<"listTokens">): Promise<HandlerResult<"listTokens">> {
@@ -53,4 +94,4 @@ async function deleteToken(context: OperationContext<"deleteToken">): Promise<Ha
   return { ok: true }
 }
 
-export const tokenHandlers = { createToken, listTokens, deleteToken } satisfies Partial<Handlers>
+export const tokenHandlers = { createToken, createTokenCode, exchangeTokenCode, listTokens, deleteToken } satisfies Partial<Handlers>

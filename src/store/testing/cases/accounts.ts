@@ -190,4 +190,30 @@ export const accountCases: Record<string, Case> = {
     await store.change((tx) => tx.sessions.deleteOfUser(ann.id))
     assert.equal(await store.sessions.byHash("s5"), undefined)
   },
+
+  "a token code is deleted once, with the older ones of its person, or when it expires": async ({ open, clock }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const allowed = { credentialId: "session:s", challenge: "c", name: "n", tokenExpiresAt: null, scopes: ["read"] }
+    const add = async (hash: string, userId: number, expiresAt: number) => {
+      await clock.advance(1)
+      await store.change((tx) => tx.tokenCodes.insert({ hash, userId, expiresAt, ...allowed }))
+    }
+    await add("c1", ann.id, 100)
+    const row = { hash: "c1", userId: ann.id, createdAt: clock.now(), expiresAt: 100, ...allowed }
+    assert.deepEqual(await store.tokenCodes.byHash("c1"), row)
+    for (const hash of ["c2", "c3"]) await add(hash, ann.id, 300)
+    await add("c4", bob.id, 50)
+    const left = async () => {
+      const found = await Promise.all(["c1", "c2", "c3", "c4"].map((hash) => store.tokenCodes.byHash(hash)))
+      return found.filter((one) => one !== undefined).map((one) => one.hash)
+    }
+    assert.equal(await store.change((tx) => tx.tokenCodes.deleteOld(ann.id, 2)), 1)
+    assert.deepEqual(await left(), ["c2", "c3", "c4"])
+    assert.equal(await store.change((tx) => tx.tokenCodes.deleteExpired(50)), 1)
+    assert.deepEqual(await left(), ["c2", "c3"])
+    assert.equal(await store.change((tx) => tx.tokenCodes.delete("c2")), true)
+    assert.equal(await store.change((tx) => tx.tokenCodes.delete("c2")), false)
+    assert.deepEqual(await left(), ["c3"])
+  },
 }

@@ -976,6 +976,32 @@ class AsyncOperations:
         )
         return answer
 
+    async def create_token_code(
+        self,
+        body: models.CreateTokenCodeBody,
+    ) -> models.TokenCode:
+        """Allow a program a token: it exchanges the code for it, once, within a minute."""
+        answer: models.TokenCode = await self.request(
+            "POST",
+            "/token/code",
+            body=body,
+        )
+        return answer
+
+    async def exchange_token_code(
+        self,
+        body: models.ExchangeTokenCodeBody,
+    ) -> models.NewToken:
+        """Exchange a code, with the verifier of its challenge, for the token that its person
+        allowed.
+        """
+        answer: models.NewToken = await self.request(
+            "POST",
+            "/token/exchange",
+            body=body,
+        )
+        return answer
+
     async def create_grant(
         self,
         body: models.CreateGrantBody,

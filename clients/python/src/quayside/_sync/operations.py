@@ -976,6 +976,32 @@ class Operations:
         )
         return answer
 
+    def create_token_code(
+        self,
+        body: models.CreateTokenCodeBody,
+    ) -> models.TokenCode:
+        """Allow a program a token: it exchanges the code for it, once, within a minute."""
+        answer: models.TokenCode = self.request(
+            "POST",
+            "/token/code",
+            body=body,
+        )
+        return answer
+
+    def exchange_token_code(
+        self,
+        body: models.ExchangeTokenCodeBody,
+    ) -> models.NewToken:
+        """Exchange a code, with the verifier of its challenge, for the token that its person
+        allowed.
+        """
+        answer: models.NewToken = self.request(
+            "POST",
+            "/token/exchange",
+            body=body,
+        )
+        return answer
+
     def create_grant(
         self,
         body: models.CreateGrantBody,
