@@ -64,7 +64,7 @@ async function runThere(words: readonly string[], cwd: string, { input = "", env
   return outcome(code, stdout.text(), stderr.text())
 }
 
-function collector(onOutput: (text: string) => void = () => {}) {
+export function collector(onOutput: (text: string) => void = () => {}) {
   let text = ""
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
@@ -76,6 +76,6 @@ function collector(onOutput: (text: string) => void = () => {}) {
   return { stream, text: () => text }
 }
 
-function outcome(code: number | null, stdout: string, stderr: string): Outcome {
+export function outcome(code: number | null, stdout: string, stderr: string): Outcome {
   return { code, stdout, stderr, json: <T>() => JSON.parse(stdout) as T }
 }

@@ -82,5 +82,10 @@ export const uiPages: readonly UiPage[] = [
   { name: "me", path: "me", isDrawn: (page) => page.getByText("Your limits").waitFor() },
   { name: "me-tokens", path: "me?tab=tokens", isDrawn: (page) => page.getByRole("cell", { name: "test" }).waitFor() },
   { name: "me-appearance", path: "me?tab=appearance", isDrawn: (page) => page.getByText("Language of dates").waitFor() },
+  {
+    name: "authorize",
+    path: `authorize?name=quayside+on+laptop&challenge=${"c".repeat(43)}&state=${"s".repeat(43)}&port=40000`,
+    isDrawn: (page) => page.getByText("quayside on laptop").waitFor(),
+  },
   { name: "not-found", path: "no-such-page", isDrawn: (page) => page.getByText("There is no such page").waitFor() },
 ]

@@ -8,6 +8,14 @@ export const commandLine = [
     [["a file of tokens that others can read is used", at("readContexts", "(mode & 0o077) !== 0"), "false"]],
   ),
   ...faults(
+    "src/cli/session/browser-login.ts",
+    ["test/cli/login.test.ts"],
+    [
+      ["a sign-in accepts any state", at("receive", '!isEqual(query.get("state") ?? "", state) || '), ""],
+      ["a sign-in answers requests for any host", at("receive", "&& request.headers.host === host"), ""],
+    ],
+  ),
+  ...faults(
     "src/cli/session/names.ts",
     ["test/cli/command-line.test.ts"],
     [["the first of several with a name is taken", at("findOne", "first && found.length === 1"), "first"]],

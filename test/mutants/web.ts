@@ -3,6 +3,11 @@ import { at, faults } from "./mutant.ts"
 /** The rules of the web UI that hold without a browser. */
 export const web = [
   ...faults(
+    "src/web/pages/authorize/request.ts",
+    ["src/web/pages/authorize/request.test.ts"],
+    [["a port may name a host", at("parseAuthorizeRequest", 'typeof port !== "number" || !Number.isInteger(port) || '), ""]],
+  ),
+  ...faults(
     "src/web/pages/files/upload-queue.ts",
     ["src/web/pages/files/upload-queue.test.ts"],
     [

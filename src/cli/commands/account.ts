@@ -1,5 +1,4 @@
 import { bearerAuth, createClient } from "#client"
-import { openBrowser } from "../io/browser.ts"
 import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import { askSecret, readSecret } from "../io/input.ts"
@@ -16,29 +15,46 @@ interface LoginOptions {
 
 export async function login(cli: Cli, server: string | undefined, options: LoginOptions): Promise<undefined> {
   const baseUrl = server === undefined ? (await resolveContext(cli)).server : parseServer(server)
-  const token = await tokenFrom(cli, baseUrl, options)
+  const { token, tokenId } = await tokenFrom(cli, baseUrl, options)
   const client = createClient({ baseUrl, authorization: bearerAuth(token), fetch: createFetch(cli) })
   const { UserName: userName } = await client.whoami()
   const contexts = await readContexts(cli.process)
   const name = options.name ?? contextNameFor(baseUrl, contexts, userName)
-  const context: Context = { server: baseUrl, userName, token }
+  const context: Context = { server: baseUrl, userName, token, ...(tokenId === undefined ? {} : { tokenId }) }
+  const before = Object.hasOwn(contexts.contexts, name) ? contexts.contexts[name] : undefined
   await writeContexts(cli.process, { current: name, contexts: { ...contexts.contexts, [name]: context } })
+  if (before && before.token !== token) await revoke(cli, before)
   cli.show({ context: name, server: baseUrl, UserName: userName }, () => `Signed in to ${baseUrl} as ${userName} (context ${name}).`)
   return undefined
 }
 
-async function tokenFrom(cli: Cli, baseUrl: string, options: LoginOptions): Promise<string> {
-  if (options.token !== undefined) return options.token.trim()
-  if (options.tokenStdin) return readSecret(cli, "--token-stdin")
+/** `tokenId` if this sign-in made the token: then it is this context's alone. */
+async function tokenFrom(cli: Cli, baseUrl: string, options: LoginOptions): Promise<{ token: string; tokenId?: number }> {
+  if (options.token !== undefined) return { token: options.token.trim() }
+  if (options.tokenStdin) return { token: await readSecret(cli, "--token-stdin") }
+  const page = `${baseUrl}/ui/me?tab=tokens`
   if (!cli.canAsk)
     throw new CliError("Without a terminal, `quayside login` needs --token-stdin or --token.", {
       exitCode: exitCodes.usage,
-      hint: `Create a token at ${baseUrl}/ui/me?tab=tokens.`,
+      hint: `Create a token at ${page}. Instead of signing in, QUAYSIDE_SERVER and QUAYSIDE_TOKEN may be set.`,
     })
-  const page = `${baseUrl}/ui/me?tab=tokens`
-  if (options.browser) await openBrowser(cli, page)
-  else cli.note(`Open ${page}`)
-  return askSecret(cli, "Create a token there, and paste it here: ")
+  if (options.browser) {
+    const { loginByBrowser } = await import("../session/browser-login.ts")
+    const { Token, ID } = await loginByBrowser(cli, baseUrl)
+    return { token: Token, tokenId: ID }
+  }
+  cli.note(`Open ${page}`)
+  return { token: await askSecret(cli, "Create a token there, and paste it here: ") }
+}
+
+/** Revokes the token of a sign-in by the browser. False if it is another one, or that failed. */
+async function revoke(cli: Cli, { server, token, tokenId }: Context): Promise<boolean> {
+  if (tokenId === undefined) return false
+  const client = createClient({ baseUrl: server, authorization: bearerAuth(token), fetch: createFetch(cli) })
+  return client.deleteToken({ query: { ID: tokenId } }).then(
+    () => true,
+    () => false,
+  )
 }
 
 export async function logout(cli: Cli, name: string | undefined): Promise<undefined> {
@@ -50,7 +66,9 @@ export async function logout(cli: Cli, name: string | undefined): Promise<undefi
       exitCode: exitCodes.notFound,
     })
   await writeContexts(cli.process, without({ ...(current === undefined ? {} : { current }), contexts }, chosen))
-  cli.show({ context: chosen }, () => `Signed out of ${context.server}.`)
+  const isRevoked = await revoke(cli, context)
+  cli.show({ context: chosen, isRevoked }, () => `Signed out of ${context.server}.`)
+  if (isRevoked) return undefined
   cli.note(`The token still works elsewhere; revoke it at ${context.server}/ui/me?tab=tokens if nothing else uses it.`)
   return undefined
 }

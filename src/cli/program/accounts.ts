@@ -12,16 +12,16 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
     .argument("[server]", "the server's address; without it, that of the current context")
     .summary("Sign in to a server")
     .description(
-      "Sign in to a server with a token. Without one, the page where you create tokens opens, and the token is asked for. It is stored in a file that only you can read.",
+      "Sign in to a server. Your browser opens, and you allow it there. The token that this makes is stored in a file that only you can read. Without a browser on this machine, pass a token, or use --no-browser to paste one.",
     )
     .option("--token <token>", "sign in with this token; other people may see it in the list of processes")
     .option("--token-stdin", "read the token from standard input")
     .option("--name <name>", "name of the context; default: the server's host name")
-    .option("--no-browser", "print the address to open instead of opening a browser")
+    .option("--no-browser", "ask for a token instead of opening a browser")
     .addHelpText(
       "after",
       examples(
-        ["Create a token in your browser, and paste it", "login https://quayside.example.com"],
+        ["Sign in by your browser", "login https://quayside.example.com"],
         ["Sign in with a token from a file", "login https://quayside.example.com --token-stdin < token.txt"],
       ),
     )
@@ -30,7 +30,7 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
     .command("logout")
     .argument("[context]", "name of the context; default: the current one")
     .summary("Sign out, and forget the token")
-    .description("Sign out: forget the token of a context. It works until you revoke it in the web UI.")
+    .description("Sign out: forget the token of a context. A token that you passed yourself works until you revoke it in the web UI.")
     .action(lazyAction(state, async () => (await account()).logout))
   program
     .command("whoami")

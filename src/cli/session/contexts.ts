@@ -10,6 +10,8 @@ export interface Context {
   server: string
   userName: string
   token: string
+  /** Of a token that a sign-in by the browser made. */
+  tokenId?: number
 }
 
 export interface Contexts {

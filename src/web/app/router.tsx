@@ -1,6 +1,7 @@
 import { createRouter } from "@tanstack/react-router"
 import { ErrorState } from "../components/feedback.tsx"
 import { auditRoutes } from "../pages/audit/routes.tsx"
+import { authorizeRoutes } from "../pages/authorize/routes.tsx"
 import { capacityRoutes } from "../pages/capacity/routes.tsx"
 import { datasetRoutes } from "../pages/datasets/routes.tsx"
 import { filesRoutes } from "../pages/files/routes.tsx"
@@ -18,7 +19,15 @@ import { NotFound } from "./not-found.tsx"
 import { adminRoute, rootRoute, shellRoute } from "./routes.tsx"
 
 const resourceRoutes = [...projectRoutes, ...imageRoutes, ...datasetRoutes, ...groupRoutes] as const
-const pageRoutes = [...homeRoutes, ...startRoutes, ...runRoutes, ...resourceRoutes, ...filesRoutes, ...meRoutes] as const
+const pageRoutes = [
+  ...homeRoutes,
+  ...startRoutes,
+  ...runRoutes,
+  ...resourceRoutes,
+  ...filesRoutes,
+  ...meRoutes,
+  ...authorizeRoutes,
+] as const
 const adminRoutes = adminRoute.addChildren([...peopleRoutes, ...capacityRoutes, ...auditRoutes, ...healthRoutes])
 const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([...pageRoutes, adminRoutes])])
 
