@@ -3,6 +3,7 @@ import { execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises"
+import { connect } from "node:net"
 import { dirname, join } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -186,6 +187,58 @@ test("ssh -L reaches a port, also of a program that listens for its own containe
     child.kill()
     await once(child, "exit")
   }
+})
+
+/** Forwards ports by the command line while `use` runs with the local ones. Returns its notes. */
+async function withForward(name: string, ports: readonly string[], use: (ports: number[]) => Promise<void>): Promise<string> {
+  const controller = new AbortController()
+  const opened = Promise.withResolvers<number[]>()
+  let heard = ""
+  const ended = cli.run(["forward", name, ...ports], {
+    env: signedIn,
+    signal: controller.signal,
+    onOutput: (text) => {
+      heard += text
+      const found = [...heard.matchAll(/^localhost:(\d+) is port /gm)].map(([, port]) => Number(port))
+      if (found.length === ports.length) opened.resolve(found)
+    },
+  })
+  void ended.then(({ stderr }) => opened.reject(new Error(stderr)))
+  try {
+    await use(await opened.promise)
+  } finally {
+    controller.abort()
+  }
+  const { code, stderr } = await ended
+  assert.equal(code, 0, stderr)
+  return stderr
+}
+
+test("forward reaches programs that listen for their own container only, and hosts as the run reaches them", async () => {
+  const { stdout } = await cli.run(["exec", "Fit", "--", "hostname"], { env: signedIn })
+  const notes = await withForward("Fit", [":9000", `:${stdout.trim()}:8000`, ":no-such-host.invalid:80", ":1"], async (ports) => {
+    const [inner, named, unknown, closed] = ports.map((port) => `http://127.0.0.1:${port}/`)
+    for (const address of [inner, named, inner]) assert.match(await (await fetch(String(address))).text(), /Directory listing/)
+    await assert.rejects(fetch(String(unknown)))
+    await assert.rejects(fetch(String(closed)))
+  })
+  assert.match(notes, /Port 80: The run does not reach port 80 of no-such-host\.invalid: .*(not known|resolution)/)
+  assert.match(notes, /Port 1: The run does not accept connections at port 1: nothing listens there/)
+})
+
+test("forward carries megabytes both ways through a program of the image", async () => {
+  const sent = randomBytes(8 << 20)
+  const echo = "import socket\ns = socket.create_server(('127.0.0.1', 9100))\nprint('listens', flush=True)\nc, _ = s.accept()\n"
+  const program = `${echo}while d := c.recv(65536): c.sendall(d)\nc.close()`
+  const listening = Promise.withResolvers<void>()
+  const ended = cli.run(["exec", "Fit", "--", "python3", "-c", program], { env: signedIn, onOutput: () => listening.resolve() })
+  await listening.promise
+  await withForward("Fit", [":9100"], async ([port = 0]) => {
+    const socket = connect(port, "127.0.0.1")
+    socket.end(sent)
+    assert.ok(sent.equals(Buffer.concat(await socket.toArray())))
+  })
+  assert.equal((await ended).code, 0)
 })
 
 test("docs/how-to/editors.md: every command works as written", async () => {

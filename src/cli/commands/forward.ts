@@ -1,42 +1,56 @@
 import { once } from "node:events"
-import { createServer, type Server, type Socket } from "node:net"
-import type { ChannelStream, Multiplexer } from "#channel"
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import type { Multiplexer } from "#channel"
 import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { usageError } from "../io/formats.ts"
+import { sanitize } from "../io/table.ts"
 import { type ControlledRun, controlRun } from "../session/control.ts"
+import { connectFromRun, isHost, type RunTcp, type TcpTarget } from "../session/run-tcp.ts"
 
-export interface PortPair {
+export interface ForwardedPort {
   /** Of this machine; 0: a free one. */
   local: number
+  /** A host that the run reaches; without one, the run itself. */
+  host?: string
   remote: number
 }
 
-/** `8888`, `5432:80` or `:80`. */
-export function parsePorts(text: string): PortPair {
-  const [, first, second] = /^(\d{0,5})(?::(\d{1,5}))?$/.exec(text) ?? []
-  const local = Number(first === "" ? 0 : first)
-  const remote = Number(second ?? first)
-  if (first === undefined || !(local <= 65_535) || !(remote >= 1 && remote <= 65_535))
-    throw usageError(`A port must be PORT, LOCAL:REMOTE or :REMOTE, from 1 to 65535; got ${JSON.stringify(text)}`)
-  return { local, remote }
+const forms = "PORT, LOCAL:REMOTE, LOCAL:HOST or LOCAL:HOST:REMOTE, with ports from 1 to 65535; without LOCAL, a free one is used"
+
+/** `8888`, `5432:80`, `:80`, `5432:db`, `5433:db:5432` or `:[fd00::1]:80`. */
+export function parsePorts(text: string): ForwardedPort {
+  const wrong = () => usageError(`A port must be ${forms}; got ${JSON.stringify(text)}`)
+  const match = /^(\d{0,5})(?::(?:\[([^\]]+)\]|([^:[\]]*[^:[\]\d][^:[\]]*)))?(?::(\d{1,5}))?$/.exec(text)
+  if (!match) throw wrong()
+  const [, first = "", bracketed, name, last] = match
+  const host = bracketed ?? name
+  const local = Number(first)
+  const remote = Number(last ?? first)
+  const isValid = local <= 65_535 && remote >= 1 && remote <= 65_535 && (host === undefined || isHost(host))
+  if (!isValid) throw wrong()
+  return { local, ...(host === undefined ? {} : { host }), remote }
 }
 
 /** Forwards ports of this machine to a run until Ctrl-C. Only this machine can connect to them. */
 export async function forward(cli: Cli, name: string, texts: readonly string[]): Promise<undefined> {
-  const pairs = texts.map(parsePorts)
+  const ports = texts.map(parsePorts)
   const run = await controlRun(cli, name)
   const connection = new SharedConnection(run)
   await connection.get()
-  const listeners = await Promise.all(pairs.map(async (pair) => ({ ...pair, server: await listen(cli, pair, connection) })))
-  const ports = listeners.map(({ server, remote }) => ({ local: (server.address() as { port: number }).port, remote }))
-  cli.show(ports, () => ports.map(({ local, remote }) => `localhost:${local} is port ${remote} of run ${run.run.ID}.`).join("\n"))
+  const servers = await Promise.all(ports.map((port) => listen(cli, port, connection)))
+  const opened = servers.map((server, i) => ({ ...(ports[i] as ForwardedPort), local: (server.address() as AddressInfo).port }))
+  cli.show(opened, () => opened.map((port) => `localhost:${port.local} is ${describeTarget(port, run.run.ID)}.`).join("\n"))
   cli.note("Ctrl-C ends it.")
   const { signal } = cli.process
   if (!signal.aborted) await once(signal, "abort")
-  for (const { server } of listeners) server.close()
+  for (const server of servers) server.close()
   connection.close()
   return undefined
+}
+
+function describeTarget({ host, remote }: ForwardedPort, runId: number): string {
+  return host === undefined ? `port ${remote} of run ${runId}` : `port ${remote} of ${host}, as run ${runId} reaches it`
 }
 
 /** One control connection for all ports, opened again when it was lost. */
@@ -67,36 +81,38 @@ class SharedConnection {
   }
 }
 
-async function listen(cli: Cli, { local, remote }: PortPair, connection: SharedConnection): Promise<Server> {
+async function listen(cli: Cli, { local, host, remote }: ForwardedPort, connection: SharedConnection): Promise<Server> {
+  const target = { port: remote, ...(host === undefined ? {} : { host }) }
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     connection.hold(socket)
     socket.on("error", () => socket.destroy())
-    join(socket, remote, connection).catch((error: Error) => {
-      cli.note(`Port ${remote}: ${error.message}`)
+    join(socket, target, connection).catch((error: Error) => {
+      cli.note(`Port ${remote}: ${sanitize(error.message)}`)
       socket.destroy()
     })
   })
   server.listen({ host: "127.0.0.1", port: local })
   await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(`Port ${local} of this machine cannot be used: ${error.message}`, { hint: `:${remote} takes a free port.` })
+    throw new CliError(`Port ${local} of this machine cannot be used: ${error.message}`, {
+      hint: `:${host === undefined ? "" : `${host}:`}${remote} takes a free port.`,
+    })
   })
   return server
 }
 
-async function join(socket: Socket, port: number, connection: SharedConnection): Promise<void> {
-  const { openForward } = await import("#channel")
-  const stream = openForward(await connection.get(), port)
-  await stream.accepted
-  socket.once("close", () => stream.fail("cancelled", "The local connection was closed"))
-  await Promise.all([sendAll(socket, stream), receiveAll(socket, stream)])
+async function join(socket: Socket, target: TcpTarget, connection: SharedConnection): Promise<void> {
+  const end = await connectFromRun(await connection.get(), target)
+  socket.once("close", () => end.cancel())
+  if (socket.destroyed) end.cancel()
+  await Promise.all([sendAll(socket, end), receiveAll(socket, end)])
 }
 
-async function sendAll(socket: Socket, stream: ChannelStream): Promise<void> {
-  for await (const chunk of socket.iterator({ destroyOnReturn: false })) await stream.write(chunk as Buffer)
-  stream.end()
+async function sendAll(socket: Socket, end: RunTcp): Promise<void> {
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) await end.write(chunk as Buffer)
+  end.end()
 }
 
-async function receiveAll(socket: Socket, stream: ChannelStream): Promise<void> {
-  for await (const { data } of stream) if (!socket.write(data)) await once(socket, "drain")
+async function receiveAll(socket: Socket, end: RunTcp): Promise<void> {
+  for await (const data of end.data) if (!socket.write(data)) await once(socket, "drain")
   socket.end()
 }

@@ -56,13 +56,22 @@ test("contexts of the same host get different names, and signing in again replac
   assert.equal(contextNameFor("http://a:2", { contexts }, "ann"), "a")
 })
 
-test("ports are PORT, LOCAL:REMOTE or :REMOTE", () => {
-  assert.deepEqual(["80", "5:80", ":80"].map(parsePorts), [
+test("ports are PORT or LOCAL:REMOTE, with a host between them or as the last", () => {
+  const texts = ["80", "5:80", ":80", "5432:db", "5433:db-1.example.org:5432", ":db:80", "80:10.0.0.1", ":[fd00::1]:80", "80:[fd00::1]"]
+  assert.deepEqual(texts.map(parsePorts), [
     { local: 80, remote: 80 },
     { local: 5, remote: 80 },
     { local: 0, remote: 80 },
+    { local: 5432, host: "db", remote: 5432 },
+    { local: 5433, host: "db-1.example.org", remote: 5432 },
+    { local: 0, host: "db", remote: 80 },
+    { local: 80, host: "10.0.0.1", remote: 80 },
+    { local: 0, host: "fd00::1", remote: 80 },
+    { local: 80, host: "fd00::1", remote: 80 },
   ])
-  for (const text of ["0", "x", "1:2:3", "70000", "1:0", ":", "80:"]) assert.throws(() => parsePorts(text), { exitCode: 2 }, text)
+  const numbers = ["0", "x", "1:2:3", "70000", "1:0", ":", "80:", "1:db:0", "1:db:70000", ":db", "db:80"]
+  const hosts = ["80:-x", "80:a b", "80:a/b", "80:$(x)", "80:`x`", "80:a'b", "80:[]", "80:[a", "80:a:b:80", `80:${"a".repeat(256)}`]
+  for (const text of [...numbers, ...hosts]) assert.throws(() => parsePorts(text), { exitCode: 2 }, text)
 })
 
 test("a name from the server that leads elsewhere is refused", () => {

@@ -117,10 +117,18 @@ function addProgramCommands(program: Command, state: ProgramState): void {
   program
     .command("forward")
     .argument(...runArgument)
-    .argument("<ports...>", "PORT, LOCAL:REMOTE, or :REMOTE for a free port here")
-    .summary("Forward ports of this machine to a run")
-    .description("Forward TCP ports of this machine to ports of a run, until Ctrl-C. Other machines cannot connect to them.")
-    .addHelpText("after", examples(["TensorBoard of a run at http://localhost:6006", "forward Notebook 6006"]))
+    .argument("<ports...>", "PORT, LOCAL:REMOTE, LOCAL:HOST or LOCAL:HOST:REMOTE; without LOCAL, a free port here")
+    .summary("Forward ports of this machine to a run, or to hosts that it reaches")
+    .description(
+      "Forward TCP ports of this machine to ports of a run, until Ctrl-C, or to a host as the run reaches it. For a host, and for programs that listen at 127.0.0.1, the image needs bash, python3 or nc. Other machines cannot connect to the ports.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        ["TensorBoard of a run at http://localhost:6006", "forward Notebook 6006"],
+        ["Also port 5432 of the host db, as the run reaches it", "forward Notebook 6006 5432:db"],
+      ),
+    )
     .action(lazyAction(state, async () => (await import("../commands/forward.ts")).forward))
   addSshCommands(program, state)
 }
