@@ -65,7 +65,8 @@ export class BrowserServer implements AsyncDisposable {
     const Image = await buildImage(project.image)
     const image = await this.client.createImage({ body: { Name: project.image, Image, ...project.imageFields } })
     const name = `${project.type} of ${project.image}`
-    const fields = { ProjectName: name, Type: project.type, UserPath: project.userPath ?? "" }
+    // A start that hangs fails with its reason before the test ends without one.
+    const fields = { ProjectName: name, Type: project.type, UserPath: project.userPath ?? "", StartMinutes: 1 }
     const { ID } = await this.client.createProject({ body: { ...fields, ImageID: image.ID } })
     const codeUrl = `${this.server.filesUrl}/users/admin/projects/${ID}/code`
     const files = Object.entries(project.files ?? {})
@@ -79,8 +80,7 @@ export class BrowserServer implements AsyncDisposable {
       await look(await this.#open(ID, codeUrl, project))
     } catch (error) {
       const pages = this.browser.contexts().flatMap((context) => context.pages())
-      await Promise.all(pages.map((page, i) => page.screenshot({ path: join("/tmp", `quayside-failed-${i}.png`) })))
-      throw error
+      throw new Error(`The pages show:\n${(await Promise.all(pages.map(textOf))).join("\n")}`, { cause: error })
     } finally {
       await Promise.all(this.browser.contexts().map((context) => context.close()))
       await this.client.stopRun({ query: { ProjectID: ID } })
@@ -92,7 +92,6 @@ export class BrowserServer implements AsyncDisposable {
     const run = await this.client.startRun({ body: { ProjectID, Memory: project.memoryMiB ?? 2_048 } })
     assert.equal(run.State, "ready", JSON.stringify(run.Reason))
     const context = await freshContext(this.browser)
-    context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     await page.goto(run.URL)
     await signIn(page, this.server.password)
@@ -134,6 +133,12 @@ export async function waitUntil(what: string, isTrue: () => Promise<boolean>): P
     assert.ok(Date.now() < deadline, `${what} within two minutes`)
     await sleep(200)
   }
+}
+
+/** The address of a page and the beginning of its text. */
+async function textOf(page: Page): Promise<string> {
+  const text = await page.evaluate(() => document.body.innerText).catch(String)
+  return `${page.url()}: ${text.slice(0, 1_000)}`
 }
 
 /** Builds an image if it is missing or older than its files; returns its name. */

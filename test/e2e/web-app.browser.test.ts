@@ -6,7 +6,7 @@ import { BrowserServer, takePicture } from "./browser-server.ts"
 const app = readFileSync(new URL("../fixtures/web-app.py", import.meta.url))
 
 test("python-app: absolute links, redirects, cookies, a WebSocket and events of the project's app.py work", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   await using rig = await BrowserServer.start()
   await rig.withRun({ image: "python-app", type: "http", files: { "app.py": app }, memoryMiB: 256 }, async ({ page }) => {
