@@ -99,8 +99,11 @@ test("warnings, memory that ran out and a restart of the container are marks", a
       },
     }),
   )
-  await using runs = await it.fixture.runs()
+  const { engine, observations } = await it.fixture.observedEngine()
+  await using runs = await it.fixture.runs({ engine })
   const run = await ready(runs, it.fixture.request("fake/http"))
+  // A restart shows by a time that differs from the first observation's.
+  await observations(2)
   const container = it.fixture.fake.containers.get(run.key)
   assert.ok(container)
   const kinds = async () => (await it.series(runs, run)).marks.map(([, kind]) => kind)
