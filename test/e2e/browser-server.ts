@@ -137,7 +137,7 @@ export async function waitUntil(what: string, isTrue: () => Promise<boolean>): P
 
 /** The address of a page and the beginning of its text. */
 async function textOf(page: Page): Promise<string> {
-  const text = await page.evaluate(() => document.body.innerText).catch(String)
+  const text = await page.locator("body").ariaSnapshot({ timeout: 5_000 }).catch(String)
   return `${page.url()}: ${text.slice(0, 1_000)}`
 }
 
