@@ -72,10 +72,12 @@ export class StorageScan {
   }
 
   *steps(): Generator<void> {
+    const marks = marksOf(this.#account)
     for (const root of this.#account.roots) {
       yield
       this.#areas.set(root, 0)
-      yield* this.#open({ root, names: [], area: root, mark: marksBelow(root, this.#account) })
+      const mark = namesOf(root).reduce<Mark | undefined>((at, name) => at?.below.get(name), marks)
+      yield* this.#open({ root, names: [], area: root, mark })
     }
   }
 
@@ -174,7 +176,7 @@ export class StorageScan {
 
 function openRoot(root: DirectoryHandle, path: string): DirectoryHandle {
   let here = root.duplicate()
-  for (const name of path.split("/").filter((each) => each !== "")) {
+  for (const name of namesOf(path)) {
     using above = here
     here = above.openReadable(name)
   }
@@ -197,19 +199,19 @@ function look(directory: DirectoryHandle, name: EntryName): Stats | undefined {
   }
 }
 
-function marksBelow(root: string, { excluded, subAreas }: StorageAccount): Mark | undefined {
+/** All marks of an account as one tree of names, whatever the number of its roots. */
+function marksOf({ excluded, subAreas }: StorageAccount): Mark {
   const top: Mark = { kind: undefined, below: new Map() }
-  for (const path of subAreas) mark(top, namesBelow(root, path), "subArea")
-  for (const path of excluded) mark(top, namesBelow(root, path), "excluded")
-  return top.below.size > 0 ? top : undefined
+  for (const path of subAreas) mark(top, namesOf(path), "subArea")
+  for (const path of excluded) mark(top, namesOf(path), "excluded")
+  return top
 }
 
-function namesBelow(root: string, path: string): string[] {
-  return path.startsWith(`${root}/`) ? path.slice(root.length + 1).split("/") : []
+function namesOf(path: string): string[] {
+  return path.split("/").filter((name) => name !== "")
 }
 
 function mark(top: Mark, names: readonly string[], kind: Mark["kind"]): void {
-  if (names.length === 0) return
   let here = top
   for (const name of names) {
     const next = here.below.get(name) ?? { kind: undefined, below: new Map() }

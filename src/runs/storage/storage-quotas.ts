@@ -1,6 +1,7 @@
 import type { EffectiveLimits } from "#contract"
 import { type DataRow, type RowPage, type RowPageRequest, type Store, type UserRow, unrestrictedViewer } from "#store"
 import { loadLimits } from "../limits/effective-limits.ts"
+import { divideAreas } from "./storage-areas.ts"
 import type { StorageAccount, StorageCount, StorageQuota } from "./storage-meter.ts"
 
 const mib = 2 ** 20
@@ -115,13 +116,11 @@ export class StorageQuotas {
     const home = `/users/${userName}`
     const datasets = await all((page) => this.#store.data.list({ where: { userId: id } }, unrestrictedViewer, page))
     const projects = await all((page) => this.#store.projects.list({ where: { userId: id } }, unrestrictedViewer, page))
-    const own = [...new Set([home, ...datasets.map(({ accessInfo }) => accessInfo)])]
-    const outside = own.filter((root) => root === home || !isWithin(root, home))
+    const own = new Set([home, ...datasets.map(({ accessInfo }) => accessInfo)])
+    const outside = [...own].filter((root) => root === home || !root.startsWith(`${home}/`))
     const around = (await Promise.all(outside.map((root) => this.#store.data.overlapping(root)))).flat()
-    const others = [...new Set(around.filter(({ userId }) => userId !== id).map(({ accessInfo }) => accessInfo))]
-    const excluded = others.filter((path) => own.some((root) => root !== path && isWithin(path, root)))
-    const roots = own.filter((root) => !isCovered(root, { own, excluded }))
-    const subAreas = own.filter((root) => !roots.includes(root))
+    const others = new Set(around.filter(({ userId }) => userId !== id).map(({ accessInfo }) => accessInfo))
+    const { roots, excluded, subAreas } = divideAreas(own, others)
     return {
       name: userName,
       userId: id,
@@ -132,18 +131,8 @@ export class StorageQuotas {
   }
 }
 
-/** Whether a count of one directory includes another one. */
-function isCovered(root: string, { own, excluded }: { own: readonly string[]; excluded: readonly string[] }): boolean {
-  const above = own.filter((other) => other !== root && isWithin(root, other)).sort((a, b) => b.length - a.length)[0]
-  return above !== undefined && !excluded.some((path) => isWithin(root, path) && isWithin(path, above))
-}
-
 function innermost(datasets: readonly DataRow[]): DataRow | undefined {
   return [...datasets].sort((a, b) => b.accessInfo.length - a.accessInfo.length)[0]
-}
-
-function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`)
 }
 
 async function all<Row>(list: (page: RowPageRequest) => Promise<RowPage<Row>>): Promise<Row[]> {

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { testLinear } from "../../../test/fixtures/linear.ts"
+import { divideAreas } from "./storage-areas.ts"
+
+test("a directory below another one of the same person is counted with it, unless somebody else's lies around it", () => {
+  const own = new Set(["/users/a", "/users/a/x", "/users/a/x/y", "/users/a/theirs/z", "/shared/s", "/shared/s/t", "/both", "/both/c"])
+  assert.deepEqual(divideAreas(own, ["/users/a/theirs", "/both", "/elsewhere", "/users/b"]), {
+    roots: ["/users/a", "/users/a/theirs/z", "/shared/s", "/both"],
+    excluded: ["/users/a/theirs"],
+    subAreas: ["/users/a/x", "/users/a/x/y", "/shared/s/t", "/both/c"],
+  })
+  assert.deepEqual(divideAreas(new Set(["/", "/a"]), ["/b"]), { roots: ["/"], excluded: ["/b"], subAreas: ["/a"] })
+})
+
+const directories = (part: string) => (length: number) => Array.from({ length: length / 20 }, (_, i) => `${part}/${i}`).join("\n")
+testLinear([
+  {
+    name: "a person's directories",
+    parse: (text) => divideAreas(new Set(["/users/a", ...text.split("\n")]), text.split("\n")),
+    size: 200_000,
+    shapes: [directories("/users/a/datasets"), directories("/shared"), directories(`/users/a${"/b".repeat(50)}`)],
+  },
+])
