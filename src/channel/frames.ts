@@ -25,7 +25,7 @@ export const frameKinds = {
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds]
 
 /** Bytes before a frame's payload: the kind, and the stream ID as four bytes, big-endian. */
-export const headerBytes = 5
+const headerBytes = 5
 
 export interface Frame {
   kind: number

@@ -8,7 +8,7 @@ const maxSide = 1_000
 const kernelPaths = /^\/(proc|sys|dev)(\/|$)/
 
 /** The signals that a client may send. */
-export const clientSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGTSTP"] as const
+const clientSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGTSTP"] as const
 export type ClientSignal = (typeof clientSignals)[number]
 
 /** The program that a client asks for. `command` undefined: the shell. */

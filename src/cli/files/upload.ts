@@ -3,7 +3,7 @@ import { Failure } from "#contract"
 import type { FilesClient } from "./files-client.ts"
 
 /** Smaller files are sent by one PUT. */
-export const minResumableBytes = 8 * 2 ** 20
+const minResumableBytes = 8 * 2 ** 20
 const chunkBytes = 16 * 2 ** 20
 const maxFailures = 8
 const tus = { "tus-resumable": "1.0.0" }

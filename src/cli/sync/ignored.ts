@@ -3,7 +3,7 @@ import { join } from "node:path"
 import ignore from "ignore"
 import { CliError } from "../io/failures.ts"
 
-export const ignoreFile = ".quaysideignore"
+const ignoreFile = ".quaysideignore"
 /** Names of our own, beside what is synchronized. */
 export const ownPrefix = ".quayside-sync-"
 const maxBytes = 65_536

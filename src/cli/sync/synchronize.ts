@@ -33,7 +33,7 @@ const width = 4
 const quiet: readonly Action[] = ["skip", "adopt", "forget"]
 const transfers: readonly Action[] = ["compare", "download", "upload"]
 
-export function emptySummary(): SyncSummary {
+function emptySummary(): SyncSummary {
   return { uploaded: 0, downloaded: 0, removedHere: 0, removedThere: 0, conflicts: [], skipped: [] }
 }
 

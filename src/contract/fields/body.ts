@@ -65,7 +65,7 @@ export class BodyChanges<F extends Fields> {
   }
 }
 
-export function parseBodyId(body: unknown): number {
+function parseBodyId(body: unknown): number {
   const object = parseObject(body, "The body")
   if (!Object.hasOwn(object, "ID")) throw new Failure("invalid", "ID is needed: it names the object", { field: "ID" })
   return id.parse(object.ID, "ID")

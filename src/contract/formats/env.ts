@@ -1,5 +1,5 @@
 /** Environment settings that do not follow the grammar; the message says what it must be. */
-export class EnvError extends Error {
+class EnvError extends Error {
   override readonly name = "EnvError"
 }
 

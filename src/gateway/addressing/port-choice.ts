@@ -56,7 +56,7 @@ export interface PortChoiceOptions {
 }
 
 /** A person has at most half of the range, but at least one port. */
-export function maxPortsPerPerson({ first, last }: PortRange, configured: number): number {
+function maxPortsPerPerson({ first, last }: PortRange, configured: number): number {
   return Math.max(1, Math.min(configured, Math.floor((last - first + 1) / 2)))
 }
 

@@ -82,7 +82,7 @@ export const parseRegistries = (value: string) =>
 /** Bytes; 0 means none. */
 export const parseBytesOrNone = (value: string) => (value === "0" ? 0 : parseMemoryMiB(value) * 1024 * 1024)
 /** An amount of memory in MiB: `2GiB`, `512MiB`, or bytes. */
-export const parseMemoryMiB = (value: string) => {
+const parseMemoryMiB = (value: string) => {
   const match = /^(\d{1,15})\s*(MiB|GiB|TiB|)$/i.exec(value)
   if (!match) return throwExpected("an amount of memory like 2GiB or 512MiB")
   const factor = { mib: 1, gib: 1024, tib: 1024 * 1024, "": 1 / (1024 * 1024) }[match[2]?.toLowerCase() ?? ""] ?? 1

@@ -23,7 +23,7 @@ export function upstreamHeaders({ spec }: RunRow): Record<string, string> {
 }
 
 /** The mounts of the container. */
-export function engineMountsOf({ mounts }: RunPlan): Mount[] {
+function engineMountsOf({ mounts }: RunPlan): Mount[] {
   return mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly }))
 }
 
@@ -96,7 +96,7 @@ export function landingOf(plan: RunPlan): string {
 }
 
 /** The directory that contains all mounts; the code directory if that is `/`. */
-export function workspaceOf({ workDir, mounts }: RunPlan): string {
+function workspaceOf({ workDir, mounts }: RunPlan): string {
   const common = mounts.reduce(
     (shared, { target }) => {
       const names = target.split("/")

@@ -8,7 +8,7 @@ import type { ActivityTracker } from "./activity-tracker.ts"
  * A run above one of these thresholds computes or moves data, so it is not idle. Waiting programs
  * stay well below them.
  */
-export const activityThresholds = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 10 * 1024 } as const
+const activityThresholds = { cpus: 0.05, gpuBusy: 0.05, bytesPerSecond: 10 * 1024 } as const
 
 /** Number of sample intervals after which a known processor usage is outdated. */
 const maxSampleIntervals = 3

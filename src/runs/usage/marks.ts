@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib"
 import { bounds } from "#contract"
 
 /** Events beside the usage of a run. */
-export const markKinds = ["out_of_memory", "exit", "warning", "restart"] as const
+const markKinds = ["out_of_memory", "exit", "warning", "restart"] as const
 export type MarkKind = (typeof markKinds)[number]
 
 export interface Mark {

@@ -7,7 +7,7 @@ import { connection } from "./connection.ts"
  */
 export const client: Client = createClient({ baseUrl: "", fetch: observedFetch })
 
-export async function observedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+async function observedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   try {
     const response = await fetch(input, init)
     connection.setAway(response.status === 502 || response.status === 504)

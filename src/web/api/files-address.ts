@@ -36,7 +36,7 @@ const spareMs = 60_000
 let token: Promise<{ text: string; expiresAt: number }> | undefined
 
 /** A token for the files address, made with this session. */
-export async function filesToken(minMs = spareMs): Promise<string> {
+async function filesToken(minMs = spareMs): Promise<string> {
   const last = token && (await token.catch(() => undefined))
   if (!last || last.expiresAt - Date.now() < minMs) {
     token = client.createFilesToken().then(({ Token, ExpiresAt }) => ({ text: Token, expiresAt: Date.parse(ExpiresAt) }))

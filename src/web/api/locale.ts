@@ -7,7 +7,7 @@ export const locales = ["", "en-GB", "en-US", "de", "es", "fr", "it", "ja", "ko"
 const listeners = new Set<() => void>()
 
 /** The language of dates that the person chose; undefined is the browser's. */
-export function currentLocale(): string | undefined {
+function currentLocale(): string | undefined {
   const stored = globalThis.localStorage?.getItem(key) ?? ""
   return stored !== "" && (locales as readonly string[]).includes(stored) ? stored : undefined
 }

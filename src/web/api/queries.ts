@@ -38,29 +38,6 @@ export function apiQuery<Op extends OperationId>(operation: Op, request: ReadReq
   })
 }
 
-/** An object with the tag of its version, which a change sends back as `If-Match`. */
-export interface Versioned<T> {
-  value: T
-  etag: string | undefined
-}
-
-/**
- * As `apiQuery`, for a page that edits the object. A change that carries the tag is refused as
- * `stale` if somebody else changed the object meanwhile.
- */
-export function versionedQuery<Op extends OperationId>(operation: Op, request: ReadRequest<Op> = {}) {
-  return queryOptions({
-    queryKey: [operation, request, "versioned"] as const,
-    queryFn: async ({ signal }): Promise<Versioned<Answer<Op>>> => {
-      let etag: string | undefined
-      const onHeaders = (headers: Pick<Headers, "get">) => {
-        etag = headers.get("etag") ?? undefined
-      }
-      return { value: await callOperation(operation, { ...request, signal, onHeaders }), etag }
-    },
-  })
-}
-
 /** Calls an operation by its name, for code that is generic over operations. */
 export function callOperation<Op extends OperationId>(operation: Op, request: RequestOptions<Op> = {}): Promise<Answer<Op>> {
   const method = client[operation] as (request: RequestOptions<Op>) => Promise<Answer<Op>>

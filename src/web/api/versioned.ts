@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query"
-import { createClient, type RequestOptions } from "#client"
+import type { RequestOptions } from "#client"
 import type { Answer, OperationId } from "#contract"
-import { observedFetch } from "./client.ts"
+import { callOperation } from "./queries.ts"
 
 /** An answer with the tag of its version, which a change names in `If-Match`. */
 export interface Versioned<T> {
@@ -24,13 +24,10 @@ export function versionedQuery<Op extends OperationId>(operation: Op, id: number
 
 async function readVersioned<Op extends OperationId>(operation: Op, request: RequestOptions<Op>): Promise<Versioned<Answer<Op>>> {
   let etag = ""
-  const observed: typeof fetch = async (input, init) => {
-    const response = await observedFetch(input, init)
-    etag = response.headers.get("etag") ?? ""
-    return response
+  const onHeaders = (headers: Pick<Headers, "get">) => {
+    etag = headers.get("etag") ?? ""
   }
-  const method = createClient({ baseUrl: "", fetch: observed })[operation] as (request: RequestOptions<Op>) => Promise<Answer<Op>>
-  return { value: await method(request), etag }
+  return { value: await callOperation(operation, { ...request, onHeaders }), etag }
 }
 
 /** The header of a change that is meant for this version alone. */

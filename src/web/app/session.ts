@@ -22,7 +22,7 @@ export async function signOut({ everywhere = false } = {}): Promise<void> {
 }
 
 /** Forgets everything of the person: the page is loaded anew. */
-export function leave(): void {
+function leave(): void {
   location.assign("/ui/sign-in")
 }
 
@@ -48,6 +48,6 @@ export function followSession(): () => void {
 }
 
 /** Tells tabs that wait for a new sign-in that this browser has a session. */
-export function announceSession(userName: string): void {
+function announceSession(userName: string): void {
   channel.postMessage({ type: "signed-in", userName } satisfies SessionMessage)
 }

@@ -30,7 +30,7 @@ import {
   updateResource,
 } from "./owned-resource.ts"
 
-export const imageDefinition: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
+const imageDefinition: ResourceDefinition<ImageRow, Image, typeof imageFields> = {
   type: "image",
   label: "image",
   published: "isPublished",

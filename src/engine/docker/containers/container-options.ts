@@ -107,7 +107,7 @@ export function homeDirectory(spec: RunSpec): string {
   return spec.env.HOME ?? `/home/${spec.user}`
 }
 
-export function containerHostName(key: string): string {
+function containerHostName(key: string): string {
   return `run-${key.slice(0, 12)}`
 }
 

@@ -4,7 +4,7 @@ import { pageOf, wordsOf } from "../../api/search-params.ts"
 import { adminRoute } from "../../app/routes.tsx"
 import { type IdleSpan, idleSpans } from "./idle-spans.ts"
 
-export const capacityTabs = ["nodes", "runs", "idle", "images"] as const
+const capacityTabs = ["nodes", "runs", "idle", "images"] as const
 export type CapacityTab = (typeof capacityTabs)[number]
 
 export interface CapacitySearch {

@@ -11,7 +11,7 @@ interface Read<T> {
 }
 
 /** Whether the object was deleted, or the right to see it withdrawn. */
-export function isGone(error: unknown): boolean {
+function isGone(error: unknown): boolean {
   return error instanceof Failure && (error.status === 404 || error.status === 403)
 }
 

@@ -9,7 +9,7 @@ export interface ListSearch {
 
 export const listScopes = ["mine", "published", "bin"] as const
 export type ListScope = (typeof listScopes)[number]
-export const listSorts = ["name", "changed"] as const
+const listSorts = ["name", "changed"] as const
 export type ListSort = (typeof listSorts)[number]
 
 const maxWords = 200

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { shellRoute } from "../../app/routes.tsx"
 
-export const meTabs = ["profile", "password", "tokens", "sessions", "appearance"] as const
+const meTabs = ["profile", "password", "tokens", "sessions", "appearance"] as const
 export type MeTab = (typeof meTabs)[number]
 
 const me = createRoute({

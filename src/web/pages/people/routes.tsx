@@ -26,7 +26,7 @@ const newPerson = createRoute({
   component: lazyRouteComponent(() => import("./new-person-page.tsx"), "NewPersonPage"),
 })
 
-export const personTabs = ["overview", "limits", "account"] as const
+const personTabs = ["overview", "limits", "account"] as const
 export type PersonTab = (typeof personTabs)[number]
 
 const person = createRoute({

@@ -4,7 +4,7 @@ import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 import type { HistorySearch } from "./history-search.ts"
 
-export const runTabs = ["overview", "logs", "terminal", "record"] as const
+const runTabs = ["overview", "logs", "terminal", "record"] as const
 export type RunTab = (typeof runTabs)[number]
 
 const run = createRoute({

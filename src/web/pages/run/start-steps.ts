@@ -1,6 +1,6 @@
 import type { RunState } from "#contract"
 
-export const startSteps = ["queued", "pulling", "creating", "starting", "ready"] as const
+const startSteps = ["queued", "pulling", "creating", "starting", "ready"] as const
 export type StartStep = (typeof startSteps)[number]
 export type StepState = "done" | "current" | "ahead"
 
