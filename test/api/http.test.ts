@@ -285,10 +285,10 @@ test("missing and wrong credentials return 401, with Bearer in WWW-Authenticate 
   assert.equal(messages.size, 1)
 })
 
-test("status, description, the web UI's files and sign-in need no credentials", async () => {
+test("status, description, the web UI's files, sign-in and the exchange of a code need no credentials", async () => {
   for (const path of ["/healthz", "/readyz", "/openapi.json", "/docs", "/ui/sign-in", "/ui/style.css", "/ui/icon.svg"])
     assert.equal((await sendRequest(baseUrl, "GET", path)).status, 200, path)
-  const open = ["/healthz", "/readyz", "/openapi.json", "/docs", "/session", "/metrics"]
+  const open = ["/healthz", "/readyz", "/openapi.json", "/docs", "/session", "/token/exchange", "/metrics"]
   for (const { method, path } of Object.values(endpoints) as Endpoint[]) {
     if (!open.includes(path)) assert.equal((await sendRequest(baseUrl, method, path)).status, 401, `${method} ${path}`)
   }

@@ -266,7 +266,7 @@ const readme: readonly Entry[] = [
     "a session sets the browser's cookie, and signing out ends it",
   ],
   ["No proof, or a wrong one", proof],
-  ["Without proof:", "status, description, the web UI's files and sign-in need no credentials", unknown],
+  ["Without proof:", "status, description, the web UI's files, sign-in and the exchange of a code need no credentials", unknown],
   ["Owner and administrator may change", "a change of a visible object without the right returns 403", soft],
   ["Published things can be read", "every signed-in user reads published objects, and members of its group read a project"],
   [
