@@ -1,9 +1,7 @@
-import { connectControl, controlProtocols, type Multiplexer } from "#channel"
+import { closeStatus, connectControl, controlProtocols, type Multiplexer } from "#channel"
 import { SavedShells } from "./saved-shells.ts"
 import { ShellTerminal } from "./shell-terminal.ts"
 
-/** The status of the close frame after the right, the proof or the run ended. */
-const revoked = 4403
 const firstDelayMs = 500
 const maxDelayMs = 15_000
 
@@ -12,6 +10,15 @@ export type LinkState = "connecting" | "open" | "lost" | "refused" | "revoked"
 export interface TerminalsView {
   readonly link: LinkState
   readonly shells: readonly ShellTerminal[]
+}
+
+export interface TerminalsOptions {
+  /** The address of the run's control channel. */
+  url: string
+  runId: number
+  onView: (view: TerminalsView) => void
+  /** The person wants to leave a terminal by keyboard. */
+  onLeave: () => void
 }
 
 /** The terminals of a run on one control connection, which is opened again when it is lost. */
@@ -29,17 +36,7 @@ export class Terminals {
   #isClosed = false
   #lastNumber = 0
 
-  constructor({
-    url,
-    runId,
-    onView,
-    onLeave,
-  }: {
-    url: string
-    runId: number
-    onView: (view: TerminalsView) => void
-    onLeave: () => void
-  }) {
+  constructor({ url, runId, onView, onLeave }: TerminalsOptions) {
     this.#url = url
     this.#saved = new SavedShells(sessionStorage, runId)
     this.#onView = onView
@@ -114,7 +111,7 @@ export class Terminals {
     }
     this.#connection = undefined
     if (this.#isClosed) return
-    if (status === revoked) {
+    if (status === closeStatus.revoked) {
       this.#wasOpen = false
       return this.#setLink("revoked")
     }
