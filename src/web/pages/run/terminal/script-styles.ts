@@ -1,22 +1,28 @@
-const { createElement } = Document.prototype
-const { setAttribute } = Element.prototype
-let isInstalled = false
+import type { Terminal } from "@xterm/xterm"
+
+const { createElement } = document
+const { setAttribute } = HTMLSpanElement.prototype
 
 /**
- * xterm makes style elements and style attributes, which the page's policy rejects; its
- * `documentOverride` does not reach the viewport and the rows (6.0.0). From the first terminal on,
- * both become sheets and properties set by script. Markup gains nothing: the browser applies the
- * policy to what it parses.
+ * Opens a terminal in a place of the page. xterm (6.0.0) makes style elements while it opens, and
+ * later spans with style attributes; the page's policy rejects both, and `documentOverride` does
+ * not reach the viewport and the rows. So they become sheets and properties set by script. Markup
+ * gains nothing: the browser applies the policy to what it parses.
  */
-export function styleByScript(): void {
-  if (isInstalled) return
-  isInstalled = true
-  Element.prototype.setAttribute = function (name: string, value: string) {
-    if (name === "style" && this instanceof HTMLElement) this.style.cssText = value
-    else setAttribute.call(this, name, value)
-  }
+export function openByScript(terminal: Terminal, place: HTMLElement): void {
+  HTMLSpanElement.prototype.setAttribute = setSpanAttribute
   document.createElement = ((name: string, options?: ElementCreationOptions) =>
     name === "style" ? styleHolder() : createElement.call(document, name, options)) as Document["createElement"]
+  try {
+    terminal.open(place)
+  } finally {
+    Reflect.deleteProperty(document, "createElement")
+  }
+}
+
+function setSpanAttribute(this: HTMLSpanElement, name: string, value: string): void {
+  if (name === "style") this.style.cssText = value
+  else setAttribute.call(this, name, value)
 }
 
 /** Stands for a style element: its text becomes a sheet of the document. */
