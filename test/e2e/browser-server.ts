@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { basicAuth, createClient } from "#client"
 import type { ProjectType, RunningProject } from "#contract"
+import { eventually } from "../fixtures/eventually.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
 
@@ -104,11 +104,12 @@ export class BrowserServer implements AsyncDisposable {
       headers,
       textOfFile: async (name) => {
         let text = ""
-        await waitUntil(`the program has written ${name}`, async () => {
+        const isWritten = async () => {
           const response = await fetch(`${codeUrl}/${name}`, { headers })
           text = await response.text()
           return response.ok && text !== ""
-        })
+        }
+        await eventually(`the program has written ${name}`, isWritten, 120_000)
         return text
       },
       lastActivity: async () => (await this.client.readRun({ query: { ID: run.ID } })).LastActivity,
@@ -123,15 +124,6 @@ export class BrowserServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.browser[Symbol.asyncDispose]()
     await this.server[Symbol.asyncDispose]()
-  }
-}
-
-/** Waits two minutes at most until a condition is true. */
-export async function waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 120_000
-  while (!(await isTrue())) {
-    assert.ok(Date.now() < deadline, `${what} within two minutes`)
-    await sleep(200)
   }
 }
 

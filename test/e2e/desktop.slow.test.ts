@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { after, before, suite, test } from "node:test"
 import type { Page } from "playwright-core"
-import { BrowserServer, takePicture, waitUntil } from "./browser-server.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { BrowserServer, takePicture } from "./browser-server.ts"
 
 const patience = { timeout: 120_000 }
 
@@ -44,19 +45,20 @@ async function openTerminal(page: Page): Promise<void> {
   await untilStill(page)
   await page.keyboard.press("Control+Alt+t")
   const before = await pixels(page)
-  await waitUntil("the terminal opens", async () => (await pixels(page)) !== before)
+  await eventually("the terminal opens", async () => (await pixels(page)) !== before, patience.timeout)
   await untilStill(page)
 }
 
 async function untilStill(page: Page): Promise<void> {
   let last = 0
   let still = 0
-  await waitUntil("the picture is still", async () => {
+  const isStill = async () => {
     const now = await pixels(page)
     still = now === last ? still + 1 : 0
     last = now
-    return still === 10
-  })
+    return still === 30
+  }
+  await eventually("the picture is still", isStill, patience.timeout)
 }
 
 /** A checksum of the picture's middle: the clock above changes by itself. */

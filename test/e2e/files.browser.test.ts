@@ -116,11 +116,11 @@ test("a Parquet table shows its first rows, and a PDF the browser's own viewer",
   await dialog.getByLabel("Close").click()
   await page.getByRole("button", { name: "page.pdf", exact: true }).click()
   // Browsers without a viewer say so; which one Debian's is depends on its build.
-  const shown = (await page.evaluate("navigator.pdfViewerEnabled"))
-    ? dialog.locator("iframe")
-    : dialog.getByText("This browser shows no PDF")
-  await shown.waitFor()
-  await page.waitForTimeout(500)
+  if (await page.evaluate("navigator.pdfViewerEnabled")) {
+    const frame = await (await dialog.locator("iframe").elementHandle())?.contentFrame()
+    assert.ok(frame)
+    await frame.waitForLoadState()
+  } else await dialog.getByText("This browser shows no PDF").waitFor()
   assert.deepEqual(errors, [])
 })
 

@@ -8,8 +8,9 @@ import { join } from "node:path"
 import { after, before, suite, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import type { Page } from "playwright-core"
-import { BrowserServer, type OpenedRun, waitUntil } from "./browser-server.ts"
+import type { FileChooser, Page } from "playwright-core"
+import { eventually } from "../fixtures/eventually.ts"
+import { BrowserServer, type OpenedRun } from "./browser-server.ts"
 
 const patience = { timeout: 120_000 }
 const largeBytes = 50 * 2 ** 20
@@ -62,7 +63,8 @@ suite("Jupyter in a browser and by its kernel's WebSocket", () => {
       await run(page, "Run All Cells")
       await output(page, "tick 3")
       await page.keyboard.press("Control+s")
-      await waitUntil("the notebook is saved", async () => (await opened.textOfFile("ticks.ipynb")).includes("tick 3"))
+      const isSaved = async () => (await opened.textOfFile("ticks.ipynb")).includes("tick 3")
+      await eventually("the notebook is saved", isSaved, patience.timeout)
       await page.reload()
       await output(page, "tick 3")
       await runLastCell(page)
@@ -150,16 +152,19 @@ async function moveSlider(page: Page): Promise<string> {
 
 /** Uploads a file by the file browser and downloads it again. */
 async function passLargeFile({ page, codeUrl, headers }: OpenedRun, local: string): Promise<void> {
+  // The browser hands the choice over only some time after somebody began to listen.
+  const chooser = new Promise<FileChooser>((resolve) => page.once("filechooser", resolve))
   const content = randomBytes(largeBytes)
   const wanted = createHash("sha256").update(content).digest("hex")
   await writeFile(join(local, "large.bin"), content)
-  const [chooser] = await Promise.all([page.waitForEvent("filechooser", patience), page.getByTitle("Upload Files").click()])
-  await chooser.setFiles(join(local, "large.bin"))
+  await page.getByTitle("Upload Files").click()
+  await (await chooser).setFiles(join(local, "large.bin"))
   await page.locator(".jp-Dialog").getByRole("button", { name: "Upload" }).click(patience)
-  await waitUntil("the file is uploaded", async () => {
+  const isUploaded = async () => {
     const response = await fetch(`${codeUrl}/large.bin`, { method: "HEAD", headers })
     return Number(response.headers.get("content-length")) === largeBytes
-  })
+  }
+  await eventually("the file is uploaded", isUploaded, patience.timeout)
   const stored = await fetch(`${codeUrl}/large.bin`, { headers })
   assert.equal(
     createHash("sha256")

@@ -1,4 +1,5 @@
 import type { Page } from "playwright-core"
+import { eventually } from "../fixtures/eventually.ts"
 
 /** The rows of the page's terminal. */
 const screen = (page: Page) => page.locator(".xterm-rows")
@@ -19,9 +20,6 @@ export async function columnsOfShell(page: Page): Promise<number> {
     (await screen(page).locator("> div").allTextContents()).flatMap((line) => /^\d+\s(\d+)\s*$/.exec(line)?.[1] ?? [])
   const { length } = await sizes()
   await type(page, "stty size")
-  for (;;) {
-    const shown = await sizes()
-    if (shown.length > length) return Number(shown.at(-1))
-    await page.waitForTimeout(50)
-  }
+  await eventually("the size is shown", async () => (await sizes()).length > length, 60_000)
+  return Number((await sizes()).at(-1))
 }

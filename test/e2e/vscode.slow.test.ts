@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { after, before, suite, test } from "node:test"
 import type { Page } from "playwright-core"
-import { BrowserServer, takePicture, waitUntil } from "./browser-server.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { BrowserServer, takePicture } from "./browser-server.ts"
 
 const patience = { timeout: 120_000 }
 
@@ -20,7 +21,7 @@ suite("VS Code in a browser", () => {
       await page.keyboard.press("Control+End")
       await page.keyboard.type("and more")
       await page.keyboard.press("Control+s")
-      await waitUntil("the file is saved", async () => (await textOfFile("note.txt")) === "a note\nand more")
+      await eventually("the file is saved", async () => (await textOfFile("note.txt")) === "a note\nand more", patience.timeout)
       await page.keyboard.press("Control+Backquote")
       await page.locator(".terminal-wrapper.active .xterm-helper-textarea").focus(patience)
       await page.keyboard.type("tail -n 1 note.txt >typed.txt\n", { delay: 20 })
