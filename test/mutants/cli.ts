@@ -3,9 +3,9 @@ import { at, faults } from "./mutant.ts"
 /** The command line. */
 export const commandLine = [
   ...faults(
-    "src/cli/session/contexts.ts",
+    "src/cli/io/own-files.ts",
     ["test/cli/command-line.test.ts"],
-    [["a file of tokens that others can read is used", at("readContexts", "(mode & 0o077) !== 0"), "false"]],
+    [["a file of tokens that others can read is used", at("readPrivateFile", "others !== 0"), "false"]],
   ),
   ...faults(
     "src/cli/session/browser-login.ts",

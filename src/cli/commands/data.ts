@@ -56,7 +56,7 @@ export async function push(cli: Cli, source: string, target: string, options: Tr
   const summary = summaryOf(tree, wanted)
   if (!options.dryRun) {
     await createDirectories(client, root, tree, there)
-    const uploadUrls = await openUploadUrlStore({ ...cli.process, pid: process.pid }, token.server)
+    const uploadUrls = await openUploadUrlStore(cli.process, token.server)
     await transfer(cli, wanted, width, async (file, onBytes) => {
       const local = join(directory, file.path)
       const path = `${root}/${file.path}`

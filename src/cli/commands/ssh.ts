@@ -1,10 +1,12 @@
-import { mkdir, readFile, realpath } from "node:fs/promises"
+import { readFile, realpath } from "node:fs/promises"
 import { homedir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import type { Cli, CliProcess } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
+import { replaceFile } from "../io/own-files.ts"
 import { controlRun } from "../session/control.ts"
-import { hostKeyAlias, makeKeys, readKey, replaceFile, type SshFiles, sshFiles } from "../ssh/keys.ts"
+import { hostKeyAlias, makeKeys, readKey, type SshFiles, sshFiles } from "../ssh/keys.ts"
+import { quote } from "../ssh/run-shell.ts"
 import { serveSsh } from "../ssh/ssh-end.ts"
 
 const suffix = ".quayside"
@@ -12,7 +14,7 @@ const suffix = ".quayside"
 /** The program between `ssh` and a run: it speaks ssh on its standard input and output. */
 export async function proxy(cli: Cli, host: string): Promise<undefined> {
   const files = sshFiles(cli.process)
-  const [hostKey, identity] = await Promise.all([readKey(files.hostKey), readKey(files.identity)])
+  const [hostKey, identity] = await Promise.all([readKey(cli.process, files.hostKey), readKey(cli.process, files.identity)])
   const name = host.toLowerCase().endsWith(suffix) ? host.slice(0, -suffix.length) : host
   const connection = await (await controlRun(cli, name)).open()
   const { stdin, stdout } = cli.process
@@ -33,7 +35,7 @@ export async function config(cli: Cli, { print = false }: { print?: boolean }): 
     cli.show({ config: text }, () => text.trimEnd())
     return undefined
   }
-  await makeKeys(files)
+  await makeKeys(cli.process, files)
   await replaceFile(files.config, text)
   const { file, isNew } = await include(cli.process, files.config)
   cli.show({ config: files.config, included: file, knownHosts: files.knownHosts, identity: files.identity }, () =>
@@ -64,8 +66,7 @@ Host *${suffix}
 }
 
 function shellWord(text: string, platform: NodeJS.Platform): string {
-  const quoted = platform === "win32" ? `"${text}"` : `'${text.replaceAll("'", "'\\''")}'`
-  return percentless(quoted)
+  return percentless(platform === "win32" ? `"${text}"` : quote(text))
 }
 
 /** `ssh` knows no way to write a quote inside of quotes. */
@@ -88,7 +89,6 @@ async function include({ env }: CliProcess, config: string): Promise<{ file: str
     throw error
   })
   if (text.split(/\r?\n/).includes(line)) return { file: named, isNew: false }
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await replaceFile(file, `${line}\n${text === "" ? "" : `\n${text}`}`)
   return { file: named, isNew: true }
 }

@@ -38,7 +38,7 @@ export async function sync(cli: Cli, folder: string, target: string, options: Op
   if (isFirst) await Promise.all([mkdir(root, { recursive: true }), createRoot(client, remoteRoot)])
   if (!(await isFolder(root))) throw usageError(`${folder} is no folder.`)
   await using local = await LocalFolder.open(root)
-  const uploadUrls = await openUploadUrlStore({ ...cli.process, pid: process.pid }, token.server)
+  const uploadUrls = await openUploadUrlStore(cli.process, token.server)
   const remote = new DatasetFolder(client, uploadUrls, remoteRoot)
   using line = new ProgressLine(cli)
   const job: SyncOptions = {

@@ -1,7 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
-import { homedir } from "node:os"
-import { dirname, join } from "node:path"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import type { CliProcess } from "../io/cli.ts"
+import { replaceFile, stateFolder } from "../io/own-files.ts"
 import type { Upload, UploadUrlStore } from "./upload.ts"
 
 /** Older ones are dropped: the server expires them. */
@@ -11,16 +11,12 @@ const maxUploads = 1_000
  * The URLs of unfinished uploads in `$XDG_STATE_HOME/quayside/uploads.json`. A file that
  * changed meanwhile has another key, so its bytes are never mixed with the earlier ones.
  */
-export async function openUploadUrlStore({ env, pid }: CliProcess & { pid: number }, server: string): Promise<UploadUrlStore> {
-  const file = join(env.XDG_STATE_HOME || join(env.HOME || homedir(), ".local", "state"), "quayside", "uploads.json")
+export async function openUploadUrlStore(process: CliProcess, server: string): Promise<UploadUrlStore> {
+  const file = join(stateFolder(process), "uploads.json")
   const addresses = new Map(Object.entries(await readJson(file)))
   const keyOf = ({ file: local, size, modifiedMs, path }: Upload) => JSON.stringify([server, path, local, size, modifiedMs])
   let last = Promise.resolve()
-  const save = async () => {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    await writeFile(`${file}.${pid}`, JSON.stringify(Object.fromEntries([...addresses].slice(-maxUploads))), { mode: 0o600 })
-    await rename(`${file}.${pid}`, file)
-  }
+  const save = () => replaceFile(file, JSON.stringify(Object.fromEntries([...addresses].slice(-maxUploads))))
   return {
     get: (upload) => addresses.get(keyOf(upload)),
     set: (upload, address) => {

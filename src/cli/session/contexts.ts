@@ -1,8 +1,7 @@
-import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises"
-import { homedir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import type { CliProcess } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
+import { configFolder, readPrivateFile, replaceFile } from "../io/own-files.ts"
 
 /** A server that somebody signed in to. */
 export interface Context {
@@ -21,40 +20,23 @@ export interface Contexts {
 
 const none: Contexts = { contexts: {} }
 
-/** `$XDG_CONFIG_HOME/quayside/contexts.json`. */
-export function contextsFile({ env }: CliProcess): string {
-  const base = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config")
-  return join(base, "quayside", "contexts.json")
+function contextsFile(process: CliProcess): string {
+  return join(configFolder(process), "contexts.json")
 }
 
 /** Throws if other people can read the file: it holds tokens. */
 export async function readContexts(process: CliProcess): Promise<Contexts> {
   const file = contextsFile(process)
-  let text: string
-  try {
-    const { mode } = await stat(file)
-    if (process.platform !== "win32" && (mode & 0o077) !== 0)
-      throw new CliError(`${file} holds tokens and must be readable by you alone (mode 600); its mode is ${(mode & 0o777).toString(8)}`, {
-        hint: `chmod 600 '${file}'; if others can sign in to this machine, revoke its tokens as well.`,
-      })
-    text = await readFile(file, "utf8")
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return none
-    throw error
-  }
+  const hint = `chmod 600 '${file}'; if others can sign in to this machine, revoke its tokens as well.`
+  const text = await readPrivateFile(process, file, { what: "holds tokens", hint })
+  if (text === undefined) return none
   const contexts = parseContexts(text)
   if (!contexts) throw new CliError(`${file} is not a file of contexts`, { hint: "Move it away and sign in again with `quayside login`." })
   return contexts
 }
 
-/** The new file takes the old one's place at once, so that a reader never sees half of it. */
 export async function writeContexts(process: CliProcess, contexts: Contexts): Promise<void> {
-  const file = contextsFile(process)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = `${file}.${globalThis.process.pid}`
-  await writeFile(draft, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
-  await chmod(draft, 0o600)
-  await rename(draft, file)
+  await replaceFile(contextsFile(process), `${JSON.stringify(contexts, null, 2)}\n`)
 }
 
 function parseContexts(text: string): Contexts | undefined {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
-import { homedir } from "node:os"
-import { dirname, join } from "node:path"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import type { CliProcess } from "../io/cli.ts"
+import { replaceFile, stateFolder } from "../io/own-files.ts"
 import type { BaseEntry } from "./plan.ts"
 
 interface Pair {
@@ -24,21 +24,17 @@ export class SyncState {
   }
 
   /** Without a file, or with a damaged one, contents are compared, and nothing is removed. */
-  static async open({ env }: CliProcess, pair: Pair): Promise<SyncState> {
+  static async open(process: CliProcess, pair: Pair): Promise<SyncState> {
     const { server, remote, local } = pair
     const name = createHash("sha256")
       .update(JSON.stringify([server, remote, local]))
       .digest("hex")
-    const folder = join(env.XDG_STATE_HOME || join(env.HOME || homedir(), ".local", "state"), "quayside", "sync")
-    const file = join(folder, `${name.slice(0, 32)}.json`)
+    const file = join(stateFolder(process), "sync", `${name.slice(0, 32)}.json`)
     return new SyncState(file, pair, new Map(await readEntries(file)))
   }
 
   async save(): Promise<void> {
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 })
-    const draft = `${this.#file}.${process.pid}`
-    await writeFile(draft, JSON.stringify({ ...this.#pair, entries: Object.fromEntries(this.entries) }), { mode: 0o600 })
-    await rename(draft, this.#file)
+    await replaceFile(this.#file, JSON.stringify({ ...this.#pair, entries: Object.fromEntries(this.entries) }))
   }
 }
 
