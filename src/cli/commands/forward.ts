@@ -6,7 +6,7 @@ import { CliError } from "../io/failures.ts"
 import { usageError } from "../io/formats.ts"
 import { sanitize } from "../io/table.ts"
 import { type ControlledRun, controlRun } from "../session/control.ts"
-import { connectFromRun, isHost, type RunTcp, type TcpTarget } from "../session/run-tcp.ts"
+import { connectFromRun, isHost, joinTcp } from "../session/run-tcp.ts"
 
 export interface ForwardedPort {
   /** Of this machine; 0: a free one. */
@@ -86,7 +86,8 @@ async function listen(cli: Cli, { local, host, remote }: ForwardedPort, connecti
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     connection.hold(socket)
     socket.on("error", () => socket.destroy())
-    join(socket, target, connection).catch((error: Error) => {
+    const joined = connection.get().then(async (opened) => joinTcp(socket, await connectFromRun(opened, target), () => socket.end()))
+    joined.catch((error: Error) => {
       cli.note(`Port ${remote}: ${sanitize(error.message)}`)
       socket.destroy()
     })
@@ -98,21 +99,4 @@ async function listen(cli: Cli, { local, host, remote }: ForwardedPort, connecti
     })
   })
   return server
-}
-
-async function join(socket: Socket, target: TcpTarget, connection: SharedConnection): Promise<void> {
-  const end = await connectFromRun(await connection.get(), target)
-  socket.once("close", () => end.cancel())
-  if (socket.destroyed) end.cancel()
-  await Promise.all([sendAll(socket, end), receiveAll(socket, end)])
-}
-
-async function sendAll(socket: Socket, end: RunTcp): Promise<void> {
-  for await (const chunk of socket.iterator({ destroyOnReturn: false })) await end.write(chunk as Buffer)
-  end.end()
-}
-
-async function receiveAll(socket: Socket, end: RunTcp): Promise<void> {
-  for await (const data of end.data) if (!socket.write(data)) await once(socket, "drain")
-  socket.end()
 }

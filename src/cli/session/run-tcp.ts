@@ -1,3 +1,5 @@
+import { once } from "node:events"
+import type { Duplex } from "node:stream"
 import { type Chunk, type Multiplexer, openExec, openForward, outputPart, StreamError } from "#channel"
 
 /** Names of the run itself. */
@@ -67,6 +69,25 @@ export async function connectFromRun(connection: Multiplexer, { host = "localhos
     // The reason why the run refuses names more than the program inside knows.
     return connectInside(connection, "127.0.0.1", port).catch(() => Promise.reject(error))
   }
+}
+
+/**
+ * Passes on the data of a stream of this machine and of the other end, in each direction until it
+ * ends. `endLocal` tells the stream that nothing more comes.
+ */
+export async function joinTcp(local: Duplex, end: RunTcp, endLocal: () => void): Promise<void> {
+  const closed = new Promise<void>((resolve) => local.once("close", resolve))
+  void closed.then(() => end.cancel())
+  if (local.destroyed) end.cancel()
+  const send = async () => {
+    for await (const chunk of local.iterator({ destroyOnReturn: false })) await end.write(chunk as Buffer)
+    end.end()
+  }
+  const receive = async () => {
+    for await (const data of end.data) if (!local.write(data)) await Promise.race([once(local, "drain"), closed])
+    endLocal()
+  }
+  await Promise.all([send(), receive()])
 }
 
 async function connectToPort(connection: Multiplexer, port: number): Promise<RunTcp> {
