@@ -1,12 +1,12 @@
 import { once } from "node:events"
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
-import type { Multiplexer } from "#channel"
+import { type AddressInfo, createServer, type Server } from "node:net"
 import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { usageError } from "../io/formats.ts"
 import { sanitize } from "../io/table.ts"
-import { type ControlledRun, controlRun } from "../session/control.ts"
+import { controlRun } from "../session/control.ts"
 import { connectFromRun, isHost, joinTcp } from "../session/run-tcp.ts"
+import { SharedConnection } from "../session/shared-connection.ts"
 
 export interface ForwardedPort {
   /** Of this machine; 0: a free one. */
@@ -51,34 +51,6 @@ export async function forward(cli: Cli, name: string, texts: readonly string[]):
 
 function describeTarget({ host, remote }: ForwardedPort, runId: number): string {
   return host === undefined ? `port ${remote} of run ${runId}` : `port ${remote} of ${host}, as run ${runId} reaches it`
-}
-
-/** One control connection for all ports, opened again when it was lost. */
-class SharedConnection {
-  readonly #run: ControlledRun
-  readonly #sockets = new Set<Socket>()
-  #opened: Promise<Multiplexer> | undefined
-
-  constructor(run: ControlledRun) {
-    this.#run = run
-  }
-
-  async get(): Promise<Multiplexer> {
-    const known = await this.#opened?.catch(() => undefined)
-    if (known && !known.isClosed) return known
-    this.#opened = this.#run.open()
-    return this.#opened
-  }
-
-  hold(socket: Socket): void {
-    this.#sockets.add(socket)
-    socket.once("close", () => this.#sockets.delete(socket))
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy()
-    void this.#opened?.then((multiplexer) => multiplexer.close(1000, ""))
-  }
 }
 
 async function listen(cli: Cli, { local, host, remote }: ForwardedPort, connection: SharedConnection): Promise<Server> {
