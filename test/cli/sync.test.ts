@@ -192,6 +192,35 @@ test("a side that lost all its files is an error, and a missing folder as well",
   assert.deepEqual(counts(await sync("--force")), [0, 0, 0, 2, 0])
 })
 
+test("all files gone at the server is an error, and so is a folder that is gone there", async () => {
+  const { here, name, dav, write, names } = await openPair()
+  const run = () => cli.run(["sync", here, `${name}:raw`, "--json"], { env })
+  for (const each of ["a", "b"]) await write(each, "text")
+  assert.equal((await run()).code, 0)
+  for (const each of ["a", "b"]) await dav("DELETE", `raw/${each}`)
+  const emptied = await run()
+  assert.deepEqual([emptied.code, /All 2 files are gone at the server/.test(emptied.stderr)], [5, true], emptied.stderr)
+  await dav("DELETE", "raw")
+  const missing = await run()
+  assert.deepEqual([missing.code, /There is no folder .* at the server/.test(missing.stderr)], [4, true], missing.stderr)
+  assert.deepEqual(await names(), ["a", "b"])
+})
+
+test("without the state, contents are compared and nothing is removed", async () => {
+  const { here, dav, sync, read, write, names } = await openPair()
+  for (const name of ["same", "gone-here", "gone-there", "other"]) await write(name, "first")
+  await sync()
+  await rm(join(cli.directory, "state/quayside/sync"), { recursive: true })
+  await rm(join(here, "gone-here"))
+  await dav("DELETE", "gone-there")
+  await write("other", "mine")
+  const { conflicts, removedHere, removedThere } = await sync()
+  assert.deepEqual([conflicts.length, removedHere, removedThere], [1, 0, 0])
+  assert.deepEqual(await names(), ["gone-here", "gone-there", "other", ...conflicts, "same"])
+  assert.deepEqual([await read("other"), await read(conflicts[0] ?? ""), await read("gone-here")], ["first", "mine", "first"])
+  assert.equal((await dav("GET", "gone-there")).text, "first")
+})
+
 test("--dry-run names the steps and does none", async () => {
   const { dav, run, write, names } = await openPair()
   await write("new", "1")
