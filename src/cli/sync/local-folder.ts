@@ -2,7 +2,7 @@ import { link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat, unlink }
 import { dirname, join } from "node:path"
 import { CliError } from "../io/failures.ts"
 import { type IsIgnored, ownPrefix } from "./ignored.ts"
-import { type FileState, isSameFile, type LocalEntry } from "./plan.ts"
+import { type FileState, isUnchanged, type LocalEntry } from "./plan.ts"
 
 /** A path changed between the look at both sides and the step: the next round looks again. */
 export class ChangedMeanwhile extends Error {}
@@ -79,7 +79,7 @@ export class LocalFolder implements AsyncDisposable {
     const away = this.draft()
     await rename(place, away).catch(changed)
     const found = await stateOf(away)
-    if (found?.kind === "file" && isSameFile(found, expected)) return unlink(away)
+    if (found?.kind === "file" && isUnchanged(found, expected)) return unlink(away)
     await this.#moveBeside(away, path)
     throw new ChangedMeanwhile(`${path} was changed meanwhile`)
   }

@@ -99,10 +99,10 @@ function isBelowOther(path: string, local: Sides["local"]): boolean {
 
 function isSame(entry: LocalEntry | undefined, before: BaseEntry | undefined): boolean {
   if (entry?.kind !== before?.kind) return false
-  return entry?.kind !== "file" || before?.kind !== "file" || isSameFile(entry, before)
+  return entry?.kind !== "file" || before?.kind !== "file" || isUnchanged(entry, before)
 }
 
-export function isSameFile(a: FileState, b: FileState): boolean {
+export function isUnchanged(a: FileState, b: FileState): boolean {
   return a.size === b.size && a.modifiedMs === b.modifiedMs
 }
 

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate } from "node:timers/promises"
-import type { ChannelStream } from "#channel"
-import type { ExecProcess } from "#engine"
 import { handleProgramMessage } from "./programs.ts"
 
 test("a program gets one signal at a time, and each that waits once", async () => {
@@ -12,9 +10,10 @@ test("a program gets one signal at a time, and each that waits once", async () =
     sent.push(signal)
     return new Promise<void>((resolve) => (deliver = resolve))
   }
-  const process = { kill } as unknown as ExecProcess
+  const process = { kill, resize: async () => {} }
+  const stream = { fail: (code: string) => assert.fail(code) }
   for (let n = 0; n < 1_000; n += 1) {
-    handleProgramMessage(process, {} as ChannelStream, { signal: n % 2 === 0 ? "SIGTERM" : "SIGINT" })
+    handleProgramMessage(process, stream, { signal: n % 2 === 0 ? "SIGTERM" : "SIGINT" })
   }
   assert.deepEqual(sent, ["SIGTERM"])
   for (const expected of [2, 3, 3]) {

@@ -56,7 +56,11 @@ export async function serveExec(context: ConnectionContext, stream: ChannelStrea
 }
 
 /** Applies a message of the client: a new size, or a signal. */
-export function handleProgramMessage(process: ExecProcess, stream: ChannelStream, message: JsonObject): void {
+export function handleProgramMessage(
+  process: Pick<ExecProcess, "kill" | "resize">,
+  stream: Pick<ChannelStream, "fail">,
+  message: JsonObject,
+): void {
   try {
     if (message.signal !== undefined) sendSignal(process, readSignal(message.signal))
     const size = readTerminal(message.resize)
@@ -67,10 +71,10 @@ export function handleProgramMessage(process: ExecProcess, stream: ChannelStream
 }
 
 /** The signals that follow the one being sent; each waits once, as in the kernel. */
-const nextSignals = new WeakMap<ExecProcess, Set<ClientSignal>>()
+const nextSignals = new WeakMap<object, Set<ClientSignal>>()
 
 /** One search for a program's processes at a time: there may be very many. */
-function sendSignal(process: ExecProcess, signal: ClientSignal): void {
+function sendSignal(process: Pick<ExecProcess, "kill">, signal: ClientSignal): void {
   const pending = nextSignals.get(process)
   if (pending) return void pending.add(signal)
   const next = new Set<ClientSignal>()
@@ -85,10 +89,10 @@ function sendSignal(process: ExecProcess, signal: ClientSignal): void {
 }
 
 /** The size that follows the one being set; later sizes replace it. */
-const nextSizes = new WeakMap<ExecProcess, { next: { columns: number; rows: number } | undefined }>()
+const nextSizes = new WeakMap<object, { next: { columns: number; rows: number } | undefined }>()
 
 /** A client that drags a window sends many sizes: only the last one matters. */
-function resize(process: ExecProcess, size: { columns: number; rows: number }): void {
+function resize(process: Pick<ExecProcess, "resize">, size: { columns: number; rows: number }): void {
   const pending = nextSizes.get(process)
   if (pending) {
     pending.next = size
