@@ -51,10 +51,24 @@ export class LinkNames {
  */
 function fold(name: string): string {
   if (/^[0-9_a-z-]+$/.test(name)) return name
-  const visible = name.normalize("NFD").replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-  return visible
-    .toUpperCase()
-    .toLowerCase()
-    .normalize("NFC")
-    .replace(/[. ]+$/, "")
+  return withoutEnd(visible(name).normalize("NFD").toUpperCase().toLowerCase().normalize("NFC"))
+}
+
+/**
+ * Whether more accents follow each other than the Stream-Safe Text Format of Unicode allows:
+ * normalization sorts them, in quadratic time.
+ */
+export function hasTooManyAccents(path: string): boolean {
+  return /\p{M}{31}/u.test(visible(path))
+}
+
+function visible(name: string): string {
+  return name.replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+}
+
+/** An expression for the end of a text would begin at each of its dots. */
+function withoutEnd(name: string): string {
+  let length = name.length
+  while (length > 0 && ". ".includes(name[length - 1] as string)) length -= 1
+  return name.slice(0, length)
 }

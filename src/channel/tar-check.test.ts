@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { repeated, testLinear } from "../../test/fixtures/linear.ts"
 import { TarCheck } from "./tar-check.ts"
 
 interface Entry {
@@ -99,6 +100,7 @@ for (const [what, entries] of Object.entries({
   "an empty size by pax": [pax(record("size", "")), entry({})],
   "a hexadecimal size by pax": [pax(record("size", "0x200")), entry({ content: "x" })],
   "a broken pax record": [pax("99 path=../x\n"), entry({})],
+  "hundreds of accents on a letter": [entry({ flag: "L", content: `e${"\u0315\u200b".repeat(31)}` }), entry({})],
   "a name that is no UTF-8": [entry({ flag: "L", content: "" }), entry({ name: "f" }).fill(0xff, 0, 1)],
 })) {
   test(`an archive with ${what} is rejected`, () => {
@@ -129,3 +131,25 @@ test("an archive whose links have very many names is rejected", () => {
     { code: "unsafe_archive", message: /too many links/ },
   )
 })
+
+const longName = 4_096
+testLinear([
+  {
+    name: "an entry's name that is compared with links",
+    parse: (name) => {
+      const tar = new TarCheck()
+      tar.check(entry({ name: "l", flag: "2", link: "x" }))
+      tar.check(Buffer.concat([entry({ flag: "L", content: name }), entry({})]))
+    },
+    size: longName,
+    shapes: [
+      (length) => `${".".repeat(length - 1)}a`,
+      (length) => `${" ".repeat(length - 1)}a`,
+      repeated("a/"),
+      repeated("\u0316\u0315"),
+      repeated("e\u0315\u200b\u0316"),
+      repeated("\ufdfa"),
+      repeated(`e${"\u0315\u0316".repeat(15)}`),
+    ],
+  },
+])

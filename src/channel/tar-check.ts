@@ -1,4 +1,4 @@
-import { LinkNames } from "./link-names.ts"
+import { hasTooManyAccents, LinkNames } from "./link-names.ts"
 import { StreamError } from "./stream-error.ts"
 
 const blockBytes = 512
@@ -133,6 +133,7 @@ export class TarCheck {
     const isUnsafe =
       path.startsWith("/") || /[\0\\]/.test(path) || path.length > maxPathLength || parts.some(isUpwards) || /^[a-z]:/i.test(path)
     if (path === "" || isUnsafe) throw unsafe(`the name ${shown} leads outside`)
+    if (hasTooManyAccents(path)) throw unsafe(`the name ${shown} has too many accents on one letter`)
     if (this.#links.leadsThrough(parts)) throw unsafe(`the name ${shown} leads through a link`)
     return parts
   }

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws"
 import { type ChannelStream, type JsonObject, Multiplexer, StreamError } from "#channel"
-import { PacedReader, sharedTurnBudget } from "#http"
 import type { ConnectionContext, StreamHandler } from "./context.ts"
+import { Inbox } from "./inbox.ts"
 import { SocketTransport } from "./socket-transport.ts"
 import { serveCopy } from "./streams/copy.ts"
 import { serveLogs, serveStats } from "./streams/figures.ts"
@@ -23,22 +23,22 @@ export function serveConnection(context: ConnectionContext, socket: WebSocket): 
   const { caller } = context
   const transport = new SocketTransport(socket, () => {
     multiplexer.resume()
-    reader.resume()
+    inbox.resume()
   })
   const multiplexer = new Multiplexer({
     transport,
     side: "server",
     onOpen: (stream, request) => void serveStream(context, stream, request),
   })
-  const reader = new PacedReader(() => socket.resume(), sharedTurnBudget)
-  socket.on("message", (data: Buffer, isBinary: boolean) => {
-    multiplexer.receive(isBinary ? data : data.subarray(0, 0))
-    // The answers to a client's frames wait in memory as long as it does not read.
-    if (transport.isCongested) reader.pause()
-    if (!reader.countRead(caller.userId, data.length)) socket.pause()
+  const inbox = new Inbox({
+    socket,
+    userId: caller.userId,
+    handle: (message) => multiplexer.receive(message),
+    isCongested: () => transport.isCongested,
   })
+  socket.on("message", (data: Buffer, isBinary: boolean) => inbox.receive(isBinary ? data : data.subarray(0, 0)))
   socket.on("error", () => socket.terminate())
-  socket.on("close", () => multiplexer.transportClosed(""))
+  socket.on("close", () => inbox.end(() => multiplexer.transportClosed("")))
   return multiplexer
 }
 

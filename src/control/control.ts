@@ -52,7 +52,8 @@ export function createControl(options: ControlOptions): Control {
     if (closing.signal.aborted) throw new Failure("unavailable", "The service stops", { headers: { "Retry-After": "5" } })
     const usage = usages.of(caller.userId)
     const slot = usage.addConnection()
-    socket.once("close", () => slot[Symbol.dispose]())
+    let isServed = false
+    socket.once("close", () => isServed || slot[Symbol.dispose]())
     release()
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const ended = new AbortController()
@@ -65,11 +66,14 @@ export function createControl(options: ControlOptions): Control {
       const person = { caller, actor, usage, limits, watchRight }
       const connection = serveConnection({ ...options, ...person, run, shells, signal: ended.signal }, webSocket)
       connections.add(connection)
+      isServed = true
       const right = watchRight(ended.signal)
       right.addEventListener("abort", () =>
         connection.close(closeStatus.revoked, "The right to control this run, or the run itself, ended"),
       )
+      // Messages may still be handled after the socket is closed.
       void connection.closed.then(() => {
+        slot[Symbol.dispose]()
         connections.delete(connection)
         ended.abort()
       })

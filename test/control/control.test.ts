@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
+import { on, once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { connectControl, controlProtocols, openExec, openForward, openShell, StreamError } from "#channel"
 import { bounds } from "#contract"
+import { sharedTurnBudget } from "#http"
 import { eventually } from "../fixtures/eventually.ts"
 import { countTurns } from "../fixtures/turns.ts"
 import { type Person, startTestServer } from "../test-server.ts"
@@ -253,6 +254,50 @@ test("the output of one person's programs, shells and forwarded connections coun
   turns.assertMoved(16 * 60_000)
 })
 
+test("thousands of short frames in one read of the socket are handled in turns, those of one connection too", async (t) => {
+  const frames = 2_000
+  const open = (id: number) => Buffer.concat([Buffer.of(1, 0, 0, id >> 8, id & 255), Buffer.from('{"kind":"unknown"}')])
+  for (const count of [1, 3]) {
+    const sockets = await Promise.all(Array.from({ length: count }, () => openSocket()))
+    const spend = sharedTurnBudget.spend.bind(sharedTurnBudget)
+    let [ofTurn, most] = [0, 0]
+    const counted = t.mock.method(sharedTurnBudget, "spend", (...read: Parameters<typeof spend>) => {
+      if (ofTurn === 0) setImmediate(() => ([ofTurn, most] = [0, Math.max(most, ofTurn)]))
+      ofTurn += 1
+      return spend(...read)
+    })
+    const answers = sockets.map(async (socket) => {
+      let answered = 0
+      for await (const [message] of on(socket, "message")) {
+        assert.equal(message[0], 7)
+        answered += 1
+        if (answered === frames) return
+      }
+    })
+    for (const socket of sockets) for (let i = 0; i < frames; i += 1) socket.send(open(2 * i + 1))
+    await Promise.all(answers)
+    counted.mock.restore()
+    for (const socket of sockets) socket.close()
+    assert.ok(most > 0 && most <= 80, `${most} frames in one turn`)
+  }
+})
+
+test("the output that a returning client receives counts against the budget of a turn", async (t) => {
+  using connection = await connectTo(run.ControlURL, ann.authorization)
+  const shell = openShell(connection)
+  const { session = "" } = await shell.started
+  await shell.write(text("yes\r"))
+  let length = 0
+  for await (const { data } of shell.output) {
+    length += data.length
+    if (length > bounds.control.scrollBackBytes.value) break
+  }
+  await shell.write(text("\u0003"))
+  const turns = countTurns(t, (await ann.client.readUser({ query: { UserName: "ann" } })).ID)
+  for (let i = 0; i < 8; i += 1) await openShell(connection, { session }).started
+  turns.assertMoved(8 * bounds.control.scrollBackBytes.value)
+})
+
 test("a server that stops closes control connections and ends their shells", async () => {
   const connection = await connectTo(run.ControlURL, ann.authorization)
   const { session = "" } = await openShell(connection).started
@@ -289,3 +334,10 @@ test("programs count against the rate of a person's writes", async () => {
   const programs = Array.from({ length: 10 }, () => runToEnd(openExec(connection, { command: ["true"] })).catch(({ code }) => code))
   assert.ok((await Promise.all(programs)).includes("too_many_requests"))
 })
+
+/** A connection without a multiplexer. */
+async function openSocket(): Promise<WebSocket> {
+  const socket = new WebSocket(run.ControlURL, [...controlProtocols], { headers: { authorization: ann.authorization } })
+  await once(socket, "open")
+  return socket
+}

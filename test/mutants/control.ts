@@ -30,6 +30,21 @@ export const control = [
   ...faults("src/channel/link-names.ts", archives, [
     ["a link is found by its exact name only", at("fold", ".toUpperCase()"), ""],
     ["the links of an archive use any amount of memory", at("LinkNames.add", "this.#cost > maxCost"), "false"],
+    ["accents of a name are sorted in quadratic time", at("hasTooManyAccents", "31"), "9999"],
+    [
+      "the end of a name is searched for from each dot",
+      at("fold", "withoutEnd(visible(name)"),
+      "((text: string) => text.replace(/[. ]+$/, ''))(visible(name)",
+    ],
+  ]),
+  ...faults("src/control/inbox.ts", channel, [
+    ["all messages of one read are handled in one turn", at("Inbox.#handleAll", "!this.#isOpen) break"), "false) break"],
+  ]),
+  ...faults("src/control/streams/shell.ts", channel, [
+    ["returning to a shell has no rate", at("serveShell", "!isNew) await"), "false) await"],
+  ]),
+  ...faults("src/http/connections/turn-budget.ts", channel, [
+    ["a connection that is alone handles any number of messages", at("TurnBudget.spend", "spent.reads <= maxReadsAlone"), "true"],
   ]),
   ...faults("src/control/control.ts", channel, [
     ["a connection outlives its right", at("createControl", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],

@@ -80,8 +80,8 @@ export const webdav = [
     [
       [
         "one person moves any number of bytes in a turn",
-        at("TurnBudget.spend", "return spent.isAlone || spent.bytes <= turnBytes"),
-        "return true",
+        at("TurnBudget.spend", "spent.bytes <= turnBytes || (spent.isAlone"),
+        "true || (spent.isAlone",
       ],
       ["a connection beyond the budget reads on", at("PacedReader.countRead", "&& !this.#isWaiting\n  }"), "\n  }"],
       ["a connection reads on although its receiver has no room", at("PacedReader.countRead", "if (!this.#isPaused) "), ""],

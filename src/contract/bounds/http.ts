@@ -21,7 +21,7 @@ export const httpBounds = {
     value: 256 * 1024,
     unit: "bytes",
     per: "person",
-    beyond: "a few connections read on in each of the next turns; one that is alone in its turn has no bound",
+    beyond: "a few connections read on in each of the next turns; one that is alone in its turn has 64 reads",
   },
   anonymousBodyBytes: {
     what: "Body of a request without a credential, such as a sign-in",

@@ -9,6 +9,10 @@ export class ScrollBack {
     this.#maxBytes = maxBytes
   }
 
+  get length(): number {
+    return this.#length
+  }
+
   add(data: Uint8Array): void {
     const last = data.subarray(Math.max(0, data.length - this.#maxBytes))
     this.#isCut ||= last.length < data.length

@@ -45,7 +45,7 @@ export class ShellSession {
   readonly id = randomBytes(16).toString("hex")
   readonly process: ExecProcess
   readonly owner: ShellOwner
-  readonly #scrollBack = new ScrollBack(scrollBackBytes.value)
+  readonly scrollBack = new ScrollBack(scrollBackBytes.value)
   readonly #onEnd: () => void
   #stream: ChannelStream | undefined
   #timer: NodeJS.Timeout | undefined
@@ -71,7 +71,7 @@ export class ShellSession {
     this.#stream?.fail("taken_over", "Another connection attached to this shell")
     this.#stream = stream
     stream.accept({ session: this.id })
-    const before = this.#scrollBack.bytes()
+    const before = this.scrollBack.bytes()
     if (before.length > 0) void stream.write(before, outputPart.stdout).catch(() => {})
     stream.done.catch((error: { code: string }) => this.#onStreamError(stream, error.code))
   }
@@ -106,7 +106,7 @@ export class ShellSession {
   async #pump(): Promise<void> {
     try {
       for await (const { data } of this.process.output) {
-        this.#scrollBack.add(data)
+        this.scrollBack.add(data)
         // A client that does not read makes the shell wait. Without one, the shell goes on.
         await this.#stream?.write(data, outputPart.stdout).catch(() => {})
         await pace(this.owner.userId, data, this)

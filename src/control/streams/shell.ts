@@ -3,6 +3,7 @@ import { describeValue } from "#contract"
 import { type ExecProcess, type ExecRequest, loginShell } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { invalid, readProgram } from "../request-fields.ts"
+import { pace } from "./pace.ts"
 import { audit, copyInput, handleProgramMessage, startProgram } from "./programs.ts"
 import type { ShellSession } from "./shell-sessions.ts"
 
@@ -12,10 +13,13 @@ const defaultSize = { columns: 80, rows: 24 }
 export async function serveShell(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
   const { command: _, ...options } = request
   const program = readProgram(options, loginShell)
-  const session = request.session === undefined ? await open(context, program) : find(context, request.session)
+  const isNew = request.session === undefined
+  const session = isNew ? await open(context, program) : find(context, request.session)
   stream.onMessage = (message) => handleProgramMessage(session.process, stream, message)
   // The client's first words may ask for the size.
   if (program.terminal) await session.process.resize(program.terminal)
+  if (!isNew) await pace(context.caller.userId, session.scrollBack, stream)
+  if (stream.isOver && !isNew) return
   session.attach(stream)
   session.endWith(context.watchRight)
   await copyInput(stream, session.process)

@@ -59,3 +59,13 @@ test("a connection that is alone in its turn is not paced until another one read
   await nextTurn()
   assert.ok(budget.spend(1, chunk, alone))
 })
+
+test("the reads of a connection that is alone in its turn are bounded", async () => {
+  const budget = new TurnBudget()
+  const alone = {}
+  let reads = 0
+  while (reads < 1_000 && budget.spend(1, 1, alone)) reads += 1
+  assert.equal(reads, 64)
+  await nextTurn()
+  assert.ok(budget.spend(1, 1, alone))
+})

@@ -3,12 +3,15 @@ import { bounds } from "#contract"
 const turnBytes = bounds.http.turnBytes.value
 /** A read costs as much as moving this many bytes, however short it is. */
 const readBytes = 8 * 1024
+/** Reads in a turn of a connection that is alone in it. */
+const maxReadsAlone = 64
 /** Connections of one person that continue in each turn. */
 const resumedPerTurn = 4
 
 /** The bytes that a person's connections moved in this turn. */
 interface Spent {
   bytes: number
+  reads: number
   /** The first connection. */
   connection: object
   isAlone: boolean
@@ -25,16 +28,17 @@ export class TurnBudget {
   #isScheduled = false
 
   /**
-   * Counts one read of a connection. False when the person's budget of this turn is used up. A
-   * connection that is alone in its turn has no limit but Node's own.
+   * Counts one read of a connection. False when the person's budget of this turn is used up. The
+   * bytes of a connection that is alone in its turn have no limit but Node's own.
    */
   spend(userId: number, bytes: number, connection: object): boolean {
-    const spent = this.#spent.get(userId) ?? { bytes: 0, connection, isAlone: true }
+    const spent = this.#spent.get(userId) ?? { bytes: 0, reads: 0, connection, isAlone: true }
     spent.bytes += readBytes + bytes
+    spent.reads += 1
     spent.isAlone &&= spent.connection === connection
     this.#spent.set(userId, spent)
     this.#schedule()
-    return spent.isAlone || spent.bytes <= turnBytes
+    return spent.bytes <= turnBytes || (spent.isAlone && spent.reads <= maxReadsAlone)
   }
 
   /** Calls the function in a later turn, after those of the person that wait already. */
