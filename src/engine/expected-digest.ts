@@ -1,7 +1,10 @@
 import { EngineError, type RunSpec } from "./engine.ts"
 
+/** The parts of a spec that choose its image. */
+export type ImageOfSpec = Pick<RunSpec, "image" | "imageDigest" | "registryDigest" | "imagePolicy">
+
 /** Rejects an image whose digest is not the spec's `imageDigest`. */
-export function checkExpectedDigest({ image, imageDigest }: Pick<RunSpec, "image" | "imageDigest">, found: string): void {
+export function checkExpectedDigest({ image, imageDigest }: Pick<ImageOfSpec, "image" | "imageDigest">, found: string): void {
   if (imageDigest === undefined || imageDigest === found) return
   throw changedImage(image)
 }

@@ -7,10 +7,9 @@ import {
   type ImageRemoval,
   type Progress,
   type RemovableImage,
-  type RunSpec,
   type StoredImage,
 } from "../engine.ts"
-import { changedImage, checkExpectedDigest } from "../expected-digest.ts"
+import { changedImage, checkExpectedDigest, type ImageOfSpec } from "../expected-digest.ts"
 import { ImageHolds } from "../image-holds.ts"
 import { assertImageAllowed, assertImageReplaceable, parseReference } from "../image-policy.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
@@ -24,8 +23,6 @@ interface FetchOptions {
   report: (progress: Progress | null) => void
   signal: AbortSignal
 }
-
-type ImageOfSpec = Pick<RunSpec, "image" | "imageDigest" | "registryDigest" | "imagePolicy">
 
 /** The fake engine's images, under the same policy as a real engine's. */
 export class FakeImages {

@@ -6,11 +6,10 @@ import {
   type ImageRemoval,
   type Progress,
   type RemovableImage,
-  type RunSpec,
   type StartStep,
   type StoredImage,
 } from "../../engine.ts"
-import { changedImage, checkExpectedDigest } from "../../expected-digest.ts"
+import { changedImage, checkExpectedDigest, type ImageOfSpec } from "../../expected-digest.ts"
 import { ImageHolds } from "../../image-holds.ts"
 import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
@@ -203,7 +202,6 @@ export class ImageStore {
   }
 }
 
-type ImageOfSpec = Pick<RunSpec, "image" | "imageDigest" | "registryDigest" | "imagePolicy">
 interface EnsureOptions {
   report: (step: StartStep) => void
   signal: AbortSignal
