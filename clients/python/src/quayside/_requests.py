@@ -52,6 +52,11 @@ def parse_error(status: int, content: bytes) -> APIError:
     return error_from(status, body)
 
 
+def is_temporary(error: APIError) -> bool:
+    """Whether the same request may succeed a moment later."""
+    return error.status >= 500 or error.status == 429
+
+
 def memory_amount(amount: int | str, unit: str, name: str) -> int:
     """An amount in the server's unit. The suffixes of a text are powers of 1,024."""
     if isinstance(amount, int):

@@ -6,14 +6,21 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Any, TypeVar, cast
 
 import httpx
 
 from .. import models
 from .._names import one_of
-from .._requests import EventParser, memory_amount, parse_error, query_pairs, trust_for, user_agent
+from .._requests import (
+    EventParser,
+    is_temporary,
+    memory_amount,
+    parse_error,
+    query_pairs,
+    trust_for,
+    user_agent,
+)
 from ..config import find_server
 from ..errors import APIError, ConnectionFailed
 from .operations import AsyncOperations, Query
@@ -56,12 +63,7 @@ class AsyncClient(AsyncOperations):
     async def __aenter__(self) -> AsyncClient:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -229,7 +231,7 @@ class AsyncClient(AsyncOperations):
             except ConnectionFailed:
                 pass
             except APIError as error:
-                if error.status < 500 and error.status != 429:
+                if not is_temporary(error):
                     raise
             await asyncio.sleep(_EVENTS_PAUSE)
 

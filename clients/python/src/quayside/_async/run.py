@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .. import models
 from .._control import ExecResult, ExecStream
-from .._requests import LIVE_STATES, describe_step, run_failure
+from .._requests import LIVE_STATES, describe_step, is_temporary, run_failure
 from ..errors import APIError, ConnectionFailed, QuaysideError
 from .control import run_program
 
@@ -52,12 +51,7 @@ class AsyncRun:
     async def __aenter__(self) -> AsyncRun:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if not self._keep:
             await self.stop()
 
@@ -85,7 +79,7 @@ class AsyncRun:
             except ConnectionFailed:
                 pause = _LAST_PAUSE
             except APIError as error:
-                if error.status < 500 and error.status != 429:
+                if not is_temporary(error):
                     raise
                 pause = _LAST_PAUSE
 

@@ -7,14 +7,21 @@ import time
 import json
 from collections.abc import Iterator, Callable, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, TypeVar, cast
 
 import httpx
 
 from .. import models
 from .._names import one_of
-from .._requests import EventParser, memory_amount, parse_error, query_pairs, trust_for, user_agent
+from .._requests import (
+    EventParser,
+    is_temporary,
+    memory_amount,
+    parse_error,
+    query_pairs,
+    trust_for,
+    user_agent,
+)
 from ..config import find_server
 from ..errors import APIError, ConnectionFailed
 from .operations import Operations, Query
@@ -57,12 +64,7 @@ class Client(Operations):
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -230,7 +232,7 @@ class Client(Operations):
             except ConnectionFailed:
                 pass
             except APIError as error:
-                if error.status < 500 and error.status != 429:
+                if not is_temporary(error):
                     raise
             time.sleep(_EVENTS_PAUSE)
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 import time
 import sys
 from collections.abc import Iterator, Callable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .. import models
 from .._control import ExecResult, ExecStream
-from .._requests import LIVE_STATES, describe_step, run_failure
+from .._requests import LIVE_STATES, describe_step, is_temporary, run_failure
 from ..errors import APIError, ConnectionFailed, QuaysideError
 from .control import run_program
 
@@ -53,12 +52,7 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self._keep:
             self.stop()
 
@@ -86,7 +80,7 @@ class Run:
             except ConnectionFailed:
                 pause = _LAST_PAUSE
             except APIError as error:
-                if error.status < 500 and error.status != 429:
+                if not is_temporary(error):
                     raise
                 pause = _LAST_PAUSE
 
