@@ -184,6 +184,15 @@ export function openCopy(connection: Multiplexer, direction: "in" | "out", path:
   return openWide(connection, "copy", { direction, path })
 }
 
+/**
+ * Copies the bytes of one file from an offset on. `out`: they are read. `in`: they are written,
+ * then ended, at the same place of a file in the run, which is made if it is missing; the offset is
+ * a multiple of `copyBlockBytes`.
+ */
+export function openFileRest(connection: Multiplexer, direction: "in" | "out", { path, offset }: { path: string; offset: number }) {
+  return openWide(connection, "copy", { direction, path, offset })
+}
+
 /** A stream of bulk data, which is not slowed by the time that credit needs to arrive. */
 function openWide(connection: Multiplexer, kind: string, options: JsonObject): ChannelStream {
   const stream = connection.open(kind, options)

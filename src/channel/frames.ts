@@ -1,6 +1,9 @@
 /** The WebSocket subprotocol; its number is the protocol's version. */
 export const protocolName = "quayside.control.v1"
 
+/** The rest of a file goes into a run from a multiple of this many bytes. */
+export const copyBlockBytes = 1024 * 1024
+
 /** The kinds of frames. A frame is one binary WebSocket message: kind, stream ID, payload. */
 export const frameKinds = {
   /** JSON `{"kind": …, …}`: opens a stream. */

@@ -6,6 +6,7 @@ export {
   type ExitStatus,
   openCopy,
   openExec,
+  openFileRest,
   openForward,
   openShell,
   outputPart,
@@ -13,7 +14,7 @@ export {
   type TerminalSize,
   type WebSocketLike,
 } from "./client.ts"
-export { protocolName } from "./frames.ts"
+export { copyBlockBytes, protocolName } from "./frames.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
 export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"
 export { TarCheck } from "./tar-check.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { createHash, randomBytes } from "node:crypto"
 import { after, test } from "node:test"
-import { type ChannelStream, type Multiplexer, openCopy, openExec, openForward, openShell } from "#channel"
+import { type ChannelStream, type Multiplexer, openCopy, openExec, openFileRest, openForward, openShell } from "#channel"
 import { bounds } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { startTestServer } from "../test-server.ts"
@@ -159,6 +159,27 @@ test("files are copied into a container and back as an archive, and hostile arch
   await sh(connection, "mkdir /tmp/bad && mkfifo /tmp/bad/pipe")
   const bad = openCopy(connection, "out", "/tmp/bad")
   await assert.rejects(readBytes(bad), { code: "unsafe_archive" })
+})
+
+test("the rest of a file is read and written at its place, and a failure is a code", async () => {
+  using connection = await connect()
+  const [blocks, rest] = [randomBytes(2 ** 21), randomBytes(70_001)]
+  const write = async (offset: number, data: Uint8Array, path = "/tmp/-rest\nof a file") => {
+    const stream = openFileRest(connection, "in", { path, offset })
+    await stream.write(data)
+    stream.end()
+    await stream.done
+  }
+  await write(0, blocks)
+  await write(2 ** 21, rest)
+  await write(0, blocks.subarray(0, 2 ** 20))
+  const out = openFileRest(connection, "out", { path: "/tmp/-rest\nof a file", offset: 2 ** 21 - 3 })
+  assert.equal(sha256(await readBytes(out)), sha256(Buffer.concat([blocks.subarray(-3), rest])))
+  await out.done
+  const beyond = openFileRest(connection, "out", { path: "/tmp/-rest\nof a file", offset: 2 ** 40 })
+  assert.equal((await readBytes(beyond)).length, 0)
+  await assert.rejects(write(0, rest, "/tmp/none/file"), { code: "copy_failed", message: /none/ })
+  await assert.rejects(openFileRest(connection, "out", { path: "/tmp/none", offset: 1 }).done, { code: "copy_failed", message: /none/ })
 })
 
 test("of 200 streams one that is never read delays no other", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { on, once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
-import { connectControl, controlProtocols, openExec, openForward, openShell, StreamError } from "#channel"
+import { connectControl, controlProtocols, openExec, openFileRest, openForward, openShell, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { sharedTurnBudget } from "#http"
 import { eventually } from "../fixtures/eventually.ts"
@@ -191,6 +191,20 @@ test("garbage ends one stream, and messages that are no frames the connection", 
   const closed = once(socket, "close")
   socket.send("text")
   assert.equal((await closed)[0], 4400)
+})
+
+test("the rest of a file is copied from a place within its bounds only, and into a run at whole blocks", async () => {
+  using connection = await connectTo(run.ControlURL, ann.authorization)
+  const refused = (direction: "in" | "out", offset: unknown) =>
+    assert.rejects(openFileRest(connection, direction, { path: "/tmp/a", offset: offset as number }).accepted, {
+      code: "invalid",
+      message: /^offset must be an integer from 0 to \d+/,
+    })
+  for (const offset of [-1, 0.5, 2 ** 44 + 2 ** 20, 2 ** 53, null, "0", "1; reboot", [0], {}]) {
+    await refused("in", offset)
+    await refused("out", offset)
+  }
+  await refused("in", 2 ** 20 + 1)
 })
 
 test("a shell belongs to its person, and a second connection takes it over", async () => {

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { lstat, mkdir, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises"
+import { lstat, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
-import type { ChannelStream } from "#channel"
+import type { Multiplexer } from "#channel"
 import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import { formatBytes, usageError } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
-import { controlRun } from "../session/control.ts"
+import { type ControlledRun, controlRun, withConnection } from "../session/control.ts"
 
 interface RunPath {
   run: string
@@ -25,17 +25,12 @@ export async function copy(cli: Cli, source: string, target: string, { force = f
   const [from, to] = [parseRunPath(source), parseRunPath(target)]
   if ((from === undefined) === (to === undefined))
     throw usageError(`One of both must be in a run, as RUN:/PATH; got ${JSON.stringify(source)} and ${JSON.stringify(target)}`)
-  const { run } = (from ?? to) as RunPath
-  const { openCopy } = await import("#channel")
-  const connection = await (await controlRun(cli, run)).open()
-  try {
-    const bytes = from
-      ? await receive(cli, openCopy(connection, "out", from.path), { path: from.path, directory: resolve(target), isForced: force })
-      : await send(cli, openCopy(connection, "in", (to as RunPath).path), resolve(source))
-    cli.show({ bytes }, () => `Copied ${formatBytes(bytes)}.`)
-  } finally {
-    connection.close(1000, "")
-  }
+  const { run: name } = (from ?? to) as RunPath
+  const run = await controlRun(cli, name)
+  const bytes = from
+    ? await receive(cli, run, { path: from.path, directory: resolve(target), isForced: force })
+    : await send(cli, run, { path: resolve(source), directory: (to as RunPath).path })
+  cli.show({ bytes }, () => `Copied ${formatBytes(bytes)}.`)
   return undefined
 }
 
@@ -50,12 +45,13 @@ interface Receipt {
  * Unpacks into a new directory beside the target, and renames: no link that an earlier copy left in
  * the target is followed. The archive is checked here too, not by the server alone.
  */
-async function receive(cli: Cli, stream: ChannelStream, { path, directory, isForced }: Receipt): Promise<number> {
-  await stream.accepted
+async function receive(cli: Cli, run: ControlledRun, { path, directory, isForced }: Receipt): Promise<number> {
   await mkdir(directory, { recursive: true })
   const draft = await mkdtemp(join(directory, ".quayside-"))
   try {
-    const bytes = await unpack(cli, stream, draft)
+    const bytes = await withConnection(cli, run.open(), (connection) => unpack(cli, connection, { path, directory: draft })).catch(
+      (error: Error) => continueReceiving(cli, run, { error, path, draft }),
+    )
     const names = await readdir(draft)
     assertRequestedNames(path, names)
     for (const name of names) await moveInto(join(draft, name), join(directory, name), isForced)
@@ -63,6 +59,22 @@ async function receive(cli: Cli, stream: ChannelStream, { path, directory, isFor
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
+}
+
+/** The copy of one file goes on after a loss of the connection; that of a folder does not. */
+async function continueReceiving(
+  cli: Cli,
+  run: ControlledRun,
+  { error, path, draft }: { error: Error; path: string; draft: string },
+): Promise<number> {
+  const { continueFile, isConnectionLost } = await import("../files/run-file.ts")
+  const local = join(draft, basename(path))
+  const isFile = await lstat(local).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  if (!isConnectionLost(error) || !isFile) throw error
+  return continueFile(cli, run, "out", { local, remote: path.replace(/\/+$/, "") })
 }
 
 /** A run's `tar` may answer anything, such as a `.bashrc` for a copy into the home. */
@@ -85,8 +97,10 @@ async function moveInto(from: string, to: string, isForced: boolean): Promise<vo
   await rename(from, to)
 }
 
-async function unpack(cli: Cli, stream: ChannelStream, directory: string): Promise<number> {
-  const { TarCheck } = await import("#channel")
+async function unpack(cli: Cli, connection: Multiplexer, { path, directory }: { path: string; directory: string }): Promise<number> {
+  const { TarCheck, openCopy } = await import("#channel")
+  const stream = openCopy(connection, "out", path)
+  await stream.accepted
   const check = new TarCheck()
   const tar = startTar(["-xf", "-", "--no-same-owner", "-C", directory])
   using line = new ProgressLine(cli)
@@ -105,12 +119,26 @@ async function unpack(cli: Cli, stream: ChannelStream, directory: string): Promi
     return bytes
   } catch (error) {
     tar.child.kill()
+    // It writes nothing any more when a continuation reads the file.
+    await tar.ended.catch(() => {})
     throw error
   }
 }
 
-async function send(cli: Cli, stream: ChannelStream, path: string): Promise<number> {
-  await stat(path)
+async function send(cli: Cli, run: ControlledRun, { path, directory }: { path: string; directory: string }): Promise<number> {
+  const isFile = (await lstat(path)).isFile()
+  try {
+    return await withConnection(cli, run.open(), (connection) => pack(cli, connection, { path, directory }))
+  } catch (error) {
+    const { continueFile, isConnectionLost } = await import("../files/run-file.ts")
+    if (!isConnectionLost(error) || !isFile) throw error
+    return continueFile(cli, run, "in", { local: path, remote: `${directory.replace(/\/+$/, "")}/${basename(path)}` })
+  }
+}
+
+async function pack(cli: Cli, connection: Multiplexer, { path, directory }: { path: string; directory: string }): Promise<number> {
+  const { openCopy } = await import("#channel")
+  const stream = openCopy(connection, "in", directory)
   await stream.accepted
   const tar = startTar(["-cf", "-", "-C", dirname(path), "--", basename(path)])
   using line = new ProgressLine(cli)

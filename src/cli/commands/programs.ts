@@ -1,9 +1,8 @@
 import { once } from "node:events"
-import { setTimeout as sleep } from "node:timers/promises"
 import type { ControlProcess, ProcessOptions, StreamError, TerminalSize } from "#channel"
 import type { Cli } from "../io/cli.ts"
 import { usageError } from "../io/formats.ts"
-import { type ControlledRun, controlRun } from "../session/control.ts"
+import { type ControlledRun, controlRun, reconnect } from "../session/control.ts"
 
 interface ExecOptions {
   interactive?: boolean
@@ -56,7 +55,7 @@ export async function shell(cli: Cli, name: string, { workdir }: { workdir?: str
     } catch (error) {
       if (session === undefined || (error as StreamError).code !== "connection_lost") throw error
       cli.note("\r\nThe connection was lost; connecting again …\r")
-      await waitForServer(cli, run)
+      ;(await reconnect(cli, run)).close(1000, "")
     }
   }
 }
@@ -69,19 +68,6 @@ async function attach(cli: Cli, run: ControlledRun, options: ProcessOptions, onS
   using _terminal = passTerminal(cli, program)
   await printOutput(cli, program)
   return (await program.exited).exitCode
-}
-
-/** A shell waits ten minutes for its client. */
-async function waitForServer(cli: Cli, run: ControlledRun): Promise<void> {
-  const until = Date.now() + 600_000
-  for (let waitMs = 500; ; waitMs = Math.min(waitMs * 2, 10_000)) {
-    await sleep(waitMs, undefined, { signal: cli.process.signal })
-    try {
-      return (await run.open()).close(1000, "")
-    } catch (error) {
-      if (Date.now() > until) throw error
-    }
-  }
 }
 
 function terminalSize({ process }: Cli): TerminalSize {

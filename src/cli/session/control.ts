@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Multiplexer } from "#channel"
 import { Failure, type FailureBody, type RunningProject } from "#contract"
 import type { Cli } from "../io/cli.ts"
@@ -21,6 +22,50 @@ export async function controlRun(cli: Cli, name: string): Promise<ControlledRun>
       exitCode: exitCodes.conflict,
     })
   return { run, open: () => openConnection(controlAddress(server, run.ControlURL), token) }
+}
+
+const reconnectMs = 600_000
+const firstPauseMs = 500
+const maxPauseMs = 10_000
+
+/** Connects again after a loss, for ten minutes: as long as a shell waits for its client. */
+export async function reconnect(cli: Cli, run: ControlledRun): Promise<Multiplexer> {
+  const { signal } = cli.process
+  const until = Date.now() + reconnectMs
+  for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, maxPauseMs)) {
+    await sleep(waitMs, undefined, { signal })
+    try {
+      return await run.open()
+    } catch (error) {
+      if (Date.now() > until || isRefused(error)) throw error
+    }
+  }
+}
+
+/** The right, the token or the run has ended: waiting does not help. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Failure && [401, 403, 404, 409].includes(error.status)
+}
+
+/** Works with a connection. Ctrl-C closes it, and with it all its streams. */
+export async function withConnection<T>(
+  { process: { signal } }: Cli,
+  opening: Promise<Multiplexer>,
+  work: (connection: Multiplexer) => Promise<T>,
+): Promise<T> {
+  const connection = await opening
+  const close = () => connection.close(1000, "")
+  signal.addEventListener("abort", close)
+  try {
+    signal.throwIfAborted()
+    return await work(connection)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener("abort", close)
+    close()
+  }
 }
 
 /** The token goes to the server that it belongs to, whatever host an answer names. */

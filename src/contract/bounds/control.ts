@@ -107,6 +107,20 @@ export const controlBounds = {
     per: "person",
     beyond: "the new stream ends with `too_many_streams`",
   },
+  copyPathCharacters: {
+    what: "Path of a copy",
+    value: 4_096,
+    unit: "characters",
+    per: "stream",
+    beyond: "the stream ends with `invalid`",
+  },
+  copyOffsetBytes: {
+    what: "Place in a file at which its copy continues",
+    value: 16 * 1024 ** 4,
+    unit: "bytes",
+    per: "stream",
+    beyond: "the stream ends with `invalid`",
+  },
   engineCalls: {
     what: "Forwarded connections that ask the engine for an address, at a time",
     value: 4,
