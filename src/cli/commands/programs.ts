@@ -1,8 +1,8 @@
 import { once } from "node:events"
-import type { ControlProcess, ProcessOptions, StreamError, TerminalSize } from "#channel"
+import type { ControlProcess, Multiplexer, ProcessOptions, StreamError, TerminalSize } from "#channel"
 import type { Cli } from "../io/cli.ts"
 import { usageError } from "../io/formats.ts"
-import { type ControlledRun, controlRun, reconnect } from "../session/control.ts"
+import { controlRun, reconnect } from "../session/control.ts"
 
 interface ExecOptions {
   interactive?: boolean
@@ -49,20 +49,26 @@ export async function shell(cli: Cli, name: string, { workdir }: { workdir?: str
   const run = await controlRun(cli, name)
   const options = { env: { TERM: env.TERM ?? "xterm-256color" }, ...(workdir === undefined ? {} : { workDir: workdir }) }
   let session: string | undefined
+  let opening = run.open()
   for (;;) {
     try {
-      return await attach(cli, run, { ...options, ...(session === undefined ? {} : { session }) }, (id) => (session = id))
+      return await attach(cli, await opening, { ...options, ...(session === undefined ? {} : { session }) }, (id) => (session = id))
     } catch (error) {
       if (session === undefined || (error as StreamError).code !== "connection_lost") throw error
       cli.note("\r\nThe connection was lost; connecting again …\r")
-      ;(await reconnect(cli, run)).close(1000, "")
+      opening = reconnect(cli, run)
     }
   }
 }
 
-async function attach(cli: Cli, run: ControlledRun, options: ProcessOptions, onSession: (id: string | undefined) => void): Promise<number> {
+async function attach(
+  cli: Cli,
+  multiplexer: Multiplexer,
+  options: ProcessOptions,
+  onSession: (id: string | undefined) => void,
+): Promise<number> {
   const { openShell } = await import("#channel")
-  using connection = disposable(await run.open())
+  using connection = disposable(multiplexer)
   const program = openShell(connection.multiplexer, { ...options, terminal: terminalSize(cli) })
   onSession((await program.started).session)
   using _terminal = passTerminal(cli, program)
@@ -116,6 +122,6 @@ async function printOutput(cli: Cli, program: ControlProcess): Promise<void> {
   }
 }
 
-function disposable(multiplexer: Awaited<ReturnType<ControlledRun["open"]>>) {
+function disposable(multiplexer: Multiplexer) {
   return { multiplexer, [Symbol.dispose]: () => multiplexer.close(1000, "") }
 }
