@@ -144,7 +144,7 @@ export const projectTypeRules = {
     tokenVariable: null,
     upstreamHeaders: {},
     prefix: "strip",
-    landing: "vnc.html?autoconnect=1&resize=remote",
+    landing: "vnc.html?autoconnect=1&resize=remote&reconnect=1",
     readiness: { kind: "websocket", path: "websockify", banner: "RFB " },
     kernelsPath: null,
     webSocketProtocol: "rfb",

@@ -31,6 +31,34 @@ suite("a desktop in a browser", () => {
       await takePicture(page, "desktop.png")
     })
   })
+
+  test("desktop: the clipboard passes in both directions, and the picture returns after a restart of the server", async () => {
+    await rig.withRun({ image: "desktop", type: "novnc" }, async ({ page, textOfFile }) => {
+      await openTerminal(page)
+      const clipboard = page.locator("#noVNC_clipboard_text")
+      await clipboard.evaluate((area: HTMLTextAreaElement) => {
+        area.value = "echo pasted >pasted.txt"
+        area.dispatchEvent(new Event("change"))
+      })
+      await page.keyboard.press("Control+Shift+v")
+      await untilStill(page)
+      await page.keyboard.press("Enter")
+      assert.equal(await textOfFile("pasted.txt"), "pasted\n")
+
+      await page.keyboard.type("clear; mousepad copied.txt 2>/dev/null &\n", { delay: 20 })
+      await untilStill(page)
+      await page.keyboard.type("copied there", { delay: 20 })
+      for (const keys of ["Control+a", "Control+c"]) await page.keyboard.press(keys)
+      await eventually("the clipboard arrives", async () => (await clipboard.inputValue()) === "copied there", 30_000)
+
+      await rig.server.kill("SIGKILL")
+      await page.locator("html.noVNC_connected").waitFor({ ...patience, state: "detached" })
+      await rig.server.start()
+      await connected(page)
+      await page.keyboard.press("Control+s")
+      assert.equal(await textOfFile("copied.txt"), "copied there")
+    })
+  })
 })
 
 async function connected(page: Page): Promise<void> {

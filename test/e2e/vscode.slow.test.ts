@@ -34,6 +34,15 @@ suite("VS Code in a browser", () => {
       assert.equal(await textOfFile("again.txt"), "again\n")
     })
   })
+
+  test("vscode: a webview shows a preview", async () => {
+    await rig.withRun({ image: "vscode", type: "vscode", files: { "page.md": "# A heading\n" } }, async ({ page }) => {
+      await openFile(page, "page.md")
+      await page.getByRole("button", { name: /^Open Preview to the Side/ }).click(patience)
+      const webview = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame")
+      await webview.getByRole("heading", { name: "A heading" }).waitFor(patience)
+    })
+  })
 })
 
 async function openFile(page: Page, name: string): Promise<void> {
