@@ -2,7 +2,7 @@
 
 packages_docker=(docker.io iptables)
 packages_base_image=(debootstrap)
-packages_test_docker=(busybox-static curl iptables xfsprogs btrfs-progs openssh-client rsync git)
+packages_test_docker=(busybox-static curl iptables xfsprogs btrfs-progs openssh-client rsync git python3 python3-venv)
 packages_test_postgres=(postgresql)
 packages_test_api=(python3-venv)
 packages_test_tools=(litmus cadaver rclone curl davfs2 unzip python3 python3-venv)

@@ -61,6 +61,23 @@ def test_programs_run_in_the_run(client):
             run.exec("ls -l")
 
 
+def test_output_of_a_program_arrives_while_it_runs(client):
+    with client.start("Fit") as run:
+        pieces = []
+        result = run.exec(
+            ["sh", "-c", "echo out; warn err; exit 3"],
+            on_output=lambda *piece: pieces.append(piece),
+        )
+        assert sorted(pieces) == [("stderr", b"err\n"), ("stdout", b"out\n")]
+        assert result == quayside.ExecResult(3, b"", b"")
+
+        def refuse(_name, _data):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run.exec(["sh", "-c", "echo begun; sleep 600"], on_output=refuse)
+
+
 def test_refusals_are_exceptions_with_code_message_and_field(client):
     with pytest.raises(quayside.NotFound) as hidden:
         client.read_image(ID=99_999)

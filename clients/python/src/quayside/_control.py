@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,14 @@ MAX_OUTPUT = 256 << 20
 
 _OPEN, _ACCEPT, _DATA, _CREDIT, _END, _MESSAGE, _CLOSE, _PING, _PONG = range(1, 10)
 _STREAM = 1
+_STDOUT, _STDERR = 1, 2
 _FIRST_CREDIT = 64 << 10
 _DATA_COST = 128
 _CHUNK = 16 << 10
+
+
+#: Receives `"stdout"` or `"stderr"`, and bytes that a program printed there.
+OutputCallback = Callable[[str, bytes], object]
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class ExecResult:
 
 
 class ExecStream:
-    """The only stream of a connection: sends the input, collects the output."""
+    """The only stream of a connection: sends the input, collects the output or passes it on."""
 
     def __init__(
         self,
@@ -49,6 +54,7 @@ class ExecStream:
         stdin: bytes,
         env: Mapping[str, str] | None,
         work_dir: str | None,
+        on_output: OutputCallback | None = None,
     ) -> None:
         if isinstance(command, str) or not command:
             raise ValueError(f'command must be a list such as ["ls", "-l"]; got {command!r}')
@@ -61,7 +67,8 @@ class ExecStream:
         self._input = memoryview(stdin)
         self._credit = _FIRST_CREDIT
         self._is_open = self._has_ended_input = False
-        self._outputs = {1: bytearray(), 2: bytearray()}
+        self._on_output = on_output
+        self._outputs = {_STDOUT: bytearray(), _STDERR: bytearray()}
         self.result: ExecResult | None = None
 
     def start(self) -> bytes:
@@ -89,7 +96,10 @@ class ExecStream:
 
     def _receive_data(self, payload: bytes) -> bytes:
         part, data = payload[0], payload[1:]
-        self._outputs.setdefault(part, bytearray()).extend(data)
+        if self._on_output:
+            self._on_output("stderr" if part == _STDERR else "stdout", data)
+        else:
+            self._outputs.setdefault(part, bytearray()).extend(data)
         if sum(map(len, self._outputs.values())) > MAX_OUTPUT:
             raise QuaysideError(
                 f"The program printed more than {MAX_OUTPUT >> 20} MiB; write to a file instead."
@@ -99,7 +109,7 @@ class ExecStream:
     def _receive_close(self, content: dict[str, Any]) -> None:
         if "result" not in content:
             raise APIError(400, str(content["code"]), str(content["msg"]))
-        stdout, stderr = bytes(self._outputs[1]), bytes(self._outputs[2])
+        stdout, stderr = bytes(self._outputs[_STDOUT]), bytes(self._outputs[_STDERR])
         self.result = ExecResult(int(content["result"]["exitCode"]), stdout, stderr)
 
     def _send_input(self) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .. import models
-from .._control import ExecResult, ExecStream
+from .._control import ExecResult, ExecStream, OutputCallback
 from .._requests import LIVE_STATES, describe_step, is_temporary, run_failure
 from ..errors import APIError, ConnectionFailed, QuaysideError
 from .control import run_program
@@ -110,14 +110,17 @@ class AsyncRun:
         stdin: bytes | str = b"",
         env: Mapping[str, str] | None = None,
         work_dir: str | None = None,
+        on_output: OutputCallback | None = None,
     ) -> ExecResult:
         """Run a program in the run's container, and return its exit code and output.
 
-        `command` is a list: no shell takes part. The output may have 256 MiB. Raises `APIError`
-        with a code of docs/reference/control.md, such as `command_not_found`.
+        `command` is a list: no shell takes part. The output may have 256 MiB. `on_output` receives
+        the output as it is printed, `"stdout"` or `"stderr"` and bytes; then it may be endless, and
+        the result has none. Raises `APIError` with a code of docs/reference/control.md, such as
+        `command_not_found`, and `ConnectionFailed` if the connection is lost.
         """
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        stream = ExecStream(command, data, env, work_dir)
+        stream = ExecStream(command, data, env, work_dir, on_output)
         address = self.info["ControlURL"] or (await self.refresh())["ControlURL"]
         if not address:
             raise QuaysideError(f"Run {self.id} is {self.state}, or you may not control it.")
