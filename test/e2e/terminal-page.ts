@@ -10,6 +10,16 @@ export async function type(page: Page, line: string): Promise<void> {
   await page.keyboard.press("Enter")
 }
 
+export async function paste(page: Page, text: string): Promise<void> {
+  const input = page.getByRole("textbox", { name: /^Terminal input/ })
+  await input.focus()
+  await input.evaluate((area, content) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData("text/plain", content)
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }))
+  }, text)
+}
+
 export async function shows(page: Page, text: string | RegExp): Promise<void> {
   await screen(page).filter({ hasText: text }).waitFor()
 }

@@ -2,12 +2,15 @@ import assert from "node:assert/strict"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { Page } from "playwright-core"
+import { openShell } from "#channel"
+import { basicAuth } from "#client"
 import type { RunningProject } from "#contract"
+import { connectTo } from "../control/control-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, type Person, startTestServer, type TestServer } from "../test-server.ts"
 import { freshContext, openBrowser } from "./browser.ts"
 import { seriousViolations } from "./page-checks.ts"
-import { columnsOfShell, shows, type } from "./terminal-page.ts"
+import { columnsOfShell, paste, shows, type } from "./terminal-page.ts"
 
 /** Directory for pictures of the terminal, written on request only. */
 const pictures = process.env.PICTURES_DIR
@@ -99,14 +102,7 @@ test("output sets neither title nor clipboard, opens nothing, and shows markup a
   const { markup, ...sequences } = hostile
   // The shell echoes what it gets, as a program in a run prints what it likes.
   await type(page, markup)
-  for (const sequence of Object.values(sequences)) {
-    await page.evaluate((text) => {
-      const area = document.querySelector(".xterm-helper-textarea")
-      const clipboardData = new DataTransfer()
-      clipboardData.setData("text/plain", text)
-      area?.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }))
-    }, sequence)
-  }
+  for (const sequence of Object.values(sequences)) await paste(page, sequence)
   await shows(page, markup)
   const dyed = page.locator(".xterm-rows span", { hasText: "dyed" }).last()
   await dyed.waitFor()
@@ -158,6 +154,38 @@ test("a lost connection is told, and the terminals return with what was typed me
   await shows(page, /typed while away\s*typed while away/)
   await type(page, "echo returned")
   await shows(page, /second[\s\S]*echo returned\s*returned/)
+})
+
+test("a question in the output is answered, and not again when it returns after a reload", async () => {
+  const sent: string[] = []
+  page.on("websocket", (socket) => socket.on("framesent", ({ payload }) => sent.push(payload.toString("latin1"))))
+  const answers = () => sent.filter((frame) => /\[\d+;\d+R/.test(frame)).length
+  await page.reload()
+  await shows(page, "grüße")
+  await paste(page, "\u001b[6n")
+  await eventually("the place of the cursor is sent", () => answers() === 1)
+  await page.keyboard.press("Control+c")
+  await type(page, "echo asked")
+  await shows(page, /echo asked\s*asked/)
+  await page.reload()
+  await shows(page, /echo asked\s*asked/)
+  await type(page, "echo after")
+  await shows(page, /echo after\s*after/)
+  assert.equal(answers(), 1)
+})
+
+test("a terminal that another window took over returns when asked", async () => {
+  const stored = await page.evaluate((key) => sessionStorage.getItem(key), `quayside.terminals.${run.ID}`)
+  const [session] = JSON.parse(stored ?? "[]") as string[]
+  assert.ok(session)
+  using other = await connectTo(run.ControlURL, basicAuth("admin", adminPassword))
+  const shell = openShell(other, { session })
+  await shell.started
+  await page.getByText("Another window shows this terminal now.").waitFor()
+  await page.getByRole("button", { name: "Show it here" }).click()
+  await assert.rejects(shell.exited, { code: "taken_over" })
+  await type(page, "echo mine again")
+  await shows(page, /echo mine again\s*mine again/)
 })
 
 test("signing out ends the terminals, and new ones open after signing in", async () => {
