@@ -51,6 +51,7 @@ export class LinkNames {
  */
 function fold(name: string): string {
   if (/^[0-9_a-z-]+$/.test(name)) return name
+  if (isAscii(name)) return withoutEnd(name.toLowerCase())
   return withoutEnd(visible(name).normalize("NFD").toUpperCase().toLowerCase().normalize("NFC"))
 }
 
@@ -59,7 +60,12 @@ function fold(name: string): string {
  * normalization sorts them, in quadratic time.
  */
 export function hasTooManyAccents(path: string): boolean {
-  return /\p{M}{31}/u.test(visible(path))
+  return !isAscii(path) && /\p{M}{31}/u.test(visible(path))
+}
+
+/** Without control characters, of which some are invisible. */
+function isAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text)
 }
 
 function visible(name: string): string {

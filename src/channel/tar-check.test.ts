@@ -145,6 +145,7 @@ testLinear([
     shapes: [
       (length) => `${".".repeat(length - 1)}a`,
       (length) => `${" ".repeat(length - 1)}a`,
+      (length) => `${".".repeat(length - 2)}\u00e9`,
       repeated("a/"),
       repeated("\u0316\u0315"),
       repeated("e\u0315\u200b\u0316"),

@@ -33,8 +33,8 @@ export const control = [
     ["accents of a name are sorted in quadratic time", at("hasTooManyAccents", "31"), "9999"],
     [
       "the end of a name is searched for from each dot",
-      at("fold", "withoutEnd(visible(name)"),
-      "((text: string) => text.replace(/[. ]+$/, ''))(visible(name)",
+      at("fold", "withoutEnd(name.toLowerCase())"),
+      "name.toLowerCase().replace(/[. ]+$/, '')",
     ],
   ]),
   ...faults("src/control/inbox.ts", channel, [
