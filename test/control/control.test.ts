@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { on, once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
-import { connectControl, controlProtocols, openExec, openFileRest, openForward, openShell, StreamError } from "#channel"
+import { type ChannelStream, connectControl, controlProtocols, openExec, openFileRest, openForward, openShell, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { sharedTurnBudget } from "#http"
 import { eventually } from "../fixtures/eventually.ts"
@@ -336,6 +336,25 @@ test("reads of a run's output count against the rate of a person's streams", asy
     ),
   )
   assert.deepEqual((await Promise.all(reads)).sort(), ["read", "read", "read", "too_many_requests", "too_many_requests"])
+})
+
+test("a run's output and figures are JSON lines, and the output ends with the run", async () => {
+  const { ID: ProjectID } = await ann.client.createProject({ body: { ProjectName: "figures", Type: "http", ImageID: web.ID } })
+  const { ID, ControlURL } = await ann.client.startRun({ body: { ProjectID } })
+  using connection = await connectTo(ControlURL, ann.authorization)
+  for (const options of [{ tail: -1 }, { tail: 10_001 }, { tail: "1" }, { follow: 1 }])
+    await assert.rejects(connection.open("logs", options).done, { code: "invalid" })
+  const nextLine = async (stream: ChannelStream) => JSON.parse(Buffer.from((await stream.read())?.data ?? []).toString())
+  const stats = connection.open("stats")
+  const sample = await nextLine(stats)
+  assert.ok(sample.memory > 0, JSON.stringify(sample))
+  // Its right was judged a moment ago, so it is not cut before the output ends.
+  using other = await connectTo(ControlURL, ann.authorization)
+  const logs = other.open("logs", { tail: 1, follow: true })
+  assert.partialDeepStrictEqual(await nextLine(logs), { stream: "stdout", text: "fake/http started, port 8080" })
+  await ann.client.stopRun({ query: { ID } })
+  await logs.done
+  await assert.rejects(stats.done, { code: "connection_lost" })
 })
 
 test("programs count against the rate of a person's writes", async () => {
