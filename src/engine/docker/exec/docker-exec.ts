@@ -1,5 +1,5 @@
 import { once } from "node:events"
-import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import { setTimeout as pause } from "node:timers/promises"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
@@ -42,7 +42,7 @@ export async function startExec({ client, log, container }: ExecContext, request
   }
   const exec = await client.call((docker) => docker.getContainer(container.Id).exec(options), { kind: "create", owner })
   const start = { hijack: true, stdin: true, Tty: terminal !== undefined }
-  const socket = (await client.call(() => exec.start(start), { kind: "create", owner })) as unknown as Socket
+  const socket = await client.call(() => exec.start(start), { kind: "create", owner })
   socket.on("error", () => socket.destroy())
   const inspect = () => client.call((_docker, abort) => exec.inspect(abort), { owner })
   const started = await untilStarted(inspect).catch((error) => {
@@ -74,7 +74,7 @@ async function untilStarted(inspect: () => Promise<unknown>): Promise<ExecState>
 }
 
 /** The daemon writes the reason to the program's output. */
-async function commandError(socket: Socket, hasTerminal: boolean): Promise<EngineError> {
+async function commandError(socket: Duplex, hasTerminal: boolean): Promise<EngineError> {
   let detail = ""
   const output = hasTerminal ? terminalOutput(socket) : separateOutputs(socket)
   for await (const { data } of output) if (detail.length < 2_000) detail += Buffer.from(data).toString()
@@ -85,7 +85,7 @@ interface ExecParts {
   client: DockerClient
   log: Logger
   exec: Dockerode.Exec
-  socket: Socket
+  socket: Duplex
   session: ExecSession
   owner: string | undefined
 }
