@@ -17,12 +17,12 @@ const maxStatusLength = 4
  */
 export class RunShell {
   readonly mark = `quayside-${randomBytes(16).toString("hex")}`
-  readonly #program: ControlProcess
+  readonly #program: Pick<ControlProcess, "output" | "write">
   readonly #waiting: PromiseWithResolvers<ShellAnswer>[] = []
   #received: Buffer = Buffer.alloc(0)
   #error: Error | undefined
 
-  constructor(program: ControlProcess) {
+  constructor(program: Pick<ControlProcess, "output" | "write">) {
     this.#program = program
     void this.#read().catch((error: Error) => this.#fail(error))
   }

@@ -71,7 +71,7 @@ function sizeOf(columns: number, rows: number) {
 
 /** Joins a channel of ssh and a program, until the program has ended. */
 async function join(channel: ServerChannel, program: ControlProcess): Promise<void> {
-  const closed = once(channel, "close")
+  const closed = new Promise<void>((resolve) => channel.once("close", resolve))
   channel.on("error", () => {})
   void closed.then(() => program.cancel())
   try {

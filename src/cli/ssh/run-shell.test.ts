@@ -1,0 +1,55 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { test } from "node:test"
+import { outputPart } from "#channel"
+import { quote, RunShell } from "./run-shell.ts"
+
+/** A shell of this machine, whose output comes in pieces of this size. */
+function openShell(pieceBytes: number) {
+  const child = spawn("sh", { stdio: ["pipe", "pipe", "ignore"] })
+  child.stdin.on("error", () => {})
+  async function* output() {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>)
+      for (let at = 0; at < chunk.length; at += pieceBytes) yield { part: outputPart.stdout, data: chunk.subarray(at, at + pieceBytes) }
+  }
+  const write = async (data: Uint8Array) => void child.stdin.write(data)
+  return Object.assign(new RunShell({ output: output(), write }), { [Symbol.dispose]: () => void child.kill() })
+}
+
+for (const pieceBytes of [1, 7, 65_536]) {
+  test(`answers follow each other with their exit codes, in pieces of ${pieceBytes} bytes`, async () => {
+    using shell = openShell(pieceBytes)
+    const other = `\nquayside-${"0".repeat(32)} 0\n`
+    const scripts = ["printf a", "exit 255", `printf %s ${quote(other)}; exit 3`, "no-such-program", "cat; printf '\\n\\n'"]
+    const answers = await Promise.all(scripts.map((script) => shell.run(script)))
+    assert.deepEqual(
+      answers.map(({ status, output }) => [status, output.toString()]),
+      [
+        [0, "a"],
+        [255, ""],
+        [3, other],
+        [127, ""],
+        [0, "\n\n"],
+      ],
+    )
+  })
+}
+
+test("a word is one argument, whatever it contains", async () => {
+  using shell = openShell(65_536)
+  for (const word of ["", "a b", "'", "$(id)`id`", "\\\n*", "it's '' \"x\""]) {
+    assert.equal((await shell.run(`printf '%s|' ${quote(word)}`)).output.toString(), `${word}|`)
+  }
+})
+
+test("a shell that ends, or answers without end, rejects what waits and what comes", async () => {
+  for (const [script, message] of [
+    ["true); exit; (true", /shell ended/],
+    ["yes", /more than \d+ bytes/],
+  ] as const) {
+    using shell = openShell(65_536)
+    const waiting = [shell.run(script), shell.run("true")]
+    for (const { reason } of (await Promise.allSettled(waiting)) as PromiseRejectedResult[]) assert.match(String(reason), message)
+    await assert.rejects(shell.run("true"), message)
+  }
+})
