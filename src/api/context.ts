@@ -1,6 +1,6 @@
 import type { Caller, Identity, OpenId, ProvisioningRules } from "#access"
 import type { Answer, Body, EffectiveLimits, endpoints, InForce, OperationId, QueryOf } from "#contract"
-import type { Control } from "#control"
+import type { ControlServer } from "#control"
 import type { Actor, EventFeed, Events } from "#events"
 import type { FileTree } from "#files"
 import type { Gateway } from "#gateway"
@@ -25,7 +25,7 @@ export interface Services {
   readonly images: Images
   readonly tree: FileTree
   readonly gateway: Gateway
-  readonly control: Control
+  readonly control: ControlServer
   readonly events: Events
   readonly clock: Clock
   readonly logger: Logger

@@ -5,7 +5,7 @@ import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { RunRow, Store } from "#store"
-import type { PersonUsage } from "./person-usage.ts"
+import type { ControlUsage } from "./control-usage.ts"
 import type { ShellSessions } from "./streams/shell-sessions.ts"
 
 /** The parts of the service that the control channel uses. */
@@ -32,7 +32,7 @@ export interface ConnectionContext extends ControlOptions {
   readonly caller: Caller
   readonly actor: Actor
   readonly run: RunRow
-  readonly usage: PersonUsage
+  readonly usage: ControlUsage
   readonly shells: ShellSessions
   readonly limits: PersonLimits
   /** Aborted with the given signal, or when the caller's right, proof or run ends. */

@@ -1,2 +1,2 @@
 export { controlPath, controlUrl, isControllable } from "./address.ts"
-export { type Control, type ControlUpgrade, createControl } from "./control.ts"
+export { type ControlServer, type ControlUpgrade, createControlServer } from "./control-server.ts"

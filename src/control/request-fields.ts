@@ -16,13 +16,13 @@ export function readProgram(request: JsonObject, fixed?: readonly string[]): Exe
   const command = fixed ?? readCommand(request.command)
   const env = readEnv(request.env)
   const size = JSON.stringify([command, env]).length
-  if (size > argumentBytes.value) throw invalid(`command and env must have at most ${argumentBytes.value} bytes; got ${size}`)
+  if (size > argumentBytes.value) throw invalidRequest(`command and env must have at most ${argumentBytes.value} bytes; got ${size}`)
   return { command, env, workDir: readWorkDir(request.workDir), terminal: readTerminal(request.terminal) }
 }
 
 function readCommand(value: unknown): string[] {
   if (!Array.isArray(value) || value.length === 0 || !value.every(isArgument) || value[0] === "") {
-    throw invalid(`command must be a list of texts without NUL, the program first; got ${describeValue(value)}`)
+    throw invalidRequest(`command must be a list of texts without NUL, the program first; got ${describeValue(value)}`)
   }
   return value as string[]
 }
@@ -32,34 +32,34 @@ function readEnv(value: unknown = {}): Record<string, string> {
   if (isObject && Object.entries(value).every(([name, text]) => /^[^=\0]+$/.test(name) && isArgument(text))) {
     return value as Record<string, string>
   }
-  throw invalid(`env must be an object of texts by names without "="; got ${describeValue(value)}`)
+  throw invalidRequest(`env must be an object of texts by names without "="; got ${describeValue(value)}`)
 }
 
 function readWorkDir(value: unknown): string | undefined {
   if (value === undefined) return undefined
   const isAbsolute = isArgument(value) && value.startsWith("/")
   // A descriptor there may lead out of the container before the runtime confines the program.
-  if (isAbsolute && kernelPaths.test(posix.normalize(`/${value}`))) throw invalid("workDir must not be below /proc, /sys or /dev")
+  if (isAbsolute && kernelPaths.test(posix.normalize(`/${value}`))) throw invalidRequest("workDir must not be below /proc, /sys or /dev")
   if (isAbsolute) return value
-  throw invalid(`workDir must be an absolute path; got ${describeValue(value)}`)
+  throw invalidRequest(`workDir must be an absolute path; got ${describeValue(value)}`)
 }
 
 export function readTerminal(value: unknown): TerminalSize | undefined {
   if (value === undefined) return undefined
   const { columns, rows } = (value ?? {}) as Partial<TerminalSize>
   if (isSide(columns) && isSide(rows)) return { columns, rows }
-  throw invalid(`A terminal's size must be {"columns", "rows"} from 1 to ${maxSide}; got ${JSON.stringify(value).slice(0, 100)}`)
+  throw invalidRequest(`A terminal's size must be {"columns", "rows"} from 1 to ${maxSide}; got ${JSON.stringify(value).slice(0, 100)}`)
 }
 
 export function readSignal(value: unknown): ClientSignal {
   const signal = clientSignals.find((each) => each === value)
   if (signal) return signal
-  throw invalid(`signal must be one of ${clientSignals.join(", ")}; got ${describeValue(value)}`)
+  throw invalidRequest(`signal must be one of ${clientSignals.join(", ")}; got ${describeValue(value)}`)
 }
 
 export function readPort(value: unknown): number {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535) return value as number
-  throw invalid(`port must be 1–65535; got ${describeValue(value)}`)
+  throw invalidRequest(`port must be 1–65535; got ${describeValue(value)}`)
 }
 
 function isArgument(value: unknown): value is string {
@@ -70,6 +70,6 @@ function isSide(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= maxSide
 }
 
-export function invalid(msg: string): StreamError {
+export function invalidRequest(msg: string): StreamError {
   return new StreamError("invalid", msg)
 }

@@ -70,11 +70,11 @@ export interface Engine extends AsyncDisposable {
    * `EngineError`, or with the signal's reason. A `stop` of the key aborts the start with
    * `engine_error`.
    *
-   * `completeSpec` is called with the image right before directories are mounted, after every other
+   * `resolveSpec` is called with the image right before directories are mounted, after every other
    * wait. Its result replaces these fields of the spec, and its rejection ends the start. It is not
    * called if the container already runs.
    */
-  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult>
+  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveSpec?: ResolveSpec): Promise<StartResult>
 
   /**
    * Every run of this instance that has a container, running or not. Rejects with
@@ -148,7 +148,7 @@ export interface Engine extends AsyncDisposable {
 }
 
 /** Returns what is allowed at this moment, and the fields that depend on the image. */
-export type CompleteSpec = (image: ImageInfo) => Promise<Pick<RunSpec, "mounts"> & Partial<ImageDependentFields>>
+export type ResolveSpec = (image: ImageInfo) => Promise<Pick<RunSpec, "mounts"> & Partial<ImageDependentFields>>
 type ImageDependentFields = Pick<RunSpec, "entryPoint" | "command" | "env" | "port" | "workDir" | "writableRoot" | "writablePaths">
 
 /** The run to start, with all defaults filled in. */

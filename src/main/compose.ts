@@ -1,14 +1,14 @@
 import { join, resolve } from "node:path"
 import { createIdentity, type Identity, type IdentityOptions } from "#access"
 import { type ApiServer, createApi } from "#api"
-import { createControl } from "#control"
+import { createControlServer } from "#control"
 import { type Engine, RegistryAllowlist } from "#engine"
 import { type Events, openEvents } from "#events"
 import { deferredTree, type Files, startFiles } from "#files"
 import { createGateway, type Gateway } from "#gateway"
 import { createImages, type Images } from "#images"
 import { type Clock, type Logger, systemClock } from "#kit"
-import { finishInterruptedMoves, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
+import { finishInterruptedTransfers, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
 import { openRuns, type RunSettingsOptions, type Runs, StorageQuotas } from "#runs"
 import { openStore, type Store } from "#store"
 import { assignFreePorts, listenHosts, type PublicUrls, resolvePublicUrls, runPortRange } from "./addresses.ts"
@@ -212,7 +212,7 @@ function startFileServer(
 async function finishMoves({ clock, logger, stack }: StartContext, { store, tree }: Pick<Components, "store" | "tree">): Promise<void> {
   const stopping = new AbortController()
   stack.defer(() => stopping.abort())
-  const finished = finishInterruptedMoves({ store, tree, clock, logger }, stopping.signal).catch((err) =>
+  const finished = finishInterruptedTransfers({ store, tree, clock, logger }, stopping.signal).catch((err) =>
     logger.warn({ err }, "interrupted moves were not finished"),
   )
   if (store.dialect === "sqlite") await finished
@@ -268,7 +268,7 @@ function createServers(
     logger,
     clock,
   })
-  const control = createControl({ store, identity, events, engine, runs, clock, logger })
+  const control = createControlServer({ store, identity, events, engine, runs, clock, logger })
   const api = createApi({
     store,
     identity,

@@ -1,8 +1,8 @@
 import { type Caller, dataResource, imageResource, projectResource, type Resource, runResource } from "#access"
 import { type Body, Failure } from "#contract"
 import type { Change, GrantRow, Reads } from "#store"
+import { checkDatasetOverlap } from "./dataset-overlap.ts"
 import { resolveGroup } from "./references.ts"
-import { checkSharedDirectory } from "./sharing.ts"
 
 type GrantBody = Body<"createGrant">
 export type GrantableType = GrantRow["resourceType"]
@@ -83,7 +83,7 @@ async function resolveKnownPerson(reads: Pick<Reads, "users" | "groups">, caller
 }
 
 /** Throws if a changed grant on a dataset breaks the rule about shared directories. */
-export async function checkGrantOnSharedDirectory(tx: Change, { resourceType, resourceId }: GrantRow): Promise<void> {
+export async function checkGrantOnOverlappingDatasets(tx: Change, { resourceType, resourceId }: GrantRow): Promise<void> {
   const row = resourceType === "data" ? await tx.data.get(resourceId) : undefined
-  if (row) await checkSharedDirectory(tx, row, "DataID")
+  if (row) await checkDatasetOverlap(tx, row, "DataID")
 }

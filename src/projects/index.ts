@@ -5,10 +5,11 @@ export { needsRelease, releaseCode } from "./code/release.ts"
 export type { ProjectsContext, Requester } from "./context.ts"
 export { checkDatasetPath, ensureDatasetDirectory, makeNewDatasetDirectory } from "./dataset-directory.ts"
 export { checkDatasetLinks, updateDatasetLinks } from "./dataset-links.ts"
+export { checkDatasetOverlap } from "./dataset-overlap.ts"
 export { startGrantExpiry } from "./grant-expiry.ts"
 export { granteesOf, memberIdsOf } from "./grantees.ts"
 export {
-  checkGrantOnSharedDirectory,
+  checkGrantOnOverlappingDatasets,
   checkOneGrantee,
   type GrantableType,
   grantableResources,
@@ -26,8 +27,7 @@ export { planRun } from "./plan/run-plan.ts"
 export { checkMayStart, resolveStarter } from "./plan/starter.ts"
 export { publicationWarnings } from "./publication-warnings.ts"
 export { type Owner, resolveGroup, resolveImage, resolveNewOwner, resolveOwner } from "./references.ts"
-export { checkSharedDirectory } from "./sharing.ts"
-export { finishInterruptedMoves, type PendingTransfer, transferDataset } from "./transfer-dataset.ts"
+export { finishInterruptedTransfers, type PendingTransfer, transferDataset } from "./transfer-dataset.ts"
 export {
   administratorFieldsOfReference,
   authorshipAfterChange,

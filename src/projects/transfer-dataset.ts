@@ -3,8 +3,8 @@ import type { FileTree } from "#files"
 import type { DataRow, DatasetMove, Reads, RunPlan, Store } from "#store"
 import type { ProjectsContext } from "./context.ts"
 import { makeNewDatasetDirectory } from "./dataset-directory.ts"
+import { checkDatasetOverlap } from "./dataset-overlap.ts"
 import type { Owner } from "./references.ts"
-import { checkSharedDirectory } from "./sharing.ts"
 
 interface Transfer {
   /** The dataset as the caller read it. */
@@ -52,8 +52,8 @@ export async function transferDataset<Result>(
   try {
     await store.change(async (tx) => {
       checkUnchanged(await tx.data.get(dataset.id), dataset)
-      await checkSharedDirectory(tx, next)
-      await checkSharedDirectory(tx, { ...next, accessInfo: move.to })
+      await checkDatasetOverlap(tx, next)
+      await checkDatasetOverlap(tx, { ...next, accessInfo: move.to })
       if (!(await tx.data.planMove(move)))
         throw new Failure("conflict", `The dataset ${dataset.id} is already being transferred`, { field: "UserName" })
     })
@@ -75,7 +75,7 @@ function movedDataset(dataset: DataRow, move: DatasetMove): PendingTransfer {
       checkUnchanged(stored, dataset)
       await checkNotMounted(tx, dataset)
       const fields = await change()
-      await checkSharedDirectory(tx, { ...stored, ...fields, accessInfo: move.to })
+      await checkDatasetOverlap(tx, { ...stored, ...fields, accessInfo: move.to })
       return { ...fields, accessInfo: move.to }
     },
   }
@@ -119,7 +119,7 @@ const maxMoveMs = 10_000
  * Finishes the moves that were under way when the service ended. If one cannot be finished, its
  * note stays for the next start, and an error is logged.
  */
-export async function finishInterruptedMoves(
+export async function finishInterruptedTransfers(
   { store, tree, clock, logger }: Pick<ProjectsContext, "store" | "tree" | "clock" | "logger">,
   signal?: AbortSignal,
 ): Promise<void> {

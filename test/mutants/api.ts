@@ -104,7 +104,7 @@ export const api = [
     ],
   ]),
   ...faults(
-    "src/projects/sharing.ts",
+    "src/projects/dataset-overlap.ts",
     ["test/attacks/taken-names.test.ts"],
     [["any number of datasets contain one directory", at("checkDepth", "if (count <= maxOverlapping) continue"), "continue"]],
   ),
@@ -114,9 +114,9 @@ export const api = [
     [["a new directory costs as many attempts as somebody took names", at("maxNumbered"), "10_000"]],
   ),
   ...faults(
-    "src/projects/sharing.ts",
+    "src/projects/dataset-overlap.ts",
     [...writing, "test/api/grants.test.ts"],
-    [["a directory is shared with people who have other rights", at("checkSharedDirectory", "=== wanted"), "!== undefined"]],
+    [["a directory is shared with people who have other rights", at("checkDatasetOverlap", "=== wanted"), "!== undefined"]],
   ),
   ...faults("src/projects/references.ts", shapes, [
     ["of Image and ImageID the first counts", at("resolveImage", "if (added.length > 1)"), "if (false)"],

@@ -46,8 +46,8 @@ export const control = [
   ...faults("src/http/connections/turn-budget.ts", channel, [
     ["a connection that is alone handles any number of messages", at("TurnBudget.spend", "spent.reads <= maxReadsAlone"), "true"],
   ]),
-  ...faults("src/control/control.ts", channel, [
-    ["a connection outlives its right", at("createControl", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],
+  ...faults("src/control/control-server.ts", channel, [
+    ["a connection outlives its right", at("createControlServer", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],
   ]),
   ...faults("src/control/streams/shell-sessions.ts", channel, [
     ["a shell outlives its right", at("ShellSession.endWith", "!watch.signal.aborted"), "false"],

@@ -318,7 +318,7 @@ export const runs = [
     [
       [
         "a start that fetches an image mounts with outdated rights",
-        at("LaunchAttempt.#startProgram", "this.#controller.signal, completeSpec)"),
+        at("LaunchAttempt.#startProgram", "this.#controller.signal, resolveSpec)"),
         "this.#controller.signal)",
       ],
       ["an adopted start is not authorized again", at("LaunchAttempt.#startProgram", "await this.#replan()"), ""],

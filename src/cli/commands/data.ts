@@ -45,7 +45,7 @@ interface Summary {
 export async function push(cli: Cli, source: string, target: string, options: TransferOptions): Promise<undefined> {
   const width = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
   const { directory, tree } = await localSource(source)
-  const { client, root, token } = await remotePlace(cli, target)
+  const { client, root, token } = await resolveRemotePath(cli, target)
   const there = (await readRemoteTree(client, root)) ?? { directories: [], files: [], skipped: [] }
   const known = new Map(there.files.map((file) => [file.path, file]))
   const isSame = async (file: TreeFile) =>
@@ -69,7 +69,7 @@ export async function push(cli: Cli, source: string, target: string, options: Tr
 
 export async function pull(cli: Cli, source: string, target: string | undefined, options: TransferOptions): Promise<undefined> {
   const width = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
-  const { client, root } = await remotePlace(cli, source)
+  const { client, root } = await resolveRemotePath(cli, source)
   const { tree, base } = await remoteSource(client, root)
   const directory = resolve(target ?? `./${basename(root)}`)
   const isSame = async (file: TreeFile) => {
@@ -99,7 +99,7 @@ async function localSource(source: string): Promise<{ directory: string; tree: T
 }
 
 /** The place below the files root that `DATASET:PATH` names. */
-export async function remotePlace(cli: Cli, text: string) {
+export async function resolveRemotePath(cli: Cli, text: string) {
   const at = text.indexOf(":")
   const names =
     at < 0

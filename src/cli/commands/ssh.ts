@@ -6,13 +6,13 @@ import { CliError } from "../io/failures.ts"
 import { replaceFile } from "../io/own-files.ts"
 import { controlRun } from "../session/control.ts"
 import { hostKeyAlias, makeKeys, readKey, type SshFiles, sshFiles } from "../ssh/keys.ts"
-import { quote } from "../ssh/run-shell.ts"
+import { quoteForShell } from "../ssh/run-shell.ts"
 import { serveSsh } from "../ssh/ssh-end.ts"
 
 const suffix = ".quayside"
 
 /** The program between `ssh` and a run: it speaks ssh on its standard input and output. */
-export async function proxy(cli: Cli, host: string): Promise<undefined> {
+export async function sshProxy(cli: Cli, host: string): Promise<undefined> {
   const files = sshFiles(cli.process)
   const [hostKey, identity] = await Promise.all([readKey(cli.process, files.hostKey), readKey(cli.process, files.identity)])
   const name = host.toLowerCase().endsWith(suffix) ? host.slice(0, -suffix.length) : host
@@ -28,7 +28,7 @@ export async function proxy(cli: Cli, host: string): Promise<undefined> {
 }
 
 /** Makes the keys and tells `ssh` how to reach runs. Says what it wrote. */
-export async function config(cli: Cli, { print = false }: { print?: boolean }): Promise<undefined> {
+export async function sshConfig(cli: Cli, { print = false }: { print?: boolean }): Promise<undefined> {
   const files = sshFiles(cli.process)
   const text = configText(cli, files)
   if (print) {
@@ -66,7 +66,7 @@ Host *${suffix}
 }
 
 function shellWord(text: string, platform: NodeJS.Platform): string {
-  return percentless(platform === "win32" ? `"${text}"` : quote(text))
+  return percentless(platform === "win32" ? `"${text}"` : quoteForShell(text))
 }
 
 /** `ssh` knows no way to write a quote inside of quotes. */

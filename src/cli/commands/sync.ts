@@ -12,8 +12,8 @@ import { DatasetFolder } from "../sync/dataset-folder.ts"
 import { ownPrefix } from "../sync/ignored.ts"
 import { isFolder, LocalFolder } from "../sync/local-folder.ts"
 import { SyncState } from "../sync/sync-state.ts"
-import { look, type SyncOptions, type SyncSummary, synchronize } from "../sync/synchronize.ts"
-import { createRoot, remotePlace } from "./data.ts"
+import { readSteps, type SyncOptions, type SyncSummary, synchronize } from "../sync/synchronize.ts"
+import { createRoot, resolveRemotePath } from "./data.ts"
 
 interface Options {
   watch?: boolean
@@ -31,7 +31,7 @@ export async function sync(cli: Cli, folder: string, target: string, options: Op
   if (/^[^:]+:\//.test(target))
     throw usageError("`sync` works with datasets, as DATASET or DATASET:PATH; for a run use `rsync`, see `quayside ssh-config --help`.")
   const root = resolve(folder)
-  const { client, root: remoteRoot, token } = await remotePlace(cli, target)
+  const { client, root: remoteRoot, token } = await resolveRemotePath(cli, target)
   const state = await SyncState.open(cli.process, { server: token.server, remote: remoteRoot, local: root })
   // Only the first call creates: what has disappeared since must not look like an empty folder.
   const isFirst = state.entries.size === 0 && !options.dryRun
@@ -55,7 +55,7 @@ export async function sync(cli: Cli, folder: string, target: string, options: Op
 }
 
 async function showPlan(cli: Cli, job: SyncOptions): Promise<undefined> {
-  const { steps } = await look(job)
+  const { steps } = await readSteps(job)
   cli.show(steps, () => steps.map(({ path, action }) => `${action.padEnd(12)} ${sanitize(path)}`).join("\n") || "Nothing to do.")
   return undefined
 }

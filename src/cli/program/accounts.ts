@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { addCommandGroup, collect, examples, lazyAction, type ProgramState } from "./action.ts"
+import { addCommandGroup, collectOption, examples, lazyAction, type ProgramState } from "./action.ts"
 
 const account = () => import("../commands/account.ts")
 const people = () => import("../commands/people.ts")
@@ -100,7 +100,7 @@ function userCommands(program: Command, state: ProgramState): void {
       .option("--disabled", "the person is locked out, and their runs end")
       .option("--no-disabled")
       .option("--password-stdin", "read the password from standard input")
-      .option("--limit <name=amount>", "a limit such as MaxRuns=5, or MaxCpus=none; may repeat", collect)
+      .option("--limit <name=amount>", "a limit such as MaxRuns=5, or MaxCpus=none; may repeat", collectOption)
       .action(lazyAction(state, async () => (await people())[verb === "create" ? "createUser" : "editUser"]))
   }
   user

@@ -35,6 +35,6 @@ export function addCommandGroup(program: Command, name: string, summary: string)
 }
 
 /** Collects an option that may repeat. */
-export function collect(value: string, earlier: readonly string[] | undefined): string[] {
+export function collectOption(value: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), value]
 }

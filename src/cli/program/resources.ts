@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { addCommandGroup, collect, examples, lazyAction, type ProgramState } from "./action.ts"
+import { addCommandGroup, collectOption, examples, lazyAction, type ProgramState } from "./action.ts"
 
 const resources = () => import("../commands/resources.ts")
 const data = () => import("../commands/data.ts")
@@ -63,7 +63,7 @@ function projectCommands(program: Command, state: ProgramState): void {
       .description(verb === "create" ? "Create a project." : "Change a project; what is not named stays.")
       .option("--image <image>", "name or ID of its image")
       .option("--type <type>", "jupyterlab, jupyternotebook, jupyter, vscode, novnc or http")
-      .option("--data <dataset[:path]>", "a dataset, and where to mount it; may repeat", collect)
+      .option("--data <dataset[:path]>", "a dataset, and where to mount it; may repeat", collectOption)
       .option("--group <name>", "the group whose members may start it")
       .option("--comment <text>")
       .option("--public", "everybody may see and start it")
@@ -106,7 +106,7 @@ function imageCommands(program: Command, state: ProgramState): void {
   for (const command of [create, edit])
     command
       .option("--command <command>", "what to run in it")
-      .option("--env <key=value>", "an environment variable; may repeat", collect)
+      .option("--env <key=value>", "an environment variable; may repeat", collectOption)
       .option("--port <port>", "the port that its program listens on")
       .option("--comment <text>")
       .option("--public", "everybody may see and use it")

@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { collect, examples, lazyAction, type ProgramState } from "./action.ts"
+import { collectOption, examples, lazyAction, type ProgramState } from "./action.ts"
 
 const runs = () => import("../commands/runs.ts")
 const start = () => import("../commands/start.ts")
@@ -93,7 +93,7 @@ function addProgramCommands(program: Command, state: ProgramState): void {
     .argument("<command...>", "the program and its words, after --")
     .option("-i, --interactive", "pass standard input on")
     .option("-t, --tty", "give the program a terminal")
-    .option("--env <key=value>", "an environment variable; may repeat", collect)
+    .option("--env <key=value>", "an environment variable; may repeat", collectOption)
     .option("--workdir <directory>", "where it starts")
     .summary("Run a program in a run")
     .description("Run a program in a run, and exit with its exit code.")
@@ -141,11 +141,11 @@ function addSshCommands(program: Command, state: ProgramState): void {
     .summary("Let ssh, rsync, git and editors reach your runs")
     .description("Make keys for ssh on this machine, and include a block for NAME.quayside in ~/.ssh/config. Says what it wrote.")
     .addHelpText("after", examples(["Once on each machine; then ssh reaches a run", "ssh-config && ssh Notebook.quayside"]))
-    .action(lazyAction(state, async () => (await ssh()).config))
+    .action(lazyAction(state, async () => (await ssh()).sshConfig))
   program
     .command("ssh-proxy")
     .argument("<host>", "NAME.quayside, where NAME is the ID of a run or the name of its project")
     .summary("Speak ssh on standard input and output")
     .description("The ProxyCommand that ssh-config writes: it speaks ssh on standard input and output, in place of a run.")
-    .action(lazyAction(state, async () => (await ssh()).proxy))
+    .action(lazyAction(state, async () => (await ssh()).sshProxy))
 }

@@ -9,7 +9,7 @@ import { type Answer, Failure } from "#contract"
 import { openBrowser } from "../io/browser.ts"
 import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
-import { sendOf } from "./connection.ts"
+import { createSend } from "./connection.ts"
 
 /** Time in which the person answers in the browser. */
 const answerMs = 600_000
@@ -41,7 +41,7 @@ export async function loginByBrowser(cli: Cli, baseUrl: string): Promise<Answer<
     const { code, response } = await Promise.race([promise, ended(cli.process.signal)])
     return await finish(cli, response, async () => {
       if (code === undefined) throw new CliError("You denied it in the browser.", { exitCode: exitCodes.notAllowed })
-      const client = createClient({ baseUrl, fetch: sendOf(cli) })
+      const client = createClient({ baseUrl, fetch: createSend(cli) })
       return client.exchangeTokenCode({ body: { Code: code, CodeVerifier: verifier } })
     })
   } finally {

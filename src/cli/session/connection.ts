@@ -20,11 +20,11 @@ export interface Connection {
 export async function connect(cli: Cli): Promise<Connection> {
   const { server, token, userName } = await resolveContext(cli)
   cli.process.signal.throwIfAborted()
-  return { client: createClient({ baseUrl: server, authorization: bearerAuth(token), fetch: sendOf(cli) }), server, token, userName }
+  return { client: createClient({ baseUrl: server, authorization: bearerAuth(token), fetch: createSend(cli) }), server, token, userName }
 }
 
 /** Requests of the API name the program and end with Ctrl-C. */
-export function sendOf(cli: Cli): Send {
+export function createSend(cli: Cli): Send {
   return (url, request) => sendByHttp(url, { ...request, ...ownParts(cli, request) })
 }
 

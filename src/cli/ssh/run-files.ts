@@ -1,5 +1,5 @@
 import type { Attributes } from "ssh2"
-import { quote, type RunShell } from "./run-shell.ts"
+import { quoteForShell, type RunShell } from "./run-shell.ts"
 
 /** Why a file of the run cannot be used, as SFTP tells it. */
 export class RunFileError extends Error {
@@ -114,7 +114,7 @@ export class RunFiles {
   }
 
   async link(target: string, path: string): Promise<void> {
-    await this.#text(`ln -s -- ${quote(target)} ${word(path)}`)
+    await this.#text(`ln -s -- ${quoteForShell(target)} ${word(path)}`)
   }
 
   /** The output of a script; if it failed, that is the error. */
@@ -127,7 +127,7 @@ export class RunFiles {
 
 /** A path as a word that no program takes for an option. */
 function word(path: string): string {
-  return quote(path.startsWith("/") ? path : `./${path}`)
+  return quoteForShell(path.startsWith("/") ? path : `./${path}`)
 }
 
 /** Pipes and devices would block the shell. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { test } from "node:test"
 import { outputPart } from "#channel"
-import { quote, RunShell } from "./run-shell.ts"
+import { quoteForShell, RunShell } from "./run-shell.ts"
 
 /** A shell of this machine, whose output comes in pieces of this size. */
 function openShell(pieceBytes: number) {
@@ -20,7 +20,7 @@ for (const pieceBytes of [1, 7, 65_536]) {
   test(`answers follow each other with their exit codes, in pieces of ${pieceBytes} bytes`, async () => {
     using shell = openShell(pieceBytes)
     const other = `\nquayside-${"0".repeat(32)} 0\n`
-    const scripts = ["printf a", "exit 255", `printf %s ${quote(other)}; exit 3`, "no-such-program", "cat; printf '\\n\\n'"]
+    const scripts = ["printf a", "exit 255", `printf %s ${quoteForShell(other)}; exit 3`, "no-such-program", "cat; printf '\\n\\n'"]
     const answers = await Promise.all(scripts.map((script) => shell.run(script)))
     assert.deepEqual(
       answers.map(({ status, output }) => [status, output.toString()]),
@@ -38,7 +38,7 @@ for (const pieceBytes of [1, 7, 65_536]) {
 test("a word is one argument, whatever it contains", async () => {
   using shell = openShell(65_536)
   for (const word of ["", "a b", "'", "$(id)`id`", "\\\n*", "it's '' \"x\""]) {
-    assert.equal((await shell.run(`printf '%s|' ${quote(word)}`)).output.toString(), `${word}|`)
+    assert.equal((await shell.run(`printf '%s|' ${quoteForShell(word)}`)).output.toString(), `${word}|`)
   }
 })
 

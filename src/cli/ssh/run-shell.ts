@@ -69,6 +69,6 @@ export class RunShell {
 }
 
 /** A word of a script that stands for itself. */
-export function quote(word: string): string {
+export function quoteForShell(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }

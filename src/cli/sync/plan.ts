@@ -14,7 +14,7 @@ export type RemoteEntry = RemoteFile | { kind: "directory" }
 /** How both sides were when they were last the same. */
 export type BaseEntry = RemoteEntry
 
-export interface Sides {
+export interface SyncSides {
   local: ReadonlyMap<string, LocalEntry>
   remote: ReadonlyMap<string, RemoteEntry>
   base: ReadonlyMap<string, BaseEntry>
@@ -25,7 +25,7 @@ export interface Sides {
  * - `compare`: both changed, so their contents are compared
  * - `moveAside`: a file is here and a folder there, or the reverse
  */
-export type Action =
+export type SyncAction =
   | "removeHere"
   | "removeThere"
   | "moveAside"
@@ -38,13 +38,13 @@ export type Action =
   | "forget"
   | "skip"
 
-export interface Step {
+export interface SyncStep {
   path: string
-  action: Action
+  action: SyncAction
 }
 
 /** Removals make room for what is created, and folders come before what is in them. */
-const order: readonly Action[] = [
+const order: readonly SyncAction[] = [
   "forget",
   "removeHere",
   "removeThere",
@@ -59,9 +59,9 @@ const order: readonly Action[] = [
 ]
 
 /** The steps that make both sides the same, in their order. A change of either side survives. */
-export function plan(sides: Sides): Step[] {
+export function planSteps(sides: SyncSides): SyncStep[] {
   const paths = new Set([...sides.local.keys(), ...sides.remote.keys(), ...sides.base.keys()])
-  const steps = [...paths].flatMap((path): Step[] => {
+  const steps = [...paths].flatMap((path): SyncStep[] => {
     const action = decide(path, sides)
     return action === undefined ? [] : [{ path, action }]
   })
@@ -69,12 +69,12 @@ export function plan(sides: Sides): Step[] {
 }
 
 /** A folder is removed after its content. */
-function compareIn(action: Action, a: string, b: string): number {
+function compareIn(action: SyncAction, a: string, b: string): number {
   const forwards = a < b ? -1 : 1
   return action === "removeHere" || action === "removeThere" ? -forwards : forwards
 }
 
-function decide(path: string, { local, remote, base }: Sides): Action | undefined {
+function decide(path: string, { local, remote, base }: SyncSides): SyncAction | undefined {
   const [here, there, before] = [local.get(path), remote.get(path), base.get(path)]
   if (here?.kind === "other") return "skip"
   // A link of this side must not lead what the other side has out of the folder.
@@ -91,7 +91,7 @@ function decide(path: string, { local, remote, base }: Sides): Action | undefine
   return changedHere ? "upload" : changedThere ? "download" : undefined
 }
 
-function isBelowOther(path: string, local: Sides["local"]): boolean {
+function isBelowOther(path: string, local: SyncSides["local"]): boolean {
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
     if (local.get(path.slice(0, at))?.kind === "other") return true
   return false

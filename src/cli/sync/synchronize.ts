@@ -5,7 +5,7 @@ import { CliError, exitCodes } from "../io/failures.ts"
 import type { DatasetFolder } from "./dataset-folder.ts"
 import { readIgnored } from "./ignored.ts"
 import { ChangedMeanwhile, isFolder, type LocalFolder } from "./local-folder.ts"
-import { type Action, type BaseEntry, type FileState, plan, type RemoteFile, type Sides, type Step } from "./plan.ts"
+import { type BaseEntry, type FileState, planSteps, type RemoteFile, type SyncAction, type SyncSides, type SyncStep } from "./plan.ts"
 import type { SyncState } from "./sync-state.ts"
 
 export interface SyncSummary {
@@ -25,13 +25,13 @@ export interface SyncOptions {
   state: SyncState
   /** One side may have lost all its files. */
   isForced: boolean
-  onStep: (step: Step) => void
+  onStep: (step: SyncStep) => void
 }
 
 const maxRounds = 5
 const width = 4
-const quiet: readonly Action[] = ["skip", "adopt", "forget"]
-const transfers: readonly Action[] = ["compare", "download", "upload"]
+const quiet: readonly SyncAction[] = ["skip", "adopt", "forget"]
+const transfers: readonly SyncAction[] = ["compare", "download", "upload"]
 
 function emptySummary(): SyncSummary {
   return { uploaded: 0, downloaded: 0, removedHere: 0, removedThere: 0, conflicts: [], skipped: [] }
@@ -41,7 +41,7 @@ function emptySummary(): SyncSummary {
 export async function synchronize(options: SyncOptions): Promise<SyncSummary> {
   const summary = emptySummary()
   for (let round = 1; round <= maxRounds; round += 1) {
-    const { steps, sides } = await look(options)
+    const { steps, sides } = await readSteps(options)
     summary.skipped = steps.filter(({ action }) => action === "skip").map(({ path }) => path)
     const isDone = steps.every(({ action }) => quiet.includes(action))
     try {
@@ -56,17 +56,17 @@ export async function synchronize(options: SyncOptions): Promise<SyncSummary> {
 }
 
 /** Both sides, and the steps that a call would take now. */
-export async function look({ local, remote, state, isForced }: SyncOptions): Promise<{ steps: Step[]; sides: Sides }> {
+export async function readSteps({ local, remote, state, isForced }: SyncOptions): Promise<{ steps: SyncStep[]; sides: SyncSides }> {
   if (!(await isFolder(local.root))) throw new CliError(`${local.root} is not there.`, { exitCode: exitCodes.notFound })
   const isIgnored = await readIgnored(local.root)
   const [here, there] = await Promise.all([local.scan(isIgnored), remote.scan(isIgnored)])
   const sides = { local: here, remote: there, base: new Map(state.entries) }
   if (!isForced) assertNotEmptied(sides)
-  return { steps: plan(sides), sides }
+  return { steps: planSteps(sides), sides }
 }
 
 /** A disk that is not mounted, or another dataset of the same name, looks like a removal of all. */
-function assertNotEmptied({ local, remote, base }: Sides): void {
+function assertNotEmptied({ local, remote, base }: SyncSides): void {
   const known = [...base].filter(([, { kind }]) => kind === "file").map(([path]) => path)
   if (known.length < 2) return
   for (const [side, name] of [
@@ -83,22 +83,22 @@ function assertNotEmptied({ local, remote, base }: Sides): void {
 
 class Round {
   readonly #options: SyncOptions
-  readonly #sides: Sides
+  readonly #sides: SyncSides
   readonly #summary: SyncSummary
 
-  constructor(options: SyncOptions, sides: Sides, summary: SyncSummary) {
+  constructor(options: SyncOptions, sides: SyncSides, summary: SyncSummary) {
     this.#options = options
     this.#sides = sides
     this.#summary = summary
   }
 
-  async perform(steps: readonly Step[]): Promise<void> {
-    const isTransfer = ({ action }: Step) => transfers.includes(action)
+  async perform(steps: readonly SyncStep[]): Promise<void> {
+    const isTransfer = ({ action }: SyncStep) => transfers.includes(action)
     for (const step of steps.filter((each) => !isTransfer(each))) await this.#try(step)
     await inParallel(steps.filter(isTransfer), width, (step) => this.#try(step))
   }
 
-  async #try(step: Step): Promise<void> {
+  async #try(step: SyncStep): Promise<void> {
     try {
       if (!quiet.includes(step.action)) this.#options.onStep(step)
       await this.#do(step)
@@ -110,7 +110,7 @@ class Round {
     }
   }
 
-  async #do({ path, action }: Step): Promise<void> {
+  async #do({ path, action }: SyncStep): Promise<void> {
     const { local, remote, state } = this.#options
     const [here, there] = [this.#sides.local.get(path), this.#sides.remote.get(path)]
     if (action === "forget") return void state.entries.delete(path)

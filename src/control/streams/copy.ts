@@ -2,9 +2,9 @@ import { type ChannelStream, copyBlockBytes, type JsonObject, outputPart, Stream
 import { bounds, describeValue } from "#contract"
 import type { ExecProcess } from "#engine"
 import type { ConnectionContext } from "../context.ts"
-import { invalid } from "../request-fields.ts"
-import { pace } from "./pace.ts"
-import { audit, startProgram } from "./programs.ts"
+import { invalidRequest } from "../request-fields.ts"
+import { auditProgram, startProgram } from "./programs.ts"
+import { waitForTurn } from "./wait-for-turn.ts"
 
 const { copyOffsetBytes, copyPathCharacters } = bounds.control
 const maxErrorBytes = 2_000
@@ -13,7 +13,7 @@ const maxErrorBytes = 2_000
 export async function serveCopy(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
   const { direction, command, isArchive } = readCopy(request)
   using _ = context.usage.addCopy()
-  await audit(context, "copy")
+  await auditProgram(context, "copy")
   const program = await start(context, command)
   const archive = isArchive ? new TarCheck() : undefined
   using window = context.usage.addWideWindow()
@@ -43,7 +43,7 @@ interface CopyRequest {
 function readCopy(request: JsonObject): CopyRequest {
   const { direction, offset } = request
   const path = readPath(request.path)
-  if (direction !== "in" && direction !== "out") throw invalid(`direction must be "in" or "out"; got ${describeValue(direction)}`)
+  if (direction !== "in" && direction !== "out") throw invalidRequest(`direction must be "in" or "out"; got ${describeValue(direction)}`)
   if (offset !== undefined) return { direction, command: restCommand(direction, path, offset), isArchive: false }
   return { direction, command: direction === "in" ? ["tar", "-x", "-f", "-", "-C", path] : packCommand(path), isArchive: true }
 }
@@ -59,7 +59,7 @@ function readOffset(value: unknown, unit: number): number {
   const isOffset = Number.isInteger(value) && (value as number) >= 0 && (value as number) <= copyOffsetBytes.value
   if (isOffset && (value as number) % unit === 0) return value as number
   const units = unit > 1 ? `, a multiple of ${unit}` : ""
-  throw invalid(`offset must be an integer from 0 to ${copyOffsetBytes.value}${units}; got ${describeValue(value)}`)
+  throw invalidRequest(`offset must be an integer from 0 to ${copyOffsetBytes.value}${units}; got ${describeValue(value)}`)
 }
 
 /** The archive holds the last name of the path; of a path that ends in `/.` only its content. */
@@ -105,7 +105,7 @@ async function copyOut(
 ): Promise<string> {
   let text = ""
   for await (const { stream: name, data } of program.output) {
-    await pace(caller.userId, data, stream)
+    await waitForTurn(caller.userId, data, stream)
     if (name === "stderr") text = appended(text, data)
     else {
       archive?.check(data)
@@ -121,5 +121,5 @@ function appended(text: string, data: Uint8Array): string {
 
 function readPath(value: unknown): string {
   if (typeof value === "string" && value.startsWith("/") && value.length <= copyPathCharacters.value && !value.includes("\0")) return value
-  throw invalid(`path must be an absolute path in the run; got ${describeValue(value)}`)
+  throw invalidRequest(`path must be an absolute path in the run; got ${describeValue(value)}`)
 }

@@ -2,9 +2,9 @@ import type { ChannelStream, JsonObject } from "#channel"
 import { describeValue } from "#contract"
 import { rfc3339 } from "#kit"
 import type { ConnectionContext } from "../context.ts"
-import { invalid } from "../request-fields.ts"
-import { pace } from "./pace.ts"
-import { refusingAsStream } from "./programs.ts"
+import { invalidRequest } from "../request-fields.ts"
+import { withStreamErrors } from "./programs.ts"
+import { waitForTurn } from "./wait-for-turn.ts"
 
 const statsMs = 10_000
 const maxTail = 10_000
@@ -13,11 +13,11 @@ const maxTail = 10_000
 export async function serveLogs(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
   const { tail, follow = false } = request
   if (tail !== undefined && !(Number.isInteger(tail) && (tail as number) >= 0 && (tail as number) <= maxTail)) {
-    throw invalid(`tail must be 0–${maxTail}; got ${describeValue(tail)}`)
+    throw invalidRequest(`tail must be 0–${maxTail}; got ${describeValue(tail)}`)
   }
-  if (typeof follow !== "boolean") throw invalid(`follow must be true or false; got ${describeValue(follow)}`)
+  if (typeof follow !== "boolean") throw invalidRequest(`follow must be true or false; got ${describeValue(follow)}`)
   const options = { follow, ...(tail === undefined ? {} : { tail: tail as number }) }
-  await refusingAsStream(() => context.limits.readOutput(() => sendLogs(context, stream, options)))
+  await withStreamErrors(() => context.limits.readOutput(() => sendLogs(context, stream, options)))
 }
 
 async function sendLogs(
@@ -31,7 +31,7 @@ async function sendLogs(
   for await (const { time, stream: name, text } of runs.logs(run, { ...options, signal: ended })) {
     const line = encodeLine({ time: rfc3339(time), stream: name, text })
     await stream.write(line)
-    await pace(caller.userId, line, stream)
+    await waitForTurn(caller.userId, line, stream)
   }
   stream.finish()
 }

@@ -4,7 +4,7 @@ import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
 import type { ConnectionContext } from "../context.ts"
 import { readPort } from "../request-fields.ts"
-import { pace } from "./pace.ts"
+import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Forwards a TCP connection to a port of the run. */
 export async function serveForward(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
@@ -70,7 +70,7 @@ async function untilDrained(socket: Socket): Promise<void> {
 async function toClient({ caller }: ConnectionContext, socket: Socket, stream: ChannelStream): Promise<void> {
   for await (const data of socket as AsyncIterable<Buffer>) {
     await stream.write(data)
-    await pace(caller.userId, data, stream)
+    await waitForTurn(caller.userId, data, stream)
   }
   stream.end()
 }

@@ -3,7 +3,7 @@ import { Failure } from "#contract"
 import { EngineError, type ExecProcess, type ExecRequest } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { type ClientSignal, readProgram, readSignal, readTerminal } from "../request-fields.ts"
-import { pace } from "./pace.ts"
+import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Starts a program in the run. Throws a `StreamError` if it cannot. */
 export async function startProgram({ engine, run, signal, caller }: ConnectionContext, request: ExecRequest): Promise<ExecProcess> {
@@ -21,14 +21,14 @@ export async function startProgram({ engine, run, signal, caller }: ConnectionCo
 /**
  * Records in the audit that a person acts inside a run, at the rate that the API allows for writes.
  */
-export async function audit(context: ConnectionContext, verb: "shell" | "exec" | "copy"): Promise<void> {
+export async function auditProgram(context: ConnectionContext, verb: "shell" | "exec" | "copy"): Promise<void> {
   const { store, events, actor, run } = context
-  await refusingAsStream(async () => context.limits.countProgram())
+  await withStreamErrors(async () => context.limits.countProgram())
   await store.change((tx) => events.runRequested(tx, { actor, verb, run }))
 }
 
 /** A refusal of the API's limits ends the stream. */
-export async function refusingAsStream<T>(work: () => Promise<T>): Promise<T> {
+export async function withStreamErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -40,7 +40,7 @@ export async function refusingAsStream<T>(work: () => Promise<T>): Promise<T> {
 /** Runs a program for as long as its stream lasts. */
 export async function serveExec(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
   const program = readProgram(request)
-  await audit(context, "exec")
+  await auditProgram(context, "exec")
   const process = await startProgram(context, program)
   try {
     stream.accept()
@@ -122,6 +122,6 @@ export async function copyInput(stream: ChannelStream, process: ExecProcess): Pr
 async function copyOutput({ caller }: ConnectionContext, process: ExecProcess, stream: ChannelStream): Promise<void> {
   for await (const { stream: name, data } of process.output) {
     await stream.write(data, outputPart[name])
-    await pace(caller.userId, data, stream)
+    await waitForTurn(caller.userId, data, stream)
   }
 }

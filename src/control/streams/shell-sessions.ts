@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto"
 import { type ChannelStream, outputPart } from "#channel"
 import { bounds } from "#contract"
 import type { ExecProcess } from "#engine"
-import { pace } from "./pace.ts"
-import { ScrollBack } from "./scroll-back.ts"
+import { Scrollback } from "./scrollback.ts"
+import { waitForTurn } from "./wait-for-turn.ts"
 
 const lost = "connection_lost"
 const { detachedMs, scrollBackBytes } = bounds.control
@@ -45,7 +45,7 @@ export class ShellSession {
   readonly id = randomBytes(16).toString("hex")
   readonly process: ExecProcess
   readonly owner: ShellOwner
-  readonly scrollBack = new ScrollBack(scrollBackBytes.value)
+  readonly scrollback = new Scrollback(scrollBackBytes.value)
   readonly #onEnd: () => void
   #stream: ChannelStream | undefined
   #timer: NodeJS.Timeout | undefined
@@ -71,7 +71,7 @@ export class ShellSession {
     this.#stream?.fail("taken_over", "Another connection attached to this shell")
     this.#stream = stream
     stream.accept({ session: this.id })
-    const before = this.scrollBack.bytes()
+    const before = this.scrollback.bytes()
     if (before.length > 0) void stream.write(before, outputPart.stdout).catch(() => {})
     stream.done.catch((error: { code: string }) => this.#onStreamError(stream, error.code))
   }
@@ -106,10 +106,10 @@ export class ShellSession {
   async #pump(): Promise<void> {
     try {
       for await (const { data } of this.process.output) {
-        this.scrollBack.add(data)
+        this.scrollback.add(data)
         // A client that does not read makes the shell wait. Without one, the shell goes on.
         await this.#stream?.write(data, outputPart.stdout).catch(() => {})
-        await pace(this.owner.userId, data, this)
+        await waitForTurn(this.owner.userId, data, this)
       }
       this.#stream?.finish({ exitCode: await this.process.exitCode })
     } catch {

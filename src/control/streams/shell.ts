@@ -2,10 +2,10 @@ import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { describeValue } from "#contract"
 import { type ExecProcess, type ExecRequest, loginShell } from "#engine"
 import type { ConnectionContext } from "../context.ts"
-import { invalid, readProgram } from "../request-fields.ts"
-import { pace } from "./pace.ts"
-import { audit, copyInput, handleProgramMessage, startProgram } from "./programs.ts"
+import { invalidRequest, readProgram } from "../request-fields.ts"
+import { auditProgram, copyInput, handleProgramMessage, startProgram } from "./programs.ts"
 import type { ShellSession } from "./shell-sessions.ts"
+import { waitForTurn } from "./wait-for-turn.ts"
 
 const defaultSize = { columns: 80, rows: 24 }
 
@@ -18,7 +18,7 @@ export async function serveShell(context: ConnectionContext, stream: ChannelStre
   stream.onMessage = (message) => handleProgramMessage(session.process, stream, message)
   // The client's first words may ask for the size.
   if (program.terminal) await session.process.resize(program.terminal)
-  if (!isNew) await pace(context.caller.userId, session.scrollBack, stream)
+  if (!isNew) await waitForTurn(context.caller.userId, session.scrollback, stream)
   if (stream.isOver && !isNew) return
   session.attach(stream)
   session.endWith(context.watchRight)
@@ -30,7 +30,7 @@ async function open(context: ConnectionContext, program: ExecRequest): Promise<S
   const { caller, run, shells, usage } = context
   const slot = usage.addShell()
   try {
-    await audit(context, "shell")
+    await auditProgram(context, "shell")
     const env = { TERM: "xterm-256color", ...program.env }
     const process = await startShell(context, { ...program, env, terminal: program.terminal ?? defaultSize })
     return shells.add(process, { userId: caller.userId, runKey: run.key }, () => slot[Symbol.dispose]())
@@ -50,7 +50,7 @@ async function startShell(context: ConnectionContext, program: ExecRequest): Pro
 }
 
 function find({ caller, run, shells }: ConnectionContext, id: unknown): ShellSession {
-  if (typeof id !== "string") throw invalid(`session must be the ID of a shell; got ${describeValue(id)}`)
+  if (typeof id !== "string") throw invalidRequest(`session must be the ID of a shell; got ${describeValue(id)}`)
   const session = shells.find(id, { userId: caller.userId, runKey: run.key })
   if (session) return session
   throw new StreamError("not_found", "This shell has ended; open a new one")

@@ -4,7 +4,6 @@ import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
 import { abortable, type Logger, silentLogger } from "#kit"
 import {
-  type CompleteSpec,
   type ContainerLogLine,
   type ContainerStats,
   type Engine,
@@ -19,6 +18,7 @@ import {
   type PullOptions,
   type RecoveredSpec,
   type RemovableImage,
+  type ResolveSpec,
   type RunAddress,
   type RunSpec,
   type StartResult,
@@ -168,11 +168,11 @@ class DockerEngine implements Engine {
     return this.#images.remove(image, signal)
   }
 
-  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult> {
+  async start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveSpec?: ResolveSpec): Promise<StartResult> {
     return this.#lock.runAbortable(spec.key, signal, async (combined) => {
       if (spec.nodes > 1) throw new EngineError("nodes_unsupported", reasonMessages.nodes_unsupported)
       await this.#checkGpus(spec, combined)
-      const imageDigest = await this.#starter.start({ spec, report, completeSpec }, combined)
+      const imageDigest = await this.#starter.start({ spec, report, resolveSpec }, combined)
       return { imageDigest, nodeNames: [await this.#nodeName(combined)], gpuDevices: [...spec.gpus] }
     })
   }

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from "node:util"
 import { reasonMessages } from "#contract"
 import { splitPath } from "#kit"
 import {
-  type CompleteSpec,
   type ContainerLogLine,
   type ContainerStats,
   type Engine,
@@ -20,6 +19,7 @@ import {
   type PullOptions,
   type RecoveredSpec,
   type RemovableImage,
+  type ResolveSpec,
   type RunAddress,
   type RunSpec,
   type StartResult,
@@ -46,7 +46,7 @@ type Report = (step: StartStep) => void
 interface StartRequest {
   spec: RunSpec
   report: Report
-  completeSpec: CompleteSpec | undefined
+  resolveSpec: ResolveSpec | undefined
 }
 
 /**
@@ -105,8 +105,8 @@ export class FakeEngine implements Engine {
     return this.#images.remove(image, (digest) => containers().some(({ spec }) => spec.imageDigest === digest))
   }
 
-  start(spec: RunSpec, report: Report, signal: AbortSignal, completeSpec?: CompleteSpec): Promise<StartResult> {
-    return this.#lock.runAbortable(spec.key, signal, (both) => this.#start({ spec, report, completeSpec }, both))
+  start(spec: RunSpec, report: Report, signal: AbortSignal, resolveSpec?: ResolveSpec): Promise<StartResult> {
+    return this.#lock.runAbortable(spec.key, signal, (both) => this.#start({ spec, report, resolveSpec }, both))
   }
 
   async #start(request: StartRequest, signal: AbortSignal): Promise<StartResult> {
@@ -123,13 +123,13 @@ export class FakeEngine implements Engine {
     }
   }
 
-  async #create({ spec: requested, report, completeSpec }: StartRequest, signal: AbortSignal): Promise<StartResult> {
+  async #create({ spec: requested, report, resolveSpec }: StartRequest, signal: AbortSignal): Promise<StartResult> {
     const behaviour = behaviourOf(requested.image)
     this.#checkSpec(requested)
     using held = await this.#images.ensure(requested, { report: (progress) => report({ state: "pulling", progress }), signal })
     const { image } = held
     report({ state: "creating", progress: null })
-    const spec = { ...requested, ...(await completeSpec?.(image)), imageDigest: image.digest }
+    const spec = { ...requested, ...(await resolveSpec?.(image)), imageDigest: image.digest }
     await this.#checkMounts(spec)
     if (behaviour.create) throw failure(behaviour.create)
     const container = this.#daemon.add(this.#options.instance, spec)

@@ -159,7 +159,7 @@ function failureTests(subject: () => EngineUnderTest): void {
 }
 
 function completionTests(subject: () => EngineUnderTest): void {
-  test("calls completeSpec with the image and starts with the fields that it returns", async () => {
+  test("calls resolveSpec with the image and starts with the fields that it returns", async () => {
     const { engine, images, source } = subject()
     const spec = specOf({ ...images.serves, mounts: [{ source: "/users/nobody/x", target: "/x", readOnly: true }] })
     const mounts = [{ source, target: "/data", readOnly: true }]
@@ -184,7 +184,7 @@ function completionTests(subject: () => EngineUnderTest): void {
     assert.equal(await engine.listeningPorts(spec.key), undefined)
   })
 
-  test("leaves nothing when completeSpec rejects", async () => {
+  test("leaves nothing when resolveSpec rejects", async () => {
     const { engine, images } = subject()
     const spec = specOf(images.serves)
     const withdrawn = async () => {

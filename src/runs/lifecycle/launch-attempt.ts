@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util"
 import { type Progress, reasonMessages } from "#contract"
-import { type CompleteSpec, EngineError, type ImageInfo, type RunAddress, type StartResult, type StartStep } from "#engine"
+import { EngineError, type ImageInfo, type ResolveSpec, type RunAddress, type StartResult, type StartStep } from "#engine"
 import { IdleTimeout } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
@@ -96,10 +96,8 @@ export class LaunchAttempt implements Disposable {
       maxDiskMiBPerRun(this.#ctx.store, this.#run.userId, this.#ctx.settings.defaultLimits),
     ])
     const spec = { ...engineSpecOf(this.#run, { installation: this.#ctx.settings.installation }), imagePolicy, diskMiB }
-    const completeSpec = (image: ImageInfo) => this.#completeSpec(image)
-    const started = await this.#untilStuck(
-      this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, completeSpec),
-    )
+    const resolveSpec = (image: ImageInfo) => this.#resolveSpec(image)
+    const started = await this.#untilStuck(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, resolveSpec))
     this.#started = true
     this.#enterState("starting")
     const provided = this.#registryDigest === undefined ? {} : { registryDigest: this.#registryDigest }
@@ -152,7 +150,7 @@ export class LaunchAttempt implements Disposable {
   }
 
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */
-  async #completeSpec(image: ImageInfo): ReturnType<CompleteSpec> {
+  async #resolveSpec(image: ImageInfo): ReturnType<ResolveSpec> {
     await this.#replan(image)
     this.#registryDigest = image.registryDigest
     this.#ctx.onImageUse?.(image.digest)

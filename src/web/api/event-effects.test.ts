@@ -1,22 +1,22 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { List, RunningProject, ServerEvent } from "#contract"
-import { patchRun, patchRuns, readsToRefresh } from "./event-effects.ts"
+import { operationsToRefetch, patchRun, patchRuns } from "./event-effects.ts"
 
 const event = (name: string, data: object = {}) => ({ id: "1", event: name, data }) as ServerEvent
 const run = (ID: number, State: string) =>
   ({ ID, State, Progress: { step: "layers", current: 1, total: 2, unit: "layers" } }) as RunningProject
 
 test("an event makes the reads of its resource stale, and those that contain it", () => {
-  const reads = readsToRefresh(event("image.updated", { ID: 1 }))
+  const reads = operationsToRefetch(event("image.updated", { ID: 1 }))
   assert.ok(reads.includes("listImages") && reads.includes("readProject"))
-  assert.ok(readsToRefresh(event("run.state")).includes("listRuns"))
-  assert.deepEqual(readsToRefresh(event("unknown.verb")), [])
+  assert.ok(operationsToRefetch(event("run.state")).includes("listRuns"))
+  assert.deepEqual(operationsToRefetch(event("unknown.verb")), [])
 })
 
 test("missed events make every read stale, and progress makes none", () => {
-  assert.equal(readsToRefresh(event("reset")), "all")
-  assert.deepEqual(readsToRefresh(event("run.progress")), [])
+  assert.equal(operationsToRefetch(event("reset")), "all")
+  assert.deepEqual(operationsToRefetch(event("run.progress")), [])
 })
 
 test("progress and state of a run are patched, and other runs stay the same objects", () => {

@@ -16,7 +16,7 @@ const readsOf: Readonly<Record<string, readonly OperationId[]>> = {
 const patchOnly = new Set(["run.progress"])
 
 /** The operations to read again after an event; `all` after events were missed. */
-export function readsToRefresh({ event, data }: ServerEvent): readonly OperationId[] | "all" {
+export function operationsToRefetch({ event, data }: ServerEvent): readonly OperationId[] | "all" {
   if (event === "reset") return "all"
   if (event === "image.progress") return data.State === "pulling" ? [] : ["checkImage"]
   if (patchOnly.has(event)) return []

@@ -3,7 +3,7 @@ import { followEvents } from "#client"
 import type { List, OperationId, RunningProject, ServerEvent } from "#contract"
 import { client } from "./client.ts"
 import { connection } from "./connection.ts"
-import { patchRun, patchRuns, readsToRefresh } from "./event-effects.ts"
+import { operationsToRefetch, patchRun, patchRuns } from "./event-effects.ts"
 import { imagePull } from "./image-pull.ts"
 import { installation } from "./installation.ts"
 
@@ -31,7 +31,7 @@ export function followServer(cache: QueryClient, { onEvent }: FollowHandlers = {
     for await (const event of followEvents({ followEvents: connect }, options)) {
       last = event.id
       applyEvent(cache, event)
-      refresher.add(readsToRefresh(event))
+      refresher.add(operationsToRefetch(event))
       onEvent?.(event)
     }
   }

@@ -1,8 +1,8 @@
 import { authorize, authorizeWithGrants, dataResource, newResource } from "#access"
 import { type BodyValues, type Data, type dataFields, normalizePath } from "#contract"
 import {
+  checkDatasetOverlap,
   checkDatasetPath,
-  checkSharedDirectory,
   ensureDatasetDirectory,
   makeNewDatasetDirectory,
   resolveNewOwner,
@@ -40,12 +40,12 @@ export const datasetDefinition: ResourceDefinition<DataRow, Data, typeof dataFie
     const next = { ...row, ...changesOf(given), ...(owner ? { userId: owner.id, userName: owner.userName } : {}) }
     if (next.accessInfo === "") next.accessInfo = row.accessInfo
     if (next.accessInfo !== row.accessInfo) checkDatasetPath(caller, next.accessInfo)
-    await checkSharedDirectory(tx, next)
+    await checkDatasetOverlap(tx, next)
     if (next.accessInfo !== row.accessInfo) await ensureDatasetDirectory(services.tree, next.accessInfo)
     const { name, comment, doc, accessInfo, isPublished, type, userId } = next
     return { name, comment, doc, accessInfo, isPublished, type, userId }
   },
-  checkRestore: (tx, row) => checkSharedDirectory(tx, row),
+  checkRestore: (tx, row) => checkDatasetOverlap(tx, row),
 }
 
 /** The row's fields that a body changes, with its path in normal form. */
@@ -65,7 +65,7 @@ async function createData(context: OperationContext<"createData">): Promise<Hand
     .change(async (tx) => {
       const fields = { ...fieldsFromBody(tables.datasets, values), accessInfo, userId: owner.id }
       await context.server.objectLimits.checkRoom(tx, caller, owner.id)
-      await checkSharedDirectory(tx, fields)
+      await checkDatasetOverlap(tx, fields)
       if (wanted !== "") await ensureDatasetDirectory(services.tree, accessInfo)
       const made = await tx.data.insert(fields)
       await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "data", id: made.id } })

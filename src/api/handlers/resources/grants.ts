@@ -1,7 +1,7 @@
 import { type Action, authorizeWithGrants, decideWithGrants, grantResource, notFound, type Resource, toViewer } from "#access"
 import { Failure, type Grant } from "#contract"
 import {
-  checkGrantOnSharedDirectory,
+  checkGrantOnOverlappingDatasets,
   checkOneGrantee,
   type GrantableType,
   grantableResources,
@@ -53,7 +53,7 @@ async function create(context: OperationContext<"createGrant">): Promise<Handler
     const put = { resourceType: type, resourceId: id, ownerId, ...grantee, access: body.Access, expiresAt, createdBy: caller.userId }
     await context.server.objectLimits.checkRoom(tx, caller, ownerId)
     const granted = await tx.grants.put(put)
-    await checkGrantOnSharedDirectory(tx, granted)
+    await checkGrantOnOverlappingDatasets(tx, granted)
     const verb = granted.version === 1 ? "created" : "updated"
     await services.events.granted(tx, context.actor, { verb, grant: granted, people: await granteesOf(tx, granted) })
     return granted
@@ -117,7 +117,7 @@ async function remove(context: OperationContext<"deleteGrant">): Promise<Handler
       throw new Failure("forbidden", `Only people who may grant this ${grantableResources[grant.resourceType].label} may revoke its grants`)
     checkIfMatch(context.header("if-match"), grant)
     await tx.grants.delete(grant.id)
-    await checkGrantOnSharedDirectory(tx, grant)
+    await checkGrantOnOverlappingDatasets(tx, grant)
     await services.events.granted(tx, context.actor, {
       verb: "deleted",
       grant,

@@ -1,7 +1,7 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
-import { type CompleteSpec, EngineError, type ImageInfo, type RunSpec, type StartStep } from "../../engine.ts"
+import { EngineError, type ImageInfo, type ResolveSpec, type RunSpec, type StartStep } from "../../engine.ts"
 import { explainCommandError } from "../client/command-error.ts"
 import type { AbortOption, CallOptions, DockerApi, DockerClient } from "../client/docker-client.ts"
 import {
@@ -56,7 +56,7 @@ interface StartRequest {
   spec: RunSpec
   report: Report
   /** As in `Engine.start`. */
-  completeSpec: CompleteSpec | undefined
+  resolveSpec: ResolveSpec | undefined
 }
 
 interface ContainerRequest extends StartRequest {
@@ -229,9 +229,9 @@ export class RunStarter {
   }
 
   async #pin(request: ContainerRequest, signal: AbortSignal): Promise<{ spec: RunSpec; mounts: PinnedMount[] }> {
-    const { spec: planned, image, completeSpec } = request
+    const { spec: planned, image, resolveSpec } = request
     const { uid, gid = uid } = this.#options
-    const spec = completeSpec ? { ...planned, ...(await completeSpec(image)) } : planned
+    const spec = resolveSpec ? { ...planned, ...(await resolveSpec(image)) } : planned
     signal.throwIfAborted()
     this.#checkPaths(request, spec)
     const files = accountFiles({ user: spec.user, home: homeDirectory(spec), uid, gid })
@@ -239,7 +239,7 @@ export class RunStarter {
     return { spec, mounts: await this.#pins.pin({ key: spec.key, mounts: spec.mounts, directories, files, uid, gid }, signal) }
   }
 
-  /** Another attempt looks up paths that were not planned: no wait may follow `completeSpec`. */
+  /** Another attempt looks up paths that were not planned: no wait may follow `resolveSpec`. */
   #checkPaths(request: ContainerRequest, spec: RunSpec): void {
     const { image } = request
     if (!this.#imagePaths.knows(image.digest, runtimeCreatedPaths(spec, image))) {

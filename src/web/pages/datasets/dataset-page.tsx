@@ -11,7 +11,7 @@ import { type DrawImage, Markdown } from "../../components/markdown/markdown.tsx
 import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { CopyButton, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { Present } from "../editing/present.tsx"
+import { UnlessGone } from "../editing/unless-gone.tsx"
 import { drawDocImage } from "../files/preview/doc-image.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { DatasetActions } from "./dataset-actions.tsx"
@@ -24,9 +24,9 @@ export function DatasetPage() {
   const dataset = useQuery(datasetQuery(id))
   const { data: person } = useQuery(apiQuery("whoami"))
   return (
-    <Present query={dataset} back={<ButtonLink to="/datasets">{resourceTexts.editing.back}</ButtonLink>}>
+    <UnlessGone query={dataset} back={<ButtonLink to="/datasets">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => person && <DatasetView dataset={data} person={person} />}
-    </Present>
+    </UnlessGone>
   )
 }
 

@@ -9,8 +9,8 @@ import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { Conflicts } from "../editing/conflicts.tsx"
-import { PresentForm } from "../editing/present.tsx"
 import { SaveRow } from "../editing/save-row.tsx"
+import { FormUnlessGone } from "../editing/unless-gone.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { type DatasetDraft, datasetDraftOf } from "./dataset-draft.ts"
 import { DatasetFields } from "./dataset-form.tsx"
@@ -27,9 +27,9 @@ export function EditDatasetPage() {
   const { id } = useParams({ from: "/shell/datasets/$id/edit" })
   const query = useQuery(versionedQuery("listData", id))
   return (
-    <PresentForm query={query} back={<ButtonLink to="/datasets">{editing.back}</ButtonLink>}>
+    <FormUnlessGone query={query} back={<ButtonLink to="/datasets">{editing.back}</ButtonLink>}>
       {({ value, etag }) => <EditDataset key={id} dataset={value as Data} etag={etag} />}
-    </PresentForm>
+    </FormUnlessGone>
   )
 }
 

@@ -2,7 +2,7 @@ import { Button } from "../../components/button.tsx"
 import { Note } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { type Editing, resolve } from "./merge.ts"
+import { type Editing, resolveConflict } from "./merge.ts"
 import "./editing.css"
 
 interface ConflictsProps<D extends object> {
@@ -33,13 +33,13 @@ export function Conflicts<D extends object>({ editing, onEditing, labels }: Conf
               title={resourceTexts.editing.theirs}
               value={editing.theirs[name]}
               action={resourceTexts.editing.takeTheirs}
-              onChoose={() => onEditing(resolve(editing, name, "theirs"))}
+              onChoose={() => onEditing(resolveConflict(editing, name, "theirs"))}
             />
             <Version
               title={resourceTexts.editing.mine}
               value={editing.draft[name]}
               action={resourceTexts.editing.keepMine}
-              onChoose={() => onEditing(resolve(editing, name, "mine"))}
+              onChoose={() => onEditing(resolveConflict(editing, name, "mine"))}
             />
           </div>
         </Section>

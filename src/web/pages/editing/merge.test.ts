@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { beginEditing, changesOf, rebase, resolve } from "./merge.ts"
+import { beginEditing, changesOf, rebase, resolveConflict } from "./merge.ts"
 
 const base = { name: "a", comment: "c", list: [1] }
 const typed = (draft: Partial<typeof base>) => ({ ...beginEditing(base, "1"), draft: { ...base, ...draft } })
@@ -31,9 +31,9 @@ test("the same change by both is no conflict", () => {
 
 test("a choice ends a conflict by either value", () => {
   const both = rebase(typed({ comment: "mine" }), { ...base, comment: "theirs" }, "2")
-  assert.deepEqual(changesOf(resolve(both, "comment", "mine")), { comment: "mine" })
-  assert.deepEqual(changesOf(resolve(both, "comment", "theirs")), {})
-  assert.deepEqual(resolve(both, "comment", "theirs").theirs, {})
+  assert.deepEqual(changesOf(resolveConflict(both, "comment", "mine")), { comment: "mine" })
+  assert.deepEqual(changesOf(resolveConflict(both, "comment", "theirs")), {})
+  assert.deepEqual(resolveConflict(both, "comment", "theirs").theirs, {})
 })
 
 test("a conflict survives a third version that leaves its field alone", () => {

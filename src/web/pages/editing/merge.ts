@@ -36,7 +36,7 @@ export function rebase<D extends object>(editing: Editing<D>, next: D, etag: str
 }
 
 /** Ends the conflict of one field by one of the two values. */
-export function resolve<D extends object>(editing: Editing<D>, name: keyof D, choice: "mine" | "theirs"): Editing<D> {
+export function resolveConflict<D extends object>(editing: Editing<D>, name: keyof D, choice: "mine" | "theirs"): Editing<D> {
   const { [name]: saved, ...theirs } = editing.theirs
   const draft = choice === "theirs" ? { ...editing.draft, [name]: saved } : editing.draft
   return { ...editing, draft, theirs: theirs as Partial<D> }

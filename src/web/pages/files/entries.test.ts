@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { filterEntries, nameError, shownName, sortEntries, trail } from "./entries.ts"
+import { breadcrumbs, filterEntries, nameError, shownName, sortEntries } from "./entries.ts"
 
 const entry = (Name: string, Size?: number, ModifiedAt = "2026-01-01T00:00:00.000Z") =>
   Size === undefined ? { Name, IsDirectory: true, ModifiedAt } : { Name, IsDirectory: false, Size, ModifiedAt }
@@ -31,10 +31,10 @@ test("a name that the server would refuse is refused in the form", () => {
   ])
 })
 
-test("a path becomes a trail of directories", () => {
-  assert.deepEqual(trail("/users/ann"), [
+test("a path becomes breadcrumbs, one for each directory", () => {
+  assert.deepEqual(breadcrumbs("/users/ann"), [
     { name: "users", path: "/users" },
     { name: "ann", path: "/users/ann" },
   ])
-  assert.deepEqual(trail("/"), [])
+  assert.deepEqual(breadcrumbs("/"), [])
 })

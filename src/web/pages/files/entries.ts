@@ -44,7 +44,7 @@ export function nameError(name: string): "empty" | "slash" | "long" | "reserved"
 }
 
 /** The directories above a path, from the top, each with its name. */
-export function trail(path: string): { name: string; path: string }[] {
+export function breadcrumbs(path: string): { name: string; path: string }[] {
   const names = path.split("/").filter(Boolean)
   return names.map((name, i) => ({ name, path: `/${names.slice(0, i + 1).join("/")}` }))
 }

@@ -8,8 +8,8 @@ import { Button } from "../../components/button.tsx"
 import { Loaded, Note } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { files } from "../../text/files.ts"
-import { Browser } from "./browser.tsx"
-import { shownName, trail } from "./entries.ts"
+import { breadcrumbs, shownName } from "./entries.ts"
+import { FileBrowser } from "./file-browser.tsx"
 import { MountHelp } from "./mount-help.tsx"
 import "./files.css"
 
@@ -50,7 +50,7 @@ function Directory({ path, userName }: { path: string; userName: string }) {
         </Button>
       </PageHeader>
       <Loaded query={list} height={16}>
-        {(data) => <Browser key={path} path={path} list={data} onChange={() => void list.refetch()} />}
+        {(data) => <FileBrowser key={path} path={path} list={data} onChange={() => void list.refetch()} />}
       </Loaded>
       <MountHelp path={path} userName={userName} isOpen={isMounting} onClose={() => setMounting(false)} />
     </>
@@ -61,9 +61,11 @@ function Directory({ path, userName }: { path: string; userName: string }) {
 function Trail({ path, userName }: { path: string; userName: string }) {
   const home = `/users/${userName}`
   const isAtHome = path === home || path.startsWith(`${home}/`)
-  const parts = isAtHome ? [{ name: files.home, path: home }, ...trail(path).slice(2)] : [{ name: files.root, path: "/" }, ...trail(path)]
+  const parts = isAtHome
+    ? [{ name: files.home, path: home }, ...breadcrumbs(path).slice(2)]
+    : [{ name: files.root, path: "/" }, ...breadcrumbs(path)]
   return (
-    <nav aria-label={files.path} className="trail">
+    <nav aria-label={files.path} className="breadcrumbs">
       {parts.map((part, i) => (
         <span key={part.path} className="wrap-anywhere">
           {i > 0 && <span aria-hidden="true"> / </span>}

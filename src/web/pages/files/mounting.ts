@@ -1,8 +1,8 @@
-export type System = "windows" | "mac" | "linux" | "rclone" | "curl"
+export type OperatingSystem = "windows" | "mac" | "linux" | "rclone" | "curl"
 
 /** How one system mounts or copies. */
 export interface MountingGuide {
-  system: System
+  system: OperatingSystem
   command: string | undefined
 }
 
@@ -17,7 +17,7 @@ interface Facts {
 export function mountingGuides({ address, userName, agent }: Facts): MountingGuide[] {
   const quoted = shellQuote(address)
   const user = shellQuote(userName)
-  const commands: Record<System, string | undefined> = {
+  const commands: Record<OperatingSystem, string | undefined> = {
     windows: `net use * ${JSON.stringify(address.replace(/\/$/, ""))} /user:${userName} *`,
     mac: undefined,
     linux: `sudo mount -t davfs -o username=${user} ${quoted} /mnt`,
@@ -30,7 +30,7 @@ export function mountingGuides({ address, userName, agent }: Facts): MountingGui
     curl: [`curl -u ${user} -T file.txt ${quoted}`, `curl -u ${user} -O ${shellQuote(`${address}file.txt`)}`].join("\n"),
   }
   const own = systemOf(agent)
-  const systems: System[] = [own, ...(["windows", "mac", "linux"] as const).filter((system) => system !== own), "rclone", "curl"]
+  const systems: OperatingSystem[] = [own, ...(["windows", "mac", "linux"] as const).filter((system) => system !== own), "rclone", "curl"]
   return systems.map((system) => ({ system, command: commands[system] }))
 }
 

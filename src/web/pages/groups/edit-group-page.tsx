@@ -9,8 +9,8 @@ import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { Conflicts } from "../editing/conflicts.tsx"
-import { PresentForm } from "../editing/present.tsx"
 import { SaveRow } from "../editing/save-row.tsx"
+import { FormUnlessGone } from "../editing/unless-gone.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { groupBody, groupDraftOf } from "./group-draft.ts"
 import { GroupFields } from "./group-form.tsx"
@@ -22,9 +22,9 @@ export function EditGroupPage() {
   const { id } = useParams({ from: "/shell/groups/$id/edit" })
   const group = useQuery(versionedQuery("readGroup", id))
   return (
-    <PresentForm query={group} back={<ButtonLink to="/groups">{resourceTexts.editing.back}</ButtonLink>}>
+    <FormUnlessGone query={group} back={<ButtonLink to="/groups">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <EditGroup key={id} group={data} />}
-    </PresentForm>
+    </FormUnlessGone>
   )
 }
 

@@ -11,7 +11,7 @@ import { ConfirmDialog } from "../../components/overlays.tsx"
 import { PageHeader, Section } from "../../components/page.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { Present } from "../editing/present.tsx"
+import { UnlessGone } from "../editing/unless-gone.tsx"
 import { GroupProjects, GroupShares } from "./group-shares.tsx"
 
 const { groups } = resourceTexts
@@ -21,9 +21,9 @@ export function GroupPage() {
   const group = useQuery(apiQuery("readGroup", { query: { ID: id } }))
   const { data: person } = useQuery(apiQuery("whoami"))
   return (
-    <Present query={group} back={<ButtonLink to="/groups">{resourceTexts.editing.back}</ButtonLink>}>
+    <UnlessGone query={group} back={<ButtonLink to="/groups">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <GroupView group={data} isAdmin={person?.IsAdmin ?? false} />}
-    </Present>
+    </UnlessGone>
   )
 }
 

@@ -7,8 +7,8 @@ import { Card, Section } from "../../components/page.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { CapacityMeters } from "../capacity/capacity-meters.tsx"
 import { totalsOf } from "../capacity/devices.ts"
+import { healthProblems } from "./health-problems.ts"
 import { readinessQuery } from "./readiness.ts"
-import { troubleOf } from "./trouble.ts"
 
 const { home } = adminTexts.health
 
@@ -17,18 +17,18 @@ export function AdminSummary() {
   const { data: readiness } = useQuery(readinessQuery)
   const { data: capacity } = useQuery(apiQuery("readCapacity"))
   const totals = capacity && totalsOf(capacity)
-  const trouble = troubleOf({ checks: readiness?.checks, totals })
+  const problems = healthProblems({ checks: readiness?.checks, totals })
   return (
     <Section title={home.title} actions={<Links />}>
       <Card>
         {totals && <CapacityMeters cpus={totals.Cpus} memory={totals.Memory} gpus={totals.Gpus} />}
-        {trouble.map(({ tone, text }) => (
+        {problems.map(({ tone, text }) => (
           <Note key={text} tone={tone}>
             <Icon name="warning" />
             <span className="grow">{text}</span>
           </Note>
         ))}
-        {readiness && totals && trouble.length === 0 && <p className="quiet small">{home.noTrouble}</p>}
+        {readiness && totals && problems.length === 0 && <p className="quiet small">{home.noTrouble}</p>}
       </Card>
     </Section>
   )

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Failure } from "#contract"
+import { healthProblems } from "./health-problems.ts"
 import { readinessOf } from "./readiness.ts"
-import { troubleOf } from "./trouble.ts"
 
 const amount = (used: number, total: number) => ({ used, total })
 const works = { ok: true, msg: "" }
@@ -10,12 +10,12 @@ const works = { ok: true, msg: "" }
 test("trouble names failed parts and full capacity, and nothing else", () => {
   const totals = { Cpus: amount(1, 8), Memory: amount(99, 100), Gpus: amount(0, 0) }
   const checks = { store: works, engine: { ok: false, msg: "no socket" }, files: works }
-  assert.deepEqual(troubleOf({ checks, totals }), [
+  assert.deepEqual(healthProblems({ checks, totals }), [
     { tone: "bad", text: "Engine: no socket" },
     { tone: "warn", text: "Memory: hardly anything is free." },
   ])
-  assert.deepEqual(troubleOf({ checks: { ...checks, engine: works }, totals: { ...totals, Memory: amount(0, 1) } }), [])
-  assert.deepEqual(troubleOf({ checks: undefined, totals: undefined }), [])
+  assert.deepEqual(healthProblems({ checks: { ...checks, engine: works }, totals: { ...totals, Memory: amount(0, 1) } }), [])
+  assert.deepEqual(healthProblems({ checks: undefined, totals: undefined }), [])
 })
 
 test("a refusal of the check of readiness carries what each part says", () => {

@@ -2,8 +2,8 @@ import { queryOptions } from "@tanstack/react-query"
 import { Failure, type Readiness } from "#contract"
 import { client } from "../../api/client.ts"
 
-export type Part = keyof Readiness["checks"]
-export const parts: readonly Part[] = ["store", "engine", "files"]
+export type ReadinessPart = keyof Readiness["checks"]
+export const parts: readonly ReadinessPart[] = ["store", "engine", "files"]
 
 /** The readiness in an answer or in the refusal that a part which fails makes of it. */
 export function readinessOf(error: unknown): Readiness | undefined {

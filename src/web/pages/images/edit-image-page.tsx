@@ -10,8 +10,8 @@ import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { Conflicts } from "../editing/conflicts.tsx"
-import { PresentForm } from "../editing/present.tsx"
 import { SaveRow } from "../editing/save-row.tsx"
+import { FormUnlessGone } from "../editing/unless-gone.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { type ImageDraft, imageBody, imageDraftOf } from "./image-draft.ts"
 import { ImageFields } from "./image-form.tsx"
@@ -34,9 +34,9 @@ export function EditImagePage() {
   const { id } = useParams({ from: "/shell/images/$id/edit" })
   const image = useQuery(versionedQuery("readImage", id))
   return (
-    <PresentForm query={image} back={<ButtonLink to="/images">{resourceTexts.editing.back}</ButtonLink>}>
+    <FormUnlessGone query={image} back={<ButtonLink to="/images">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <EditImage key={id} image={data} />}
-    </PresentForm>
+    </FormUnlessGone>
   )
 }
 

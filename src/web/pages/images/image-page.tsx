@@ -9,7 +9,7 @@ import { Markdown } from "../../components/markdown/markdown.tsx"
 import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { CopyButton, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { Present } from "../editing/present.tsx"
+import { UnlessGone } from "../editing/unless-gone.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { ImageActions } from "./image-actions.tsx"
 import { ImageState } from "./image-state.tsx"
@@ -21,9 +21,9 @@ export function ImagePage() {
   const image = useQuery(apiQuery("readImage", { query: { ID: id } }))
   const { data: person } = useQuery(apiQuery("whoami"))
   return (
-    <Present query={image} back={<ButtonLink to="/images">{resourceTexts.editing.back}</ButtonLink>}>
+    <UnlessGone query={image} back={<ButtonLink to="/images">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => person && <ImageView image={data} person={person} />}
-    </Present>
+    </UnlessGone>
   )
 }
 

@@ -11,8 +11,8 @@ import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { Conflicts } from "../editing/conflicts.tsx"
 import { fieldError } from "../editing/field-error.ts"
-import { PresentForm } from "../editing/present.tsx"
 import { SaveRow } from "../editing/save-row.tsx"
+import { FormUnlessGone } from "../editing/unless-gone.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { draftOf, type ProjectDraft, toBody } from "./project-draft.ts"
 import { FurtherFields, ImagePicker, ProjectFields } from "./project-form.tsx"
@@ -21,9 +21,9 @@ export function EditProjectPage() {
   const { id } = useParams({ from: "/shell/projects/$id/edit" })
   const project = useQuery(versionedQuery("readProject", id))
   return (
-    <PresentForm query={project} back={<ButtonLink to="/projects">{resourceTexts.editing.back}</ButtonLink>}>
+    <FormUnlessGone query={project} back={<ButtonLink to="/projects">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <EditProject key={id} project={data} />}
-    </PresentForm>
+    </FormUnlessGone>
   )
 }
 

@@ -10,7 +10,7 @@ import { Facts, PageHeader, Section } from "../../components/page.tsx"
 import { Time, useNow } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
-import { Present } from "../editing/present.tsx"
+import { UnlessGone } from "../editing/unless-gone.tsx"
 import { ProjectMounts } from "../run/run-mounts.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { ProjectActions } from "./project-actions.tsx"
@@ -23,9 +23,9 @@ export function ProjectPage() {
   const project = useQuery(apiQuery("readProject", { query: { ID: id } }))
   const { data: person } = useQuery(apiQuery("whoami"))
   return (
-    <Present query={project} back={<ButtonLink to="/projects">{resourceTexts.editing.back}</ButtonLink>}>
+    <UnlessGone query={project} back={<ButtonLink to="/projects">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => person && <ProjectView project={data} person={person} />}
-    </Present>
+    </UnlessGone>
   )
 }
 

@@ -4,7 +4,7 @@ import { canDo } from "../../api/run-actions.ts"
 import { Note } from "../../components/feedback.tsx"
 import { Time, useNow } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
-import { KeepButton } from "./run-actions.tsx"
+import { KeepRunningButton } from "./run-actions.tsx"
 import { endWarnings } from "./warnings.ts"
 
 /** Says that the run will be stopped soon, and how to prevent it if that is possible. */
@@ -15,7 +15,7 @@ export function EndWarnings({ run }: { run: RunningProject }) {
       <span className="grow">
         {kind === "idle" ? texts.run.idleWarning : texts.run.timeWarning} <Time value={at} />.
       </span>
-      {kind === "idle" && canDo("keep", run) && <KeepButton run={run} />}
+      {kind === "idle" && canDo("keep", run) && <KeepRunningButton run={run} />}
     </Note>
   ))
 }

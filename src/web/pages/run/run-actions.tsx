@@ -72,7 +72,7 @@ export function failedRunId(error: unknown): number | undefined {
   return typeof id === "number" ? id : undefined
 }
 
-export function KeepButton({ run }: { run: RunningProject }) {
+export function KeepRunningButton({ run }: { run: RunningProject }) {
   const keep = useMutation({
     mutationFn: () => client.keepRun({ query: { ID: run.ID } }),
     onSuccess: (kept) => {

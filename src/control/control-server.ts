@@ -10,7 +10,7 @@ import type { RunRow } from "#store"
 import { isControllable } from "./address.ts"
 import { serveConnection } from "./connection.ts"
 import type { ControlOptions, PersonLimits } from "./context.ts"
-import { UsageByPerson } from "./person-usage.ts"
+import { ControlUsageByPerson } from "./control-usage.ts"
 import { ShellSessions } from "./streams/shell-sessions.ts"
 
 /** A request for a WebSocket whose caller may control the run. */
@@ -27,14 +27,14 @@ export interface ControlUpgrade {
 }
 
 /** The server's end of the control channel. */
-export interface Control extends AsyncDisposable {
+export interface ControlServer extends AsyncDisposable {
   /** Throws a `Failure` if the request cannot be accepted; otherwise owns the socket. */
   accept(upgrade: ControlUpgrade): void
   /** Open connections. */
   readonly size: number
 }
 
-export function createControl(options: ControlOptions): Control {
+export function createControlServer(options: ControlOptions): ControlServer {
   const { runs, clock, identity, logger, store } = options
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -43,7 +43,7 @@ export function createControl(options: ControlOptions): Control {
     handleProtocols: () => protocolName,
   })
   const connections = new Set<Multiplexer>()
-  const usages = new UsageByPerson()
+  const usages = new ControlUsageByPerson()
   const shells = new ShellSessions()
   const closing = new AbortController()
 

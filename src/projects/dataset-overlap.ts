@@ -16,7 +16,7 @@ const maxOverlapping = bounds.texts.overlappingDatasets.value
  * dataset on which other people have rights, or the same people have other rights. Throws also if
  * too many contain one directory: each question about a path reads them all.
  */
-export async function checkSharedDirectory(
+export async function checkDatasetOverlap(
   reads: Pick<Reads, "data" | "grants">,
   dataset: SharedDataset,
   field = "AccessInfo",

@@ -8,7 +8,7 @@ const explanationPeriodMs = 60_000
 const extraBytes = wideWindowBytes.value - windowBytes.value
 
 /** The use that one person makes of the control channel, over all connections. */
-export class PersonUsage {
+export class ControlUsage {
   #connections = 0
   #streams = 0
   #shells = 0
@@ -68,12 +68,12 @@ export class PersonUsage {
 }
 
 /** The usage of all people who have a connection or a shell. */
-export class UsageByPerson {
-  readonly #people = new Map<number, PersonUsage>()
+export class ControlUsageByPerson {
+  readonly #people = new Map<number, ControlUsage>()
 
-  of(userId: number): PersonUsage {
+  of(userId: number): ControlUsage {
     for (const [id, usage] of this.#people) if (usage.isUnused) this.#people.delete(id)
-    const usage = this.#people.get(userId) ?? new PersonUsage()
+    const usage = this.#people.get(userId) ?? new ControlUsage()
     this.#people.set(userId, usage)
     return usage
   }

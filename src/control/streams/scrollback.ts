@@ -1,5 +1,5 @@
 /** The last bytes of a shell's output, from the beginning of a line on if older ones are gone. */
-export class ScrollBack {
+export class Scrollback {
   readonly #maxBytes: number
   readonly #chunks: Uint8Array[] = []
   #length = 0

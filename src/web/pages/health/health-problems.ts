@@ -2,11 +2,11 @@ import type { Readiness } from "#contract"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import type { Amount } from "../capacity/devices.ts"
-import type { Part } from "./readiness.ts"
+import type { ReadinessPart } from "./readiness.ts"
 
 const nearlyFull = 0.92
 
-export interface Trouble {
+export interface HealthProblem {
   tone: "warn" | "bad"
   text: string
 }
@@ -17,10 +17,10 @@ interface Known {
 }
 
 /** The sentences that an administrator should read, the worst first. */
-export function troubleOf({ checks, totals }: Known): Trouble[] {
+export function healthProblems({ checks, totals }: Known): HealthProblem[] {
   const { parts, home } = adminTexts.health
   const failed = Object.entries(checks ?? {}).flatMap(([part, { ok, msg }]) =>
-    ok ? [] : [{ tone: "bad" as const, text: `${parts[part as Part]}: ${msg}` }],
+    ok ? [] : [{ tone: "bad" as const, text: `${parts[part as ReadinessPart]}: ${msg}` }],
   )
   const names = { Cpus: texts.run.cpu, Memory: texts.run.memory, Gpus: texts.run.gpus }
   const full = totals

@@ -26,7 +26,7 @@ interface BrowserProps {
 type Open = { kind: "folder" } | { kind: "rename" | "preview"; entry: FileEntry } | { kind: "move" | "delete"; names: readonly string[] }
 
 /** A directory: its entries, what can be done with them, and uploads into it. */
-export function Browser({ path, list, onChange }: BrowserProps) {
+export function FileBrowser({ path, list, onChange }: BrowserProps) {
   const canWrite = list.Level === "write"
   const [words, setWords] = useState("")
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())

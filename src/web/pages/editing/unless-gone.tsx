@@ -16,7 +16,7 @@ function isGone(error: unknown): boolean {
 }
 
 /** An object as long as the person may see it, and after that the reason and a way on. */
-export function Present<T>({ query, back, children }: { query: Read<T>; back: ReactNode; children: (data: T) => ReactNode }) {
+export function UnlessGone<T>({ query, back, children }: { query: Read<T>; back: ReactNode; children: (data: T) => ReactNode }) {
   if (isGone(query.error))
     return (
       <div className="stack">
@@ -32,12 +32,12 @@ export function Present<T>({ query, back, children }: { query: Read<T>; back: Re
 }
 
 /** A form stays, with all that was typed, after its object is gone. */
-export function PresentForm<T>({ query, back, children }: { query: Read<T>; back: ReactNode; children: (data: T) => ReactNode }) {
+export function FormUnlessGone<T>({ query, back, children }: { query: Read<T>; back: ReactNode; children: (data: T) => ReactNode }) {
   if (query.data === undefined)
     return (
-      <Present query={query} back={back}>
+      <UnlessGone query={query} back={back}>
         {children}
-      </Present>
+      </UnlessGone>
     )
   return (
     <>
