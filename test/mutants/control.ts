@@ -57,7 +57,7 @@ export const control = [
     ["each signal searches a program's processes at once", at("sendSignal", "if (pending) return void pending.add(signal)"), ""],
   ]),
   ...faults("src/control/streams/programs.ts", channel, [
-    ["the output of programs delays everybody's requests", at("copyOutput", "await pace(caller.userId, data, stream)"), ""],
+    ["the output of programs delays everybody's requests", at("copyOutput", "await waitForTurn(caller.userId, data, stream)"), ""],
   ]),
   ...faults("src/control/request-fields.ts", channel, [
     ["a program begins in a directory of the kernel", at("readWorkDir", "kernelPaths.test("), "false && kernelPaths.test("],
