@@ -144,3 +144,11 @@ test("a large file whose copy cannot go on is neither here nor in the run", asyn
   assert.match(received.stderr, /cannot be continued: the image has no sha256sum\n/)
   assert.deepEqual(await readdir(target), [])
 })
+
+test("a program that a run marked to run as its owner loses that mark in a copy", async () => {
+  await ok("exec", "Gnu", "--", "sh", "-c", "mkdir /tmp/marked && touch /tmp/marked/program && chmod 6755 /tmp/marked/program")
+  const target = join(cli.directory, "marked target")
+  await ok("cp", "Gnu:/tmp/marked", target)
+  const { mode } = await stat(join(target, "marked/program"))
+  assert.equal((mode & 0o7777).toString(8), "755")
+})

@@ -102,7 +102,7 @@ async function unpack(cli: Cli, connection: Multiplexer, { path, directory }: { 
   const stream = openCopy(connection, "out", path)
   await stream.accepted
   const check = new TarCheck()
-  const tar = startTar(["-xf", "-", "--no-same-owner", "-C", directory])
+  const tar = startTar(["-xf", "-", "--no-same-owner", "--no-same-permissions", "-C", directory])
   using line = new ProgressLine(cli)
   let bytes = 0
   try {
