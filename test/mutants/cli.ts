@@ -63,6 +63,14 @@ export const commandLine = [
     ["test/cli/sync.test.ts"],
     [["sync removes a file that changed a moment ago", at("LocalFolder.remove", "&& isUnchanged(found, expected)"), ""]],
   ),
+  ...faults(
+    "src/cli/sync/ignored.ts",
+    ["src/cli/sync/ignored.test.ts"],
+    [
+      ["any number of names may stand between others in an ignored path", at("assertQuick", "doubleStars <= maxDoubleStars"), "true"],
+      ["an ignored name has any number of stars", at("assertQuick", "stars.length <= maxStars"), "true"],
+    ],
+  ),
   ...faults("src/cli/ssh/run-files.ts", ["test/cli/ssh.docker.test.ts"], [["a pipe stops the session", at("mustBeFile", "exit 1"), ":"]]),
   ...faults(
     "src/cli/io/table.ts",

@@ -7,6 +7,9 @@ const ignoreFile = ".quaysideignore"
 /** Names of our own, beside what is synchronized. */
 export const ownPrefix = ".quayside-sync-"
 const maxBytes = 65_536
+/** The time of a comparison grows with a name's length to the power of their number. */
+const maxStars = 3
+const maxDoubleStars = 2
 
 export type IsIgnored = (path: string, isDirectory: boolean) => boolean
 
@@ -18,6 +21,18 @@ export async function readIgnored(root: string): Promise<IsIgnored> {
     () => 0,
   )
   if (size > maxBytes) throw new CliError(`${file} may have ${maxBytes} bytes; it has ${size}.`)
-  const rules = ignore().add(size === 0 ? "" : await readFile(file, "utf8"))
+  const text = size === 0 ? "" : await readFile(file, "utf8")
+  for (const [i, line] of text.split("\n").entries()) assertQuick(line, `${file}, line ${i + 1}`)
+  const rules = ignore().add(text)
   return (path, isDirectory) => path.split("/").at(-1)?.startsWith(ownPrefix) === true || rules.ignores(isDirectory ? `${path}/` : path)
+}
+
+/** Everybody who can write to the dataset can write this file. */
+function assertQuick(line: string, where: string): void {
+  const names = line.split("/").map((name) => name.match(/\*+/g) ?? [])
+  const doubleStars = names.flat().filter((stars) => stars.length > 1).length
+  if (names.every((stars) => stars.length <= maxStars) && doubleStars <= maxDoubleStars) return
+  throw new CliError(
+    `${where}: at most ${maxDoubleStars} "**", and at most ${maxStars} "*" between two slashes, can be compared; got ${JSON.stringify(line.slice(0, 100))}.`,
+  )
 }
