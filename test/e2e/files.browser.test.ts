@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -85,7 +85,7 @@ test("a person uploads a folder, downloads it as a zip, renames and deletes", { 
 test("a file that exists is replaced only when the person says so", { timeout }, async () => {
   await put("/users/admin/taken.txt", "theirs")
   const page = await openFiles("/users/admin")
-  await page.getByRole("button", { name: "taken.txt", exact: true }).waitFor()
+  await page.getByRole("link", { name: "taken.txt", exact: true }).waitFor()
   await page.getByLabel("Upload files").setInputFiles({ name: "taken.txt", mimeType: "text/plain", buffer: Buffer.from("mine") })
   await page.getByText("A file of this name exists.").waitFor()
   assert.equal(readFileSync(join(home(), "taken.txt"), "utf8"), "theirs")
@@ -98,9 +98,39 @@ test("a hostile name and hostile content are shown as text", { timeout }, async 
   const name = "<img src=x onerror=globalThis.hit=1>.csv"
   await put(`/users/admin/${encodeURIComponent(name)}`, "a,<script>globalThis.hit=1</script>\n1,2")
   const page = await openFiles("/users/admin")
-  await page.getByRole("button", { name, exact: true }).click()
+  await page.getByRole("link", { name, exact: true }).click()
   await page.getByRole("dialog").getByText("<script>globalThis.hit=1</script>").waitFor()
   assert.equal(await page.evaluate("globalThis.hit"), undefined)
+})
+
+test("home leads back to the files that a person used, until they sign out", { timeout }, async () => {
+  await put("/users/admin/used <b>before.txt", "used before")
+  await put("/users/admin/gone.txt", "not for long")
+  const page = await openFiles("/users/admin")
+  for (const name of ["gone.txt", "used <b>before.txt"]) {
+    await page.getByRole("link", { name, exact: true }).click()
+    await page.getByRole("dialog").getByLabel("Close").click()
+  }
+  await page.getByLabel("Upload files").setInputFiles({ name: "sent.txt", mimeType: "text/plain", buffer: Buffer.from("sent") })
+  await page.getByText("All files are uploaded.").waitFor()
+  await page.getByRole("link", { name: "Home", exact: true }).click()
+  const recent = page.locator("section", { has: page.getByRole("heading", { name: "Recent files" }) })
+  await recent.locator("li a").first().waitFor()
+  assert.deepEqual(await recent.locator("li a").allTextContents(), ["sent.txt", "used <b>before.txt", "gone.txt"])
+  await recent.getByRole("link", { name: "used <b>before.txt" }).click()
+  await page.getByRole("dialog").getByText("used before").waitFor()
+  await page.reload()
+  await page.getByRole("dialog").getByText("used before").waitFor()
+  await page.getByRole("dialog").getByLabel("Close").click()
+  rmSync(join(home(), "gone.txt"))
+  await page.goto(`${server.baseUrl}/ui/`)
+  await recent.getByRole("link", { name: "gone.txt" }).click()
+  await page.getByText("There is no file “gone.txt” here any more.").waitFor()
+  await page.getByRole("button", { name: "admin" }).click()
+  await page.getByRole("menuitem", { name: "Sign out", exact: true }).click()
+  await page.waitForURL(/sign-in/)
+  await signIn(page, server.password)
+  await page.getByText("Files that you open or upload in this browser appear here.").waitFor()
 })
 
 test("a Parquet table shows its first rows, and a PDF the browser's own viewer", { timeout }, async () => {
@@ -109,12 +139,12 @@ test("a Parquet table shows its first rows, and a PDF the browser's own viewer",
   const page = await openFiles("/users/admin")
   const errors: string[] = []
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()))
-  await page.getByRole("button", { name: "table.parquet", exact: true }).click()
+  await page.getByRole("link", { name: "table.parquet", exact: true }).click()
   const dialog = page.getByRole("dialog")
   await dialog.getByRole("cell", { name: "<b>2" }).first().waitFor()
   await dialog.getByText("200 of 300 rows, 2 of 2 columns").waitFor()
   await dialog.getByLabel("Close").click()
-  await page.getByRole("button", { name: "page.pdf", exact: true }).click()
+  await page.getByRole("link", { name: "page.pdf", exact: true }).click()
   // Browsers without a viewer say so; which one Debian's is depends on its build.
   if (await page.evaluate("navigator.pdfViewerEnabled")) {
     const frame = await (await dialog.locator("iframe").elementHandle())?.contentFrame()
@@ -127,7 +157,7 @@ test("a Parquet table shows its first rows, and a PDF the browser's own viewer",
 test("a page of another origin reads nothing at the files address", { timeout }, async () => {
   await put("/users/admin/private.txt", "secret")
   const page = await openFiles("/users/admin")
-  await page.getByRole("button", { name: "private.txt", exact: true }).waitFor()
+  await page.getByRole("link", { name: "private.txt", exact: true }).waitFor()
   const own = await tryFetches(page)
   assert.deepEqual(own, { cookie: "401", token: "secret" })
   const hostile = createServer((_request, response) => response.setHeader("content-type", "text/html").end("<h1>elsewhere</h1>"))

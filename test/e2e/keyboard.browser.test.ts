@@ -90,7 +90,7 @@ test("the main path works by keyboard alone at 200 %: nothing overlaps, nothing 
   await page.locator('[role="menuitem"]:focus', { hasText: "Upload files" }).waitFor()
   await page.keyboard.press("Enter")
   await (await chooser).setFiles({ name: "june.csv", mimeType: "text/csv", buffer: Buffer.from("day,celsius\n1,19.4\n") })
-  await page.getByRole("button", { name: "june.csv", exact: true }).waitFor()
+  await page.getByRole("link", { name: "june.csv", exact: true }).waitFor()
   await check("files")
   await goByPalette(page, "Projects")
   await press(page.getByRole("link", { name: "New project" }).first())

@@ -2,6 +2,7 @@ import type { Whoami } from "#contract"
 import { client } from "../api/client.ts"
 import { connection } from "../api/connection.ts"
 import { apiQuery, queryClient } from "../api/queries.ts"
+import { forgetRecentFiles } from "../api/recent-files.ts"
 
 type SessionMessage = { type: "signed-in"; userName: string } | { type: "signed-out" }
 
@@ -17,6 +18,7 @@ export async function signIn(UserName: string, Password: string): Promise<Whoami
 /** Ends this browser's session, or with `everywhere` all sessions of the person. */
 export async function signOut({ everywhere = false } = {}): Promise<void> {
   await client.deleteSession(everywhere ? { query: { All: 1 } } : {})
+  forgetRecentFiles()
   channel.postMessage({ type: "signed-out" } satisfies SessionMessage)
   leave()
 }

@@ -12,6 +12,7 @@ export const files = {
   chooseAll: "Choose all",
   chosen: (count: number) => `${count} chosen`,
   entryActions: (name: string) => `Actions for ${name}`,
+  noFile: (name: string) => `There is no file “${name}” here any more.`,
   empty: "This folder is empty.",
   emptyHint: "Drop files or folders here.",
   emptyReadOnly: "Nobody has put files here yet.",

@@ -16,7 +16,6 @@ interface EntryTableProps {
   onSorting: (sorting: Sorting) => void
   chosen: ReadonlySet<string>
   onChosen: (chosen: ReadonlySet<string>) => void
-  onPreview: (entry: FileEntry) => void
   actions: (entry: FileEntry) => readonly (readonly MenuItem[])[]
 }
 
@@ -80,7 +79,7 @@ function SortHeader({ by, title, sorting, onSorting, isNumber = false }: SortHea
   )
 }
 
-function EntryRow({ path, entry, chosen, onChosen, onPreview, actions }: EntryTableProps & { entry: FileEntry }) {
+function EntryRow({ path, entry, chosen, onChosen, actions }: EntryTableProps & { entry: FileEntry }) {
   const { Name: name, IsDirectory: isDirectory, Size: size, ModifiedAt: modified } = entry
   const toggle = () => onChosen(new Set(chosen.has(name) ? [...chosen].filter((each) => each !== name) : [...chosen, name]))
   return (
@@ -96,9 +95,9 @@ function EntryRow({ path, entry, chosen, onChosen, onPreview, actions }: EntryTa
               {shownName(name)}
             </Link>
           ) : (
-            <button type="button" className="link-button" onClick={() => onPreview(entry)}>
+            <Link to="/files" search={{ path, file: name }}>
               {shownName(name)}
-            </button>
+            </Link>
           )}
         </span>
       </td>

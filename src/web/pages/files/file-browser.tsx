@@ -1,5 +1,7 @@
-import { type DragEvent, useDeferredValue, useMemo, useRef, useState } from "react"
+import { useNavigate } from "@tanstack/react-router"
+import { type DragEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react"
 import { type DirectoryList, deleteEntry, download, type FileEntry } from "../../api/files-address.ts"
+import { RecentFiles } from "../../api/recent-files.ts"
 import { Button } from "../../components/button.tsx"
 import { EmptyState, Note } from "../../components/feedback.tsx"
 import { SearchField } from "../../components/fields.tsx"
@@ -8,7 +10,7 @@ import { Pager } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { files } from "../../text/files.ts"
 import { chosenFiles, type Dropped, readDropped } from "./dropped-files.ts"
-import { filterEntries, type Sorting, sortEntries } from "./entries.ts"
+import { filterEntries, type Sorting, shownName, sortEntries } from "./entries.ts"
 import { EntryTable } from "./entry-table.tsx"
 import { MoveDialog, NameDialog } from "./name-dialog.tsx"
 import { Preview } from "./preview/preview.tsx"
@@ -19,19 +21,27 @@ const pageSize = 200
 
 interface BrowserProps {
   path: string
+  /** The name of the file whose preview the address opens. */
+  file: string | undefined
+  userName: string
   list: DirectoryList
   onChange: () => void
 }
 
-type Open = { kind: "folder" } | { kind: "rename" | "preview"; entry: FileEntry } | { kind: "move" | "delete"; names: readonly string[] }
+type Open = { kind: "folder" } | { kind: "rename"; entry: FileEntry } | { kind: "move" | "delete"; names: readonly string[] }
 
 /** A directory: its entries, what can be done with them, and uploads into it. */
-export function FileBrowser({ path, list, onChange }: BrowserProps) {
+export function FileBrowser({ path, file, userName, list, onChange }: BrowserProps) {
   const canWrite = list.Level === "write"
   const [words, setWords] = useState("")
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [open, setOpen] = useState<Open>()
   const uploads = useUploads(path, onChange)
+  const recent = useMemo(() => new RecentFiles(userName), [userName])
+  const add = (dropped: Dropped) => {
+    recent.add(dropped.files.map((each) => each.path))
+    uploads.add(dropped)
+  }
   const close = () => setOpen(undefined)
   const finish = () => {
     close()
@@ -39,14 +49,14 @@ export function FileBrowser({ path, list, onChange }: BrowserProps) {
     onChange()
   }
   return (
-    <DropZone isActive={canWrite} onDrop={(transfer) => void readDropped(transfer, path).then(uploads.add, showError)}>
+    <DropZone isActive={canWrite} onDrop={(transfer) => void readDropped(transfer, path).then(add, showError)}>
       <div className="row files-bar">
         <SearchField label={files.search} value={words} onValue={setWords} />
         <span className="grow" />
         {chosen.size > 0 ? (
           <ChosenActions path={path} names={[...chosen]} canWrite={canWrite} onOpen={setOpen} />
         ) : (
-          canWrite && <AddActions path={path} onFiles={uploads.add} onFolder={() => setOpen({ kind: "folder" })} />
+          canWrite && <AddActions path={path} onFiles={add} onFolder={() => setOpen({ kind: "folder" })} />
         )}
       </div>
       {!canWrite && <p className="quiet small">{files.readOnly}</p>}
@@ -55,7 +65,7 @@ export function FileBrowser({ path, list, onChange }: BrowserProps) {
       {open?.kind === "folder" && <NameDialog path={path} onClose={close} onDone={finish} />}
       {open?.kind === "rename" && <NameDialog path={path} entry={open.entry} onClose={close} onDone={finish} />}
       {open?.kind === "move" && <MoveDialog path={path} names={open.names} onClose={close} onDone={finish} />}
-      {open?.kind === "preview" && <Preview path={`${path === "/" ? "" : path}/${open.entry.Name}`} entry={open.entry} onClose={close} />}
+      {file !== undefined && <FilePreview {...{ path, file, list, recent }} />}
       <ConfirmDialog
         title={files.deleteTitle(open?.kind === "delete" ? open.names.length : 1)}
         text={files.deleteText(open?.kind === "delete" ? shortList(open.names) : "")}
@@ -66,6 +76,19 @@ export function FileBrowser({ path, list, onChange }: BrowserProps) {
       />
     </DropZone>
   )
+}
+
+/** The preview of the address's file, or a sentence if the folder has none of this name. */
+function FilePreview({ path, file, list, recent }: { path: string; file: string; list: DirectoryList; recent: RecentFiles }) {
+  const navigate = useNavigate()
+  const entry = list.Entries.find(({ Name, IsDirectory }) => Name === file && !IsDirectory)
+  const filePath = `${path === "/" ? "" : path}/${file}`
+  useEffect(() => {
+    if (entry) recent.add([filePath])
+  }, [entry, recent, filePath])
+  const close = () => void navigate({ to: "/files", search: { path }, replace: true })
+  if (entry) return <Preview path={filePath} entry={entry} onClose={close} />
+  return list.IsComplete ? <Note tone="warn">{files.noFile(shownName(file))}</Note> : null
 }
 
 function shortList(names: readonly string[]): string {
@@ -107,7 +130,6 @@ function Entries({ path, list, words, chosen, canWrite, onChosen, onOpen }: Entr
         onSorting={setSorting}
         chosen={chosen}
         onChosen={onChosen}
-        onPreview={(entry) => onOpen({ kind: "preview", entry })}
         actions={(entry) => entryActions({ path, entry, canWrite, onOpen })}
       />
       {pageCount > 1 && <Pager page={current} pageCount={pageCount} onPage={setPage} />}

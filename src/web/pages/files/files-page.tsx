@@ -14,7 +14,7 @@ import { MountHelp } from "./mount-help.tsx"
 import "./files.css"
 
 export function FilesPage() {
-  const { path } = useSearch({ from: "/shell/files" })
+  const { path, file } = useSearch({ from: "/shell/files" })
   const person = useQuery(apiQuery("whoami"))
   if (!installation.isBaseOrigin)
     return (
@@ -30,7 +30,7 @@ export function FilesPage() {
     )
   return (
     <Loaded query={person} height={12}>
-      {({ UserName }) => <Directory path={normalize(path ?? `/users/${UserName}`)} userName={UserName} />}
+      {({ UserName }) => <Directory path={normalize(path ?? `/users/${UserName}`)} file={file} userName={UserName} />}
     </Loaded>
   )
 }
@@ -39,7 +39,7 @@ function normalize(path: string): string {
   return `/${path.split("/").filter(Boolean).join("/")}`
 }
 
-function Directory({ path, userName }: { path: string; userName: string }) {
+function Directory({ path, file, userName }: { path: string; file: string | undefined; userName: string }) {
   const [isMounting, setMounting] = useState(false)
   const list = useQuery({ queryKey: ["files", path], queryFn: ({ signal }) => listDirectory(path, signal), gcTime: 0, staleTime: 0 })
   return (
@@ -50,7 +50,7 @@ function Directory({ path, userName }: { path: string; userName: string }) {
         </Button>
       </PageHeader>
       <Loaded query={list} height={16}>
-        {(data) => <FileBrowser key={path} path={path} list={data} onChange={() => void list.refetch()} />}
+        {(data) => <FileBrowser key={path} {...{ path, file, userName }} list={data} onChange={() => void list.refetch()} />}
       </Loaded>
       <MountHelp path={path} userName={userName} isOpen={isMounting} onClose={() => setMounting(false)} />
     </>

@@ -5,6 +5,7 @@ import { Loaded } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { EndedRuns } from "./ended-runs.tsx"
+import { RecentFileList } from "./recent-files.tsx"
 import { RunningRuns } from "./running-runs.tsx"
 import { StartableProjects } from "./startable-projects.tsx"
 
@@ -20,6 +21,7 @@ export function HomePage() {
           <>
             <RunningRuns userName={UserName} withFigures={IsAdmin ? 1 : 3} />
             <StartableProjects userName={UserName} />
+            <RecentFileList userName={UserName} />
             <EndedRuns userName={UserName} />
             {IsAdmin && (
               <Suspense>
