@@ -103,6 +103,36 @@ test("a hostile name and hostile content are shown as text", { timeout }, async 
   assert.equal(await page.evaluate("globalThis.hit"), undefined)
 })
 
+test("Markdown and notebooks are drawn, with the images of their folder, and run nothing", { timeout }, async () => {
+  const pixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64")
+  const text = "# A heading\n\n![dot](dot.png)\n\n<script>globalThis.hit=1</script>\n\n[bad](javascript:globalThis.hit=1)"
+  const cells = [
+    { cell_type: "markdown", source: text },
+    { cell_type: "code", source: "import json", outputs: [{ output_type: "stream", text: "<b>printed</b>" }] },
+  ]
+  for (const [name, body] of [
+    ["dot.png", pixel],
+    ["read me.md", text],
+    ["work.ipynb", JSON.stringify({ cells, metadata: {}, nbformat: 4 })],
+  ] as const)
+    await put(`/users/admin/${encodeURIComponent(name)}`, body)
+  const page = await openFiles("/users/admin")
+  const dialog = page.getByRole("dialog")
+  for (const name of ["read me.md", "work.ipynb"]) {
+    await page.getByRole("link", { name, exact: true }).click()
+    await dialog.getByRole("heading", { name: "A heading" }).waitFor()
+    await page.waitForFunction(() => document.querySelector<HTMLImageElement>("dialog img, [role=dialog] img")?.naturalWidth === 1)
+    await dialog.getByText("<script>globalThis.hit=1</script>").waitFor()
+    assert.equal(await dialog.locator("a").count(), 0)
+    if (name === "work.ipynb") {
+      await dialog.locator(".hljs-keyword", { hasText: "import" }).waitFor()
+      await dialog.getByText("<b>printed</b>").waitFor()
+    }
+    await dialog.getByLabel("Close").click()
+  }
+  assert.equal(await page.evaluate("globalThis.hit"), undefined)
+})
+
 test("home leads back to the files that a person used, until they sign out", { timeout }, async () => {
   await put("/users/admin/used <b>before.txt", "used before")
   await put("/users/admin/gone.txt", "not for long")

@@ -1,5 +1,11 @@
-/** A cell of a notebook as it is shown. */
-export interface NotebookCell {
+/** A notebook as it is shown. */
+interface Notebook {
+  /** The language of its code. */
+  language: string
+  cells: NotebookCell[]
+}
+interface NotebookCell {
+  /** `raw` also for sources beyond the amount that is drawn or coloured. */
   kind: "markdown" | "code" | "raw"
   source: string
   outputs: { text?: string; imageUrl?: string }[]
@@ -7,13 +13,22 @@ export interface NotebookCell {
 
 const maxCells = 300
 const maxOutputs = 100
+/** Characters of all cells together that are drawn as Markdown, or coloured. */
+const maxDrawn = 262_144
 
 /** The cells of a notebook (nbformat 4); undefined if it is none. */
-export function parseNotebook(text: string): NotebookCell[] | undefined {
+export function parseNotebook(text: string): Notebook | undefined {
   try {
-    const { cells } = JSON.parse(text) as { cells?: unknown }
+    const { cells, metadata } = JSON.parse(text) as { cells?: unknown; metadata?: unknown }
     if (!Array.isArray(cells)) return undefined
-    return cells.slice(0, maxCells).map((cell) => parseCell(asRecord(cell)))
+    const language = asRecord(asRecord(metadata).language_info).name
+    let drawn = 0
+    const parsed = cells.slice(0, maxCells).map((cell) => {
+      const each = parseCell(asRecord(cell))
+      drawn += each.source.length
+      return drawn > maxDrawn ? { ...each, kind: "raw" as const } : each
+    })
+    return { language: typeof language === "string" ? language : "python", cells: parsed }
   } catch {
     return undefined
   }

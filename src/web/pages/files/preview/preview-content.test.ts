@@ -32,9 +32,10 @@ test("a notebook shows sources, texts and images, and no markup", () => {
       null,
     ],
   }
-  const cells = parseNotebook(JSON.stringify(notebook))
+  const { cells, language } = parseNotebook(JSON.stringify(notebook)) ?? assert.fail()
+  assert.equal(language, "python")
   assert.deepEqual(
-    cells?.map(({ kind, source }) => [kind, source]),
+    cells.map(({ kind, source }) => [kind, source]),
     [
       ["markdown", "# T\nx"],
       ["code", "1"],
@@ -42,7 +43,8 @@ test("a notebook shows sources, texts and images, and no markup", () => {
     ],
   )
   const outputs = [{ text: "ab" }, { imageUrl: "data:image/png;base64,iVBORw==" }, { text: "plain" }, { text: "E: v" }]
-  assert.deepEqual(cells?.[1]?.outputs, outputs)
+  assert.deepEqual(cells[1]?.outputs, outputs)
+  assert.equal(parseNotebook('{"cells": [], "metadata": {"language_info": {"name": "julia"}}}')?.language, "julia")
   for (const text of ["", "{}", '{"cells": 1}', "[1", "null"]) assert.equal(parseNotebook(text), undefined, text)
 })
 
@@ -50,7 +52,12 @@ test("a hostile file makes no page of millions of elements", () => {
   const row = parseCsv(",".repeat(262_144), { separator: ",", maxRows: 200 })[0]
   assert.ok(Number(row?.length) <= 200)
   const cell = { cell_type: "code", source: "", outputs: Array(500_000).fill({}) }
-  assert.ok(Number(parseNotebook(JSON.stringify({ cells: [cell] }))?.[0]?.outputs.length) <= 100)
+  assert.ok(Number(parseNotebook(JSON.stringify({ cells: [cell] }))?.cells[0]?.outputs.length) <= 100)
+  const long = { cell_type: "markdown", source: "x".repeat(100_000) }
+  assert.deepEqual(
+    parseNotebook(JSON.stringify({ cells: [long, long, long] }))?.cells.map(({ kind }) => kind),
+    ["markdown", "markdown", "raw"],
+  )
 })
 
 test("a text shows images of its own directory and of no other place", () => {

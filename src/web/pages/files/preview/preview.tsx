@@ -3,15 +3,17 @@ import { lazy, Suspense, useEffect, useState } from "react"
 import { download, type FileEntry, readStart } from "../../../api/files-address.ts"
 import { formatBytes } from "../../../api/formats.ts"
 import { Button } from "../../../components/button.tsx"
-import { Loaded, Note, Skeleton } from "../../../components/feedback.tsx"
+import { Loaded, Skeleton } from "../../../components/feedback.tsx"
+import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { Dialog } from "../../../components/overlays.tsx"
 import { showError } from "../../../components/toast.tsx"
 import { files } from "../../../text/files.ts"
 import { shownName } from "../entries.ts"
 import { parseCsv } from "./csv.ts"
 import { DataTable } from "./data-table.tsx"
+import { drawDocImage } from "./doc-image.tsx"
 import { extensionOf, imageTypeOf } from "./image-types.ts"
-import { parseNotebook } from "./notebook.ts"
+import { NotebookPreview } from "./notebook-preview.tsx"
 import { PdfPreview } from "./pdf-preview.tsx"
 import { useObjectUrl } from "./use-object-url.ts"
 
@@ -22,15 +24,23 @@ const maxPdfBytes = 64 * 2 ** 20
 const maxRows = 200
 
 /** Kinds of which the first bytes are read. */
-type Kind = "image" | "pdf" | "table" | "notebook" | "text"
+type Kind = "image" | "pdf" | "table" | "notebook" | "markdown" | "text"
 const limits: Readonly<Record<Kind, number>> = {
   image: maxImageBytes,
   pdf: maxPdfBytes,
   table: maxTextBytes,
   notebook: maxNotebookBytes,
+  markdown: maxTextBytes,
   text: maxTextBytes,
 }
-const kinds: Readonly<Record<string, Kind>> = { pdf: "pdf", ipynb: "notebook", csv: "table", tsv: "table" }
+const kinds: Readonly<Record<string, Kind>> = {
+  pdf: "pdf",
+  ipynb: "notebook",
+  csv: "table",
+  tsv: "table",
+  md: "markdown",
+  markdown: "markdown",
+}
 
 function kindOf(name: string): Kind {
   const extension = extensionOf(name)
@@ -75,17 +85,18 @@ function StartPreview({ path, entry, kind }: { path: string; entry: FileEntry; k
   return (
     <>
       <Loaded query={content} height={12}>
-        {(blob) => <ContentPreview kind={kind} name={entry.Name} blob={blob} />}
+        {(blob) => <ContentPreview kind={kind} path={path} blob={blob} />}
       </Loaded>
       {isCut && <p className="quiet small">{files.preview.truncated(formatBytes(limits[kind]))}</p>}
     </>
   )
 }
 
-function ContentPreview({ kind, name, blob }: { kind: Kind; name: string; blob: Blob }) {
+function ContentPreview({ kind, path, blob }: { kind: Kind; path: string; blob: Blob }) {
+  const name = path.slice(path.lastIndexOf("/") + 1)
   if (kind === "image") return <ImagePreview name={name} blob={blob} />
   if (kind === "pdf") return <PdfPreview name={name} blob={blob} />
-  return <TextPreview kind={kind} name={name} blob={blob} />
+  return <TextPreview kind={kind} path={path} blob={blob} />
 }
 
 function ImagePreview({ name, blob }: { name: string; blob: Blob }) {
@@ -93,15 +104,22 @@ function ImagePreview({ name, blob }: { name: string; blob: Blob }) {
   return url ? <img className="preview-image" src={url} alt={name} /> : null
 }
 
-function TextPreview({ kind, name, blob }: { kind: Kind; name: string; blob: Blob }) {
+function TextPreview({ kind, path, blob }: { kind: Kind; path: string; blob: Blob }) {
   const [text, setText] = useState<string>()
   useEffect(() => {
     void blob.text().then(setText)
   }, [blob])
   if (text === undefined) return null
   if (text.includes("\0")) return <p className="quiet">{files.preview.none}</p>
-  if (kind === "table") return <TablePreview text={text} separator={extensionOf(name) === "tsv" ? "\t" : ","} />
-  if (kind === "notebook") return <NotebookPreview text={text} />
+  if (kind === "table") return <TablePreview text={text} separator={extensionOf(path) === "tsv" ? "\t" : ","} />
+  const directory = path.slice(0, path.lastIndexOf("/"))
+  if (kind === "notebook") return <NotebookPreview text={text} directory={directory} />
+  if (kind === "markdown")
+    return (
+      <div className="preview-text">
+        <Markdown text={text} drawImage={(image) => drawDocImage(directory, image)} />
+      </div>
+    )
   return (
     <pre className="code-block preview-text" data-wrap="">
       {text}
@@ -112,32 +130,4 @@ function TextPreview({ kind, name, blob }: { kind: Kind; name: string; blob: Blo
 function TablePreview({ text, separator }: { text: string; separator: string }) {
   const [head = [], ...rows] = parseCsv(text, { separator, maxRows })
   return <DataTable head={head} rows={rows} />
-}
-
-function NotebookPreview({ text }: { text: string }) {
-  const cells = parseNotebook(text)
-  if (!cells) return <Note tone="warn">{files.preview.broken}</Note>
-  return (
-    <div className="stack preview-text">
-      {cells.map((cell, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
-        <div key={i} className="stack">
-          <pre className={cell.kind === "code" ? "code-block" : "notebook-text"} data-wrap="">
-            {cell.source}
-          </pre>
-          {cell.outputs.map(({ text: output, imageUrl }, j) =>
-            imageUrl ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
-              <img key={j} className="preview-image" src={imageUrl} alt={files.preview.output} />
-            ) : (
-              // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
-              <pre key={j} className="notebook-output" data-wrap="">
-                {output}
-              </pre>
-            ),
-          )}
-        </div>
-      ))}
-    </div>
-  )
 }
