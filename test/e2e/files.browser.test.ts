@@ -82,6 +82,25 @@ test("a person uploads a folder, downloads it as a zip, renames and deletes", { 
   await page.getByText("This folder is empty.").waitFor()
 })
 
+test("entries move to another folder, and back by the note that tells of it", { timeout }, async () => {
+  for (const folder of ["from", "to"])
+    await fetch(`${server.filesUrl}/users/admin/${folder}`, {
+      method: "MKCOL",
+      headers: { authorization: basicAuth("admin", server.password) },
+    })
+  for (const name of ["a", "b"]) await put(`/users/admin/from/${name}.txt`, name)
+  const page = await openFiles("/users/admin/from")
+  await page.getByLabel("Choose all").check()
+  await page.getByRole("button", { name: "Move", exact: true }).click()
+  await page.getByLabel("Folder to move to").fill("/users/admin/to")
+  await page.getByRole("dialog").getByRole("button", { name: "Move" }).click()
+  await page.getByText("This folder is empty.").waitFor()
+  assert.equal(readFileSync(join(home(), "to/b.txt"), "utf8"), "b")
+  await page.getByRole("button", { name: "Undo" }).click()
+  await page.getByRole("link", { name: "b.txt" }).waitFor()
+  assert.equal(readFileSync(join(home(), "from/a.txt"), "utf8"), "a")
+})
+
 test("a file that exists is replaced only when the person says so", { timeout }, async () => {
   await put("/users/admin/taken.txt", "theirs")
   const page = await openFiles("/users/admin")

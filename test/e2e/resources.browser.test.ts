@@ -139,6 +139,19 @@ test("a deleted project is in the bin and comes back", options, async () => {
   assert.equal((await server.admin.readProject({ query: { ID } })).DeletedAt, null)
 })
 
+test("a deletion is undone by the note that tells of it", options, async () => {
+  const { page, server, url } = shared
+  const image = await server.admin.createImage({ body: { Name: "deleted by mistake", Image: "fake/http" } })
+  await page.goto(url(`/ui/images/${image.ID}`))
+  await page.getByRole("button", { name: "More actions" }).click()
+  await page.getByRole("menuitem", { name: "Delete" }).click()
+  await page.getByRole("button", { name: "Delete" }).click()
+  await page.getByText("deleted by mistake is in the bin.").waitFor()
+  await page.getByRole("button", { name: "Undo" }).click()
+  await page.getByText("Undone.").waitFor()
+  assert.equal((await server.admin.readImage({ query: { ID: image.ID } })).DeletedAt, null)
+})
+
 test("a form whose object is gone says so and keeps what was typed", options, async () => {
   const { page, server, url } = shared
   const ID = await newProject()

@@ -1,20 +1,31 @@
 import { Toast } from "@base-ui/react/toast"
 import { errorText } from "../api/error-text.ts"
 import { texts } from "../text/index.ts"
-import { IconButton } from "./button.tsx"
+import { Button, IconButton } from "./button.tsx"
 
 const manager = Toast.createToastManager()
 
+interface ToastOptions {
+  type?: "info" | "warning" | "error"
+  description?: string
+  /** Takes back what was done. */
+  undo?: () => Promise<unknown>
+}
+
 /** Says in a corner that something was done, or that the server says something. */
-export function showToast(title: string, options: { type?: "info" | "warning" | "error"; description?: string } = {}): void {
-  const { type = "info", description } = options
-  manager.add({
+export function showToast(title: string, { type = "info", description, undo }: ToastOptions = {}): void {
+  const id = manager.add({
     title,
     type,
     priority: type === "info" ? "low" : "high",
-    timeout: type === "info" ? 5_000 : 15_000,
+    timeout: type === "info" && !undo ? 5_000 : 15_000,
     ...(description ? { description } : {}),
+    ...(undo ? { actionProps: { children: texts.common.undo, onClick: () => void takeBack() } } : {}),
   })
+  const takeBack = async () => {
+    manager.close(id)
+    await undo?.().then(() => showToast(texts.common.undone), showError)
+  }
 }
 
 /** Shows a failed action whose place on the page has no room for the error. */
@@ -43,6 +54,7 @@ function ToastList() {
         <Toast.Title render={<strong />} />
         <Toast.Description className="quiet" />
       </Toast.Content>
+      <Toast.Action render={<Button size="small" />} />
       <Toast.Close render={<IconButton label={texts.common.close} icon="close" size="small" />} />
     </Toast.Root>
   ))

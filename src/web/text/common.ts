@@ -6,6 +6,8 @@ export const common = {
   close: "Close",
   cancel: "Cancel",
   retry: "Try again",
+  undo: "Undo",
+  undone: "Undone.",
   copy: "Copy",
   copied: "Copied",
   search: "Search",

@@ -29,6 +29,7 @@ export function DatasetActions({ dataset, rights }: { dataset: Data; rights: Rig
           words={datasets}
           setPublished={(IsPublished) => client.updateData({ body: { ID, IsPublished } })}
           remove={() => client.deleteData({ query: { ID } })}
+          restore={() => client.restoreData({ query: { ID } })}
         />
       )}
     </>

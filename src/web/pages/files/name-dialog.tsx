@@ -55,10 +55,11 @@ export function MoveDialog({ path, names, onClose, onDone }: DialogProps & { nam
   const move = useMutation({
     mutationFn: async () => {
       const folder = `/${target.split("/").filter(Boolean).join("/")}`
-      for (const name of names) await moveEntry(`${path}/${name}`, `${folder}/${name}`)
+      await moveAll(names, path, folder)
+      return folder
     },
-    onSuccess: () => {
-      showToast(files.moved(names.length))
+    onSuccess: (folder) => {
+      showToast(files.moved(names.length), { undo: () => moveAll(names, folder, path).finally(onDone) })
       onDone()
     },
   })
@@ -74,6 +75,10 @@ export function MoveDialog({ path, names, onClose, onDone }: DialogProps & { nam
       <TextField label={files.moveTo} hint={files.moveHint} value={target} onValue={setTarget} autoFocus maxLength={4096} />
     </FormDialog>
   )
+}
+
+async function moveAll(names: readonly string[], from: string, to: string): Promise<void> {
+  for (const name of names) await moveEntry(`${from}/${name}`, `${to}/${name}`)
 }
 
 interface FormDialogProps {

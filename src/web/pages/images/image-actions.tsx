@@ -31,6 +31,7 @@ export function ImageActions({ image, rights }: { image: Image; rights: Rights }
           words={images}
           setPublished={(IsPublished) => client.updateImage({ body: { ID, IsPublished } })}
           remove={() => client.deleteImage({ query: { ID } })}
+          restore={() => client.restoreImage({ query: { ID } })}
         />
       )}
     </>

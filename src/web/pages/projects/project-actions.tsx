@@ -131,7 +131,7 @@ function useProjectChanges({ ID, ProjectName }: Project, onWarnings: (warnings: 
       ...options,
       mutationFn: () => client.deleteProject({ query: { ID } }),
       onSuccess: () => {
-        showToast(listing.deletedToast(ProjectName))
+        showToast(listing.deletedToast(ProjectName), { undo: () => client.restoreProject({ query: { ID } }) })
         void navigate({ to: "/projects", search: { show: "bin" } })
       },
     }),

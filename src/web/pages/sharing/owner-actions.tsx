@@ -21,10 +21,11 @@ interface OwnerActionsProps {
   words: { publishTitle: (name: string) => string; publishText: string; deleteTitle: (name: string) => string; deleteText: string }
   setPublished: (isPublished: boolean) => Promise<{ IsPublished: boolean }>
   remove: () => Promise<unknown>
+  restore: () => Promise<unknown>
 }
 
 /** Sharing, publishing and deleting of an image or dataset. */
-export function OwnerActions({ name, isPublished, target, list, words, setPublished, remove }: OwnerActionsProps) {
+export function OwnerActions({ name, isPublished, target, list, words, setPublished, remove, restore }: OwnerActionsProps) {
   const [asked, ask] = useState<"publish" | "delete">()
   const navigate = useNavigate()
   const publish = useMutation({
@@ -35,7 +36,7 @@ export function OwnerActions({ name, isPublished, target, list, words, setPublis
   const deletion = useMutation({
     mutationFn: remove,
     onSuccess: () => {
-      showToast(listing.deletedToast(name))
+      showToast(listing.deletedToast(name), { undo: restore })
       void navigate({ to: list, search: { show: "bin" } })
     },
     onError: showError,
