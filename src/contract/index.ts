@@ -3,7 +3,7 @@ export { type Bound, type BoundUnit, boundSections, bounds } from "./bounds/inde
 export { type FailureCode, failureStatus } from "./codes.ts"
 export type { Endpoint, HttpMethod } from "./endpoint.ts"
 export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
-export { type BodyChanges, parseRequestBody } from "./fields/body.ts"
+export { BodyChanges, parseRequestBody } from "./fields/body.ts"
 export { type AnswerValues, type BodyValues, describeValue, type Fields, invalidField, type JsonSchema } from "./fields/field.ts"
 export type { Structure, StructureValue } from "./fields/structure.ts"
 export { checkPlainText, isPlainText } from "./fields/text.ts"
