@@ -61,6 +61,16 @@ export function CopyButton({ text, label = texts.common.copy }: { text: string; 
   )
 }
 
+/** A text such as an address, with a button that copies it. */
+export function Copied({ text }: { text: string }) {
+  return (
+    <span className="row copied">
+      <code className="wrap-anywhere">{text}</code>
+      <CopyButton text={text} />
+    </span>
+  )
+}
+
 /** Plain HTTP has no clipboard API, except on this machine: there a selection is copied. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)

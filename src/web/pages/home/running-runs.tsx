@@ -37,11 +37,12 @@ export function RunningRuns({ userName, withFigures }: RunsProps) {
 
 function Cards({ runs, withFigures }: { runs: readonly RunningProject[]; withFigures: number }) {
   const drawn = useDeferredValue(runs, runs.slice(0, drawnAtOnce))
+  const ready = drawn.filter(({ State }) => State === "ready").slice(0, withFigures)
   return (
     <ul className="card-grid">
-      {drawn.map((run, i) => (
+      {drawn.map((run) => (
         <li key={run.ID}>
-          <RunCard run={run} hasFigures={i < withFigures} />
+          <RunCard run={run} hasFigures={ready.includes(run)} />
         </li>
       ))}
     </ul>

@@ -3,6 +3,7 @@ import { memo } from "react"
 import type { RunningProject } from "#contract"
 import { projectName, projectOf } from "../../api/run-names.ts"
 import { Card } from "../../components/page.tsx"
+import { Copied } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunActions } from "./run-actions.tsx"
@@ -26,6 +27,11 @@ export const RunCard = memo(function RunCard({ run, hasFigures }: { run: Running
         <TimeLeft run={run} />
       </div>
       {run.State === "ready" ? hasFigures && <RunFigures run={run} /> : <StartProgress run={run} />}
+      {run.State === "ready" && run.URL !== "" && (
+        <div className="quiet small">
+          <Copied text={run.URL} />
+        </div>
+      )}
       <EndWarnings run={run} />
       <div className="row row-end card-footer">
         <RunActions run={run} size="small" />

@@ -3,7 +3,7 @@ import type { RunningProject } from "#contract"
 import { formatMemory } from "../../api/formats.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
 import { Facts } from "../../components/page.tsx"
-import { CopyButton, Time } from "../../components/values.tsx"
+import { Copied, Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 
 /** The record of a run: person, times, image, resources. */
@@ -42,13 +42,4 @@ function resourcesOf({ Cpus, Memory, Gpus, GpuMemory }: RunningProject): string 
   const parts = [`${Cpus} ${cpu}`, `${formatMemory(Memory)} ${memory.toLowerCase()}`]
   if (Gpus > 0) parts.push(`${Gpus} ${gpus}${GpuMemory > 0 ? ` (${formatMemory(GpuMemory)})` : ""}`)
   return parts.join(", ")
-}
-
-function Copied({ text }: { text: string }) {
-  return (
-    <span className="row">
-      <code className="wrap-anywhere">{text}</code>
-      <CopyButton text={text} />
-    </span>
-  )
 }
