@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import type { BrowserContext, Page } from "playwright-core"
+import { basicAuth } from "#client"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
 import { seriousViolations } from "./page-checks.ts"
@@ -94,11 +95,16 @@ test("after signing in, the browser goes to the page that it asked for", { timeo
   await page.getByRole("heading", { name: "History" }).waitFor()
 })
 
-test("names, comments and refusals with markup are shown as text", { timeout: 60_000 }, async () => {
+test("names, comments, refusals and output with markup are shown as text", { timeout: 60_000 }, async () => {
   const markup = `<img src=x onerror="globalThis.wasRun=1"><script>globalThis.wasRun=1</script>`
   const id = await newProject(markup, "fake/missing", { Comment: markup })
   const failed = await admin.startRun({ body: { ProjectID: id } }).catch((error: { extra: { ID: number } }) => error.extra)
-  for (const path of ["", `start/${id}`, `runs/${failed.ID}`, "history", `sign-in?next=${encodeURIComponent("javascript:alert(1)")}`]) {
+  const printing = await admin.startRun({ body: { ProjectID: await newProject("prints markup", "fake/http") } })
+  const headers = { authorization: basicAuth("admin", adminPassword) }
+  const printed = await fetch(`${printing.URL}log/${encodeURIComponent(markup)}`, { headers })
+  assert.equal(await printed.text(), "logged\n")
+  const shown = ["", `start/${id}`, `runs/${failed.ID}`, "history", `runs/${printing.ID}?tab=logs`]
+  for (const path of [...shown, `sign-in?next=${encodeURIComponent("javascript:alert(1)")}`]) {
     const page = await openPage(path)
     if (!path.startsWith("sign-in")) await page.getByText(markup).first().waitFor()
     assert.equal(await page.evaluate(() => (globalThis as { wasRun?: number }).wasRun), undefined, path)
