@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws"
 import { type ChannelStream, type JsonObject, Multiplexer, StreamError } from "#channel"
 import type { ConnectionContext, StreamHandler } from "./context.ts"
-import { Inbox } from "./inbox.ts"
+import { PacedMessageQueue } from "./paced-message-queue.ts"
 import { SocketTransport } from "./socket-transport.ts"
 import { serveCopy } from "./streams/copy.ts"
 import { serveLogs, serveStats } from "./streams/figures.ts"
@@ -30,7 +30,7 @@ export function serveConnection(context: ConnectionContext, socket: WebSocket): 
     side: "server",
     onOpen: (stream, request) => void serveStream(context, stream, request),
   })
-  const inbox = new Inbox({
+  const inbox = new PacedMessageQueue({
     socket,
     userId: caller.userId,
     handle: (message) => multiplexer.receive(message),

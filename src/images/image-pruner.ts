@@ -2,7 +2,7 @@ import { formatOciReference, normalizeOciReference } from "#contract"
 import type { Engine, OnPull } from "#engine"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
-import { keptImages } from "./kept-images.ts"
+import { listKeptImages } from "./kept-images.ts"
 import { decidePruning, type PruneDecision, type PruneFacts, type PruneRules, type PullRecord } from "./prune-policy.ts"
 
 export interface ImagePrunerOptions {
@@ -63,7 +63,7 @@ export class ImagePruner {
 
   async #facts(): Promise<PruneFacts> {
     const { engine, store, clock } = this.#options
-    const [stored, records, kept, live] = await Promise.all([engine.images(), this.#records(), keptImages(store), store.runs.live()])
+    const [stored, records, kept, live] = await Promise.all([engine.images(), this.#records(), listKeptImages(store), store.runs.live()])
     const now = clock.now()
     for (const [digest, at] of this.#uses) {
       const record = records.get(digest)

@@ -4,9 +4,9 @@ import type { Actor, Events } from "#events"
 import type { Clock, Logger } from "#kit"
 import type { ImageRow, Store } from "#store"
 import { type CredentialEntry, CredentialRules, type ImageUser } from "./credential-rules.ts"
-import { ImageKeeper } from "./image-keeper.ts"
+import { ImageMaintenance } from "./image-maintenance.ts"
 import { ImagePruner } from "./image-pruner.ts"
-import { KeptImages } from "./kept-images.ts"
+import { KeptImagePuller } from "./kept-images.ts"
 import type { PruneDecision, PruneRules } from "./prune-policy.ts"
 import { ImagePulls } from "./pulls.ts"
 import { suggestTypes } from "./suggested-types.ts"
@@ -87,7 +87,7 @@ export function createImages(options: ImagesOptions): Images {
     const { person, byAdmin } = await options.ownerOf(image)
     return policyFor(person, { reference: image.image, byAdmin })
   }
-  const keeper = new ImageKeeper({ ...options, pruner, kept: new KeptImages({ ...options, pulls, policyOf: policyOfKept }) })
+  const keeper = new ImageMaintenance({ ...options, pruner, kept: new KeptImagePuller({ ...options, pulls, policyOf: policyOfKept }) })
   const policyOf = ({ image, byAdmin, person }: ImageRequest) => policyFor(person, { reference: image.image, byAdmin })
 
   return {

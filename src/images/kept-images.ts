@@ -9,7 +9,7 @@ const refreshMs = 6 * 3_600_000
 const firstRetryMs = 300_000
 const maxConcurrent = 2
 
-export interface KeptImagesOptions {
+export interface KeptImagePullerOptions {
   engine: Pick<Engine, "image">
   store: Store
   pulls: Pick<ImagePulls, "keep">
@@ -27,24 +27,24 @@ interface Attempt {
 }
 
 /** Images that administrators keep on the engine. */
-export async function keptImages({ images }: Pick<Store, "images">): Promise<ImageRow[]> {
+export async function listKeptImages({ images }: Pick<Store, "images">): Promise<ImageRow[]> {
   const page = { page: 1, pageSize: bounds.containers.keptImages.value }
   return (await images.list({ where: { keepPresent: true } }, unrestrictedViewer, page)).rows
 }
 
 /** Fetches the kept images that are missing, and those whose tags may have moved. */
-export class KeptImages {
-  readonly #options: KeptImagesOptions
+export class KeptImagePuller {
+  readonly #options: KeptImagePullerOptions
   /** By reference. */
   readonly #attempts = new Map<string, Attempt>()
 
-  constructor(options: KeptImagesOptions) {
+  constructor(options: KeptImagePullerOptions) {
     this.#options = options
   }
 
   /** Fetches what is due, a few at a time. */
   async round(signal: AbortSignal): Promise<void> {
-    const kept = new Map((await keptImages(this.#options.store)).map((row) => [row.image, row]))
+    const kept = new Map((await listKeptImages(this.#options.store)).map((row) => [row.image, row]))
     for (const reference of this.#attempts.keys()) if (!kept.has(reference)) this.#attempts.delete(reference)
     const waiting = [...kept.values()].filter(({ image }) => this.#isDue(image))
     const work = async () => {

@@ -37,8 +37,8 @@ export const control = [
       "name.toLowerCase().replace(/[. ]+$/, '')",
     ],
   ]),
-  ...faults("src/control/inbox.ts", channel, [
-    ["all messages of one read are handled in one turn", at("Inbox.#handleAll", "!this.#isOpen) break"), "false) break"],
+  ...faults("src/control/paced-message-queue.ts", channel, [
+    ["all messages of one read are handled in one turn", at("PacedMessageQueue.#handleAll", "!this.#isOpen) break"), "false) break"],
   ]),
   ...faults("src/control/streams/shell.ts", channel, [
     ["returning to a shell has no rate", at("serveShell", "!isNew) await"), "false) await"],

@@ -5,7 +5,7 @@ import type { Cli, CliProcess } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { replaceFile } from "../io/own-files.ts"
 import { controlRun } from "../session/control.ts"
-import { hostKeyAlias, makeKeys, readKey, type SshFiles, sshFiles } from "../ssh/keys.ts"
+import { ensureKeys, hostKeyAlias, readKey, type SshFiles, sshFiles } from "../ssh/keys.ts"
 import { quoteForShell } from "../ssh/run-shell.ts"
 import { serveSsh } from "../ssh/ssh-end.ts"
 
@@ -35,7 +35,7 @@ export async function sshConfig(cli: Cli, { print = false }: { print?: boolean }
     cli.show({ config: text }, () => text.trimEnd())
     return undefined
   }
-  await makeKeys(cli.process, files)
+  await ensureKeys(cli.process, files)
   await replaceFile(files.config, text)
   const { file, isNew } = await include(cli.process, files.config)
   cli.show({ config: files.config, included: file, knownHosts: files.knownHosts, identity: files.identity }, () =>

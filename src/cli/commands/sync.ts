@@ -9,10 +9,10 @@ import { usageError } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
 import { sanitize } from "../io/table.ts"
 import { DatasetFolder } from "../sync/dataset-folder.ts"
-import { ownPrefix } from "../sync/ignored.ts"
+import { syncFilePrefix } from "../sync/ignored.ts"
 import { isFolder, LocalFolder } from "../sync/local-folder.ts"
 import { SyncState } from "../sync/sync-state.ts"
-import { readSteps, type SyncOptions, type SyncSummary, synchronize } from "../sync/synchronize.ts"
+import { type SyncOptions, type SyncSummary, scanAndPlan, synchronize } from "../sync/synchronize.ts"
 import { createRoot, resolveRemotePath } from "./data.ts"
 
 interface Options {
@@ -55,7 +55,7 @@ export async function sync(cli: Cli, folder: string, target: string, options: Op
 }
 
 async function showPlan(cli: Cli, job: SyncOptions): Promise<undefined> {
-  const { steps } = await readSteps(job)
+  const { steps } = await scanAndPlan(job)
   cli.show(steps, () => steps.map(({ path, action }) => `${action.padEnd(12)} ${sanitize(path)}`).join("\n") || "Nothing to do.")
   return undefined
 }
@@ -84,7 +84,7 @@ async function keep(cli: Cli, job: SyncOptions): Promise<void> {
 function watchFolder(root: string, signal: AbortSignal): { next(): Promise<void> } {
   let changed = Promise.withResolvers<void>()
   const watcher = watch(root, { recursive: true, signal }, (_event, name) => {
-    if (name?.startsWith(ownPrefix) !== true) changed.resolve()
+    if (name?.startsWith(syncFilePrefix) !== true) changed.resolve()
   })
   // A system that cannot watch the folder leaves the regular look at it.
   watcher.on("error", () => {})

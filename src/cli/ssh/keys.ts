@@ -26,7 +26,7 @@ export function sshFiles(process: CliProcess): SshFiles {
 }
 
 /** Makes what is missing of both keys, once for this machine. */
-export async function makeKeys(process: CliProcess, files: SshFiles): Promise<void> {
+export async function ensureKeys(process: CliProcess, files: SshFiles): Promise<void> {
   await mkdir(files.directory, { recursive: true, mode: 0o700 })
   await chmod(files.directory, 0o700)
   for (const file of [files.hostKey, files.identity]) {

@@ -8,7 +8,7 @@ import { serveForward } from "./forwarded.ts"
 import { publicKey } from "./keys.ts"
 import { serveSession } from "./sessions.ts"
 
-export interface SshEnd {
+export interface SshServerOptions {
   input: Readable
   output: Writable
   /** To the run. */
@@ -19,7 +19,7 @@ export interface SshEnd {
 }
 
 /** Speaks ssh with the program at the other end of two pipes, until one of both leaves. */
-export async function serveSsh({ input, output, connection, hostKey, identity }: SshEnd): Promise<void> {
+export async function serveSsh({ input, output, connection, hostKey, identity }: SshServerOptions): Promise<void> {
   const server = new ssh2.Server({ hostKeys: [hostKey], ident: "quayside" })
   const pipes = new Pipes(input, output)
   const known = publicKey(identity).public

@@ -5,7 +5,7 @@ import { CliError } from "../io/failures.ts"
 
 const ignoreFile = ".quaysideignore"
 /** Names of our own, beside what is synchronized. */
-export const ownPrefix = ".quayside-sync-"
+export const syncFilePrefix = ".quayside-sync-"
 const maxBytes = 65_536
 /** The time of a comparison grows with a name's length to the power of their number. */
 const maxStars = 3
@@ -24,7 +24,8 @@ export async function readIgnored(root: string): Promise<IsIgnored> {
   const text = size === 0 ? "" : await readFile(file, "utf8")
   for (const [i, line] of text.split("\n").entries()) assertQuick(line, `${file}, line ${i + 1}`)
   const rules = ignore().add(text)
-  return (path, isDirectory) => path.split("/").at(-1)?.startsWith(ownPrefix) === true || rules.ignores(isDirectory ? `${path}/` : path)
+  return (path, isDirectory) =>
+    path.split("/").at(-1)?.startsWith(syncFilePrefix) === true || rules.ignores(isDirectory ? `${path}/` : path)
 }
 
 /** Everybody who can write to the dataset can write this file. */

@@ -1,7 +1,7 @@
 import { link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat, unlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { CliError } from "../io/failures.ts"
-import { type IsIgnored, ownPrefix } from "./ignored.ts"
+import { type IsIgnored, syncFilePrefix } from "./ignored.ts"
 import { type FileState, isUnchanged, type LocalEntry } from "./plan.ts"
 
 /** A path changed between the look at both sides and the step: the next round looks again. */
@@ -23,7 +23,7 @@ export class LocalFolder implements AsyncDisposable {
   }
 
   static async open(root: string): Promise<LocalFolder> {
-    return new LocalFolder(root, await mkdtemp(join(root, ownPrefix)))
+    return new LocalFolder(root, await mkdtemp(join(root, syncFilePrefix)))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -41,7 +41,7 @@ function emptySummary(): SyncSummary {
 export async function synchronize(options: SyncOptions): Promise<SyncSummary> {
   const summary = emptySummary()
   for (let round = 1; round <= maxRounds; round += 1) {
-    const { steps, sides } = await readSteps(options)
+    const { steps, sides } = await scanAndPlan(options)
     summary.skipped = steps.filter(({ action }) => action === "skip").map(({ path }) => path)
     const isDone = steps.every(({ action }) => quiet.includes(action))
     try {
@@ -56,7 +56,7 @@ export async function synchronize(options: SyncOptions): Promise<SyncSummary> {
 }
 
 /** Both sides, and the steps that a call would take now. */
-export async function readSteps({ local, remote, state, isForced }: SyncOptions): Promise<{ steps: SyncStep[]; sides: SyncSides }> {
+export async function scanAndPlan({ local, remote, state, isForced }: SyncOptions): Promise<{ steps: SyncStep[]; sides: SyncSides }> {
   if (!(await isFolder(local.root))) throw new CliError(`${local.root} is not there.`, { exitCode: exitCodes.notFound })
   const isIgnored = await readIgnored(local.root)
   const [here, there] = await Promise.all([local.scan(isIgnored), remote.scan(isIgnored)])

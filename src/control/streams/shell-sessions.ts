@@ -40,7 +40,7 @@ export class ShellSessions {
   }
 }
 
-/** One shell with its scroll-back, which outlives connections. */
+/** One shell with its scrollback, which outlives connections. */
 export class ShellSession {
   readonly id = randomBytes(16).toString("hex")
   readonly process: ExecProcess

@@ -9,7 +9,7 @@ export interface Rights {
   use: boolean
 }
 
-export interface Owned {
+export interface OwnedResource {
   UserName: string
   isPublished: boolean
   GroupName?: string
@@ -18,7 +18,7 @@ export interface Owned {
 type Person = Pick<Whoami, "UserName" | "IsAdmin" | "Groups">
 
 /** The rights of a person, from ownership, publication, groups and grants that have not expired. */
-export function rightsOn(resource: Owned, person: Person, grants: readonly Grant[], now: Date): Rights {
+export function rightsOn(resource: OwnedResource, person: Person, grants: readonly Grant[], now: Date): Rights {
   const own = person.IsAdmin || resource.UserName === person.UserName
   const inGroup = resource.GroupName !== undefined && resource.GroupName !== "" && person.Groups.includes(resource.GroupName)
   const held = grants.filter((grant) => isHeldBy(grant, person) && isCurrent(grant, now)).map(({ Access }) => Access)

@@ -7,7 +7,7 @@ export function pageOf(page: unknown): { page?: number } {
 }
 
 /** The router parses `q=12` as a number; people mean the text. */
-export function wordsOf<Name extends string>(name: Name, value: unknown): { [N in Name]?: string } {
+export function textSearchParam<Name extends string>(name: Name, value: unknown): { [N in Name]?: string } {
   const text = typeof value === "number" || typeof value === "string" ? String(value).slice(0, maxCharacters) : ""
   return (text === "" ? {} : { [name]: text }) as { [N in Name]?: string }
 }

@@ -35,7 +35,7 @@ export function Card({ children }: { children: ReactNode }) {
 }
 
 /** Names with values. Entries without a value are left out. */
-export function Facts({ entries }: { entries: readonly (readonly [name: string, value: ReactNode])[] }) {
+export function DescriptionList({ entries }: { entries: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">
       {entries

@@ -62,7 +62,7 @@ export function CopyButton({ text, label = texts.common.copy }: { text: string; 
 }
 
 /** A text such as an address, with a button that copies it. */
-export function Copied({ text }: { text: string }) {
+export function CopyableText({ text }: { text: string }) {
   return (
     <span className="row copied">
       <code className="wrap-anywhere">{text}</code>

@@ -12,7 +12,7 @@ export const datasets = {
   doc: "Description",
   noDoc: "There is no description.",
   files: "Browse and upload",
-  facts: "Facts",
+  facts: "DescriptionList",
   created: "Created",
   id: "ID",
   edit: (name: string) => `Edit ${name}`,

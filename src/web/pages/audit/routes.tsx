@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { pageOf, wordsOf } from "../../api/search-params.ts"
+import { pageOf, textSearchParam } from "../../api/search-params.ts"
 import { adminRoute } from "../../app/routes.tsx"
 import type { AuditSearch } from "./audit-search.ts"
 
@@ -7,10 +7,10 @@ const audit = createRoute({
   getParentRoute: () => adminRoute,
   path: "/audit",
   validateSearch: ({ person, action, from, to, page }: Record<string, unknown>): AuditSearch => ({
-    ...wordsOf("person", person),
-    ...wordsOf("action", action),
-    ...wordsOf("from", from),
-    ...wordsOf("to", to),
+    ...textSearchParam("person", person),
+    ...textSearchParam("action", action),
+    ...textSearchParam("from", from),
+    ...textSearchParam("to", to),
     ...pageOf(page),
   }),
   component: lazyRouteComponent(() => import("./audit-page.tsx"), "AuditPage"),

@@ -4,7 +4,7 @@ import { client } from "../../api/client.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"
 import { EmptyState, ErrorState, Loaded, Note } from "../../components/feedback.tsx"
-import { Card, Facts, PageHeader } from "../../components/page.tsx"
+import { Card, DescriptionList, PageHeader } from "../../components/page.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { expiryOf } from "../me/token-expiry.ts"
 import { type AuthorizeRequest, parseAuthorizeRequest, replyAddress } from "./request.ts"
@@ -44,7 +44,7 @@ function Question({ request }: { request: AuthorizeRequest }) {
       {({ UserName }) => (
         <Card>
           <div className="stack">
-            <Facts
+            <DescriptionList
               entries={[
                 [authorize.program, request.name],
                 [authorize.person, UserName],

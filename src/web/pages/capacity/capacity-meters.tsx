@@ -2,13 +2,13 @@ import { formatCpus, formatMemory } from "../../api/formats.ts"
 import { Meter } from "../../components/feedback.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import type { Amount } from "./devices.ts"
+import type { CapacityAmount } from "./devices.ts"
 import "./capacity.css"
 
 const nearlyFull = 0.92
 
 /** How much of CPUs, memory and GPUs is in use. */
-export function CapacityMeters({ cpus, memory, gpus }: { cpus: Amount; memory: Amount; gpus: Amount }) {
+export function CapacityMeters({ cpus, memory, gpus }: { cpus: CapacityAmount; memory: CapacityAmount; gpus: CapacityAmount }) {
   return (
     <div className="capacity-meters">
       <AmountMeter label={texts.run.cpu} amount={cpus} format={formatCpus} />
@@ -18,7 +18,15 @@ export function CapacityMeters({ cpus, memory, gpus }: { cpus: Amount; memory: A
   )
 }
 
-function AmountMeter({ label, amount: { total, used }, format }: { label: string; amount: Amount; format: (amount: number) => string }) {
+function AmountMeter({
+  label,
+  amount: { total, used },
+  format,
+}: {
+  label: string
+  amount: CapacityAmount
+  format: (amount: number) => string
+}) {
   const share = total === 0 ? 0 : used / total
   return (
     <div>

@@ -8,7 +8,7 @@ import { adminTexts } from "../../text/administration.ts"
 import { AllRuns } from "./all-runs.tsx"
 import { CapacityMeters } from "./capacity-meters.tsx"
 import { DeviceTable } from "./device-table.tsx"
-import { type Amount, heldDevices } from "./devices.ts"
+import { type CapacityAmount, heldDevices } from "./devices.ts"
 import { IdleRuns } from "./idle-runs.tsx"
 import { StoredImages } from "./stored-images.tsx"
 
@@ -67,7 +67,7 @@ function NodeCards({ nodes }: { nodes: Capacity["nodes"] }) {
   )
 }
 
-function amountOf({ total, free }: { total: number; free: number }): Amount {
+function amountOf({ total, free }: { total: number; free: number }): CapacityAmount {
   return { total, used: total - free }
 }
 

@@ -26,13 +26,13 @@ export function heldDevices({ nodes }: Capacity, runs: readonly RunningProject[]
   return devices.toSorted((a, b) => Number(b.runId !== null) - Number(a.runId !== null))
 }
 
-export interface Amount {
+export interface CapacityAmount {
   total: number
   used: number
 }
 
 /** The sums of all nodes. */
-export function totalsOf({ nodes }: Capacity): Record<"Cpus" | "Memory" | "Gpus", Amount> {
+export function totalsOf({ nodes }: Capacity): Record<"Cpus" | "Memory" | "Gpus", CapacityAmount> {
   const sum = (name: "Cpus" | "Memory" | "Gpus") => {
     const total = nodes.reduce((all, node) => all + node[name].total, 0)
     return { total, used: total - nodes.reduce((all, node) => all + node[name].free, 0) }

@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { type RunState, runStateNames } from "#contract"
-import { pageOf, wordsOf } from "../../api/search-params.ts"
+import { pageOf, textSearchParam } from "../../api/search-params.ts"
 import { adminRoute } from "../../app/routes.tsx"
 import { type IdleSpan, idleSpans } from "./idle-spans.ts"
 
@@ -21,7 +21,7 @@ const capacity = createRoute({
   validateSearch: ({ tab, state, person, minutes, page }: Record<string, unknown>): CapacitySearch => ({
     ...(capacityTabs.includes(tab as CapacityTab) ? { tab: tab as CapacityTab } : {}),
     ...(runStateNames.includes(state as RunState) ? { state: state as RunState } : {}),
-    ...wordsOf("person", person),
+    ...textSearchParam("person", person),
     ...(idleSpans.includes(String(minutes) as IdleSpan) ? { minutes: Number(minutes) } : {}),
     ...pageOf(page),
   }),

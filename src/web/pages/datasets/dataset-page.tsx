@@ -8,7 +8,7 @@ import { rightsOn } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { type DrawImage, Markdown } from "../../components/markdown/markdown.tsx"
-import { Facts, PageHeader, Section } from "../../components/page.tsx"
+import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
 import { CopyButton, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
@@ -42,7 +42,7 @@ function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
       {dataset.Doc.trim() === "" ? <p className="quiet">{datasets.noDoc}</p> : <DatasetDoc dataset={dataset} />}
       <div className="two-columns section-gap">
         <Section title={datasets.facts}>
-          <Facts
+          <DescriptionList
             entries={[
               [listing.owner, dataset.UserName],
               [datasets.created, <Time key="created" value={dataset.CreatedAt} />],

@@ -1,20 +1,20 @@
 import type { UploadSource } from "./upload-queue.ts"
 
 /** Dropped or chosen files with their paths, and directories, also empty ones. */
-export interface Dropped {
+export interface DroppedItems {
   files: UploadSource[]
   directories: string[]
 }
 
 /** Reads dropped files and whole directories. Must be called before the event ends. */
-export async function readDropped(transfer: DataTransfer, target: string): Promise<Dropped> {
+export async function readDropped(transfer: DataTransfer, target: string): Promise<DroppedItems> {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null)
-  const dropped: Dropped = { files: [], directories: [] }
+  const dropped: DroppedItems = { files: [], directories: [] }
   for (const entry of entries) await readEntry(entry, target, { target, dropped })
   return dropped
 }
 
-async function readEntry(entry: FileSystemEntry, above: string, into: { target: string; dropped: Dropped }): Promise<void> {
+async function readEntry(entry: FileSystemEntry, above: string, into: { target: string; dropped: DroppedItems }): Promise<void> {
   const { target, dropped } = into
   const path = `${above}/${entry.name}`
   if (entry.isFile) {
@@ -33,6 +33,6 @@ async function readEntry(entry: FileSystemEntry, above: string, into: { target: 
 }
 
 /** The same for files that were chosen in a dialog; those of a directory know their path in it. */
-export function chosenFiles(list: Iterable<File>, target: string): Dropped {
+export function chosenFiles(list: Iterable<File>, target: string): DroppedItems {
   return { files: [...list].map((file) => ({ path: `${target}/${file.webkitRelativePath || file.name}`, target, file })), directories: [] }
 }

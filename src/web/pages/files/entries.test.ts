@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { breadcrumbs, filterEntries, nameError, shownName, sortEntries } from "./entries.ts"
+import { breadcrumbs, filterEntries, nameError, safeDisplayName, sortEntries } from "./entries.ts"
 
 const entry = (Name: string, Size?: number, ModifiedAt = "2026-01-01T00:00:00.000Z") =>
   Size === undefined ? { Name, IsDirectory: true, ModifiedAt } : { Name, IsDirectory: false, Size, ModifiedAt }
@@ -21,8 +21,8 @@ test("a filter finds names in any case", () => {
 })
 
 test("a name is shown without characters that reverse text", () => {
-  assert.equal(shownName("photo_\u202egpj.exe"), "photo_\ufffdgpj.exe")
-  assert.equal(shownName("שלום.txt"), "שלום.txt")
+  assert.equal(safeDisplayName("photo_\u202egpj.exe"), "photo_\ufffdgpj.exe")
+  assert.equal(safeDisplayName("שלום.txt"), "שלום.txt")
 })
 
 test("a name that the server would refuse is refused in the form", () => {

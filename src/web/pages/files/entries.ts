@@ -31,7 +31,7 @@ export function filterEntries(entries: readonly FileEntry[], text: string): read
 }
 
 /** A name as it is shown. Characters that reverse text could show another extension. */
-export function shownName(name: string): string {
+export function safeDisplayName(name: string): string {
   return name.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd")
 }
 

@@ -7,7 +7,7 @@ import { Menu, type MenuItem } from "../../components/overlays.tsx"
 import { Time } from "../../components/values.tsx"
 import { files } from "../../text/files.ts"
 import { texts } from "../../text/index.ts"
-import { type SortBy, type Sorting, shownName } from "./entries.ts"
+import { type SortBy, type Sorting, safeDisplayName } from "./entries.ts"
 
 interface EntryTableProps {
   path: string
@@ -92,11 +92,11 @@ function EntryRow({ path, entry, chosen, onChosen, actions }: EntryTableProps & 
           <Icon name={isDirectory ? "folder" : "file"} />
           {isDirectory ? (
             <Link to="/files" search={{ path: `${path === "/" ? "" : path}/${name}` }}>
-              {shownName(name)}
+              {safeDisplayName(name)}
             </Link>
           ) : (
             <Link to="/files" search={{ path, file: name }}>
-              {shownName(name)}
+              {safeDisplayName(name)}
             </Link>
           )}
         </span>

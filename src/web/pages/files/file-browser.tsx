@@ -9,8 +9,8 @@ import { ConfirmDialog, Menu } from "../../components/overlays.tsx"
 import { Pager } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { files } from "../../text/files.ts"
-import { chosenFiles, type Dropped, readDropped } from "./dropped-files.ts"
-import { filterEntries, type Sorting, shownName, sortEntries } from "./entries.ts"
+import { chosenFiles, type DroppedItems, readDropped } from "./dropped-files.ts"
+import { filterEntries, type Sorting, safeDisplayName, sortEntries } from "./entries.ts"
 import { EntryTable } from "./entry-table.tsx"
 import { MoveDialog, NameDialog } from "./name-dialog.tsx"
 import { Preview } from "./preview/preview.tsx"
@@ -38,7 +38,7 @@ export function FileBrowser({ path, file, userName, list, onChange }: BrowserPro
   const [open, setOpen] = useState<Open>()
   const uploads = useUploads(path, onChange)
   const recent = useMemo(() => new RecentFiles(userName), [userName])
-  const add = (dropped: Dropped) => {
+  const add = (dropped: DroppedItems) => {
     recent.add(dropped.files.map((each) => each.path))
     uploads.add(dropped)
   }
@@ -88,7 +88,7 @@ function FilePreview({ path, file, list, recent }: { path: string; file: string;
   }, [entry, recent, filePath])
   const close = () => void navigate({ to: "/files", search: { path }, replace: true })
   if (entry) return <Preview path={filePath} entry={entry} onClose={close} />
-  return list.IsComplete ? <Note tone="warn">{files.noFile(shownName(file))}</Note> : null
+  return list.IsComplete ? <Note tone="warn">{files.noFile(safeDisplayName(file))}</Note> : null
 }
 
 function shortList(names: readonly string[]): string {
@@ -182,7 +182,7 @@ function ChosenActions({ path, names, canWrite, onOpen }: ChosenProps) {
   )
 }
 
-function AddActions({ path, onFiles, onFolder }: { path: string; onFiles: (dropped: Dropped) => void; onFolder: () => void }) {
+function AddActions({ path, onFiles, onFolder }: { path: string; onFiles: (dropped: DroppedItems) => void; onFolder: () => void }) {
   const input = useRef<HTMLInputElement>(null)
   const folderInput = useRef<HTMLInputElement>(null)
   const choose = (list: FileList | null) => list && onFiles(chosenFiles(list, path))

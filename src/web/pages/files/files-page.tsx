@@ -8,7 +8,7 @@ import { Button } from "../../components/button.tsx"
 import { Loaded, Note } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { files } from "../../text/files.ts"
-import { breadcrumbs, shownName } from "./entries.ts"
+import { breadcrumbs, safeDisplayName } from "./entries.ts"
 import { FileBrowser } from "./file-browser.tsx"
 import { MountHelp } from "./mount-help.tsx"
 import "./files.css"
@@ -44,7 +44,7 @@ function Directory({ path, file, userName }: { path: string; file: string | unde
   const list = useQuery({ queryKey: ["files", path], queryFn: ({ signal }) => listDirectory(path, signal), gcTime: 0, staleTime: 0 })
   return (
     <>
-      <PageHeader title={shownName(path.split("/").at(-1) || files.root)} subtitle={<Trail path={path} userName={userName} />}>
+      <PageHeader title={safeDisplayName(path.split("/").at(-1) || files.root)} subtitle={<Trail path={path} userName={userName} />}>
         <Button icon="share" onClick={() => setMounting(true)}>
           {files.mount}
         </Button>
@@ -70,10 +70,10 @@ function Trail({ path, userName }: { path: string; userName: string }) {
         <span key={part.path} className="wrap-anywhere">
           {i > 0 && <span aria-hidden="true"> / </span>}
           {i === parts.length - 1 ? (
-            <span aria-current="page">{shownName(part.name)}</span>
+            <span aria-current="page">{safeDisplayName(part.name)}</span>
           ) : (
             <Link to="/files" search={{ path: part.path }}>
-              {shownName(part.name)}
+              {safeDisplayName(part.name)}
             </Link>
           )}
         </span>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 import { fileUrl } from "../../api/files-address.ts"
 import { Dialog } from "../../components/overlays.tsx"
-import { Facts } from "../../components/page.tsx"
+import { DescriptionList } from "../../components/page.tsx"
 import { CopyButton } from "../../components/values.tsx"
 import { files } from "../../text/files.ts"
 import { mountingGuides } from "./mounting.ts"
@@ -20,7 +20,7 @@ export function MountHelp({ path, userName, isOpen, onClose }: MountHelpProps) {
   const address = `${fileUrl(path)}/`
   return (
     <Dialog title={files.mount} size="wide" isOpen={isOpen} onClose={onClose}>
-      <Facts
+      <DescriptionList
         entries={[
           [mounting.address, <Copied key="address" text={address} />],
           [mounting.user, <Copied key="user" text={userName} />],

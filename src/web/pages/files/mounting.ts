@@ -6,7 +6,7 @@ export interface MountingGuide {
   command: string | undefined
 }
 
-interface Facts {
+interface MountFacts {
   address: string
   userName: string
   /** The browser's name of itself. */
@@ -14,7 +14,7 @@ interface Facts {
 }
 
 /** A guide for each system, the reader's own first. */
-export function mountingGuides({ address, userName, agent }: Facts): MountingGuide[] {
+export function mountingGuides({ address, userName, agent }: MountFacts): MountingGuide[] {
   const quoted = shellQuote(address)
   const user = shellQuote(userName)
   const commands: Record<OperatingSystem, string | undefined> = {

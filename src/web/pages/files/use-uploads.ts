@@ -1,6 +1,6 @@
 import { useEffect, useRef, useSyncExternalStore } from "react"
 import { showError } from "../../components/toast.tsx"
-import type { Dropped } from "./dropped-files.ts"
+import type { DroppedItems } from "./dropped-files.ts"
 import { ensureDirectory, forgetDirectories, sendFile } from "./send-file.ts"
 import { UploadQueue, type UploadSummary } from "./upload-queue.ts"
 
@@ -10,7 +10,7 @@ const queue = new UploadQueue(sendFile)
 export interface Uploads {
   summary: UploadSummary
   queue: UploadQueue
-  add: (dropped: Dropped) => void
+  add: (dropped: DroppedItems) => void
 }
 
 /** Uploads into a directory; `onDone` is called when the files of a while are there. */
@@ -28,7 +28,7 @@ export function useUploads(path: string, onDone: () => void): Uploads {
     addEventListener("beforeunload", warn)
     return () => removeEventListener("beforeunload", warn)
   }, [isActive])
-  const add = ({ files, directories }: Dropped) => {
+  const add = ({ files, directories }: DroppedItems) => {
     if (!queue.getSummary().isActive) forgetDirectories()
     Promise.all(directories.map((each) => ensureDirectory(each, path))).then(() => directories.length > 0 && done.current(), showError)
     queue.add(files)

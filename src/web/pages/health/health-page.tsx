@@ -6,10 +6,10 @@ import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Button, LinkButton } from "../../components/button.tsx"
 import { Badge, Loaded, Note } from "../../components/feedback.tsx"
-import { Facts, PageHeader, Section } from "../../components/page.tsx"
+import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
-import { parts, readinessQuery } from "./readiness.ts"
+import { readinessParts, readinessQuery } from "./readiness.ts"
 import { SettingsInForce } from "./settings-in-force.tsx"
 
 const { health } = adminTexts
@@ -43,7 +43,7 @@ export function HealthPage() {
             </LinkButton>
           }
         >
-          <Facts
+          <DescriptionList
             entries={[
               [health.version, installation.version],
               [health.openId, installation.openId?.name ?? health.noOpenId],
@@ -67,7 +67,7 @@ function Parts({ readiness: { ok, checks } }: { readiness: Readiness }) {
         <strong>{ok ? health.good : health.bad}</strong>
       </Note>
       <ul className="list">
-        {parts.map((part) => (
+        {readinessParts.map((part) => (
           <li key={part}>
             <div className="grow">
               <strong>{health.parts[part]}</strong>

@@ -1,7 +1,7 @@
 import type { Readiness } from "#contract"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import type { Amount } from "../capacity/devices.ts"
+import type { CapacityAmount } from "../capacity/devices.ts"
 import type { ReadinessPart } from "./readiness.ts"
 
 const nearlyFull = 0.92
@@ -13,7 +13,7 @@ export interface HealthProblem {
 
 interface Known {
   checks: Readiness["checks"] | undefined
-  totals: Record<"Cpus" | "Memory" | "Gpus", Amount> | undefined
+  totals: Record<"Cpus" | "Memory" | "Gpus", CapacityAmount> | undefined
 }
 
 /** The sentences that an administrator should read, the worst first. */
@@ -31,6 +31,6 @@ export function healthProblems({ checks, totals }: Known): HealthProblem[] {
   return [...failed, ...full]
 }
 
-function isFull({ total, used }: Amount): boolean {
+function isFull({ total, used }: CapacityAmount): boolean {
   return total > 0 && used / total > nearlyFull
 }

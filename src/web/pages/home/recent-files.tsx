@@ -5,7 +5,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Section } from "../../components/page.tsx"
 import { Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
-import { shownName } from "../files/entries.ts"
+import { safeDisplayName } from "../files/entries.ts"
 
 /** Links to the files that the person used last in this browser. */
 export function RecentFileList({ userName }: { userName: string }) {
@@ -29,13 +29,13 @@ export function RecentFileList({ userName }: { userName: string }) {
                 <div className="grow">
                   <div className="row">
                     <Link to="/files" search={{ path: directory, file }} className="card-title wrap-anywhere">
-                      {shownName(file)}
+                      {safeDisplayName(file)}
                     </Link>
                     <span className="quiet small">
                       <Time value={usedAt} />
                     </span>
                   </div>
-                  <p className="quiet small wrap-anywhere">{shownName(directory)}</p>
+                  <p className="quiet small wrap-anywhere">{safeDisplayName(directory)}</p>
                 </div>
               </li>
             )

@@ -6,7 +6,7 @@ import { rightsOn } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { Markdown } from "../../components/markdown/markdown.tsx"
-import { Facts, PageHeader, Section } from "../../components/page.tsx"
+import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
 import { CopyButton, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
@@ -72,7 +72,7 @@ function Subtitle({ image }: { image: Image }) {
 
 function Definition({ image }: { image: Image }) {
   return (
-    <Facts
+    <DescriptionList
       entries={[
         [resourceTexts.listing.owner, image.UserName],
         [images.command, image.Command && <code>{image.Command}</code>],

@@ -7,7 +7,7 @@ import { imagePull } from "../../api/image-pull.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Loaded, Note } from "../../components/feedback.tsx"
-import { Facts } from "../../components/page.tsx"
+import { DescriptionList } from "../../components/page.tsx"
 import { CopyButton } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { ProgressLine } from "../run/start-progress.tsx"
@@ -43,7 +43,7 @@ function Absent() {
 function PresentImage({ check }: { check: ImageCheck }) {
   const code = (words: readonly string[]) => (words.length === 0 ? "" : <code>{words.join(" ")}</code>)
   return (
-    <Facts
+    <DescriptionList
       entries={[
         [images.size, formatBytes(check.Size)],
         [

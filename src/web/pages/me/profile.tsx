@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query"
 import { limitNames, type User } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { Loaded } from "../../components/feedback.tsx"
-import { Facts, Section } from "../../components/page.tsx"
+import { DescriptionList, Section } from "../../components/page.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { formatLimit } from "../people/limits.ts"
@@ -15,7 +15,7 @@ export function Profile({ user }: { user: User }) {
     <Loaded query={person} height={12}>
       {({ Groups, Limits }) => (
         <>
-          <Facts
+          <DescriptionList
             entries={[
               [people.userName, user.UserName],
               [people.email, user.Email],
@@ -28,7 +28,7 @@ export function Profile({ user }: { user: User }) {
           <div className="section-gap">
             <Section title={me.limits}>
               <div className="stack">
-                <Facts entries={limitNames.map((name) => [people.limitNames[name], formatLimit(name, Limits[name])] as const)} />
+                <DescriptionList entries={limitNames.map((name) => [people.limitNames[name], formatLimit(name, Limits[name])] as const)} />
                 {!user.IsAdmin && <p className="quiet small">{me.administratorsChange}</p>}
               </div>
             </Section>

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { pageOf, wordsOf } from "../../api/search-params.ts"
+import { pageOf, textSearchParam } from "../../api/search-params.ts"
 import { idParam } from "../../app/id-param.ts"
 import { adminRoute } from "../../app/routes.tsx"
 
@@ -14,7 +14,7 @@ const people = createRoute({
   path: "/people",
   validateSearch: ({ tab, q, page }: Record<string, unknown>): PeopleSearch => ({
     ...(tab === "groups" ? { tab } : {}),
-    ...wordsOf("q", q),
+    ...textSearchParam("q", q),
     ...pageOf(page),
   }),
   component: lazyRouteComponent(() => import("./people-page.tsx"), "PeoplePage"),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { emptyDraft, nameOfReference, partName, toBody } from "./project-draft.ts"
+import { emptyDraft, nameOfReference, projectPartName, toBody } from "./project-draft.ts"
 
 test("a body names image and datasets by ID, and leaves out empty mount paths", () => {
   const TrainData = [
@@ -18,10 +18,10 @@ test("a body names image and datasets by ID, and leaves out empty mount paths", 
 
 test("a part that the reader may not see is named by its ID", () => {
   assert.equal(
-    partName({ ID: 5 }, (id) => `Dataset ${id}`),
+    projectPartName({ ID: 5 }, (id) => `Dataset ${id}`),
     "Dataset 5",
   )
-  assert.equal(partName({ ID: 5, Name: "" }, String), "")
+  assert.equal(projectPartName({ ID: 5, Name: "" }, String), "")
 })
 
 test("an image is named by the last part of its reference", () => {

@@ -37,7 +37,7 @@ export const emptyDraft: ProjectDraft = {
 }
 
 /** A part of a project that the reader may not see has an ID alone. */
-export function partName(part: { ID: number } | { ID: number; Name: string }, fallback: (id: number) => string): string {
+export function projectPartName(part: { ID: number } | { ID: number; Name: string }, fallback: (id: number) => string): string {
   return "Name" in part ? part.Name : fallback(part.ID)
 }
 
@@ -51,8 +51,8 @@ export function draftOf(project: Project, names: Fallbacks): ProjectDraft {
   return {
     ProjectName,
     Type,
-    Image: { ID: project.ImageID, Name: partName(project.Image, names.image) },
-    TrainData: project.TrainData.map(({ Data, MountPath }) => ({ ID: Data.ID, Name: partName(Data, names.dataset), MountPath })),
+    Image: { ID: project.ImageID, Name: projectPartName(project.Image, names.image) },
+    TrainData: project.TrainData.map(({ Data, MountPath }) => ({ ID: Data.ID, Name: projectPartName(Data, names.dataset), MountPath })),
     GroupName,
     Comment,
     Doc,

@@ -6,7 +6,7 @@ import { type Rights, rightsOn } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { Markdown } from "../../components/markdown/markdown.tsx"
-import { Facts, PageHeader, Section } from "../../components/page.tsx"
+import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
 import { Time, useNow } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
@@ -14,7 +14,7 @@ import { UnlessGone } from "../editing/unless-gone.tsx"
 import { ProjectMounts } from "../run/run-mounts.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { ProjectActions } from "./project-actions.tsx"
-import { partName } from "./project-draft.ts"
+import { projectPartName } from "./project-draft.ts"
 
 const { projects } = resourceTexts
 
@@ -66,7 +66,7 @@ function Subtitle({ project }: { project: Project }) {
 function Definition({ project }: { project: Project }) {
   const { StartMinutes, IdleMinutes, MaxRunHours } = project
   return (
-    <Facts
+    <DescriptionList
       entries={[
         [
           projects.image,
@@ -75,7 +75,7 @@ function Definition({ project }: { project: Project }) {
               {project.Image.Name}
             </Link>
           ) : (
-            partName(project.Image, projects.imageById)
+            projectPartName(project.Image, projects.imageById)
           ),
         ],
         [resourceTexts.listing.owner, project.UserName],

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { pageOf, wordsOf } from "../../api/search-params.ts"
+import { pageOf, textSearchParam } from "../../api/search-params.ts"
 import { idParam } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 import type { HistorySearch } from "./history-search.ts"
@@ -20,7 +20,7 @@ const history = createRoute({
   path: "/history",
   validateSearch: ({ state, person, project, page }: Record<string, unknown>): HistorySearch => ({
     ...(state === "failed" ? { state } : {}),
-    ...wordsOf("person", person),
+    ...textSearchParam("person", person),
     ...(Number.isSafeInteger(project) ? { project: Number(project) } : {}),
     ...pageOf(page),
   }),

@@ -3,7 +3,7 @@ import { memo } from "react"
 import type { RunningProject } from "#contract"
 import { projectName, projectOf } from "../../api/run-names.ts"
 import { Card } from "../../components/page.tsx"
-import { Copied } from "../../components/values.tsx"
+import { CopyableText } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunActions } from "./run-actions.tsx"
@@ -29,7 +29,7 @@ export const RunCard = memo(function RunCard({ run, hasFigures }: { run: Running
       {run.State === "ready" ? hasFigures && <RunFigures run={run} /> : <StartProgress run={run} />}
       {run.State === "ready" && run.URL !== "" && (
         <div className="quiet small">
-          <Copied text={run.URL} />
+          <CopyableText text={run.URL} />
         </div>
       )}
       <EndWarnings run={run} />

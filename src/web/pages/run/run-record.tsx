@@ -2,26 +2,26 @@ import type { ReactNode } from "react"
 import type { RunningProject } from "#contract"
 import { formatMemory } from "../../api/formats.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
-import { Facts } from "../../components/page.tsx"
-import { Copied, Time } from "../../components/values.tsx"
+import { DescriptionList } from "../../components/page.tsx"
+import { CopyableText, Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 
 /** The record of a run: person, times, image, resources. */
 export function RunRecord({ run }: { run: RunningProject }) {
   const { run: words } = texts
   return (
-    <Facts
+    <DescriptionList
       entries={[
         [words.project, projectName(run)],
         [words.startedBy, run.UserName],
-        [words.address, run.URL && <Copied text={run.URL} />],
+        [words.address, run.URL && <CopyableText text={run.URL} />],
         [words.image, imageOf(run)],
-        [words.digest, run.ImageDigest && <Copied text={run.ImageDigest} />],
-        [words.registryDigest, run.RegistryDigest && <Copied text={run.RegistryDigest} />],
+        [words.digest, run.ImageDigest && <CopyableText text={run.ImageDigest} />],
+        [words.registryDigest, run.RegistryDigest && <CopyableText text={run.RegistryDigest} />],
         [words.resources, resourcesOf(run)],
         [words.nodes, run.NodeNames.join(", ")],
         [words.devices, run.GpuDevices.join(", ")],
-        [words.home, run.Home && <Copied text={run.Home} />],
+        [words.home, run.Home && <CopyableText text={run.Home} />],
         [words.startTime, run.StartTime && <Time value={run.StartTime} />],
         [words.readyTime, run.ReadyTime && <Time value={run.ReadyTime} />],
         [words.lastActivity, run.LastActivity && <Time value={run.LastActivity} />],
@@ -34,7 +34,7 @@ export function RunRecord({ run }: { run: RunningProject }) {
 
 function imageOf(run: RunningProject): ReactNode {
   const image = projectOf(run)?.Image
-  return image && "Image" in image ? <Copied text={image.Image} /> : undefined
+  return image && "Image" in image ? <CopyableText text={image.Image} /> : undefined
 }
 
 function resourcesOf({ Cpus, Memory, Gpus, GpuMemory }: RunningProject): string {

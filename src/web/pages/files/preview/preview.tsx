@@ -8,7 +8,7 @@ import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { Dialog } from "../../../components/overlays.tsx"
 import { showError } from "../../../components/toast.tsx"
 import { files } from "../../../text/files.ts"
-import { shownName } from "../entries.ts"
+import { safeDisplayName } from "../entries.ts"
 import { parseCsv } from "./csv.ts"
 import { DataTable } from "./data-table.tsx"
 import { drawDocImage } from "./doc-image.tsx"
@@ -54,7 +54,7 @@ const ParquetPreview = lazy(() => import("./parquet-preview.tsx").then(({ Parque
 /** Shows the beginning of a file. Nothing in it can run in this page. */
 export function Preview({ path, entry, onClose }: { path: string; entry: FileEntry; onClose: () => void }) {
   return (
-    <Dialog title={shownName(entry.Name)} size="wide" isOpen onClose={onClose}>
+    <Dialog title={safeDisplayName(entry.Name)} size="wide" isOpen onClose={onClose}>
       {extensionOf(entry.Name) === "parquet" ? (
         <Suspense fallback={<Skeleton height={12} />}>
           <ParquetPreview path={path} entry={entry} />

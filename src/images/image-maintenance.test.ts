@@ -8,9 +8,9 @@ import { ManualClock, silentLogger } from "#kit"
 import { openStore } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { specOf } from "../../test/fixtures/run-spec.ts"
-import { ImageKeeper } from "./image-keeper.ts"
+import { ImageMaintenance } from "./image-maintenance.ts"
 import { ImagePruner, pullRecorder } from "./image-pruner.ts"
-import { KeptImages } from "./kept-images.ts"
+import { KeptImagePuller } from "./kept-images.ts"
 import type { PruneRules } from "./prune-policy.ts"
 
 const minute = 60_000
@@ -34,7 +34,7 @@ async function open(rules: Partial<PruneRules> = {}) {
     pulls.push(image)
     return engine.pull(image, { policy: anyone, report: ignore, signal: never })
   }
-  const kept = new KeptImages({ ...context, engine, pulls: { keep: (row) => fetch(row.image) }, policyOf: async () => anyone })
+  const kept = new KeptImagePuller({ ...context, engine, pulls: { keep: (row) => fetch(row.image) }, policyOf: async () => anyone })
   const pruner = new ImagePruner({ ...context, engine, rules: { days: 0, maxBytes: 0, ...rules } })
   const ann = await store.change((tx) =>
     tx.users.insert({ userName: "ann", passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: {} }),
@@ -103,7 +103,7 @@ test("at most two kept images are fetched at once", async () => {
     },
   }
   const { engine, store, clock } = fixture
-  await new KeptImages({ engine, store, clock, logger: silentLogger, pulls, policyOf: async () => anyone }).round(never)
+  await new KeptImagePuller({ engine, store, clock, logger: silentLogger, pulls, policyOf: async () => anyone }).round(never)
   assert.deepEqual([most, fixture.pulls.length], [2, 5])
 })
 
@@ -119,7 +119,7 @@ test("a round begins at once when an image is marked, and a failed round ends no
   const prune = async () => {
     rounds.pruned += 1
   }
-  await using keeper = new ImageKeeper({ kept, pruner: { prune }, clock: fixture.clock, logger: silentLogger })
+  await using keeper = new ImageMaintenance({ kept, pruner: { prune }, clock: fixture.clock, logger: silentLogger })
   keeper.start()
   await eventually("both began", () => rounds.kept === 1 && rounds.pruned === 1)
   await new Promise(setImmediate)

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws"
 import { PacedReader, sharedTurnBudget } from "#http"
 
-export interface InboxOptions {
+export interface PacedMessageQueueOptions {
   socket: WebSocket
   userId: number
   handle: (message: Buffer) => void
@@ -13,14 +13,14 @@ export interface InboxOptions {
  * The messages of a client, as many in a turn of the event loop as the person's budget allows. One
  * read of the socket may hold thousands.
  */
-export class Inbox {
-  readonly #options: InboxOptions
+export class PacedMessageQueue {
+  readonly #options: PacedMessageQueueOptions
   readonly #reader = new PacedReader(() => this.#continue(), sharedTurnBudget)
   readonly #messages: Buffer[] = []
   #isOpen = true
   #onEnd: (() => void) | undefined
 
-  constructor(options: InboxOptions) {
+  constructor(options: PacedMessageQueueOptions) {
     this.#options = options
   }
 

@@ -1,24 +1,24 @@
 import type { Clock, Logger } from "#kit"
 import type { ImagePruner } from "./image-pruner.ts"
-import type { KeptImages } from "./kept-images.ts"
+import type { KeptImagePuller } from "./kept-images.ts"
 
 const roundMs = 300_000
 
-export interface ImageKeeperOptions {
-  kept: Pick<KeptImages, "round">
+export interface ImageMaintenanceOptions {
+  kept: Pick<KeptImagePuller, "round">
   pruner: Pick<ImagePruner, "prune">
   clock: Clock
   logger: Logger
 }
 
 /** Keeps images present and prunes others, every five minutes. Neither waits for the other. */
-export class ImageKeeper implements AsyncDisposable {
-  readonly #options: ImageKeeperOptions
+export class ImageMaintenance implements AsyncDisposable {
+  readonly #options: ImageMaintenanceOptions
   readonly #closing = new AbortController()
   #wake = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
-  constructor(options: ImageKeeperOptions) {
+  constructor(options: ImageMaintenanceOptions) {
     this.#options = options
   }
 
