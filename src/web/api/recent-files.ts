@@ -3,7 +3,7 @@ const maxFiles = 8
 
 export interface RecentFile {
   path: string
-  /** When the person opened, downloaded or uploaded it. */
+  /** When the person opened or uploaded it. */
   usedAt: string
 }
 

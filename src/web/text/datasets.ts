@@ -12,7 +12,7 @@ export const datasets = {
   doc: "Description",
   noDoc: "There is no description.",
   files: "Browse and upload",
-  facts: "DescriptionList",
+  details: "Details",
   created: "Created",
   id: "ID",
   edit: (name: string) => `Edit ${name}`,

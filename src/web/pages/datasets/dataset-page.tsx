@@ -9,7 +9,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { type DrawImage, Markdown } from "../../components/markdown/markdown.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
-import { CopyButton, Time, useNow } from "../../components/values.tsx"
+import { CopyableText, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
 import { drawDocImage } from "../files/preview/doc-image.tsx"
@@ -41,7 +41,7 @@ function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
       </PageHeader>
       {dataset.Doc.trim() === "" ? <p className="quiet">{datasets.noDoc}</p> : <DatasetDoc dataset={dataset} />}
       <div className="two-columns section-gap">
-        <Section title={datasets.facts}>
+        <Section title={datasets.details}>
           <DescriptionList
             entries={[
               [listing.owner, dataset.UserName],
@@ -71,8 +71,7 @@ function DatasetDoc({ dataset: { Doc, AccessInfo } }: { dataset: Data }) {
 function Subtitle({ dataset }: { dataset: Data }) {
   return (
     <>
-      <code className="wrap-anywhere">{dataset.AccessInfo}</code>
-      <CopyButton text={dataset.AccessInfo} />
+      <CopyableText text={dataset.AccessInfo} />
       {dataset.IsPublished && <Badge tone="good">{datasets.public}</Badge>}
       {dataset.Comment && <span className="wrap-anywhere">{dataset.Comment}</span>}
     </>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react"
 import { fileUrl } from "../../api/files-address.ts"
 import { Dialog } from "../../components/overlays.tsx"
 import { DescriptionList } from "../../components/page.tsx"
-import { CopyButton } from "../../components/values.tsx"
+import { CopyableText, CopyButton } from "../../components/values.tsx"
 import { files } from "../../text/files.ts"
 import { mountingGuides } from "./mounting.ts"
 
@@ -22,8 +22,8 @@ export function MountHelp({ path, userName, isOpen, onClose }: MountHelpProps) {
     <Dialog title={files.mount} size="wide" isOpen={isOpen} onClose={onClose}>
       <DescriptionList
         entries={[
-          [mounting.address, <Copied key="address" text={address} />],
-          [mounting.user, <Copied key="user" text={userName} />],
+          [mounting.address, <CopyableText key="address" text={address} />],
+          [mounting.user, <CopyableText key="user" text={userName} />],
         ]}
       />
       <p className="quiet small">{mounting.password}</p>
@@ -31,23 +31,19 @@ export function MountHelp({ path, userName, isOpen, onClose }: MountHelpProps) {
         <section key={system} className="stack" aria-label={mounting[system]}>
           <h3>{mounting[system]}</h3>
           <p>{mounting[`${system}Text`]}</p>
-          {command && <Copied text={command} isBlock />}
+          {command && <CommandBlock text={command} />}
         </section>
       ))}
     </Dialog>
   )
 }
 
-function Copied({ text, isBlock = false }: { text: string; isBlock?: boolean }): ReactNode {
+function CommandBlock({ text }: { text: string }): ReactNode {
   return (
     <div className="row copied">
-      {isBlock ? (
-        <pre className="code-block grow" data-wrap="">
-          {text}
-        </pre>
-      ) : (
-        <code className="wrap-anywhere">{text}</code>
-      )}
+      <pre className="code-block grow" data-wrap="">
+        {text}
+      </pre>
       <CopyButton text={text} />
     </div>
   )

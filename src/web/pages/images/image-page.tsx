@@ -7,7 +7,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { Markdown } from "../../components/markdown/markdown.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
-import { CopyButton, Time, useNow } from "../../components/values.tsx"
+import { CopyableText, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
@@ -60,8 +60,7 @@ function ImageView({ image, person }: { image: Image; person: Whoami }) {
 function Subtitle({ image }: { image: Image }) {
   return (
     <>
-      <code className="wrap-anywhere">{image.Image}</code>
-      <CopyButton text={image.Image} />
+      <CopyableText text={image.Image} />
       {image.IsPublished && <Badge tone="good">{images.public}</Badge>}
       {image.IsTrusted && <Badge tone="good">{images.trusted}</Badge>}
       {image.KeepPresent && <Badge>{images.keptPresent}</Badge>}

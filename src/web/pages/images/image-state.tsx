@@ -8,7 +8,7 @@ import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Loaded, Note } from "../../components/feedback.tsx"
 import { DescriptionList } from "../../components/page.tsx"
-import { CopyButton } from "../../components/values.tsx"
+import { CopyableText } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { ProgressLine } from "../run/start-progress.tsx"
 
@@ -46,22 +46,8 @@ function PresentImage({ check }: { check: ImageCheck }) {
     <DescriptionList
       entries={[
         [images.size, formatBytes(check.Size)],
-        [
-          images.digest,
-          <span key="digest" className="row">
-            <code className="grow">{check.Digest}</code>
-            <CopyButton text={check.Digest} />
-          </span>,
-        ],
-        [
-          images.registryDigest,
-          check.RegistryDigest && (
-            <span key="registryDigest" className="row">
-              <code className="grow">{check.RegistryDigest}</code>
-              <CopyButton text={check.RegistryDigest} />
-            </span>
-          ),
-        ],
+        [images.digest, <CopyableText key="digest" text={check.Digest} />],
+        [images.registryDigest, check.RegistryDigest && <CopyableText key="registryDigest" text={check.RegistryDigest} />],
         [images.types, check.Types.map((type) => resourceTexts.projects.types[type]).join(", ")],
         [images.user, check.User],
         [images.entryPoint, code(check.EntryPoint)],
