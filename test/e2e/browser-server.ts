@@ -21,6 +21,7 @@ export interface ProjectToOpen {
   /** Files of the project's code, put there before its first start. */
   files?: Readonly<Record<string, string | Uint8Array>>
   memoryMiB?: number
+  idleMinutes?: number
   userPath?: string
   imageFields?: { Command?: string; Env?: string; Port?: string; WritablePaths?: string[] }
 }
@@ -66,7 +67,13 @@ export class BrowserServer implements AsyncDisposable {
     const image = await this.client.createImage({ body: { Name: project.image, Image, ...project.imageFields } })
     const name = `${project.type} of ${project.image}`
     // A start that hangs fails with its reason before the test ends without one.
-    const fields = { ProjectName: name, Type: project.type, UserPath: project.userPath ?? "", StartMinutes: 1 }
+    const fields = {
+      ProjectName: name,
+      Type: project.type,
+      UserPath: project.userPath ?? "",
+      StartMinutes: 1,
+      IdleMinutes: project.idleMinutes ?? 0,
+    }
     const { ID } = await this.client.createProject({ body: { ...fields, ImageID: image.ID } })
     const codeUrl = `${this.server.filesUrl}/users/admin/projects/${ID}/code`
     const files = Object.entries(project.files ?? {})

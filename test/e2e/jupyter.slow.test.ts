@@ -85,6 +85,22 @@ suite("Jupyter in a browser and by its kernel's WebSocket", () => {
     })
   })
 
+  for (const [image, type] of [
+    ["jupyterlab", "jupyterlab"],
+    ["notebook", "jupyternotebook"],
+  ] as const)
+    test(`${image}: a notice says that the run will end, and keeps it by a click`, async () => {
+      await rig.withRun({ image, type, idleMinutes: 3 }, async ({ page, run }) => {
+        const notice = page.getByText("Nobody uses this run: it will be stopped at")
+        await notice.waitFor({ timeout: 240_000 })
+        const idleEnd = async () => (await rig.client.readRun({ query: { ID: run.ID } })).IdleExpiresAt
+        assert.notEqual(await idleEnd(), null)
+        await page.getByRole("button", { name: "Keep running" }).click(patience)
+        await notice.waitFor({ state: "detached", ...patience })
+        assert.equal(await idleEnd(), null)
+      })
+    })
+
   test("a program that has only a token computes a cell through the kernel's WebSocket at the run's path", async () => {
     await rig.withRun({ image: "jupyterlab", type: "jupyter" }, async ({ run }) => {
       const { Token } = await rig.client.createToken({ body: { Name: "kernels", Scopes: [`run:${run.ID}`] } })

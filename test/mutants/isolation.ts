@@ -19,7 +19,30 @@ export const isolation = [
   ...faults(
     "src/gateway/proxy/activity.ts",
     ["src/gateway/proxy/activity.test.ts"],
-    [["polls count as use", at("ActivityReporter.reportRequest", "!this.#recordGet(this.#of(runId), request.path)"), "true"]],
+    [
+      ["polls count as use", at("ActivityReporter.reportRequest", "!this.#recordGet(this.#of(id), request.path)"), "true"],
+      ["a page that loads its code counts as use", at("isCode"), "return method !== path && headers.host === path"],
+      ["JupyterLab's saves of its layout count as use", at("isLayoutSave"), "return method !== path && false"],
+    ],
+  ),
+  ...faults(
+    "src/gateway/addressing/run-status.ts",
+    ["src/gateway/addressing/run-status.test.ts"],
+    [
+      ["to ask when a run ends counts as use", at("answerRunStatus", 'if (name === "keep") '), ""],
+      ["a link keeps a run", at("answerRunStatus", "request.method !== method"), "request.method === undefined"],
+    ],
+  ),
+  ...faults(
+    "src/gateway/addressing/run-origin.ts",
+    ["src/gateway/addressing/run-status.test.ts"],
+    [
+      [
+        "pages of other origins are told when a run ends",
+        at("handleRunOrigin", "if (isCrossOrigin(request, ownOrigin))"),
+        "if (!isRunStatusPath(path) && isCrossOrigin(request, ownOrigin))",
+      ],
+    ],
   ),
   ...faults(
     "src/kit/directory.ts",

@@ -7,6 +7,7 @@ import { assignConnectionToVisitor, checkNoTokenInUrl, forbidden, notFound, notR
 import type { RunTarget } from "../run-directory.ts"
 import type { RunSession } from "../sessions/run-sessions.ts"
 import { isGatewayPath, isProgramRoot, toOriginPath, toProgramPath } from "./paths.ts"
+import { answerRunStatus, isRunStatusPath } from "./run-status.ts"
 import { handleGatewayPath, redirectToSignIn, sessionLostFailure, ticketStartPath } from "./ticket-flow.ts"
 
 /**
@@ -19,7 +20,7 @@ export function handleRunOrigin(context: GatewayContext, gatewayRequest: Gateway
   if (context.ports && isServiceWorkerScript(request))
     throw forbidden("No service worker may be registered at a port: other runs will have the port later. Names with TLS rule that out")
   const path = request.url as string
-  if (isGatewayPath(path)) return handleGatewayPath(context, gatewayRequest, target)
+  if (isGatewayPath(path) && !isRunStatusPath(path)) return handleGatewayPath(context, gatewayRequest, target)
   // The port of the `Host` counts, not that of the apps URL: there may be a tunnel between.
   const ownOrigin = originOfHost(context.urls.appsUrl.protocol, request.headers.host ?? "")
   if (isCrossOrigin(request, ownOrigin)) throw forbidden("A page of another origin may only link here, not act or load anything here")
@@ -40,6 +41,7 @@ function decide(
   if (session) assignConnectionToVisitor(session.visitor, gatewayRequest)
   const path = request.url as string
   if (session === undefined) return void withoutSession(context, gatewayRequest, { target, path: toProgramPath(target, path) })
+  if (isRunStatusPath(path)) return void answerRunStatus(context, gatewayRequest, target)
   if (leadsToLanding(gatewayRequest, target)) {
     const landing = toOriginPath(target, "")
     if (landing !== path) return void redirect(gatewayRequest, landing)

@@ -16,7 +16,7 @@ interface SentRequest {
 }
 
 /** The number of reports for requests that are sent so many milliseconds apart. */
-async function reportsOf(requests: readonly SentRequest[], everyMs: number): Promise<number> {
+async function reportsOf(requests: readonly SentRequest[], everyMs: number, webSocketProtocol: "any" | "jupyter" = "any"): Promise<number> {
   const clock = new ManualClock()
   let reports = 0
   const recordActivity = () => {
@@ -24,7 +24,7 @@ async function reportsOf(requests: readonly SentRequest[], everyMs: number): Pro
   }
   const reporter = new ActivityReporter({ clock, recordActivity })
   for (const { method = "GET", path, headers = byPage } of requests) {
-    reporter.reportRequest(1, { method, path, headers })
+    reporter.reportRequest({ id: 1, webSocketProtocol }, { method, path, headers })
     await clock.advance(everyMs)
   }
   return reports
@@ -40,12 +40,39 @@ test("a page's repeated GETs are no use of the run, whatever time they carry", a
     path: ["/api/kernels", "/api/sessions", "/api/terminals", "/api/me"][i % 4] ?? "",
   }))
   assert.equal(await reportsOf(several, 2_500), 4)
+  assert.equal(await reportsOf(several, 100), 1, "addresses that a page reads at once are polls from the next time on")
   assert.equal(await reportsOf(repeated({ path: "/ws", headers: { upgrade: "websocket" } }), 30_000), 1, "a page that connects again")
   assert.equal(
     await reportsOf(repeated({ path: "/", headers: { ...byPage, "sec-fetch-mode": "navigate" } }), minute),
     1,
     "a page that reloads itself",
   )
+})
+
+test("the code that a page loads is no use of the run", async () => {
+  const parts = Array.from({ length: 5 }, (_, i) => `/static/part${i}.js`)
+  assert.equal(
+    await reportsOf(
+      parts.map((path) => ({ path })),
+      10_000,
+    ),
+    0,
+    "a browser that does not say what it loads",
+  )
+  const as = (kind: string) => parts.map((path) => ({ path: path.slice(0, -3), headers: { ...byPage, "sec-fetch-dest": kind } }))
+  for (const kind of ["script", "style", "font"]) assert.equal(await reportsOf(as(kind), 10_000), 0, kind)
+  for (const kind of ["empty", "image", "video"]) assert.equal(await reportsOf(as(kind), 10_000), 5, kind)
+  const opened = { "sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-user": "?1" }
+  assert.equal(await reportsOf([{ path: "/a.js", headers: opened }], 10_000), 1, "a person who opens a script")
+  assert.equal(await reportsOf([{ method: "POST", path: "/a.js" }], 10_000), 1)
+})
+
+test("JupyterLab saves its layout every 10 s by itself", async () => {
+  const save = { method: "PUT", path: "/run/1/lab/api/workspaces/default?1795439867044" }
+  assert.equal(await reportsOf(repeated(save), 10_000, "jupyter"), 0)
+  assert.equal(await reportsOf(repeated(save), 10_000), 10, "another program's address of that name")
+  const saved = { method: "PUT", path: "/run/1/api/contents/a.ipynb?from=/api/workspaces/" }
+  assert.equal(await reportsOf(repeated(saved), 10_000, "jupyter"), 10, "a notebook that somebody saves")
 })
 
 test("requests of a page in front are use of the run", async () => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http"
 import type { Clock } from "#kit"
+import type { RunTarget } from "../run-directory.ts"
 
 /** A GET that was sent within this time before is a poll of a page. */
 const pollWindowMs = 15 * 60_000
@@ -10,6 +11,14 @@ interface RunActivity {
   reportedAt: number
   /** When each address was last read, by its hash; the oldest first. */
   gets: Map<number, number>
+}
+
+type ActiveRun = Pick<RunTarget, "id" | "webSocketProtocol">
+
+interface ProgramRequest {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
 }
 
 /** Reports use of a run by people, at most once a second for each run. */
@@ -37,9 +46,9 @@ export class ActivityReporter {
   }
 
   /** Reports the request unless a page sent it by itself. */
-  reportRequest(runId: number, request: { method: string; path: string; headers: IncomingHttpHeaders }): void {
-    if (this.isReported(runId)) return
-    if (isSentByPerson(request) || !this.#recordGet(this.#of(runId), request.path)) this.report(runId)
+  reportRequest({ id, webSocketProtocol }: ActiveRun, request: ProgramRequest): void {
+    if (isCode(request) || (webSocketProtocol === "jupyter" && isLayoutSave(request))) return
+    if (isSentByPerson(request) || !this.#recordGet(this.#of(id), request.path)) this.report(id)
   }
 
   /** Drops runs that have ended. */
@@ -67,8 +76,20 @@ export class ActivityReporter {
   }
 }
 
+/** Whether a page loads a part of its own code, which it also does to show a notice. */
+function isCode({ method, path, headers }: ProgramRequest): boolean {
+  const kind = headers["sec-fetch-dest"]
+  // Without TLS, browsers say only to localhost what they load.
+  return method === "GET" && (kind === undefined ? /^[^?]*\.(?:m?js|css|woff2?)(?:\?|$)/.test(path) : /^(?:script|style|font)$/.test(kind))
+}
+
+/** JupyterLab 4 saves the layout of its window every 10 s, even if nobody changed it. */
+function isLayoutSave({ method, path }: ProgramRequest): boolean {
+  return method === "PUT" && /^[^?]*\/api\/workspaces\//.test(path)
+}
+
 /** Whether the request changes something or opens a page; pages poll by GET. */
-function isSentByPerson({ method, headers }: { method: string; headers: IncomingHttpHeaders }): boolean {
+function isSentByPerson({ method, headers }: ProgramRequest): boolean {
   if (headers.upgrade !== undefined) return false
   if (method !== "GET" && method !== "HEAD" && method !== "OPTIONS") return true
   if (headers["sec-fetch-mode"] === "navigate") return headers["sec-fetch-user"] === "?1"

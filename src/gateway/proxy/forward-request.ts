@@ -43,7 +43,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     const { request, response, expects } = this.#gatewayRequest
     const { method = "", headers } = request
     const { target, path } = this.#proxyRequest
-    this.#context.activity.reportRequest(target.id, { method, path, headers })
+    this.#context.activity.reportRequest(target, { method, path, headers })
     response.on("close", () => this.#gone())
     response.on("drain", () => {
       this.#readerSince = response.writableEnded ? this.#context.clock.now() : undefined

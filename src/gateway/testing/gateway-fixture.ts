@@ -62,6 +62,12 @@ class TestRuns implements RunDirectory {
   readonly recordRefusal: RunDirectory["recordRefusal"] = (refusal) => this.recordedRefusals.push(refusal)
   readonly recordedRefusals: Parameters<RunDirectory["recordRefusal"]>[0][] = []
 
+  readonly plannedEnds = new Map<number, ReturnType<RunDirectory["ends"]>>()
+
+  ends(runId: number): ReturnType<RunDirectory["ends"]> {
+    return this.plannedEnds.get(runId) ?? { expiresAt: null, idleExpiresAt: null }
+  }
+
   recordActivity(runId: number): void {
     this.activity.push(runId)
   }
