@@ -59,6 +59,11 @@ export const failures = [
     [
       ["a guest's run ends for what the owner's stores", at("leadsTo", "&& enclosingArea(source, boundaries) === area"), ""],
       ["no run is ended for its storage", at("StorageEnforcer.#endGrower", "if (!found || found.bytes < toleratedBytes)"), ""],
+      [
+        "a changed limit of a person without a run reaches the kernel late",
+        at("StorageEnforcer.#applyChanges", "await this.#quotas.changedPeople(changes)"),
+        "owners",
+      ],
       ["a nearly full disk ends nobody's run", at("StorageEnforcer.#makeRoom", "if (!space.isLow)"), ""],
       [
         "a run that deletes what it has open fills the disk, and another is ended",

@@ -264,6 +264,28 @@ test("a changed limit of a person with a run applies at once, not after a minute
   })
 })
 
+test("with quotas of the file system a changed limit of a person or group applies at once, also without a run", async () => {
+  await using it = await withMeter(100, { hasQuotas: true })
+  const settled = (what: string, limits: readonly number[]) =>
+    eventually(what, () => {
+      it.clock.advance(100)
+      return limits.every((limit, i) => it.limits.get(`person${i}`) === limit * mib)
+    })
+  await settled("everybody is counted", [100, 100, 100])
+  const { store, users } = it.fixture
+  const [first = 0, second = 0] = users
+  await store.change((tx) => tx.users.update(first, { limits: { ...noLimits, MaxStorage: 50 } }))
+  it.quotas.recordChange({ type: "user", id: first })
+  await settled("the person's limit is set", [50, 100, 100])
+  const group = await store.change(async (tx) => {
+    const { id } = await tx.groups.insert({ groupName: "lab", comment: "", limits: { MaxStorage: 40 }, totalLimits: noLimits })
+    await tx.groups.setMembers(id, [second])
+    return id
+  })
+  it.quotas.recordChange({ type: "group", id: group })
+  await settled("the limit of the group's members is set", [50, 40, 100])
+})
+
 test("with quotas of the file system the owner of a changed dataset is counted at once", async () => {
   await using it = await withMeter(100, { hasQuotas: true })
   await eventually("everybody is counted", () => {

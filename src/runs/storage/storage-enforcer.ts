@@ -108,9 +108,12 @@ export class StorageEnforcer {
 
   /** Changed limits and owners reach the kernel by a count. */
   async #applyChanges(owners: ReadonlySet<string>): Promise<void> {
-    const { limits, datasets } = this.#quotas.takeChanges()
-    if (limits) await Promise.all([...owners].map((name) => this.#quotas.quotaOf(name)))
-    if (datasets.size > 0 && (await this.#meter.hasQuotas())) for (const id of datasets) await this.#quotas.recountOwnerOf(id)
+    const changes = this.#quotas.takeChanges()
+    const { users, groups, datasets } = changes
+    if (users.size + groups.size > 0) for (const name of owners) await this.#quotas.quotaOf(name)
+    if (users.size + groups.size + datasets.size === 0 || !(await this.#meter.hasQuotas())) return
+    for (const name of await this.#quotas.changedPeople(changes)) await this.#quotas.quotaOf(name)
+    for (const id of datasets) await this.#quotas.recountOwnerOf(id)
   }
 
   /** Updates the highest free space; true if the disk is nearly full or fills fast. */

@@ -9,6 +9,15 @@ const pageSize = 1_000
 /** How long an account's list of roots is cached. */
 const accountMaxAgeMs = 30_000
 
+/** IDs of what has changed. */
+interface Changes {
+  users: Set<number>
+  groups: Set<number>
+  datasets: Set<number>
+}
+
+const noChanges = (): Changes => ({ users: new Set(), groups: new Set(), datasets: new Set() })
+
 type Readable = Pick<Store, "users" | "groups" | "data" | "projects">
 
 /** Storage limits and the latest counts of all people, for the main process. */
@@ -17,7 +26,7 @@ export class StorageQuotas {
   readonly #defaults: EffectiveLimits
   readonly #counts = new Map<string, StorageCount & { at: number; maxBytes: number | null }>()
   readonly #uncounted = new Set<string>()
-  #changes = { limits: false, datasets: new Set<number>() }
+  #changes = noChanges()
   readonly #accounts = new Map<string, { account: StorageAccount; until: number }>()
 
   /** `defaults` apply to people without a limit of their own or of a group. */
@@ -65,15 +74,23 @@ export class StorageQuotas {
 
   /** Records that a person, group or dataset has changed; others play no part here. */
   recordChange({ type, id }: { type: string; id: number }): void {
-    if (type === "user" || type === "group") this.#changes.limits = true
+    if (type === "user") this.#changes.users.add(id)
+    if (type === "group") this.#changes.groups.add(id)
     if (type === "data") this.#changes.datasets.add(id)
   }
 
   /** The changes since the last call. */
-  takeChanges(): { limits: boolean; datasets: ReadonlySet<number> } {
+  takeChanges(): Changes {
     const changes = this.#changes
-    this.#changes = { limits: false, datasets: new Set() }
+    this.#changes = noChanges()
     return changes
+  }
+
+  /** The names of the changed people and of the members of changed groups. */
+  async changedPeople({ users, groups }: Changes): Promise<Set<string>> {
+    const rows = await Promise.all([...users].map((id) => this.#store.users.get(id)))
+    const members = await Promise.all([...groups].map((id) => this.#store.groups.members(id)))
+    return new Set([...rows.flatMap((row) => row?.userName ?? []), ...members.flat()])
   }
 
   /** Adds the owner of a dataset to the next round of counts. */
