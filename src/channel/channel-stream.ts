@@ -1,9 +1,7 @@
 import { bounds } from "#contract"
-import { encodeCredit, encodeData, encodeFrame, encodeJson, frameKinds } from "./frames.ts"
+import { encodeCredit, encodeData, encodeFrame, encodeJson, frameKinds, maxDataBytes } from "./frames.ts"
 import { StreamError, type StreamErrorCode } from "./stream-error.ts"
 
-/** Data of one frame is shorter than the largest frame, so that streams alternate often. */
-const maxDataBytes = 32_768
 const maxCredit = 2 ** 31
 /** A data frame uses this much credit beside its bytes, so that tiny frames cost no memory. */
 export const frameCost = 128
@@ -19,6 +17,8 @@ export interface Chunk {
 /** The part of a multiplexer that its streams use. */
 export interface StreamOwner {
   send(frame: Uint8Array): void
+  /** Memory for a frame of data; undefined: new memory. */
+  allocate(bytes: number): Uint8Array | undefined
   /** The stream has data that it may send. */
   schedule(stream: ChannelStream): void
   /** The stream is over on both sides. */
@@ -99,6 +99,14 @@ export class ChannelStream {
     return done.promise
   }
 
+  /** Like `write`, for memory that the caller uses again as soon as this returns. */
+  writeCopy(data: Uint8Array): Promise<void> {
+    const sent = this.write(data)
+    const unsent = this.#writes.at(-1)
+    if (unsent?.data.buffer === data.buffer) unsent.data = unsent.data.slice()
+    return sent
+  }
+
   /** Ends this side's data after everything written. */
   end(): void {
     if (this.#ending !== "no" || this.#isOver) return
@@ -154,7 +162,8 @@ export class ChannelStream {
     const length = Math.min(maxDataBytes, this.#credit - frameCost, next.data.length)
     if (length <= 0 && next.data.length > 0) return false
     if (length > 0) this.#credit -= length + frameCost
-    if (length > 0) this.#owner.send(encodeData(this.id, next.part, next.data.subarray(0, length)))
+    if (length > 0)
+      this.#owner.send(encodeData(next.data.subarray(0, length), { stream: this.id, part: next.part, allocate: this.#owner.allocate }))
     next.data = next.data.subarray(length)
     if (next.data.length === 0) {
       this.#writes.shift()

@@ -30,6 +30,13 @@ export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds]
 /** Bytes before a frame's payload: the kind, and the stream ID as four bytes, big-endian. */
 const headerBytes = 5
 
+export interface DataFrameOptions {
+  stream: number
+  part: number
+  /** Returns the frame's memory; undefined: new memory. */
+  allocate?: ((bytes: number) => Uint8Array | undefined) | undefined
+}
+
 export interface Frame {
   kind: number
   stream: number
@@ -51,8 +58,13 @@ export function encodeFrame(kind: FrameKind, stream: number, payload: Uint8Array
   return frame
 }
 
-export function encodeData(stream: number, part: number, data: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(headerBytes + 1 + data.length)
+/** Data of one frame is shorter than the largest frame, so that streams alternate often. */
+export const maxDataBytes = 32_768
+export const maxDataFrameBytes = headerBytes + 1 + maxDataBytes
+
+export function encodeData(data: Uint8Array, { stream, part, allocate }: DataFrameOptions): Uint8Array {
+  const length = headerBytes + 1 + data.length
+  const frame = allocate?.(length) ?? new Uint8Array(length)
   frame[0] = frameKinds.data
   writeUint32(frame, 1, stream)
   frame[headerBytes] = part

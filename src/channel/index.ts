@@ -14,7 +14,7 @@ export {
   type TerminalSize,
   type WebSocketLike,
 } from "./client.ts"
-export { copyBlockBytes, protocolName } from "./frames.ts"
+export { copyBlockBytes, maxDataFrameBytes, protocolName } from "./frames.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
 export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"
 export { TarCheck } from "./tar-check.ts"

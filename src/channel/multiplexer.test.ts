@@ -61,6 +61,28 @@ test("a stream carries data larger than its window both ways, and a result", asy
   assert.equal(client.streamCount, 0)
 })
 
+test("data arrives as it was written, also when its memory was used again before there was credit", async () => {
+  const peer = Promise.withResolvers<ChannelStream>()
+  const { client } = pair((stream) => {
+    stream.accept()
+    peer.resolve(stream)
+  })
+  const stream = client.open("sink")
+  const memory = new Uint8Array(windowBytes.value + 1_000).fill(1)
+  const sent = stream.writeCopy(memory)
+  memory.fill(2)
+  const received: Uint8Array[] = []
+  const reading = (async () => {
+    for await (const { data } of await peer.promise) received.push(data)
+  })()
+  await sent
+  stream.end()
+  await reading
+  const bytes = Buffer.concat(received)
+  assert.equal(bytes.length, memory.length)
+  assert.ok(bytes.every((byte) => byte === 1))
+})
+
 test("of 200 streams one that is never read holds at most its window, and delays no other", async () => {
   const { client, sent } = pair((stream, { kind }) => {
     if (kind === "echo") return void echo(stream)
@@ -115,7 +137,7 @@ test("data beyond the credit ends its stream, whether the frames are large or ti
     const { client, server } = pair((stream) => stream.accept())
     const stream = client.open("deaf")
     await stream.accepted
-    for (let n = 0; n < 600; n += 1) server.receive(encodeData(stream.id, 0, new Uint8Array(length)))
+    for (let n = 0; n < 600; n += 1) server.receive(encodeData(new Uint8Array(length), { stream: stream.id, part: 0 }))
     await assert.rejects(stream.done, { code: "protocol_error" }, `frames of ${length} bytes`)
   }
 })
@@ -125,17 +147,17 @@ test("a stream's ID is never used again, and frames to a closed stream are dropp
   const stream = client.open("short")
   await stream.done
   sent.length = 0
-  server.receive(encodeData(stream.id, 0, new Uint8Array(10)))
+  server.receive(encodeData(new Uint8Array(10), { stream: stream.id, part: 0 }))
   assert.deepEqual(codesIn(sent), [])
   server.receive(encodeJson(frameKinds.open, stream.id, { kind: "short" }))
   server.receive(encodeJson(frameKinds.open, 2, { kind: "short" }))
-  server.receive(encodeData(99, 0, new Uint8Array(10)))
+  server.receive(encodeData(new Uint8Array(10), { stream: 99, part: 0 }))
   assert.deepEqual(codesIn(sent), ["protocol_error", "protocol_error", "protocol_error"])
 })
 
 test("many bad frames, or a message that is no frame, close the connection", () => {
   const many = pair(() => {})
-  for (let n = 0; n <= badFrames.value; n += 1) many.server.receive(encodeData(1, 0, new Uint8Array(1)))
+  for (let n = 0; n <= badFrames.value; n += 1) many.server.receive(encodeData(new Uint8Array(1), { stream: 1, part: 0 }))
   assert.deepEqual([many.closed, many.server.isClosed], [[4400], true])
   const short = pair(() => {})
   short.server.receive(new Uint8Array(4))

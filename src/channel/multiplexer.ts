@@ -6,6 +6,8 @@ import { StreamError, type StreamErrorCode } from "./stream-error.ts"
 /** The connection below a multiplexer. */
 export interface Transport {
   send(frame: Uint8Array): void
+  /** Memory for a frame of data that is sent next. Default: new memory. */
+  allocate?(bytes: number): Uint8Array
   /** Whether data should wait until `Multiplexer.resume` is called. */
   readonly isCongested: boolean
   close(status: number, reason: string): void
@@ -122,6 +124,7 @@ export class Multiplexer {
 
   readonly #owner = {
     send: (frame: Uint8Array) => this.#send(frame),
+    allocate: (bytes: number) => this.#transport.allocate?.(bytes),
     schedule: (stream: ChannelStream) => {
       this.#ready.add(stream)
       this.#pump()

@@ -1,6 +1,7 @@
 import type { WebSocket } from "ws"
 import type { Transport } from "#channel"
 import { bounds } from "#contract"
+import { giveBackFrame, takeFrame } from "./frame-memory.ts"
 
 const maxUnsent = bounds.control.unsentBytes.value
 
@@ -21,9 +22,16 @@ export class SocketTransport implements Transport {
     return isCongested
   }
 
+  allocate(bytes: number): Uint8Array {
+    return takeFrame(bytes)
+  }
+
   send(frame: Uint8Array): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    this.#socket.send(frame, () => this.#checkDrained())
+    this.#socket.send(frame, (error) => {
+      if (!error) giveBackFrame(frame)
+      this.#checkDrained()
+    })
   }
 
   close(status: number, reason: string): void {

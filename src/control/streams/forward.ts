@@ -8,14 +8,14 @@ import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Forwards a TCP connection to a port of the run. */
 export async function serveForward(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
-  const socket = await connectToRun(context, readPort(request.port))
+  const socket = await connectToRun(context, { port: readPort(request.port), stream })
   using window = context.usage.addWideWindow()
   stream.accept()
   if (window) stream.widen(bounds.control.wideWindowBytes.value)
   const cut = () => socket.destroy()
   stream.done.catch(cut)
   try {
-    await Promise.all([toProgram(stream, socket), toClient(context, socket, stream)])
+    await Promise.all([toProgram(stream, socket), toClient(socket, stream)])
     stream.finish()
   } catch (error) {
     if (error instanceof StreamError) throw error
@@ -25,11 +25,26 @@ export async function serveForward(context: ConnectionContext, stream: ChannelSt
   }
 }
 
-async function connectToRun(context: ConnectionContext, port: number): Promise<Socket> {
+/** Connections read into this memory. Bytes that the client cannot receive at once are copied. */
+const received = Buffer.allocUnsafeSlow(65_536)
+
+/** A connection that sends what it receives to the stream, as soon as it is resumed. */
+async function connectToRun(context: ConnectionContext, { port, stream }: { port: number; stream: ChannelStream }): Promise<Socket> {
   const { engine, run, usage, signal } = context
   const address = await usage.engineCalls.run(() => engine.address(run.key, port, signal))
   if (!address) throw new StreamError("unavailable", "The run's container does not run")
-  const socket = connect({ host: address.host, port: address.port, allowHalfOpen: true, noDelay: true })
+  const send = async (data: Uint8Array) => {
+    await stream.writeCopy(data)
+    await waitForTurn(context.caller.userId, data, stream)
+    socket.resume()
+  }
+  const onRead = (length: number) => {
+    send(received.subarray(0, length)).catch(() => socket.destroy())
+    return false
+  }
+  const onread = { buffer: received, callback: onRead }
+  const socket = connect({ host: address.host, port: address.port, allowHalfOpen: true, noDelay: true, onread })
+  socket.pause()
   const timer = setTimeout(() => socket.destroy(new Error("timed out")), bounds.gateway.connectMs.value)
   try {
     await once(socket, "connect", { signal })
@@ -67,10 +82,11 @@ async function untilDrained(socket: Socket): Promise<void> {
   await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).finally(() => over.abort())
 }
 
-async function toClient({ caller }: ConnectionContext, socket: Socket, stream: ChannelStream): Promise<void> {
-  for await (const data of socket as AsyncIterable<Buffer>) {
-    await stream.write(data)
-    await waitForTurn(caller.userId, data, stream)
-  }
+async function toClient(socket: Socket, stream: ChannelStream): Promise<void> {
+  const ended = Promise.withResolvers<void>()
+  socket.once("end", ended.resolve)
+  socket.once("close", () => ended.reject(new Error("The connection was closed")))
+  socket.resume()
+  await ended.promise
   stream.end()
 }
