@@ -48,7 +48,7 @@ const samples: Sample[] = [
     type: "novnc",
     port: 6080,
     command: [],
-    path: "/vnc.html?autoconnect=1&resize=remote&reconnect=1&reconnect_delay=200",
+    path: "/vnc.html?autoconnect=1&resize=remote",
     drawn: "canvas",
   },
   { image: "python-app", type: "http", port: 8000, command: [], path: "/", drawn: "h1" },
@@ -73,10 +73,24 @@ await signedIn.close()
 const imageName = (name: string) => `quayside/${name}:latest`
 const docker = (...words: string[]) => execFileSync("docker", words, { encoding: "utf8" }).trim()
 
+/** Opens the page until it is drawn: a desktop's page gives up if its display is not there yet. */
 async function drawn(context: BrowserContext, url: string, selector: string): Promise<void> {
   const opened = await context.newPage()
-  await opened.goto(url, { waitUntil: "commit", ...patience })
-  await opened.locator(selector).first().waitFor(patience)
+  for (let attempt = 0; ; attempt += 1) {
+    await opened.goto(url, { waitUntil: "commit", ...patience })
+    const isDrawn = await opened
+      .locator(selector)
+      .first()
+      .waitFor(selector === "canvas" && attempt < 20 ? { timeout: 2_000 } : patience)
+      .then(
+        () => true,
+        (error: unknown) => {
+          if (attempt < 20 && selector === "canvas") return false
+          throw error
+        },
+      )
+    if (isDrawn) return
+  }
 }
 
 async function byQuayside(ProjectID: number, sample: Sample): Promise<number> {

@@ -4,7 +4,7 @@ export interface PageContent {
   title: string
   text: string
   link?: { href: string; text: string }
-  /** The page reloads after this many seconds. */
+  /** The page reloads after this many seconds, by the header `Refresh`. */
   refreshSeconds?: number
 }
 
@@ -39,15 +39,14 @@ export const gatewayResponseHeaders = {
   "X-Frame-Options": "DENY",
 } as const
 
-export function renderPage({ title, text, link, refreshSeconds }: PageContent): string {
-  const refresh = refreshSeconds === undefined ? "" : `<meta http-equiv="refresh" content="${refreshSeconds}">\n`
+export function renderPage({ title, text, link }: PageContent): string {
   const anchor =
     link === undefined ? "" : `<p><a href="${escapeHtml(link.href)}" target="_top" rel="noreferrer">${escapeHtml(link.text)}</a></p>\n`
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-${refresh}<title>${escapeHtml(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 <main>
 <h1>${escapeHtml(title)}</h1>

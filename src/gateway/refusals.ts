@@ -105,7 +105,8 @@ function answerFailure(context: GatewayContext, gatewayRequest: GatewayRequest, 
   const link = { href: context.urls.baseUrl.href, text: "Your runs" }
   const page =
     failure instanceof PageFailure ? { link, ...failure.page } : { link, title: "This does not work", text: `${failure.message}.` }
-  send(gatewayRequest, failure.status, { body: renderPage(page), type: "text/html", headers: failure.headers })
+  const refresh = page.refreshSeconds === undefined ? {} : { Refresh: String(page.refreshSeconds) }
+  send(gatewayRequest, failure.status, { body: renderPage(page), type: "text/html", headers: { ...failure.headers, ...refresh } })
 }
 
 function isAboutRights({ status }: Failure): boolean {

@@ -1,4 +1,5 @@
 import { Failure, type FailureBody, type FailureCode } from "#contract"
+import { texts } from "../text/index.ts"
 import { client } from "./client.ts"
 import { installation } from "./installation.ts"
 import { sendUpload } from "./upload-request.ts"
@@ -97,7 +98,10 @@ export async function deleteEntry(path: string): Promise<void> {
 
 /** Renames or moves an entry; a name that is taken is refused. */
 export async function moveEntry(from: string, to: string): Promise<void> {
-  await sendFileRequest("MOVE", fileUrl(from), { headers: { destination: fileUrl(to), overwrite: "F" } })
+  await sendFileRequest("MOVE", fileUrl(from), { headers: { destination: fileUrl(to), overwrite: "F" } }).catch((error) => {
+    if (!(error instanceof Failure) || error.status !== 412) throw error
+    throw new Failure("invalid", texts.errors.nameTaken(to.split("/").at(-1) ?? ""), { status: 412 })
+  })
 }
 
 /** The first bytes of a file. */

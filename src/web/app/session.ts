@@ -49,7 +49,10 @@ export function followSession(): () => void {
   return () => channel.removeEventListener("message", onMessage)
 }
 
-/** Tells tabs that wait for a new sign-in that this browser has a session. */
-function announceSession(userName: string): void {
+/**
+ * Tells tabs that wait for a new sign-in that this browser has a session. A sign-in by OpenID ends
+ * in a page that is loaded anew.
+ */
+export function announceSession(userName: string): void {
   channel.postMessage({ type: "signed-in", userName } satisfies SessionMessage)
 }

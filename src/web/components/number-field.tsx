@@ -10,7 +10,8 @@ export interface NumberFieldProps extends FieldProps {
   onValue: (value: number | null) => void
   min?: number
   max?: number
-  step?: number
+  /** Of the buttons, and of the amounts that may be typed; `any`: fractions too. Default: 1. */
+  step?: number | "any"
   placeholder?: string
 }
 

@@ -3,6 +3,7 @@ export const errors = {
   unreachableHint: "What you typed stays. Try again in a moment.",
   page: "This page failed.",
   reload: "Load the page again",
+  nameTaken: (name: string) => `There is already an entry named ${name}. Choose another name, or delete that one.`,
   requestId: (id: string) => `Request ${id}`,
   /** The next step after each code of a failed request, if there is one to name. */
   hints: {

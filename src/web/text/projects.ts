@@ -1,17 +1,8 @@
-import type { ProjectType } from "#contract"
-
-const types: { readonly [Type in ProjectType]: string } = {
-  jupyter: "Jupyter",
-  jupyterlab: "JupyterLab",
-  jupyternotebook: "Jupyter Notebook",
-  novnc: "Desktop (noVNC)",
-  vscode: "VS Code",
-  http: "Other web program",
-}
+import { projectTypes } from "./project-types.ts"
 
 export const projects = {
   title: "Projects",
-  types,
+  types: projectTypes,
   search: "Search projects",
   none: "There is no project yet.",
   noneHint: "A project is an image, datasets and a type. Create one, and start it with one click.",

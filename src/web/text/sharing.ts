@@ -24,5 +24,6 @@ export const sharing = {
     image: { read: "see it", use: "see and run it", write: "see, run and change it" },
     data: { read: "read its files", use: "read its files", write: "read and write its files" },
     project: { read: "see and copy it", use: "see, copy and start it", write: "see, copy, start and change it" },
+    run: { read: "see its state and figures", use: "see and open it", write: "open it, read its output, use its terminal and stop it" },
   },
 }

@@ -64,7 +64,7 @@ export function FileBrowser({ path, file, userName, list, onChange }: BrowserPro
       <Entries {...{ path, list, words, chosen, canWrite }} onChosen={setChosen} onOpen={setOpen} />
       {open?.kind === "folder" && <NameDialog path={path} onClose={close} onDone={finish} />}
       {open?.kind === "rename" && <NameDialog path={path} entry={open.entry} onClose={close} onDone={finish} />}
-      {open?.kind === "move" && <MoveDialog path={path} names={open.names} onClose={close} onDone={finish} />}
+      {open?.kind === "move" && <MoveDialog path={path} names={open.names} onClose={close} onDone={finish} onChange={onChange} />}
       {file !== undefined && <FilePreview {...{ path, file, list, recent }} />}
       <ConfirmDialog
         title={files.deleteTitle(open?.kind === "delete" ? open.names.length : 1)}

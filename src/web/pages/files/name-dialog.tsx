@@ -49,19 +49,24 @@ export function NameDialog({ path, entry, onClose, onDone }: DialogProps & { ent
   )
 }
 
-/** Asks where entries move to. */
-export function MoveDialog({ path, names, onClose, onDone }: DialogProps & { names: readonly string[] }) {
+/** Asks where entries move to. After a failure, the rest can move elsewhere. */
+export function MoveDialog({ path, names, onClose, onDone, onChange }: DialogProps & { names: readonly string[]; onChange: () => void }) {
   const [target, setTarget] = useState(path)
+  const [left, setLeft] = useState(names)
   const move = useMutation({
     mutationFn: async () => {
       const folder = `/${target.split("/").filter(Boolean).join("/")}`
-      await moveAll(names, path, folder)
-      return folder
+      for (const name of left) {
+        await moveEntry(`${path}/${name}`, `${folder}/${name}`)
+        setLeft((before) => before.filter((other) => other !== name))
+      }
+      return { folder, moved: left }
     },
-    onSuccess: (folder) => {
-      showToast(files.moved(names.length), { undo: () => moveAll(names, folder, path).finally(onDone) })
+    onSuccess: ({ folder, moved }) => {
+      showToast(files.moved(moved.length), { undo: () => moveAll(moved, folder, path).finally(onDone) })
       onDone()
     },
+    onError: onChange,
   })
   return (
     <FormDialog

@@ -3,12 +3,12 @@ import { memo, useDeferredValue, useMemo, useState } from "react"
 import type { Project, RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
-import { LinkButton } from "../../components/button.tsx"
 import { Badge, EmptyState, Loaded } from "../../components/feedback.tsx"
 import { SearchField } from "../../components/fields.tsx"
 import { Section } from "../../components/page.tsx"
 import { Pager } from "../../components/table.tsx"
 import { texts } from "../../text/index.ts"
+import { projectTypes } from "../../text/project-types.ts"
 import { StateBadge } from "../run/state-badge.tsx"
 import { ownRuns } from "./own-runs.ts"
 
@@ -69,7 +69,9 @@ function ProjectList({ projects, userName, words, runs }: ListProps) {
   return (
     <EmptyState title={texts.home.noProjects}>
       <p>{texts.home.noProjectsHint}</p>
-      <LinkButton href="/docs">{texts.home.firstSteps}</LinkButton>
+      <ButtonLink to="/projects/new" kind="primary">
+        {texts.home.firstProject}
+      </ButtonLink>
     </EmptyState>
   )
 }
@@ -86,7 +88,7 @@ const ProjectRow = memo(function ProjectRow({ project, userName, run }: RowProps
       <div className="grow">
         <div className="row">
           <span className="card-title">{project.ProjectName}</span>
-          <Badge>{project.Type}</Badge>
+          <Badge>{projectTypes[project.Type]}</Badge>
           {project.UserName !== userName && <span className="quiet small">{texts.home.owner(project.UserName)}</span>}
         </div>
         {project.Comment && <p className="quiet">{project.Comment}</p>}

@@ -1,38 +1,66 @@
-import { useMutation } from "@tanstack/react-query"
-import { type FormEvent, useState } from "react"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { type FormEvent, useMemo, useState } from "react"
 import type { User } from "#contract"
 import { client } from "../../api/client.ts"
-import { Button } from "../../components/button.tsx"
-import { ErrorState } from "../../components/feedback.tsx"
+import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
+import { Loaded } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
+import { Conflicts } from "../editing/conflicts.tsx"
+import { SaveRow } from "../editing/save-row.tsx"
+import { useEditing } from "../editing/use-editing.ts"
 import "./people.css"
 
 const { people } = adminTexts
 
-export function AccountForm({ user }: { user: User }) {
-  const [Email, setEmail] = useState(user.Email)
-  const [Comment, setComment] = useState(user.Comment)
-  const save = useMutation({
-    mutationFn: () => client.updateUser({ body: { ID: user.ID, Email, Comment } }),
-    onSuccess: () => showToast(texts.common.saved),
+/** Begins again after each save: the form stays on the page. */
+export function AccountForm({ id }: { id: number }) {
+  const user = useQuery(versionedQuery("readUser", id))
+  const cache = useQueryClient()
+  const [saves, setSaves] = useState(0)
+  const beginAgain = () => void cache.invalidateQueries({ queryKey: ["readUser"] }).then(() => setSaves((before) => before + 1))
+  return (
+    <Loaded query={user} height={8}>
+      {(data) => <AccountFields key={saves} user={data} onSaved={beginAgain} />}
+    </Loaded>
+  )
+}
+
+const labels = { Email: people.email, Comment: people.comment }
+
+function AccountFields({ user: { value, etag }, onSaved }: { user: Versioned<User>; onSaved: () => void }) {
+  const { ID, Email, Comment } = value
+  const latest = useMemo(() => ({ Email, Comment }), [Email, Comment])
+  const form = useEditing({
+    latest,
+    etag,
+    operation: "readUser",
+    save: (changes, version) => client.updateUser({ body: { ID, ...changes }, headers: ifMatch(version) }),
+    onSaved: () => {
+      showToast(texts.common.saved)
+      onSaved()
+    },
   })
+  const { draft } = form.editing
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    save.mutate()
+    form.saving.mutate()
   }
   return (
     <form onSubmit={submit} className="stack narrow-form" aria-label={people.personTabs.account}>
-      <TextField label={people.email} value={Email} onValue={setEmail} type="email" maxLength={320} autoComplete="off" />
-      <TextField label={people.comment} value={Comment} onValue={setComment} autoComplete="off" />
-      {save.error && <ErrorState error={save.error} />}
-      <div className="row">
-        <Button type="submit" kind="primary" isBusy={save.isPending}>
-          {texts.common.save}
-        </Button>
-      </div>
+      <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+      <TextField
+        label={people.email}
+        value={draft.Email}
+        onValue={(next) => form.set({ Email: next })}
+        type="email"
+        maxLength={320}
+        autoComplete="off"
+      />
+      <TextField label={people.comment} value={draft.Comment} onValue={(next) => form.set({ Comment: next })} autoComplete="off" />
+      <SaveRow form={form} />
     </form>
   )
 }

@@ -1,17 +1,21 @@
-import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useNavigate, useSearch } from "@tanstack/react-router"
-import { type FormEvent, useState } from "react"
+import { type FormEvent, useMemo, useState } from "react"
 import type { Group } from "#contract"
 import { client } from "../../api/client.ts"
 import { apiQuery } from "../../api/queries.ts"
+import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
 import { Button } from "../../components/button.tsx"
-import { EmptyState, ErrorState, Loaded } from "../../components/feedback.tsx"
+import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { SearchField } from "../../components/fields.tsx"
 import { Dialog } from "../../components/overlays.tsx"
 import { Table } from "../../components/table.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
+import { Conflicts } from "../editing/conflicts.tsx"
+import { SaveRow } from "../editing/save-row.tsx"
+import { useEditing } from "../editing/use-editing.ts"
 import { LimitFields } from "./limit-fields.tsx"
 import { summarizeLimits, totalLimitNames } from "./limits.ts"
 
@@ -54,40 +58,49 @@ export function GroupLimits() {
           )
         }
       </Loaded>
-      {edited && <GroupDialog key={edited.ID} group={edited} onClose={() => setEdited(null)} />}
+      {edited && <GroupDialog key={edited.ID} id={edited.ID} name={edited.GroupName} onClose={() => setEdited(null)} />}
     </div>
   )
 }
 
-function GroupDialog({ group, onClose }: { group: Group; onClose: () => void }) {
-  const [each, setEach] = useState(group.Limits)
-  const [total, setTotal] = useState(group.TotalLimits)
-  const save = useMutation({
-    mutationFn: () => client.updateGroup({ body: { ID: group.ID, Limits: each, TotalLimits: total } }),
-    onSuccess: () => {
+function GroupDialog({ id, name, onClose }: { id: number; name: string; onClose: () => void }) {
+  const group = useQuery(versionedQuery("readGroup", id))
+  return (
+    <Dialog title={people.editGroup(name)} size="wide" isOpen onClose={onClose}>
+      <Loaded query={group} height={12}>
+        {(data) => <GroupForm group={data} onSaved={onClose} />}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+const labels = { Limits: people.memberLimits, TotalLimits: people.totalLimits }
+
+function GroupForm({ group: { value, etag }, onSaved }: { group: Versioned<Group>; onSaved: () => void }) {
+  const { ID, Limits, TotalLimits } = value
+  const latest = useMemo(() => ({ Limits, TotalLimits }), [Limits, TotalLimits])
+  const form = useEditing({
+    latest,
+    etag,
+    operation: "readGroup",
+    save: (changes, version) => client.updateGroup({ body: { ID, ...changes }, headers: ifMatch(version) }),
+    onSaved: () => {
       showToast(texts.common.saved)
-      onClose()
+      onSaved()
     },
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    save.mutate()
+    form.saving.mutate()
   }
   return (
-    <Dialog title={people.editGroup(group.GroupName)} size="wide" isOpen onClose={onClose}>
-      <form onSubmit={submit} className="stack">
-        <h3>{people.memberLimits}</h3>
-        <LimitFields value={each} onValue={setEach} />
-        <h3>{people.totalLimits}</h3>
-        <LimitFields value={total} onValue={setTotal} names={totalLimitNames} />
-        {save.error && <ErrorState error={save.error} />}
-        <div className="row row-end">
-          <Button onClick={onClose}>{texts.common.cancel}</Button>
-          <Button type="submit" kind="primary" isBusy={save.isPending}>
-            {texts.common.save}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <form onSubmit={submit} className="stack">
+      <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+      <h3>{people.memberLimits}</h3>
+      <LimitFields value={form.editing.draft.Limits} onValue={(next) => form.set({ Limits: next })} />
+      <h3>{people.totalLimits}</h3>
+      <LimitFields value={form.editing.draft.TotalLimits} onValue={(next) => form.set({ TotalLimits: next })} names={totalLimitNames} />
+      <SaveRow form={form} />
+    </form>
   )
 }

@@ -1,7 +1,7 @@
 import { type LimitName, type Limits, limitNames } from "#contract"
 import { NumberField, Select } from "../../components/fields.tsx"
 import { adminTexts } from "../../text/administration.ts"
-import { choiceOf, fromFormAmount, type LimitChoice, toFormAmount, withLimit } from "./limits.ts"
+import { choiceOf, fromFormAmount, isDecimal, type LimitChoice, toFormAmount, withLimit } from "./limits.ts"
 import "./people.css"
 
 const { people } = adminTexts
@@ -46,6 +46,7 @@ function LimitField({ name, limit, onLimit }: LimitFieldProps) {
           value={toFormAmount(name, limit)}
           onValue={(amount) => onLimit(fromFormAmount(name, amount ?? 0))}
           min={0}
+          step={isDecimal(name) ? "any" : 1}
         />
       )}
     </div>

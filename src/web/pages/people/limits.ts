@@ -27,8 +27,13 @@ export function toFormAmount(name: LimitName, limit: number): number {
   return memoryLimits.includes(name) ? memoryToGiB(limit) : limit
 }
 
+/** Whether the form shows the amount in GiB, also with fractions. */
+export function isDecimal(name: LimitName): boolean {
+  return memoryLimits.includes(name)
+}
+
 export function fromFormAmount(name: LimitName, amount: number): number {
-  return memoryLimits.includes(name) ? memoryFromGiB(amount) : Math.round(amount)
+  return isDecimal(name) ? memoryFromGiB(amount) : Math.round(amount)
 }
 
 export function formatLimit(name: LimitName, limit: number | null): string {

@@ -1,14 +1,17 @@
-import { useMutation, useQuery } from "@tanstack/react-query"
-import { type FormEvent, useState } from "react"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { type FormEvent, useMemo, useState } from "react"
 import { limitNames, type User } from "#contract"
 import { client } from "../../api/client.ts"
-import { Button } from "../../components/button.tsx"
-import { ErrorState, Loaded } from "../../components/feedback.tsx"
+import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
+import { Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
 import { Table } from "../../components/table.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
+import { Conflicts } from "../editing/conflicts.tsx"
+import { SaveRow } from "../editing/save-row.tsx"
+import { useEditing } from "../editing/use-editing.ts"
 import { LimitFields } from "./limit-fields.tsx"
 import { formatLimit, limitInForce } from "./limits.ts"
 import { groupsQuery } from "./person-usage.tsx"
@@ -29,7 +32,7 @@ export function PersonLimits({ user }: { user: User }) {
         </div>
       </Section>
       <Section title={people.ownLimits}>
-        <LimitsForm user={user} />
+        <OwnLimits id={user.ID} />
       </Section>
     </>
   )
@@ -56,25 +59,43 @@ function LimitTable({ user, groups }: { user: User; groups: Groups }) {
   )
 }
 
-function LimitsForm({ user }: { user: User }) {
-  const [limits, setLimits] = useState(user.Limits)
-  const save = useMutation({
-    mutationFn: () => client.updateUser({ body: { ID: user.ID, Limits: limits } }),
-    onSuccess: () => showToast(texts.common.saved),
+/** Begins again after each save: the form stays on the page. */
+function OwnLimits({ id }: { id: number }) {
+  const user = useQuery(versionedQuery("readUser", id))
+  const cache = useQueryClient()
+  const [saves, setSaves] = useState(0)
+  const beginAgain = () => void cache.invalidateQueries({ queryKey: ["readUser"] }).then(() => setSaves((before) => before + 1))
+  return (
+    <Loaded query={user} height={12}>
+      {(data) => <LimitsForm key={saves} user={data} onSaved={beginAgain} />}
+    </Loaded>
+  )
+}
+
+const labels = { Limits: people.ownLimits }
+
+function LimitsForm({ user: { value, etag }, onSaved }: { user: Versioned<User>; onSaved: () => void }) {
+  const { ID, Limits } = value
+  const latest = useMemo(() => ({ Limits }), [Limits])
+  const form = useEditing({
+    latest,
+    etag,
+    operation: "readUser",
+    save: (changes, version) => client.updateUser({ body: { ID, ...changes }, headers: ifMatch(version) }),
+    onSaved: () => {
+      showToast(texts.common.saved)
+      onSaved()
+    },
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    save.mutate()
+    form.saving.mutate()
   }
   return (
     <form onSubmit={submit} className="stack" aria-label={people.ownLimits}>
-      <LimitFields value={limits} onValue={setLimits} />
-      {save.error && <ErrorState error={save.error} />}
-      <div className="row">
-        <Button type="submit" kind="primary" isBusy={save.isPending}>
-          {texts.common.save}
-        </Button>
-      </div>
+      <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+      <LimitFields value={form.editing.draft.Limits} onValue={(next) => form.set({ Limits: next })} />
+      <SaveRow form={form} />
     </form>
   )
 }

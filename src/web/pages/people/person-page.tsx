@@ -40,7 +40,7 @@ function PersonView({ user }: { user: User }) {
         tabs={[
           { value: "overview", label: personTabs.overview, content: () => <Overview user={user} /> },
           { value: "limits", label: personTabs.limits, content: () => <PersonLimits key={user.ID} user={user} /> },
-          { value: "account", label: personTabs.account, content: () => <AccountForm key={user.ID} user={user} /> },
+          { value: "account", label: personTabs.account, content: () => <AccountForm key={user.ID} id={user.ID} /> },
         ]}
       />
     </>

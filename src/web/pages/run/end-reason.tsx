@@ -4,7 +4,7 @@ import { formatMemory } from "../../api/formats.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Note } from "../../components/feedback.tsx"
 import { texts } from "../../text/index.ts"
-import { type NextStep, nextSteps } from "./next-steps.ts"
+import { isOwnProject, type NextStep, nextSteps } from "./next-steps.ts"
 
 /** Why the run is over: one sentence, what helps, the last output, and the next step. */
 export function EndReason({ run }: { run: RunningProject }) {
@@ -20,10 +20,13 @@ export function EndReason({ run }: { run: RunningProject }) {
           {hint && <p>{sentence(hint)}</p>}
           {exitCode !== undefined && <p className="quiet small">{texts.run.exitCode(exitCode)}</p>}
         </div>
-        {!isStopped && nextSteps(reason, run).map((step) => <NextStepButton key={step.kind} step={step} run={run} />)}
+        {!isStopped &&
+          nextSteps(reason, { Memory: run.Memory, isOwnProject: isOwnProject(run) }).map((step) => (
+            <NextStepButton key={step.kind} step={step} run={run} />
+          ))}
       </Note>
       {logTail && (
-        <details>
+        <details open>
           <summary>{texts.run.lastOutput}</summary>
           <pre className="code-block" data-wrap="">
             {logTail}
@@ -62,9 +65,15 @@ function NextStepButton({ step, run }: { step: NextStep; run: RunningProject }) 
         {words.logs}
       </ButtonLink>
     )
+  if (step.kind === "files")
+    return (
+      <ButtonLink to="/files" size="small">
+        {words.files}
+      </ButtonLink>
+    )
   return (
-    <ButtonLink {...start} search={{ cpus, gpus, memory }}>
-      {words.again}
+    <ButtonLink to="/projects/$id/edit" params={{ id: ProjectID }} size="small">
+      {words[step.kind]}
     </ButtonLink>
   )
 }

@@ -1,37 +1,28 @@
 import { useQuery } from "@tanstack/react-query"
-import type { RunningProject } from "#contract"
+import { isLive, type RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
-import { Loaded } from "../../components/feedback.tsx"
+import { projectName } from "../../api/run-names.ts"
 import { Section } from "../../components/page.tsx"
-import { Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
+import { AccessList } from "../sharing/access-list.tsx"
+import { ShareButton } from "../sharing/share-dialog.tsx"
 
-/** The people who may open the run beside the one who started it. */
+/** The people who may open the run beside the one who started it, who shares it and takes it back. */
 export function RunAccess({ run }: { run: RunningProject }) {
-  const grants = useQuery(apiQuery("listGrants", { query: { RunID: run.ID, pageSize: 100 } }))
+  const { data: person } = useQuery(apiQuery("whoami"))
+  const target = { RunID: run.ID }
+  const isOwn = person !== undefined && (person.IsAdmin || person.UserName === run.UserName)
   return (
     <Section title={texts.run.access}>
-      <p className="quiet small">{texts.run.accessText(run.UserName)}</p>
-      <Loaded query={grants} height={3}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <p className="quiet">{texts.run.accessNobody}</p>
-          ) : (
-            <ul className="list">
-              {data.map((grant) => (
-                <li key={grant.ID}>
-                  <span className="grow">{grant.UserName || grant.GroupName}</span>
-                  {grant.Until && (
-                    <span className="quiet small">
-                      {texts.run.until} <Time value={grant.Until} />
-                    </span>
-                  )}
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
+      <div className="stack">
+        <p className="quiet small">{texts.run.accessText(run.UserName)}</p>
+        <AccessList target={target} canTakeBack={isOwn} />
+        {isOwn && isLive(run.State) && (
+          <div className="row">
+            <ShareButton target={target} name={projectName(run)} />
+          </div>
+        )}
+      </div>
     </Section>
   )
 }

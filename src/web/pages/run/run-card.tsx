@@ -5,6 +5,7 @@ import { projectName, projectOf } from "../../api/run-names.ts"
 import { Card } from "../../components/page.tsx"
 import { CopyableText } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
+import { projectTypes } from "../../text/project-types.ts"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunActions } from "./run-actions.tsx"
 import { RunFigures } from "./run-figures.tsx"
@@ -23,7 +24,7 @@ export const RunCard = memo(function RunCard({ run, hasFigures }: { run: Running
         <StateBadge state={run.State} />
       </div>
       <div className="row quiet small">
-        {type && <span>{type}</span>}
+        {type && <span>{projectTypes[type]}</span>}
         <TimeLeft run={run} />
       </div>
       {run.State === "ready" ? hasFigures && <RunFigures run={run} /> : <StartProgress run={run} />}

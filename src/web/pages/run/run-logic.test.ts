@@ -25,9 +25,15 @@ test("the steps of a start are done up to the present one", () => {
 
 test("the step after a lack of memory is a start with twice as much", () => {
   const kill = { code: "oom_killed", msg: "m" } as const
-  assert.deepEqual(nextSteps(kill, { Memory: 2048 }), [{ kind: "start-with-memory", memory: 4096 }, { kind: "logs" }])
-  assert.deepEqual(nextSteps(kill, { Memory: 0 })[0], { kind: "change-resources" })
-  assert.deepEqual(nextSteps({ code: "lost", msg: "m" }, { Memory: 1 }), [{ kind: "again" }])
+  const own = { isOwnProject: true }
+  assert.deepEqual(nextSteps(kill, { Memory: 2048, ...own }), [{ kind: "start-with-memory", memory: 4096 }, { kind: "logs" }])
+  assert.deepEqual(nextSteps(kill, { Memory: 0, ...own })[0], { kind: "change-resources" })
+  assert.deepEqual(nextSteps({ code: "lost" }, { Memory: 1, ...own }), [])
+})
+
+test("the step after an image cannot be had is another image, for the project's owner", () => {
+  assert.deepEqual(nextSteps({ code: "image_unavailable" }, { Memory: 1, isOwnProject: true }), [{ kind: "image" }])
+  assert.deepEqual(nextSteps({ code: "image_unavailable" }, { Memory: 1, isOwnProject: false }), [])
 })
 
 test("a run warns of its idle end at once, and of its longest time ten minutes before", () => {

@@ -33,7 +33,7 @@ export function RunLogs({ run }: { run: RunningProject }) {
       {lines.length === 0 && !isLoading && error === undefined ? (
         <p className="quiet">{logs.empty}</p>
       ) : (
-        <LogLines lines={shown} isWrapped={isWrapped} isFollowing={isFollowing} />
+        <LogLines lines={shown} isWrapped={isWrapped} isFollowing={isFollowing} onScrollUp={() => setFollowing(false)} />
       )}
     </div>
   )
@@ -48,8 +48,16 @@ function Toggle({ label, isOn, onToggle }: { label: string; isOn: boolean; onTog
   )
 }
 
-function LogLines({ lines, isWrapped, isFollowing }: { lines: readonly LogLine[]; isWrapped: boolean; isFollowing: boolean }) {
+interface LogLinesProps {
+  lines: readonly LogLine[]
+  isWrapped: boolean
+  isFollowing: boolean
+  onScrollUp: () => void
+}
+
+function LogLines({ lines, isWrapped, isFollowing, onScrollUp }: LogLinesProps) {
   const frame = useRef<HTMLPreElement>(null)
+  const scrolledTo = useRef(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: new lines scroll the frame
   useEffect(() => {
     if (isFollowing && frame.current) frame.current.scrollTop = frame.current.scrollHeight
@@ -62,6 +70,10 @@ function LogLines({ lines, isWrapped, isFollowing }: { lines: readonly LogLine[]
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
       tabIndex={0}
       aria-label={texts.run.tabs.logs}
+      onScroll={({ currentTarget: { scrollTop } }) => {
+        if (scrollTop < scrolledTo.current - 1) onScrollUp()
+        scrolledTo.current = scrollTop
+      }}
       {...(isWrapped ? { "data-wrap": "" } : {})}
     >
       {lines.map((line, i) => (

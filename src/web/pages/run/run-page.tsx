@@ -7,6 +7,7 @@ import { projectName, projectOf } from "../../api/run-names.ts"
 import { Loaded, Note, Skeleton } from "../../components/feedback.tsx"
 import { PageHeader, Section, Tabs } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
+import { projectTypes } from "../../text/project-types.ts"
 import { EndReason } from "./end-reason.tsx"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunAccess } from "./run-access.tsx"
@@ -79,7 +80,7 @@ function Subtitle({ run }: { run: RunningProject }) {
     <>
       <StateBadge state={run.State} />
       <span>{texts.run.title(run.ID)}</span>
-      {type && <span>{type}</span>}
+      {type && <span>{projectTypes[type]}</span>}
       <TimeLeft run={run} />
     </>
   )

@@ -1,5 +1,5 @@
-import { useEffect, useState } from "react"
-import { isLive, type LogLine, type RunningProject } from "#contract"
+import { useEffect, useRef, useState } from "react"
+import { Failure, isLive, type LogLine, type RunningProject } from "#contract"
 import { client } from "../../api/client.ts"
 import { appendLines, maxLogLines } from "./log-lines.ts"
 
@@ -12,17 +12,28 @@ export interface Logs {
 /** Lines are drawn at most this often, however fast the program prints. */
 const drawMs = 100
 
-/** The output of a run as it comes. A run that is over is read once. */
+const reconnectMs = 2_000
+
+/**
+ * The output of a run as it comes, also after the server was away: then it is read anew. A run that
+ * is over is read once.
+ */
 export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Logs {
   const [logs, setLogs] = useState<Logs>({ lines: [], error: undefined, isLoading: true })
   const isFollowed = isLive(State)
+  const state = useRef(State)
+  state.current = State
   useEffect(() => {
     const abort = new AbortController()
     let waiting: LogLine[] = []
+    let isAnew = true
     setLogs({ lines: [], error: undefined, isLoading: true })
     const draw = () => {
       const more = waiting.splice(0)
-      if (more.length > 0) setLogs((logs) => ({ ...logs, isLoading: false, lines: appendLines(logs.lines, more) }))
+      if (more.length === 0) return
+      const isFirst = isAnew
+      isAnew = false
+      setLogs((logs) => ({ error: undefined, isLoading: false, lines: appendLines(isFirst ? [] : logs.lines, more) }))
     }
     const timer = setInterval(draw, drawMs)
     const read = async () => {
@@ -32,7 +43,22 @@ export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Lo
         if (waiting.length > maxLogLines) waiting = waiting.slice(-maxLogLines)
       }
     }
-    read()
+    const follow = async () => {
+      while (!abort.signal.aborted) {
+        const isCut = await read().then(
+          // A server that stops ends the output of runs that go on.
+          () => state.current === "ready",
+          (error: unknown) => {
+            if (!isFollowed || !isServerAway(error)) throw error
+            return true
+          },
+        )
+        if (!isFollowed || !isCut) return
+        await new Promise((resolve) => setTimeout(resolve, reconnectMs))
+        isAnew = true
+      }
+    }
+    follow()
       .catch((error: unknown) => {
         if (!abort.signal.aborted) setLogs((logs) => ({ ...logs, error }))
       })
@@ -47,4 +73,9 @@ export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Lo
     }
   }, [ID, isFollowed])
   return logs
+}
+
+/** A browser reports every lost connection as a `TypeError`. */
+function isServerAway(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof Failure && error.status >= 500)
 }

@@ -1,11 +1,12 @@
 import type { Grant } from "#contract"
 
 /** An object that people share: one of these. */
-export type ShareTarget = { ImageID: number } | { DataID: number } | { ProjectID: number }
-export type ShareKind = "image" | "data" | "project"
+export type ShareTarget = { ImageID: number } | { DataID: number } | { ProjectID: number } | { RunID: number }
+export type ShareKind = "image" | "data" | "project" | "run"
 export type Access = Grant["Access"]
 
 export function kindOf(target: ShareTarget): ShareKind {
+  if ("RunID" in target) return "run"
   return "ImageID" in target ? "image" : "DataID" in target ? "data" : "project"
 }
 

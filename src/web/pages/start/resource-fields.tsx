@@ -33,6 +33,7 @@ export function ResourceFields({ value, onValue }: { value: Resources; onValue: 
         value={gib}
         onValue={(next) => onValue({ ...value, memory: next === null ? null : memoryFromGiB(next) })}
         min={0}
+        step="any"
         placeholder={start.default}
         hint={capacity && hintOf(capacity, "Memory", (amount) => formatMemory(amount))}
       />

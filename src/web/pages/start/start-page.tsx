@@ -8,6 +8,7 @@ import { Button } from "../../components/button.tsx"
 import { Badge, ErrorState, Loaded } from "../../components/feedback.tsx"
 import { PageHeader, Section } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
+import { projectTypes } from "../../text/project-types.ts"
 import { failedRunId } from "../run/run-actions.tsx"
 import { ProjectMounts } from "../run/run-mounts.tsx"
 import { ResourceFields, type Resources } from "./resource-fields.tsx"
@@ -68,7 +69,7 @@ function StartForm({ project }: { project: Project }) {
 function Subtitle({ project }: { project: Project }) {
   return (
     <>
-      <Badge>{project.Type}</Badge>
+      <Badge>{projectTypes[project.Type]}</Badge>
       {project.Comment && <span className="wrap-anywhere">{project.Comment}</span>}
     </>
   )
