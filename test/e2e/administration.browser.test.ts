@@ -74,6 +74,21 @@ test("an administrator sets the limits of a group", { timeout: 120_000 }, async 
   assert.deepEqual([Limits, TotalLimits], [{}, { MaxGpus: 4 }])
 })
 
+test("two administrators who set limits of one group at once both see it, and nothing is lost", { timeout: 120_000 }, async () => {
+  const { ID } = await admin.createGroup({ body: { GroupName: "shared", TotalLimits: { MaxRuns: 3 } } })
+  const page = await openPage("people?tab=groups")
+  await page.getByRole("row", { name: "shared" }).getByRole("button", { name: "Change" }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByRole("combobox", { name: "GPUs", exact: true }).last().click()
+  await page.getByRole("option", { name: "At most" }).click()
+  await admin.updateGroup({ body: { ID, TotalLimits: { MaxRuns: 5 } } })
+  await dialog.getByText("Somebody else changed").first().waitFor()
+  await dialog.getByRole("button", { name: "Keep yours" }).click()
+  await dialog.getByRole("button", { name: "Save" }).click()
+  await page.getByRole("dialog").waitFor({ state: "detached" })
+  assert.deepEqual((await admin.readGroup({ query: { ID } })).TotalLimits, { MaxRuns: 3, MaxGpus: 1 })
+})
+
 test("the page of capacity shows who holds a GPU, and an administrator stops that run", { timeout: 120_000 }, async () => {
   const dora = await server.person("dora")
   const image = await admin.createImage({ body: { Name: "Web", Image: "fake/http", IsPublished: true } })

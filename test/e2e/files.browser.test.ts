@@ -101,6 +101,28 @@ test("entries move to another folder, and back by the note that tells of it", { 
   assert.equal(readFileSync(join(home(), "from/a.txt"), "utf8"), "a")
 })
 
+test("a move to a name that exists says so, and the rest goes elsewhere", { timeout }, async () => {
+  for (const folder of ["full", "full/there", "elsewhere"])
+    await fetch(`${server.filesUrl}/users/admin/${folder}`, {
+      method: "MKCOL",
+      headers: { authorization: basicAuth("admin", server.password) },
+    })
+  for (const name of ["full/c.txt", "full/d.txt", "full/there/d.txt"]) await put(`/users/admin/${name}`, name)
+  const page = await openFiles("/users/admin/full")
+  for (const name of ["c.txt", "d.txt"]) await page.getByLabel(`Choose ${name}`).check()
+  await page.getByRole("button", { name: "Move", exact: true }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByLabel("Folder to move to").fill("/users/admin/full/there")
+  await dialog.getByRole("button", { name: "Move" }).click()
+  await dialog.getByText("There is already an entry named d.txt.").waitFor()
+  await dialog.getByLabel("Folder to move to").fill("/users/admin/elsewhere")
+  await dialog.getByRole("button", { name: "Move" }).click()
+  await dialog.waitFor({ state: "detached" })
+  assert.equal(readFileSync(join(home(), "full/there/c.txt"), "utf8"), "full/c.txt")
+  assert.equal(readFileSync(join(home(), "elsewhere/d.txt"), "utf8"), "full/d.txt")
+  assert.equal(readFileSync(join(home(), "full/there/d.txt"), "utf8"), "full/there/d.txt")
+})
+
 test("a file that exists is replaced only when the person says so", { timeout }, async () => {
   await put("/users/admin/taken.txt", "theirs")
   const page = await openFiles("/users/admin")

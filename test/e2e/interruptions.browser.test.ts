@@ -34,6 +34,25 @@ async function openPage(path: string, userName = "admin", password = server.pass
   return page
 }
 
+test("output goes on after the server was away", options, async () => {
+  const { ID: ImageID } = await admin.createImage({ body: { Name: "prints", Image: "fake/http" } })
+  const { ID: ProjectID } = await admin.createProject({ body: { ProjectName: "Output", Type: "http", ImageID } })
+  const { ID } = await admin.startRun({ body: { ProjectID } })
+  const page = await openPage(`runs/${ID}?tab=logs`)
+  const lines = page.locator(".log-line")
+  await lines.first().waitFor()
+  await server.kill("SIGKILL")
+  await page.locator(".banner").waitFor()
+  await server.start()
+  await page.locator(".banner").waitFor({ state: "detached" })
+  const printed = await fetch(`${server.appsUrl}/run/${ID}/log/after-the-restart`, {
+    headers: { authorization: basicAuth("admin", server.password) },
+  })
+  assert.equal(printed.status, 200)
+  await page.getByRole("log").getByText("after-the-restart").waitFor()
+  await admin.stopRun({ query: { ID } })
+})
+
 test("a form says that the server is away, keeps what was typed, and saves it when the server is back", options, async () => {
   const page = await openPage("datasets/new")
   await page.getByLabel("Name", { exact: true }).fill("Kept")

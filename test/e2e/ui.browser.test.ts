@@ -64,6 +64,45 @@ test("a start that fails says why where one clicked, with the next step as a but
   assert.equal(await page.getByRole("textbox", { name: "Memory in GiB" }).inputValue(), "4")
 })
 
+test("an image that cannot be had leads to another image, and a part of a GiB can be started", { timeout: 60_000 }, async () => {
+  const id = await newProject("Unknown image", "fake/missing")
+  const page = await openPage(`start/${id}?memory=1536`)
+  await page.getByText("It starts at once").waitFor()
+  await page.getByRole("button", { name: "Start" }).click()
+  const choose = page.getByRole("alert").getByRole("link", { name: "Choose another image" })
+  await choose.waitFor()
+  assert.equal((await admin.listRuns({ query: { ProjectID: id, State: "ended" } })).data[0]?.Memory, 1536)
+  assert.equal(await page.getByRole("button", { name: "Start again" }).count(), 1)
+  await choose.click()
+  await page.getByRole("heading", { name: "Edit Unknown image" }).waitFor()
+})
+
+test("a person without projects is led to the form of the first one", { timeout: 60_000 }, async () => {
+  const eve = await server.person("eve")
+  const page = await (await freshContext(browser)).newPage()
+  await page.context().request.post(`${baseUrl}/session`, { data: { UserName: "eve", Password: eve.password } })
+  await page.goto(`${baseUrl}/ui/`)
+  await page.getByRole("main").getByRole("link", { name: "New project" }).click()
+  await page.getByRole("heading", { name: "New project" }).waitFor()
+})
+
+test("a run is shared with a person and taken back on its page", { timeout: 60_000 }, async () => {
+  const kim = await server.person("kim")
+  const ProjectID = await newProject("Shared run", "fake/http")
+  const { ID } = await admin.startRun({ body: { ProjectID } })
+  const page = await openPage(`runs/${ID}`)
+  await page.getByRole("button", { name: "Share" }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByLabel("User name").fill("kim")
+  await dialog.getByRole("button", { name: "Share", exact: true }).click()
+  await dialog.getByText("see and open it").last().waitFor()
+  assert.equal((await kim.client.readRun({ query: { ID } })).ID, ID)
+  await dialog.getByRole("button", { name: "Take back: kim" }).click()
+  await dialog.getByText("It is shared with nobody.").waitFor()
+  await assert.rejects(kim.client.readRun({ query: { ID } }), { status: 404 })
+  await admin.stopRun({ query: { ID } })
+})
+
 test("a session that ended asks for the password again, and what was typed stays", { timeout: 60_000 }, async () => {
   const id = await newProject("Typed", "fake/http")
   const page = await openPage(`start/${id}`)
@@ -77,6 +116,21 @@ test("a session that ended asks for the password again, and what was typed stays
   await dialog.getByRole("button", { name: "Sign in" }).click()
   await dialog.waitFor({ state: "detached" })
   assert.equal(await page.getByLabel("CPUs", { exact: true }).inputValue(), "3")
+})
+
+test("a page that waits for a new sign-in goes on when another tab is signed in, however that came", { timeout: 60_000 }, async () => {
+  const id = await newProject("Waits", "fake/http")
+  const context = await freshContext(browser)
+  const waiting = await openPage(`start/${id}`, context)
+  await waiting.getByLabel("CPUs", { exact: true }).fill("3")
+  await context.clearCookies()
+  await waiting.getByRole("button", { name: "Start" }).click()
+  await waiting.getByRole("dialog").getByText("Your session is over").waitFor()
+  await context.request.post(`${baseUrl}/session`, { data: { UserName: "admin", Password: adminPassword } })
+  const second = await openPage("", context)
+  await second.getByRole("heading", { name: "Home" }).waitFor()
+  await waiting.getByRole("dialog").waitFor({ state: "detached" })
+  assert.equal(await waiting.getByLabel("CPUs", { exact: true }).inputValue(), "3")
 })
 
 test("signing out in one tab signs out all", { timeout: 60_000 }, async () => {

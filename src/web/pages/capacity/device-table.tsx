@@ -15,7 +15,7 @@ import type { HeldDevice } from "./devices.ts"
 const { capacity } = adminTexts
 /** The server measures every ten seconds; there is no event for it. */
 const measureMs = 10_000
-/** Devices of one page. Each run that holds one is a request for its figures: at most six in all. */
+/** Devices of one page. Each run that holds one costs a request for its figures. */
 const pageSize = 4
 
 /** The devices with who holds them, since when, and how busy they are. */

@@ -11,6 +11,7 @@ type StepKind = "memory" | "change-resources" | "my-runs" | "logs" | "image" | "
 
 /** By the reason's code. */
 const steps: { readonly [Code in ReasonCode]?: readonly StepKind[] } = {
+  image_not_found: ["image"],
   image_pull_denied: ["image"],
   image_pull_failed: ["image"],
   image_too_large: ["image"],

@@ -7,7 +7,7 @@ import { texts } from "../../text/index.ts"
 import { AccessList } from "../sharing/access-list.tsx"
 import { ShareButton } from "../sharing/share-dialog.tsx"
 
-/** The people who may open the run beside the one who started it, who shares it and takes it back. */
+/** The people with whom the run is shared, and what shares it and takes it back. */
 export function RunAccess({ run }: { run: RunningProject }) {
   const { data: person } = useQuery(apiQuery("whoami"))
   const target = { RunID: run.ID }
