@@ -266,6 +266,27 @@ test("a large upload goes on where it was when the server comes back", { timeout
   assert.ok(Number(offsets.at(-1)) > 2 ** 20, offsets.join())
 })
 
+test("an upload goes on while one looks at another page, which shows that and asks before it is left", { timeout }, async () => {
+  const { local, content } = largeFile("elsewhere.bin")
+  const page = await openFiles("/users/admin")
+  await page.getByText("Upload", { exact: true }).waitFor()
+  const slow = await slowDown(page)
+  await page.getByLabel("Upload files").setInputFiles(local)
+  await page.getByText(/^[1-9].*MiB of 32 MiB$/).waitFor()
+  await page.getByRole("link", { name: "History" }).click()
+  await page.getByRole("heading", { name: "History" }).waitFor()
+  const count = page.getByRole("link", { name: "Files 0 of 1" })
+  await count.waitFor()
+  const asked = page.waitForEvent("dialog")
+  await page.evaluate(() => void setTimeout(() => location.reload()))
+  const dialog = await asked
+  assert.equal(dialog.type(), "beforeunload")
+  await dialog.dismiss()
+  await slow[Symbol.asyncDispose]()
+  await count.waitFor({ state: "detached" })
+  assert.ok(readFileSync(join(home(), "elsewhere.bin")).equals(content))
+})
+
 test("a file that changes during its upload is reported, and its new content replaces the old", { timeout }, async () => {
   const { local } = largeFile("edited.bin")
   const page = await openFiles("/users/admin")

@@ -6,6 +6,7 @@ import { Icon } from "../components/icon.tsx"
 import { showError } from "../components/toast.tsx"
 import { texts } from "../text/index.ts"
 import { adminPages, pages } from "./pages.ts"
+import { useRunningUploads } from "./running-uploads.ts"
 
 const loadPersonMenu = () => import("./person-menu.tsx")
 
@@ -74,8 +75,14 @@ function PageLink({ page: { to, label, icon } }: { page: Page }) {
     <Link to={to} className="nav-link" activeOptions={{ exact: to === "/" }}>
       <Icon name={icon} />
       {label}
+      {to === "/files" && <UploadCount />}
     </Link>
   )
+}
+
+function UploadCount() {
+  const uploads = useRunningUploads()
+  return uploads && <span className="quiet small">{texts.common.nav.uploading(uploads.doneFiles, uploads.files)}</span>
 }
 
 function AdminLinks() {

@@ -2,11 +2,18 @@ import { useState } from "react"
 import { resourceTexts } from "../text/resources.ts"
 import { Button } from "./button.tsx"
 import { type FieldProps, TextArea } from "./fields.tsx"
-import { Markdown } from "./markdown/markdown.tsx"
+import { type DrawImage, Markdown } from "./markdown/markdown.tsx"
 import "./forms.css"
 
+interface DocFieldProps extends FieldProps {
+  value: string
+  onValue: (value: string) => void
+  /** Draws images of the preview; default: they show as links. */
+  drawImage?: DrawImage | undefined
+}
+
 /** Markdown to write, with a preview of how it reads. */
-export function DocField({ value, onValue, error, label }: FieldProps & { value: string; onValue: (value: string) => void }) {
+export function DocField({ value, onValue, error, label, drawImage }: DocFieldProps) {
   const [isPreview, setPreview] = useState(false)
   const { editing } = resourceTexts
   return (
@@ -16,7 +23,7 @@ export function DocField({ value, onValue, error, label }: FieldProps & { value:
       </Button>
       {isPreview ? (
         <section className="card" aria-label={editing.preview}>
-          {value.trim() === "" ? <p className="quiet">{editing.noText}</p> : <Markdown text={value} />}
+          {value.trim() === "" ? <p className="quiet">{editing.noText}</p> : <Markdown text={value} drawImage={drawImage} />}
         </section>
       ) : (
         <TextArea label={label} hint={editing.markdownHint} error={error} value={value} onValue={onValue} rows={12} spellCheck />

@@ -22,6 +22,5 @@ export const editing = {
   goneHint: "What you typed stays here. Copy what you need.",
   back: "Show the list",
   mayNot: "You may not change this.",
-  mayNotHint: "Ask its owner to share it with you for changing.",
   noRightNow: "You may not change it any more. What you typed stays here.",
 }

@@ -71,8 +71,11 @@ export const files = {
     exists: "A file of this name exists.",
     replace: "Replace it",
     skip: "Leave out",
+    undecided: (count: number) => `${count} files need a decision.`,
+    replaceAll: (count: number) => `Replace all ${count}`,
+    retryAll: (count: number) => `Try all ${count} again`,
+    skipAll: (count: number) => `Leave out all ${count}`,
     changedHere: "The file changed on your computer while it was read, or cannot be read.",
-    leaving: "Uploads are under way.",
   },
   mounting: {
     address: "Address",

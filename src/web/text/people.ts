@@ -78,7 +78,7 @@ export const people = {
   inNoGroup: "Not in a group.",
   groupsCut: "Among the newest 200 groups.",
   credentials: "Sessions and tokens",
-  credentialsText: "Sessions and tokens are shown to their person only. A new password ends all sessions; “Disable” ends tokens too.",
+  credentialsText: "Tokens are shown to their person only. A new password ends all sessions; “Disable” ends tokens too.",
   signIns: "Show sign-ins",
   allActions: "Show all actions",
   limits: "Limits",

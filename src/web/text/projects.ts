@@ -60,7 +60,6 @@ export const projects = {
   minutes: (count: number) => `${count} min`,
   hours: (count: number) => `${count} h`,
   public: "Published",
-  private: "Not published",
   noDoc: "It has no description.",
   history: "History",
 }

@@ -7,8 +7,6 @@ export const session = {
   signInWith: (provider: string) => `Sign in with ${provider}`,
   signOut: "Sign out",
   signOutEverywhere: "Sign out everywhere",
-  signOutEverywhereHint: "Ends all your sessions, in every browser",
   expiredTitle: "Sign in again",
   expiredText: "Your session is over. Sign in, and this page goes on as it is.",
-  signedOut: "You are signed out.",
 }

@@ -15,8 +15,6 @@ export const start = {
     position === null ? "It would wait in the queue." : `It would wait at position ${position} of the queue.`,
   failed: "It would fail.",
   checking: "Checking capacity",
-  running: "You have a run of this project already.",
-  showRun: "Show it",
   none: "Nothing",
   write: "can write",
 }

@@ -22,7 +22,7 @@ const ImageContext = createContext<DrawImage>(() => undefined)
  * Markdown in GitHub's flavour, drawn as elements. Markup inside of it is shown as text, and images
  * that `drawImage` does not know as links: a page loads nothing from elsewhere.
  */
-export function Markdown({ text, drawImage }: { text: string; drawImage?: DrawImage }) {
+export function Markdown({ text, drawImage }: { text: string; drawImage?: DrawImage | undefined }) {
   const tokens = useMemo(() => markdownTokens(text), [text])
   const content = (
     <PlainOnError key={text} text={text}>

@@ -2,6 +2,7 @@ import { DocField } from "../../components/doc-field.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
+import { drawDocImage } from "../files/preview/doc-image.tsx"
 import type { DatasetDraft } from "./dataset-draft.ts"
 import "../editing/editing.css"
 
@@ -42,7 +43,13 @@ export function DatasetFields({ draft, onDraft, error }: FieldsProps) {
         autoComplete="off"
         {...fieldError(error, "AccessInfo")}
       />
-      <DocField label={datasets.doc} value={draft.Doc} onValue={(Doc) => onDraft({ Doc })} {...fieldError(error, "Doc")} />
+      <DocField
+        label={datasets.doc}
+        value={draft.Doc}
+        onValue={(Doc) => onDraft({ Doc })}
+        drawImage={draft.AccessInfo.startsWith("/") ? (image) => drawDocImage(draft.AccessInfo, image) : undefined}
+        {...fieldError(error, "Doc")}
+      />
     </>
   )
 }

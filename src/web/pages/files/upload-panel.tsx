@@ -31,6 +31,7 @@ export function UploadPanel({ uploads: { summary, queue } }: { uploads: { summar
       </div>
       <Meter label={words.title} value={bytes === 0 ? doneFiles / files : sentBytes / bytes} />
       {stopReason !== undefined && <Problem error={stopReason} />}
+      {problems.length > 1 && <AllProblems summary={summary} queue={queue} />}
       {problems.length > 0 && (
         <ul className="list">
           {problems.map((item) => (
@@ -39,6 +40,29 @@ export function UploadPanel({ uploads: { summary, queue } }: { uploads: { summar
         </ul>
       )}
     </section>
+  )
+}
+
+/** One decision for thousands of files. */
+function AllProblems({ summary: { existing, failed }, queue }: { summary: UploadSummary; queue: UploadQueue }) {
+  return (
+    <div className="row">
+      <span className="quiet small">{words.undecided(existing + failed)}</span>
+      <span className="grow" />
+      {existing > 0 && (
+        <Button size="small" onClick={() => queue.retryAll("exists")}>
+          {words.replaceAll(existing)}
+        </Button>
+      )}
+      {failed > 0 && (
+        <Button size="small" onClick={() => queue.retryAll("failed")}>
+          {words.retryAll(failed)}
+        </Button>
+      )}
+      <Button size="small" kind="plain" onClick={() => queue.skipAll()}>
+        {words.skipAll(existing + failed)}
+      </Button>
+    </div>
   )
 }
 

@@ -81,6 +81,31 @@ test("a name that exists waits for a decision", async () => {
   assert.deepEqual([files, doneFiles, problems], [1, 1, []])
 })
 
+test("one decision replaces, repeats or leaves out all that need one", async () => {
+  let isRefused = true
+  const queue = new UploadQueue(async ({ path, mayReplace }, { onProgress }) => {
+    onProgress(1)
+    if (path < "/f3" && !mayReplace) throw new Failure("stale", "If-None-Match: the file exists")
+    if (path >= "/f3" && isRefused) throw new Failure("forbidden", "ann may not write here")
+  })
+  queue.add(sources(6))
+  for (let i = 0; i < 3; i += 1) await settle()
+  const before = queue.getSummary()
+  assert.deepEqual([before.existing, before.failed, before.sentBytes], [3, 3, 0])
+  queue.retryAll("exists")
+  for (let i = 0; i < 3; i += 1) await settle()
+  assert.deepEqual([queue.getSummary().doneFiles, queue.getSummary().failed], [3, 3])
+  isRefused = false
+  queue.retryAll("failed")
+  for (let i = 0; i < 3; i += 1) await settle()
+  assert.equal(queue.getSummary().doneFiles, 6)
+  isRefused = true
+  queue.add(sources(4))
+  for (let i = 0; i < 3; i += 1) await settle()
+  queue.skipAll()
+  assert.deepEqual([queue.getSummary().files, queue.getSummary().problems], [6, []])
+})
+
 test("a full disk pauses everything, and a resume goes on", async () => {
   let isFull = true
   const queue = new UploadQueue(async () => {

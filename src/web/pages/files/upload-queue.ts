@@ -39,6 +39,9 @@ export interface UploadSummary {
   stopReason: unknown
   /** Files that need a decision, the first hundred. */
   problems: readonly UploadItem[]
+  /** How many need one in all: names that exist, and other failures. */
+  existing: number
+  failed: number
 }
 
 const maxAtOnce = 5
@@ -119,6 +122,15 @@ export class UploadQueue {
     this.#fill()
   }
 
+  /** The same for all files in the state that need a decision. */
+  retryAll(state: "exists" | "failed"): void {
+    for (const item of this.#items.filter((each) => each.state === state)) this.retry(item, { replace: state === "exists" })
+  }
+
+  skipAll(): void {
+    for (const item of this.#items) this.skip(item)
+  }
+
   skip(item: UploadItem): void {
     if (item.state === "failed" || item.state === "exists") item.state = "skipped"
     this.#changed()
@@ -177,7 +189,7 @@ export class UploadQueue {
       await this.#wait(Math.min(maxRetryMs, firstRetryMs * 2 ** (item.attempts - 1)))
       if (this.#items.includes(item)) this.#waiting.push(item)
     } else {
-      item.error = error
+      Object.assign(item, { error, sentBytes: 0 })
       item.state = error instanceof Failure && error.status === 412 ? "exists" : "failed"
     }
   }
@@ -192,6 +204,8 @@ export class UploadQueue {
 
   #summarize(): UploadSummary {
     const files = this.#items.filter(({ state }) => state !== "skipped")
+    const existing = files.filter(({ state }) => state === "exists")
+    const failed = files.filter(({ state }) => state === "failed")
     const sum = (numbers: number[]) => numbers.reduce((all, each) => all + each, 0)
     return {
       files: files.length,
@@ -201,7 +215,9 @@ export class UploadQueue {
       isPaused: this.#isPaused,
       isActive: this.#running.size > 0 || this.#waiting.length > 0,
       stopReason: this.#stopReason,
-      problems: files.filter(({ state }) => state === "exists" || state === "failed").slice(0, maxProblems),
+      problems: [...existing, ...failed].sort((a, b) => a.id - b.id).slice(0, maxProblems),
+      existing: existing.length,
+      failed: failed.length,
     }
   }
 }

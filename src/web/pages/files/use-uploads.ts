@@ -1,4 +1,5 @@
 import { useEffect, useRef, useSyncExternalStore } from "react"
+import { setRunningUploads } from "../../app/running-uploads.ts"
 import { showError } from "../../components/toast.tsx"
 import type { DroppedItems } from "./dropped-files.ts"
 import { ensureDirectory, forgetDirectories, sendFile } from "./send-file.ts"
@@ -6,6 +7,10 @@ import { UploadQueue, type UploadSummary } from "./upload-queue.ts"
 
 /** One queue for the whole page, so that a person can look at other folders meanwhile. */
 const queue = new UploadQueue(sendFile)
+queue.subscribe(() => {
+  const { isActive, doneFiles, files } = queue.getSummary()
+  setRunningUploads(isActive ? { doneFiles, files } : undefined)
+})
 
 export interface Uploads {
   summary: UploadSummary
@@ -22,12 +27,6 @@ export function useUploads(path: string, onDone: () => void): Uploads {
   useEffect(() => {
     if (!isActive && doneFiles > 0) done.current()
   }, [isActive, doneFiles])
-  useEffect(() => {
-    if (!isActive) return undefined
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener("beforeunload", warn)
-    return () => removeEventListener("beforeunload", warn)
-  }, [isActive])
   const add = ({ files, directories }: DroppedItems) => {
     if (!queue.getSummary().isActive) forgetDirectories()
     Promise.all(directories.map((each) => ensureDirectory(each, path))).then(() => directories.length > 0 && done.current(), showError)

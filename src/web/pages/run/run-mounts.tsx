@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import { defaultMountPaths, type Project, type ProjectData, type RunningProject } from "#contract"
 import { projectOf } from "../../api/run-names.ts"
@@ -21,18 +22,34 @@ export function ProjectMounts({ project, home = "" }: { project: Project; home?:
   const { UserPath, CodePath, ModelPath } = project
   return (
     <ul className="list">
-      <MountRow path={UserPath || defaultMountPaths.UserPath} content={home || texts.run.userDirectory} />
+      <MountRow
+        path={UserPath || defaultMountPaths.UserPath}
+        content={
+          home ? (
+            <Link to="/files" search={{ path: home }}>
+              {home}
+            </Link>
+          ) : (
+            texts.run.userDirectory
+          )
+        }
+      />
       <MountRow path={CodePath || defaultMountPaths.CodePath} content={texts.run.codeDirectory} />
       <MountRow path={ModelPath || defaultMountPaths.ModelPath} content={texts.run.modelDirectory} />
       {project.TrainData.map((each) => (
-        <MountRow key={each.MountPath} path={each.MountPath} content={datasetName(each)} />
+        <MountRow key={each.MountPath} path={each.MountPath} content={<Dataset data={each} />} />
       ))}
     </ul>
   )
 }
 
-function datasetName({ Data: data }: ProjectData): string {
-  return "Name" in data ? data.Name : texts.run.dataset(data.ID)
+function Dataset({ data: { Data: data } }: { data: ProjectData }) {
+  if (!("Name" in data)) return texts.run.dataset(data.ID)
+  return (
+    <Link to="/files" search={{ path: data.AccessInfo }}>
+      {data.Name}
+    </Link>
+  )
 }
 
 function MountRow({ path, content }: { path: string; content: ReactNode }) {

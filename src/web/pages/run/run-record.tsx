@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { RunningProject } from "#contract"
 import { formatMemory } from "../../api/formats.ts"
@@ -12,7 +13,12 @@ export function RunRecord({ run }: { run: RunningProject }) {
   return (
     <DescriptionList
       entries={[
-        [words.project, projectName(run)],
+        [
+          words.project,
+          <Link key="project" to="/projects/$id" params={{ id: run.ProjectID }}>
+            {projectName(run)}
+          </Link>,
+        ],
         [words.startedBy, run.UserName],
         [words.address, run.URL && <CopyableText text={run.URL} />],
         [words.image, imageOf(run)],
@@ -34,7 +40,15 @@ export function RunRecord({ run }: { run: RunningProject }) {
 
 function imageOf(run: RunningProject): ReactNode {
   const image = projectOf(run)?.Image
-  return image && "Image" in image ? <CopyableText text={image.Image} /> : undefined
+  if (!image || !("Image" in image)) return undefined
+  return (
+    <>
+      <Link to="/images/$id" params={{ id: image.ID }}>
+        {image.Name}
+      </Link>
+      <CopyableText text={image.Image} />
+    </>
+  )
 }
 
 function resourcesOf({ Cpus, Memory, Gpus, GpuMemory }: RunningProject): string {

@@ -1,6 +1,7 @@
 import "uplot/dist/uPlot.min.css"
 import { useEffect, useRef } from "react"
 import uPlot from "uplot"
+import { useLocale } from "../../../api/locale.ts"
 import type { PlotData } from "./plot-data.ts"
 
 export interface PlotMark {
@@ -30,8 +31,9 @@ const height = 130
 export function Plot(props: PlotProps) {
   const frame = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
-  const latest = useRef(props)
-  latest.current = props
+  const locale = useLocale()
+  const latest = useRef({ ...props, locale })
+  latest.current = { ...props, locale }
   const { data, limit } = props
   const lineCount = data.columns.length
   useEffect(() => {
@@ -48,7 +50,8 @@ export function Plot(props: PlotProps) {
       made.destroy()
     }
   }, [lineCount])
-  useEffect(() => plot.current?.setData(withLimit(data, limit)), [data, limit])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another language draws the times again
+  useEffect(() => plot.current?.setData(withLimit(data, limit)), [data, limit, locale])
   return <div ref={frame} className="plot" aria-hidden="true" />
 }
 
@@ -68,7 +71,11 @@ function withLimit({ times, columns }: PlotData, limit: number | null): uPlot.Al
   return [times, ...columns, times.map(() => limit)]
 }
 
-function optionsFor(element: HTMLElement, latest: { readonly current: PlotProps }, lineCount: number): uPlot.Options {
+function optionsFor(
+  element: HTMLElement,
+  latest: { readonly current: PlotProps & { locale: string | undefined } },
+  lineCount: number,
+): uPlot.Options {
   const color = (name: string) => colorOf(element, name)
   const grid = { stroke: () => color("--line"), width: 1 }
   const axis = { stroke: () => color("--ink-quiet"), grid, ticks: grid, font: "11px sans-serif" }
@@ -82,10 +89,28 @@ function optionsFor(element: HTMLElement, latest: { readonly current: PlotProps 
       x: { range: timeRange },
       y: { range: (_plot, _min, max) => [0, Math.max(max, latest.current.limit ?? 0, latest.current.minScale) * 1.1] },
     },
-    axes: [axis, { ...axis, size: 64, splits: evenSplits, values: (_plot, values) => values.map((value) => latest.current.format(value)) }],
+    axes: [
+      { ...axis, space: 90, values: (_plot, times) => timeLabels(times, latest.current.locale) },
+      { ...axis, size: 64, splits: evenSplits, values: (_plot, values) => values.map((value) => latest.current.format(value)) },
+    ],
     series: [{}, ...lines, { stroke: () => color("--line-strong"), dash: [4, 4], width: 1, points: { show: false } }],
     hooks: { draw: [(made) => drawMarks(made, latest.current.marks, color)] },
   }
+}
+
+const hour = 3_600
+
+/** Times in seconds, as exact as their distance needs. */
+function timeLabels(times: readonly number[], locale: string | undefined): string[] {
+  const [first = 0, second = 0] = times
+  const format = new Intl.DateTimeFormat(locale, exactnessFor(second - first))
+  return times.map((time) => format.format(time * 1_000))
+}
+
+function exactnessFor(distance: number): Intl.DateTimeFormatOptions {
+  if (distance >= 24 * hour) return { dateStyle: "short" }
+  if (distance >= 3 * hour) return { weekday: "short", hour: "numeric", minute: "numeric" }
+  return { timeStyle: distance < 60 ? "medium" : "short" }
 }
 
 /** At least a minute: uPlot itself would draw years around a single value. */
