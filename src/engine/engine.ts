@@ -1,9 +1,10 @@
 import type { Progress, ReasonCode } from "#contract"
 import type { ListeningPort, RunAddress } from "./address.ts"
+import type { GpuDevice, GpuRequest, NodeCapacity } from "./capacity.ts"
 import type { ExecProcess, ExecRequest } from "./exec.ts"
 import type { ImageRemoval, RemovableImage, StoredImage } from "./stored-images.ts"
 
-export type { ImageRemoval, ListeningPort, Progress, RemovableImage, RunAddress, StoredImage }
+export type { GpuDevice, ImageRemoval, ListeningPort, NodeCapacity, Progress, RemovableImage, RunAddress, StoredImage }
 
 /**
  * The interface to a container engine. An engine knows neither users nor the database: a run is its
@@ -188,6 +189,9 @@ export interface RunSpec {
   memoryMiB: number
   /** Device IDs from `capacity`, chosen by admission. */
   gpus: readonly string[]
+  /** For an engine that chooses the devices itself. Absent: none. */
+  gpuRequest?: GpuRequest | undefined
+  /** Nodes with that many resources each. Above 1, only an engine that can start all or nothing. */
   nodes: number
   mounts: readonly Mount[]
   /** Working directory inside the container; undefined: the image's own. */
@@ -310,6 +314,8 @@ export interface ObservedRun {
   exitCode: number | null
   /** Whether the kernel killed any process of the run for memory; possible with exit code 0. */
   oomKilled: boolean
+  /** Why the engine, rather than the program, ended it, if the engine knows. */
+  cause?: { code: ReasonCode; msg: string } | undefined
   /** Milliseconds since the epoch. */
   startedAt: number | null
   finishedAt: number | null
@@ -353,22 +359,6 @@ export interface ContainerLogLine {
   stream: "stdout" | "stderr"
   /** Without its line end; a line over 16 KiB is split. */
   text: string
-}
-
-export interface NodeCapacity {
-  name: string
-  cpus: number
-  memoryMiB: number
-  gpus: GpuDevice[]
-}
-
-export interface GpuDevice {
-  id: string
-  model: string
-  /** 0 if unknown. */
-  memoryMiB: number
-  /** Why no run may get it, such as "it has fallen off the bus". Absent: it can be used. */
-  fault?: string | undefined
 }
 
 /** A failure of the engine, with the code of a run's `Reason`. */

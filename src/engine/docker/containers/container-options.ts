@@ -1,5 +1,6 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
+import { homeDirectory, memoryDirectories } from "../../containers/run-directories.ts"
 import type { RunSpec } from "../../engine.ts"
 import { isMockGpu } from "../../gpus/mock-gpus.ts"
 import type { PinnedMount } from "../mounts/mount-pins.ts"
@@ -102,33 +103,16 @@ function environmentOf(spec: RunSpec): Record<string, string> {
   return { HOME: homeDirectory(spec), USER: spec.user, ...spec.env, ...nvidia }
 }
 
-/** The home directory for `HOME` and `/etc/passwd`. */
-export function homeDirectory(spec: RunSpec): string {
-  return spec.env.HOME ?? `/home/${spec.user}`
-}
-
 function containerHostName(key: string): string {
   return `run-${key.slice(0, 12)}`
 }
 
-/**
- * Directories in memory, which count towards the run's limit: `/tmp`, the home, and those of the
- * spec, unless a mount provides them. Each is limited to a part of the run's memory.
- */
+/** Each directory in memory is limited to a part of the run's memory. */
 function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
   // `/tmp` needs the owner as well: if the image has the directory, its mode there overrides
   // `mode`.
   const common = `rw,exec,nosuid,nodev,size=${Math.ceil(spec.memoryMiB * tmpfsShare)}m,uid=${uid},gid=${gid}`
-  const home = homeDirectory(spec)
-  const isMounted = (path: string) => spec.mounts.some(({ target }) => path === target || path.startsWith(`${target}/`))
-  const modes = { [home]: "0700", ...Object.fromEntries((spec.writablePaths ?? []).map((path) => [path, "0755"])), "/tmp": "1777" }
-  const unmounted = Object.entries(modes).filter(([path]) => !isMounted(path))
-  return Object.fromEntries(unmounted.map(([path, mode]) => [path, `${common},mode=${mode}`]))
-}
-
-/** The paths of a container's directories in memory. */
-export function tmpfsTargets(spec: RunSpec): string[] {
-  return Object.keys(tmpfs(spec, 0, 0))
+  return Object.fromEntries([...memoryDirectories(spec)].map(([path, mode]) => [path, `${common},mode=${mode}`]))
 }
 
 function mountConfig({ path, target, readOnly }: PinnedMount): Dockerode.MountConfig[number] {

@@ -1,7 +1,7 @@
 import { posix } from "node:path"
+import { memoryDirectories } from "../../containers/run-directories.ts"
 import { EngineError, type ImageInfo, type RunSpec } from "../../engine.ts"
 import type { PathTrace } from "../images/image-path-resolver.ts"
-import { tmpfsTargets } from "./container-options.ts"
 
 /** Mounted by the container runtime in every container. */
 const fixedFiles = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/sbin/docker-init", "/dev/shm"]
@@ -11,7 +11,7 @@ const fixedFiles = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname", 
  * mounts: the working directory, the image's volumes and the directories in memory.
  */
 export function runtimeCreatedDirectories(spec: RunSpec, image: ImageInfo): string[] {
-  const paths = [spec.workDir || image.workDir, ...image.volumes, ...tmpfsTargets(spec)]
+  const paths = [spec.workDir || image.workDir, ...image.volumes, ...memoryDirectories(spec).keys()]
   return paths.filter((path) => path !== "").map(normalized)
 }
 

@@ -2,9 +2,9 @@ import { mkdir, readdir, rmdir, stat, unlink, writeFile } from "node:fs/promises
 import { dirname, join } from "node:path"
 import { reasonMessages } from "#contract"
 import { Directory, type Logger, silentLogger, splitPath } from "#kit"
+import { openMountSources } from "../../containers/mount-sources.ts"
 import { EngineError, IsolationError, type Mount } from "../../engine.ts"
 import type { Shell } from "../host/shell.ts"
-import { openMountSources } from "./mount-sources.ts"
 import { bindMounts, unmount } from "./mount-table.ts"
 
 /** A bind mount for the daemon. */

@@ -1,5 +1,5 @@
 import { Directory, splitPath } from "#kit"
-import { EngineError, type Mount } from "../../engine.ts"
+import { EngineError, type Mount } from "../engine.ts"
 
 export interface MountSourceOptions {
   mounts: readonly Mount[]
