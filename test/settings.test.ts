@@ -88,7 +88,7 @@ test("an unknown setting and a wrong value are rejected with a sentence that nam
   for (const [given, sentence] of [
     [{ env: { QUAYSIDE_PROT: "1" } }, /QUAYSIDE_PROT is not a setting.*QUAYSIDE_PORT/],
     [{ env: { QUAYSIDE_PORT: "many" } }, /QUAYSIDE_PORT must be a whole number from 0 to 65535; got "many"/],
-    [{ env: { QUAYSIDE_ENGINE: "podman" } }, /QUAYSIDE_ENGINE must be one of docker, fake/],
+    [{ env: { QUAYSIDE_ENGINE: "podman" } }, /QUAYSIDE_ENGINE must be one of docker, kubernetes, fake/],
     [{ env: { QUAYSIDE_GPUS: "2" } }, /QUAYSIDE_GPUS must be one of auto, nvidia, none; got "2"/],
     [{ env: { QUAYSIDE_DOCKER_SOCKET: "tcp://127.0.0.1:2375" } }, /QUAYSIDE_DOCKER_SOCKET must be the path of a Unix socket, .* got "tcp/],
     [{ options: { "apps-prt": "1" } }, /--apps-prt is not a setting.*--apps-port/],

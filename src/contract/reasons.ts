@@ -96,7 +96,7 @@ export const reasonTexts = {
     topic: "capacity",
     msg: "This engine runs on one node only",
     cause: "The start asks for more than one node, and the engine is Docker",
-    hint: "Ask for one node",
+    hint: "Ask for one node; runs on several nodes need Kubernetes as the engine",
   },
   quota_exceeded: {
     topic: "capacity",
@@ -139,6 +139,18 @@ export const reasonTexts = {
     msg: "The disk is full",
     cause: "The engine's disk or the disk of people's files is full, or the run reached its limit of stored data",
     hint: "Delete files that nobody needs; if the machine's disk is full, an administrator has to make room",
+  },
+  evicted: {
+    topic: "engine",
+    msg: "The cluster ended the run to make room on its node",
+    cause: "A node ran out of memory or disk, or was emptied for maintenance, or a run with a higher priority needed its place",
+    hint: "Start it again: files in mounted directories are still there; if it used much disk outside of these, let it write there instead",
+  },
+  node_lost: {
+    topic: "engine",
+    msg: "The node of the run is gone",
+    cause: "The machine was switched off, was removed from the cluster, or lost its network for long",
+    hint: "Start it again: it begins on another node, and files in mounted directories are still there",
   },
   engine_unreachable: {
     topic: "engine",

@@ -11,6 +11,14 @@ const firstAnswersMs = 25
 
 /** Isolation pins mounts and changes the owner of files: both need root. */
 export function assertCanIsolate({ isolation, engine }: Settings): void {
+  if (engine === "kubernetes") {
+    if (isolation === "off") throw new SettingError("QUAYSIDE_ISOLATION=off is not for Kubernetes, where runs are always isolated")
+    if (process.getuid?.() !== 0)
+      throw new SettingError(
+        "On Kubernetes the supervisor needs to be root, with CHOWN, FOWNER and DAC_OVERRIDE, to protect the paths of mounts",
+      )
+    return
+  }
   if (isolation === "on" && engine === "docker" && process.getuid?.() !== 0) {
     throw new SettingError(
       "Isolation needs root, to pin mounts: start as root, or with QUAYSIDE_ISOLATION=off if one trusted person uses this machine",
@@ -52,6 +60,10 @@ export async function createConfiguredEngine(made: {
       onPull,
     })
   }
+  if (settings.engine === "kubernetes") {
+    const options = { ...kubernetesOptions(settings), instance, filesRoot, registries, clock, logger }
+    return createEngine({ kind: "kubernetes", ...options }).catch((error: unknown) => refuse(error, logger))
+  }
   return createEngine({
     kind: "docker",
     ...(settings.dockerSocket === "" ? {} : { socketPath: settings.dockerSocket }),
@@ -74,6 +86,38 @@ export async function createConfiguredEngine(made: {
     clock,
     logger,
   }).catch((error: unknown) => refuse(error, logger))
+}
+
+function kubernetesOptions(settings: Settings) {
+  const given = <T>(value: T, isGiven: boolean) => (isGiven ? value : undefined)
+  const text = (value: string) => given(value, value !== "")
+  return {
+    namespace: text(settings.kubernetesNamespace),
+    context: text(settings.kubernetesContext),
+    volume: settings.kubernetesVolume,
+    volumePath: settings.kubernetesVolumePath,
+    gateway: settings.kubernetesGateway,
+    dns: settings.kubernetesDns,
+    pods: {
+      pullSecrets: settings.kubernetesPullSecrets,
+      nodeSelector: settings.kubernetesNodeSelector,
+      tolerations: settings.kubernetesTolerations,
+      priorityClass: text(settings.kubernetesPriorityClass),
+      runtimeClass: text(settings.kubernetesRuntimeClass),
+      serviceAccount: text(settings.kubernetesAccount),
+    },
+    gpuResource: settings.kubernetesGpuResource,
+    gpuMemoryLabel: settings.kubernetesGpuMemoryLabel,
+    kubeletTls: settings.kubernetesKubeletTls,
+    cpuOvercommit: settings.cpuOvercommit,
+    memoryOvercommit: settings.memoryOvercommit,
+    internet: settings.internet === "on",
+    groupInternet: settings.groupInternet,
+    allow: settings.networkAllow,
+    deny: settings.networkDeny,
+    uid: settings.runUid,
+    maxImageBytes: settings.maxImageSize,
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ import { promisify } from "node:util"
 import type { Page } from "playwright-core"
 import { startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
+import { runSampleNotebook } from "./sample-notebook.ts"
 import { shows, type } from "./terminal-page.ts"
 
 const run = promisify(execFile)
@@ -33,7 +34,7 @@ test("a browser opens the sample's URL, JupyterLab shows the uploaded rows, and 
   await signIn(page, server.password)
   await page.waitForURL(/\/lab/)
   assert.match(new URL(page.url()).host, /^[0-9a-f]{32}\.localhost:\d+$/, "the run has an origin of its own")
-  await runNotebook(page)
+  await runSampleNotebook(page)
   await picture(page, "jupyterlab.png")
 
   await useTerminal(page, `${server.baseUrl}/ui/runs/${/(\d+)\/$/.exec(url)?.[1]}?tab=terminal`)
@@ -43,19 +44,6 @@ test("a browser opens the sample's URL, JupyterLab shows the uploaded rows, and 
   assert.equal(response.status, 200, "the same URL works for a program that proves who it is")
   assert.equal((await fetch(`${url}api/contents`)).status, 401, "and for nobody else")
 })
-
-async function runNotebook(page: Page): Promise<void> {
-  const file = page.locator(".jp-DirListing-item", { hasText: "penguins.ipynb" })
-  await file.dblclick({ timeout: 60_000 })
-  await page.locator(".jp-Notebook .jp-CodeCell").first().waitFor({ timeout: 60_000 })
-  // JupyterLab loses what is run before the kernel is connected.
-  await page.getByText("Python 3 (ipykernel) | Idle").waitFor({ timeout: 60_000 })
-  await page.getByRole("menuitem", { name: "Run", exact: true }).click()
-  await page.getByRole("menuitem", { name: "Run All Cells", exact: true }).click()
-  await page.locator(".jp-OutputArea-output", { hasText: "344 rows" }).waitFor({ timeout: 90_000 })
-  await page.locator(".jp-OutputArea-output", { hasText: "Adelie, Torgersen, 39.1" }).waitFor()
-  await page.locator(".jp-OutputArea-output img").waitFor({ timeout: 60_000 })
-}
 
 /** A program that fills the screen and draws it again for each new size, until `q`. */
 const fullScreen = `python3 -c "

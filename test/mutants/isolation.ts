@@ -67,7 +67,7 @@ export const isolation = [
     ],
   ),
   ...faults(
-    "src/engine/docker/mounts/mount-sources.ts",
+    "src/engine/containers/mount-sources.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [["a mount point is made in what may only be read", at("createMountPoints", "outer.readOnly ? parent.descend(names) :"), ""]],
   ),

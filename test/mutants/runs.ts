@@ -351,7 +351,7 @@ export const runs = [
     [["a program that answers badly is not told by the progress", at("findFault", "if (answer) return"), "if (!answer) return"]],
   ),
   ...faults(
-    "src/engine/docker/mounts/mount-sources.ts",
+    "src/engine/containers/mount-sources.ts",
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [["a run starts without a home that it can open", at("isReadable", "(mode & 0o077) !== 0"), "true"]],
   ),

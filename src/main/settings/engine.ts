@@ -18,9 +18,9 @@ export const engineSettings = {
   engine: setting({
     env: "ENGINE",
     default: "docker",
-    initial: "docker" as "docker" | "fake",
-    read: choiceOf("docker", "fake"),
-    doc: "The container engine: `docker`, or `fake` (runs no containers, to try out the API).",
+    initial: "docker" as "docker" | "kubernetes" | "fake",
+    read: choiceOf("docker", "kubernetes", "fake"),
+    doc: "The container engine: `docker`, `kubernetes` (see docs/how-to/kubernetes.md), or `fake` (runs no containers, to try out the API).",
   }),
   dockerSocket: setting({
     env: "DOCKER_SOCKET",

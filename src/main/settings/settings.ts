@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { nearestName } from "#contract"
 import { accountsSettings } from "./accounts.ts"
 import { engineSettings } from "./engine.ts"
+import { kubernetesSettings } from "./kubernetes.ts"
 import { logsSettings } from "./logs.ts"
 import { networkSettings } from "./network.ts"
 import { runsSettings } from "./runs.ts"
@@ -17,6 +18,7 @@ export const settingsTable = {
   ...storageSettings,
   ...accountsSettings,
   ...engineSettings,
+  ...kubernetesSettings,
   ...runsSettings,
   ...logsSettings,
 } as const

@@ -59,6 +59,7 @@ export function engineSpecOf(
     cpus: run.cpus,
     memoryMiB: run.memoryMiB,
     gpus: run.gpuDevices,
+    gpuRequest: run.gpus === 0 ? undefined : { count: run.gpus, memoryMiB: run.gpuMemoryMiB },
     nodes: run.nodes,
     mounts: engineMountsOf(plan),
     workDir: image !== undefined && image.workDir !== "" && image.workDir !== "/" ? undefined : plan.workDir,

@@ -32,7 +32,8 @@ export function reasonOfError(error: unknown, logger: Logger): Reason {
  */
 export function reasonOfExit(seen: ObservedRun | undefined, run: RunRow): Reason {
   if (seen?.state !== "exited") return createReason("lost")
-  const { exitCode } = seen
+  const { exitCode, cause } = seen
+  if (cause) return createReason(cause.code, cause.msg)
   const reason = seen.oomKilled ? memoryReason(run) : exitReason(exitCode, run)
   return exitCode === null ? reason : { ...reason, exitCode }
 }

@@ -284,7 +284,7 @@ class RunningProjectProject2(TypedDict):
 class RunningProjectReason(TypedDict):
     """Why it ended or failed: a code from a closed list and one plain sentence."""
 
-    code: Literal["image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "engine_unreachable", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
+    code: Literal["image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "evicted", "node_lost", "engine_unreachable", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
     # One plain sentence for the person who started the run.
     msg: str
     # One plain sentence: what the person can do.
@@ -724,7 +724,7 @@ class LogLine(TypedDict):
 class PreviewReason(TypedDict):
     """Why it would fail."""
 
-    code: Literal["image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "engine_unreachable", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
+    code: Literal["image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "evicted", "node_lost", "engine_unreachable", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
     # One plain sentence for the person who started the run.
     msg: str
     # One plain sentence: what the person can do.
@@ -808,7 +808,7 @@ class Done(TypedDict):
 class FailureReason(TypedDict):
     """Why that run failed."""
 
-    code: Literal["image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "engine_unreachable", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
+    code: Literal["image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "evicted", "node_lost", "engine_unreachable", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
     # One plain sentence for the person who started the run.
     msg: str
     # One plain sentence: what the person can do.
@@ -825,7 +825,7 @@ class Failure(TypedDict):
     ok: Literal[False]
     # What was expected and what was received.
     msg: str
-    code: Literal["invalid", "unauthorized", "forbidden", "not_found", "method_not_allowed", "conflict", "already_running", "stale", "too_large", "unsupported_media_type", "locked", "too_many_requests", "headers_too_large", "internal", "unavailable", "engine_unreachable", "storage_full", "image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
+    code: Literal["invalid", "unauthorized", "forbidden", "not_found", "method_not_allowed", "conflict", "already_running", "stale", "too_large", "unsupported_media_type", "locked", "too_many_requests", "headers_too_large", "internal", "unavailable", "engine_unreachable", "storage_full", "image_not_found", "image_pull_denied", "image_pull_failed", "image_too_large", "image_unavailable", "wrong_architecture", "data_unavailable", "code_unavailable", "mount_missing", "mount_unreadable", "insufficient_cpu", "insufficient_memory", "insufficient_gpu", "nodes_unsupported", "quota_exceeded", "command_not_found", "port_not_open", "not_answering", "exited", "oom_killed", "disk_full", "evicted", "node_lost", "engine_error", "lost", "timeout_queued", "timeout_pulling", "timeout_creating", "timeout_starting", "timeout_stopping", "idle", "max_time", "stopped_by_user", "stopped_by_admin", "access_withdrawn"]
     # The body field or query parameter at fault.
     field: NotRequired[str]
     requestId: NotRequired[str]

@@ -1,0 +1,137 @@
+import { readFile } from "node:fs/promises"
+import type { CoreV1Api, KubeConfig, NetworkingV1Api, ObservableMiddleware } from "@kubernetes/client-node"
+import { deadline } from "#kit"
+import { EngineError } from "../../engine.ts"
+import type { KubernetesOptions } from "../kubernetes-options.ts"
+import { statusOf, toEngineError } from "./errors.ts"
+
+type Library = typeof import("@kubernetes/client-node")
+type CallSettings = NonNullable<Parameters<CoreV1Api["readNamespacedPod"]>[1]>
+
+/** The name under which fields of objects are managed. */
+const fieldManager = "quayside"
+const defaultTimeoutMs = 15_000
+/** The kubelet writes the namespace of a pod's service account to this file. */
+const ownNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+  /** Default 15,000. */
+  timeoutMs?: number
+}
+
+/** Calls to the API server. Every failure is an `EngineError`. */
+export class ClusterClient {
+  readonly config: KubeConfig
+  readonly namespace: string
+  readonly library: Library
+  readonly #core: CoreV1Api
+  readonly #networking: NetworkingV1Api
+  /** Calls since the start, watches included. */
+  requests = 0
+
+  constructor(library: Library, config: KubeConfig, namespace: string) {
+    this.library = library
+    this.config = config
+    this.namespace = namespace
+    this.#core = config.makeApiClient(library.CoreV1Api)
+    this.#networking = config.makeApiClient(library.NetworkingV1Api)
+  }
+
+  /** Loads the library and the kubeconfig. Nothing is sent. */
+  static async create(options: Pick<KubernetesOptions, "kubeconfig" | "context" | "namespace">): Promise<ClusterClient> {
+    const library = await import("@kubernetes/client-node")
+    const config = loadConfig(new library.KubeConfig(), options)
+    const own = await ownNamespace()
+    const context = config.getContextObject(config.getCurrentContext())
+    return new ClusterClient(library, config, options.namespace ?? context?.namespace ?? own ?? "default")
+  }
+
+  /** `what` completes "The cluster refused to …". */
+  async core<T>(what: string, send: (api: CoreV1Api, settings: CallSettings) => Promise<T>, options: CallOptions = {}): Promise<T> {
+    return this.#call(what, (settings) => send(this.#core, settings), options)
+  }
+
+  /** Creates an object, or changes the fields of it that Quayside manages. */
+  async apply<T>(
+    what: string,
+    send: (api: { core: CoreV1Api; networking: NetworkingV1Api }, fields: ApplyFields, settings: CallSettings) => Promise<T>,
+    options: CallOptions = {},
+  ): Promise<T> {
+    const { setHeaderOptions, PatchStrategy } = this.library
+    const apis = { core: this.#core, networking: this.#networking }
+    const fields = { namespace: this.namespace, fieldManager, force: true }
+    return this.#call(
+      what,
+      (settings) => send(apis, fields, setHeaderOptions("Content-Type", PatchStrategy.ServerSideApply, settings)),
+      options,
+    )
+  }
+
+  async #call<T>(
+    what: string,
+    send: (settings: CallSettings) => Promise<T>,
+    { signal, timeoutMs = defaultTimeoutMs }: CallOptions,
+  ): Promise<T> {
+    signal?.throwIfAborted()
+    this.requests += 1
+    using late = deadline(timeoutMs, "The API server", signal)
+    try {
+      return await send({ middleware: [this.#abortedBy(late)], middlewareMergeStrategy: "append" })
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw toEngineError(error, what)
+    }
+  }
+
+  #abortedBy(signal: AbortSignal): ObservableMiddleware {
+    const { Observable } = this.library
+    return {
+      pre(request) {
+        request.setSignal(signal)
+        return new Observable(Promise.resolve(request))
+      },
+      post: (response) => new Observable(Promise.resolve(response)),
+    }
+  }
+}
+
+interface ApplyFields {
+  namespace: string
+  fieldManager: string
+  force: boolean
+}
+
+/** Undefined if the object does not exist. */
+export async function undefinedIfMissing<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call
+  } catch (error) {
+    if (error instanceof EngineError && statusOf(error.cause) === 404) return undefined
+    throw error
+  }
+}
+
+function loadConfig(config: KubeConfig, { kubeconfig, context }: Pick<KubernetesOptions, "kubeconfig" | "context">): KubeConfig {
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault()
+    else config.loadFromFile(kubeconfig)
+    if (context !== undefined) config.setCurrentContext(context)
+  } catch (cause) {
+    throw new EngineError("engine_error", `The kubeconfig ${kubeconfig ?? "of this account"} cannot be read`, {
+      detail: String(cause),
+      cause,
+    })
+  }
+  if (config.getCurrentCluster()) return config
+  const names = config.getContexts().map(({ name }) => name)
+  const known = names.length > 0 ? `; it has ${names.join(", ")}` : ""
+  throw new EngineError("engine_error", `The kubeconfig has no context ${JSON.stringify(config.getCurrentContext() ?? "")}${known}`)
+}
+
+function ownNamespace(): Promise<string | undefined> {
+  return readFile(ownNamespaceFile, "utf8").then(
+    (text) => text.trim() || undefined,
+    () => undefined,
+  )
+}

@@ -1,0 +1,64 @@
+import { reasonMessages } from "#contract"
+import { EngineError } from "../../engine.ts"
+
+/** The parts of the library's `ApiException` that are read here. */
+interface ApiFailure {
+  code: number
+  body: unknown
+}
+
+/** The status of an answer of the API server; undefined if it did not answer. */
+export function statusOf(error: unknown): number | undefined {
+  const code = (error as Partial<ApiFailure> | undefined)?.code
+  return error instanceof Error && typeof code === "number" ? code : undefined
+}
+
+/** The API server's message, without the library's own words around it. */
+export function messageOf(error: unknown): string {
+  const body = (error as Partial<ApiFailure> | undefined)?.body
+  const parsed = typeof body === "string" ? parseJson(body) : body
+  const message = (parsed as { message?: unknown } | undefined)?.message
+  if (typeof message === "string") return message
+  return error instanceof Error ? [error.message, causeOf(error)].filter(Boolean).join(": ") : String(error)
+}
+
+function causeOf({ cause }: Error): string {
+  return cause instanceof Error ? cause.message || (cause as NodeJS.ErrnoException).code || "" : ""
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The API server is overloaded, restarting, or not the one that answered. */
+const temporary = new Set([408, 429, 500, 502, 503, 504])
+
+/**
+ * Turns any failure of a call into an `EngineError`; `what` completes "The cluster refused to …".
+ */
+export function toEngineError(error: unknown, what: string): EngineError {
+  if (error instanceof EngineError) return error
+  const status = statusOf(error)
+  const detail = messageOf(error)
+  const options = { detail, cause: error }
+  if (status === undefined || temporary.has(status)) return unreachable(detail, error)
+  const webhook = /admission webhook "([^"]+)" denied the request:? ?([\s\S]*)/.exec(detail)
+  if (webhook) {
+    const said = webhook[2]?.trim().slice(0, 300)
+    const msg = `The cluster's webhook ${webhook[1]} refused the run${said ? `: ${said}` : ""}`
+    return new EngineError("engine_error", msg, { ...options, hint: "Ask the administrators of the cluster what this webhook demands" })
+  }
+  const quota = /exceeded quota: (.+)/.exec(detail)
+  if (quota) return new EngineError("quota_exceeded", `The cluster's quota for runs is used up: ${quota[1]?.slice(0, 300)}`, options)
+  if (status === 401) return new EngineError("engine_error", "The cluster does not accept Quayside's credentials", options)
+  if (status === 403) return new EngineError("engine_error", `The cluster does not allow Quayside to ${what}`, options)
+  return new EngineError("engine_error", `The cluster refused to ${what}`, options)
+}
+
+export function unreachable(detail: string, cause?: unknown): EngineError {
+  return new EngineError("engine_unreachable", reasonMessages.engine_unreachable, { detail, cause })
+}

@@ -1,0 +1,303 @@
+import type { V1Node, V1Pod } from "@kubernetes/client-node"
+import { deadline, type Logger, silentLogger } from "#kit"
+import { parseListeningPorts } from "../containers/listening-ports.ts"
+import {
+  type ContainerLogLine,
+  type ContainerStats,
+  type Engine,
+  EngineError,
+  type ImageInfo,
+  type ImagePolicy,
+  type ImageRemoval,
+  type ListeningPort,
+  type LogOptions,
+  type NodeCapacity,
+  type ObservedRun,
+  type PullOptions,
+  type RecoveredSpec,
+  type ResolveSpec,
+  type RunAddress,
+  type RunSpec,
+  type StartResult,
+  type StartStep,
+  type StoredImage,
+  type WritableLayer,
+} from "../engine.ts"
+import type { ExecProcess, ExecRequest } from "../exec.ts"
+import { KeyedLock } from "../keyed-lock.ts"
+import { ClusterClient, undefinedIfMissing } from "./client/cluster-client.ts"
+import { Reflector } from "./client/reflector.ts"
+import { startExec } from "./exec/kubernetes-exec.ts"
+import { ClusterImages } from "./images/cluster-images.ts"
+import type { KubernetesOptions } from "./kubernetes-options.ts"
+import { MountLocks } from "./mounts/mount-locks.ts"
+import { applyPolicies } from "./network/network-policies.ts"
+import { nodeCapacity } from "./observe/node-capacity.ts"
+import { NodeStats } from "./observe/node-stats.ts"
+import { readPodLogs } from "./observe/read-logs.ts"
+import { instanceSelector, podIdentity, runName, storedSpec } from "./pods/names.ts"
+import { variablesOfSecret } from "./pods/pod-manifest.ts"
+import { observedRun } from "./pods/pod-state.ts"
+import { podsOf, RunStarter } from "./pods/run-starter.ts"
+
+/** Nodes change rarely, and their images are read at each start. */
+const nodesKeptMs = 10_000
+/** How long the cluster may take to delete a pod beyond its grace. */
+const deleteMs = 60_000
+const listPage = 500
+
+/**
+ * Creates an engine on a Kubernetes cluster, which need not be reachable yet. Rejects if there is
+ * no kubeconfig.
+ */
+export async function createKubernetesEngine(options: KubernetesOptions): Promise<Engine> {
+  if (options.uid === 0) throw new TypeError("Runs must not use user ID 0, which is root")
+  return new KubernetesEngine(options, await ClusterClient.create(options))
+}
+
+class KubernetesEngine implements Engine {
+  readonly name = "kubernetes"
+  readonly placement = "engine"
+  readonly #options: KubernetesOptions
+  readonly #log: Logger
+  readonly #client: ClusterClient
+  readonly #pods: Reflector<V1Pod>
+  readonly #images: ClusterImages
+  readonly #starter: RunStarter
+  readonly #stats: NodeStats
+  readonly #lock = new KeyedLock()
+  #nodes: { at: number; list: Promise<V1Node[]> } | undefined
+
+  constructor(options: KubernetesOptions, client: ClusterClient) {
+    const { instance, uid, gid = uid, filesRoot, clock, logger = silentLogger } = options
+    this.#options = options
+    this.#log = logger
+    this.#client = client
+    const { namespace } = client
+    const labelSelector = instanceSelector(instance)
+    this.#pods = new Reflector<V1Pod>({
+      client,
+      path: `/api/v1/namespaces/${namespace}/pods`,
+      labelSelector,
+      list: (_continue, signal) =>
+        client.core(
+          "list the pods of runs",
+          (core, settings) =>
+            core.listNamespacedPod({ namespace, labelSelector, limit: listPage, ...(_continue && { _continue }) }, settings),
+          { signal },
+        ),
+      clock,
+    })
+    const nodes = (signal?: AbortSignal) => this.#listNodes(signal)
+    this.#images = new ClusterImages({ nodes, registries: options.registries, maxBytes: options.maxImageBytes })
+    this.#stats = new NodeStats({ client, nodes, isUnverified: options.kubeletTls === "off", logger })
+    this.#starter = new RunStarter({
+      client,
+      pods: this.#pods,
+      images: this.#images,
+      locks: new MountLocks({ filesRoot, uid, gid }),
+      context: { options, uid, gid },
+      capacity: (signal) => this.capacity(signal),
+      remove: (key, { graceMs, signal }) => this.#remove(key, graceMs, signal),
+      clock,
+      logger,
+    })
+  }
+
+  async prepare(): Promise<void> {
+    await this.#checkVolume()
+    await applyPolicies(this.#client, this.#options)
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    await this.#pods.items(signal)
+  }
+
+  async check(signal?: AbortSignal): Promise<void> {
+    await this.ping(signal)
+    await this.#checkVolume(signal)
+  }
+
+  async #checkVolume(signal?: AbortSignal): Promise<void> {
+    const { namespace } = this.#client
+    const { volume } = this.#options
+    const found = await undefinedIfMissing(
+      this.#client.core(
+        "read the claim of the files' volume",
+        (core, settings) => core.readNamespacedPersistentVolumeClaim({ namespace, name: volume }, settings),
+        { signal },
+      ),
+    )
+    if (!found) throw new EngineError("engine_error", `The namespace ${namespace} has no volume claim ${volume}, or does not exist itself`)
+    const modes = found.spec?.accessModes ?? []
+    if (!modes.includes("ReadWriteMany"))
+      throw new EngineError(
+        "engine_error",
+        `The volume claim ${volume} has the access mode ${modes.join(", ")}; runs on several nodes need ReadWriteMany`,
+      )
+    if (found.status?.phase === "Lost") throw new EngineError("engine_error", `The volume of the claim ${volume} is lost`)
+  }
+
+  async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {
+    return (await this.#listNodes(signal)).flatMap((node) => nodeCapacity(node, this.#options))
+  }
+
+  #listNodes(signal?: AbortSignal): Promise<V1Node[]> {
+    const kept = this.#nodes
+    if (kept && Date.now() - kept.at < nodesKeptMs) return kept.list
+    const list = this.#client.core("list the nodes", (core, settings) => core.listNode({}, settings), { signal }).then(({ items }) => items)
+    const made = { at: Date.now(), list }
+    this.#nodes = made
+    list.catch(() => {
+      if (this.#nodes === made) this.#nodes = undefined
+    })
+    return list
+  }
+
+  async image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
+    try {
+      return (await this.#images.find(reference, policy, signal)).info
+    } catch (error) {
+      if (error instanceof EngineError && error.code === "image_not_found") return undefined
+      throw error
+    }
+  }
+
+  /** The nodes fetch images when a run needs them; this checks that they can. */
+  async pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
+    report(null)
+    const { info, host } = await this.#images.find(reference, policy, signal)
+    if (host !== undefined) return info
+    throw new EngineError("image_unavailable", `${reference} was loaded onto the nodes, so a pull does not replace it`)
+  }
+
+  /** The cluster keeps and removes the images of its nodes by itself. */
+  async images(): Promise<StoredImage[]> {
+    return []
+  }
+
+  async removeImage(): Promise<ImageRemoval> {
+    return "missing"
+  }
+
+  start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveSpec?: ResolveSpec): Promise<StartResult> {
+    return this.#lock.runAbortable(spec.key, signal, (combined) => this.#starter.start({ spec, report, resolveSpec }, combined))
+  }
+
+  async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
+    const items = await this.#pods.items(signal)
+    const byKey = Map.groupBy(items.values(), (pod) => podIdentity(pod.metadata)?.key ?? "")
+    return [...byKey.values()].flatMap((pods) => observedRun(pods) ?? [])
+  }
+
+  async watch(changed: () => void, signal: AbortSignal): Promise<void> {
+    const stop = this.#pods.onChange(changed)
+    this.#pods.items(signal).then(changed, () => {})
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve()
+      signal.addEventListener("abort", () => resolve(), { once: true })
+    })
+    stop()
+  }
+
+  stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
+    return this.#lock.abortAndRun(key, signal, () => this.#remove(key, graceMs, signal))
+  }
+
+  /**
+   * A grace of 0 would delete the object while its program still runs: the kubelet confirms the end
+   * from one second on.
+   */
+  async #remove(key: string, graceMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const pods = podsOf(await this.#pods.items(signal), key)
+    if (pods.length === 0) return
+    const gracePeriodSeconds = Math.max(1, Math.ceil(graceMs / 1_000))
+    using late = deadline(graceMs + deleteMs, "Deleting the pods of a run", signal)
+    await Promise.all(pods.map((pod) => this.#deletePod(pod, gracePeriodSeconds, late)))
+    const gone = (items: ReadonlyMap<string, V1Pod>) => (podsOf(items, key).length === 0 ? true : undefined)
+    await this.#pods.until(gone, late).catch((error: unknown) => {
+      signal?.throwIfAborted()
+      if (!late.aborted) throw error
+      const nodes = [...new Set(pods.flatMap((pod) => pod.spec?.nodeName ?? []))].join(", ")
+      throw new EngineError("engine_unreachable", `The node ${nodes} does not confirm that the run has ended`, { cause: error })
+    })
+  }
+
+  async #deletePod({ metadata }: V1Pod, gracePeriodSeconds: number, signal: AbortSignal): Promise<void> {
+    const { name = "", uid } = metadata ?? {}
+    const body = { gracePeriodSeconds, preconditions: { ...(uid !== undefined && { uid }) } }
+    const { namespace } = this.#client
+    await undefinedIfMissing(
+      this.#client.core("delete the pods of runs", (core, settings) => core.deleteNamespacedPod({ namespace, name, body }, settings), {
+        signal,
+      }),
+    )
+  }
+
+  async *logs(key: string, options: LogOptions = {}): AsyncIterable<ContainerLogLine> {
+    if (options.signal?.aborted) return
+    const name = podsOf(await this.#pods.items(), key)[0]?.metadata?.name
+    if (name !== undefined) yield* readPodLogs(this.#client, name, options)
+  }
+
+  async stats(): Promise<ContainerStats[]> {
+    return this.#stats.stats(this.#pods.known.values())
+  }
+
+  async writableLayers(signal?: AbortSignal): Promise<ReadonlyMap<string, WritableLayer>> {
+    return this.#stats.writableLayers((await this.#pods.items(signal)).values())
+  }
+
+  /** The cluster shows no deleted files; the volume's own quota counts them. */
+  async deletedFiles(): Promise<ReadonlyMap<string, number>> {
+    return new Map()
+  }
+
+  /** Each node has a disk of its own, which its kubelet guards. */
+  async freeDisk(): Promise<number | null> {
+    return null
+  }
+
+  async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {
+    const pod = podsOf(await this.#pods.items(signal), key)[0]
+    const stored = pod && storedSpec(pod.metadata)
+    if (!stored) return undefined
+    const { namespace } = this.#client
+    const secret = await undefinedIfMissing(
+      this.#client.core(
+        "read the secrets of runs",
+        (core, settings) => core.readNamespacedSecret({ namespace, name: runName(key) }, settings),
+        { signal },
+      ),
+    )
+    return { ...stored, env: secret ? variablesOfSecret(secret) : {} }
+  }
+
+  async address(key: string, port: number, signal?: AbortSignal): Promise<RunAddress | undefined> {
+    const pods = podsOf(await this.#pods.items(signal), key)
+    const host = pods[0]?.status?.podIP
+    if (!host || observedRun(pods)?.state !== "running") return undefined
+    return { host, port }
+  }
+
+  async listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined> {
+    const process = await this.exec(key, { command: ["cat", "/proc/net/tcp", "/proc/net/tcp6"] }, signal).catch(() => undefined)
+    if (!process) return undefined
+    process.endInput()
+    let text = ""
+    for await (const { stream, data } of process.output) if (stream === "stdout") text += Buffer.from(data).toString()
+    return parseListeningPorts(text)
+  }
+
+  async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
+    const pods = podsOf(await this.#pods.items(signal), key)
+    const name = pods[0]?.metadata?.name
+    if (name === undefined || observedRun(pods)?.state !== "running") return undefined
+    return startExec({ client: this.#client, pod: name, log: this.#log }, request)
+  }
+
+  /** Runs continue. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pods[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { MountLocks } from "./mount-locks.ts"
+
+const uid = 1000
+
+/** A files root with `users/ann/data/set`; everything below `users` is the runs' user's. */
+function filesRoot(): Disposable & { path: string; at: (path: string) => string; asRun: (script: string) => number } {
+  const path = mkdtempSync(join(tmpdir(), "quayside-locks-"))
+  const at = (inner: string) => join(path, inner)
+  chmodSync(path, 0o755)
+  for (const [name, owner] of Object.entries({ users: 0, "users/ann": uid, "users/ann/data": uid, "users/ann/data/set": uid })) {
+    mkdirSync(at(name))
+    chownSync(at(name), owner, owner)
+  }
+  const asRun = (script: string) => spawnSync("sh", ["-c", script], { cwd: path, uid, gid: uid, stdio: "ignore" }).status ?? -1
+  return { path, at, asRun, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
+}
+
+const mount = { source: "/users/ann/data/set", target: "/work/data/set", readOnly: false }
+const ways = ["users/ann", "users/ann/data", "users/ann/data/set"]
+
+test("a locked path keeps its meaning, whatever the runs' user tries, and stays writable inside", async () => {
+  using root = filesRoot()
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  await locks.lock([mount])
+  for (const script of [
+    "mv users/ann/data/set users/ann/data/other",
+    "mv users/ann/data users/ann/other",
+    "rmdir users/ann/data/set",
+    "mkdir users/ann/x && mv -T users/ann/x users/ann/data/set",
+    "chmod 777 users/ann/data",
+    "ln -sfn ../../bob users/ann/data/set && [ -L users/ann/data/set ]",
+  ])
+    assert.notEqual(root.asRun(script), 0, script)
+  const inside =
+    "cd users/ann/data && touch file set/file && mv file renamed && mv set/file set/renamed && rm renamed && mkdir -p ../more/deep"
+  assert.equal(root.asRun(inside), 0)
+})
+
+test("unlocked directories have the owner and mode that they had, except those that another start needs", async () => {
+  using root = filesRoot()
+  chmodSync(root.at("users/ann"), 0o700)
+  chmodSync(root.at("users/ann/data/set"), 0o2755)
+  const stats = () => ways.map((path) => [statSync(root.at(path)).uid, statSync(root.at(path)).gid, statSync(root.at(path)).mode & 0o7777])
+  const before = stats()
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  await locks.lock([mount, mount])
+  await locks.unlock([mount.source], ["/users/ann/data/else"])
+  assert.deepEqual(
+    stats().map(([owner]) => owner),
+    [0, 0, uid],
+  )
+  await locks.unlock([mount.source], [])
+  assert.deepEqual(stats(), before)
+  assert.equal(statSync(root.at("users")).uid, 0)
+})
+
+test("a link or a file on the way ends the start, and a directory of another account cannot be renamed", async () => {
+  using root = filesRoot()
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  symlinkSync("../ann", root.at("users/ann/link"))
+  writeFileSync(root.at("users/ann/file"), "")
+  for (const source of ["/users/ann/link/data", "/users/ann/file", "/users/ann/none"])
+    await assert.rejects(locks.lock([{ ...mount, source }]), { code: "mount_missing" })
+  mkdirSync(root.at("users/shared"))
+  mkdirSync(root.at("users/shared/set"))
+  chmodSync(root.at("users/shared"), 0o777)
+  await locks.lock([{ ...mount, source: "/users/shared/set" }])
+  assert.notEqual(root.asRun("mv users/shared/set users/shared/other"), 0)
+})

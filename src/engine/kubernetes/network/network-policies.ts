@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto"
+import { BlockList } from "node:net"
+import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyIngressRule, V1NetworkPolicyPeer } from "@kubernetes/client-node"
+import type { CallOptions, ClusterClient } from "../client/cluster-client.ts"
+import type { KubernetesOptions, PodSelection } from "../kubernetes-options.ts"
+import { commonInternet, instanceLabels, internetCode, internetLabels, keyLabels, runName } from "../pods/names.ts"
+
+/** Networks that are not public. Source: the IANA special-purpose address registries. */
+const privateNetworks = {
+  ipv4: [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+  ],
+  ipv6: ["::1/128", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "ff00::/8"],
+}
+
+/** The namespace label that every cluster sets. */
+const namespaceName = "kubernetes.io/metadata.name"
+const defaultDns: PodSelection = { namespace: "kube-system", labels: { "k8s-app": "kube-dns" } }
+const hashAnnotation = "quayside.io/hash"
+
+/** The code of the internet setting that applies to a group's members. */
+export function internetCodeOf({ groupInternet = [] }: KubernetesOptions, group: string | undefined): string {
+  return group !== undefined && groupInternet.some((each) => each.group === group) ? internetCode(group) : commonInternet
+}
+
+/**
+ * All policies of an instance. The first denies all of its pods everything but connections from the
+ * gateway; the others allow what a setting grants. Policies only add up, so each pod is selected by
+ * the one of its own internet setting.
+ */
+function instancePolicies(options: KubernetesOptions): V1NetworkPolicy[] {
+  const { instance, internet = true, groupInternet = [] } = options
+  const confine = policy(options, "runs", instanceLabels(instance), {
+    ingress: options.gateway ? [{ _from: [peerOf(options.gateway)] }] : [],
+    egress: [],
+  })
+  const settings = [
+    { code: commonInternet, internet },
+    ...groupInternet.map((each) => ({ code: internetCode(each.group), internet: each.internet })),
+  ]
+  return [
+    confine,
+    ...settings.map((each) =>
+      policy(options, `internet-${each.code}`, internetLabels(instance, each.code), { egress: internetRules(options, each.internet) }),
+    ),
+  ]
+}
+
+function internetRules(options: KubernetesOptions, internet: boolean | readonly string[]): V1NetworkPolicyEgressRule[] {
+  const { allow = [], deny = [], dns = defaultDns } = options
+  const isWithout = internet === false && allow.length === 0
+  if (isWithout) return []
+  const blocks = [
+    ...(internet === true ? publicBlocks(deny) : []),
+    ...(typeof internet === "object" ? internet : []).map(blockOf(deny)),
+    ...allow.map(blockOf(deny)),
+  ]
+  const ports = [
+    { port: 53, protocol: "UDP" },
+    { port: 53, protocol: "TCP" },
+  ]
+  return [{ to: blocks }, { to: [peerOf(dns)], ports }]
+}
+
+function publicBlocks(deny: readonly string[]): V1NetworkPolicyPeer[] {
+  const of = (version: 4 | 6) => deny.filter((each) => each.includes(":") === (version === 6)).map(withPrefix)
+  return [
+    { ipBlock: { cidr: "0.0.0.0/0", except: [...privateNetworks.ipv4, ...of(4)] } },
+    { ipBlock: { cidr: "::/0", except: [...privateNetworks.ipv6, ...of(6)] } },
+  ]
+}
+
+/** An allowed network without its denied parts, which must lie inside of it. */
+function blockOf(deny: readonly string[]): (network: string) => V1NetworkPolicyPeer {
+  return (network) => {
+    const cidr = withPrefix(network)
+    const except = deny.map(withPrefix).filter((each) => lies(each, cidr))
+    return { ipBlock: { cidr, ...(except.length > 0 && { except }) } }
+  }
+}
+
+function withPrefix(network: string): string {
+  return network.includes("/") ? network : `${network}/${network.includes(":") ? 128 : 32}`
+}
+
+function lies(inner: string, outer: string): boolean {
+  const [address = "", prefix = ""] = outer.split("/")
+  const [innerAddress = "", innerPrefix = ""] = inner.split("/")
+  const family = address.includes(":") ? "ipv6" : "ipv4"
+  if (innerAddress.includes(":") !== address.includes(":") || Number(innerPrefix) <= Number(prefix)) return false
+  const list = new BlockList()
+  list.addSubnet(address, Number(prefix), family)
+  return list.check(innerAddress, family)
+}
+
+function peerOf({ namespace, labels }: PodSelection): V1NetworkPolicyPeer {
+  return {
+    podSelector: { matchLabels: { ...labels } },
+    ...(namespace !== undefined && { namespaceSelector: { matchLabels: { [namespaceName]: namespace } } }),
+  }
+}
+
+function policy(
+  { instance }: KubernetesOptions,
+  name: string,
+  matchLabels: Record<string, string>,
+  rules: { ingress?: V1NetworkPolicyIngressRule[]; egress: V1NetworkPolicyEgressRule[] },
+): V1NetworkPolicy {
+  const spec = {
+    podSelector: { matchLabels },
+    policyTypes: [...(rules.ingress ? ["Ingress"] : []), "Egress"],
+    ...(rules.ingress && { ingress: rules.ingress }),
+    egress: rules.egress,
+  }
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: {
+      name: `quayside-${instance}-${name}`,
+      labels: instanceLabels(instance),
+      annotations: { [hashAnnotation]: createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16) },
+    },
+    spec,
+  }
+}
+
+/** The pods of one run reach each other on all ports. */
+export function peersPolicy({ instance }: KubernetesOptions, key: string, owner: { name: string; uid: string }): V1NetworkPolicy {
+  const podSelector = { matchLabels: keyLabels(instance, key) }
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: {
+      name: runName(key),
+      labels: keyLabels(instance, key),
+      ownerReferences: [{ apiVersion: "v1", kind: "Pod", ...owner }],
+    },
+    spec: { podSelector, policyTypes: ["Ingress", "Egress"], ingress: [{ _from: [{ podSelector }] }], egress: [{ to: [{ podSelector }] }] },
+  }
+}
+
+/** Sets the policies of an instance, and removes those of settings that are gone. */
+export async function applyPolicies(client: ClusterClient, options: KubernetesOptions, call: CallOptions = {}): Promise<void> {
+  const wanted = instancePolicies(options)
+  for (const body of wanted) await applyPolicy(client, body, call)
+}
+
+export function applyPolicy(client: ClusterClient, body: V1NetworkPolicy, call: CallOptions = {}): Promise<V1NetworkPolicy> {
+  const name = body.metadata?.name ?? ""
+  return client.apply(
+    "set the network policies that confine runs",
+    ({ networking }, fields, settings) => networking.patchNamespacedNetworkPolicy({ ...fields, name, body }, settings),
+    call,
+  )
+}

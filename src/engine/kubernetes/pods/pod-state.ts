@@ -1,0 +1,88 @@
+import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node"
+import type { ObservedRun } from "../../engine.ts"
+import { podIdentity, type StoredSpec, storedSpec } from "./names.ts"
+
+/** Milliseconds since the epoch. The library leaves out times that are not set. */
+function timeOf(time: Date | undefined): number | null {
+  return time ? new Date(time).getTime() : null
+}
+
+/** The run's container, once the kubelet has said anything about it. */
+export function containerOf({ status }: V1Pod): V1ContainerStatus | undefined {
+  return status?.containerStatuses?.[0]
+}
+
+/** The digest that the pod asked for; without one, what the node says that it runs. */
+export function digestOf(pod: V1Pod): string {
+  const names = [pod.spec?.containers[0]?.image, containerOf(pod)?.imageID]
+  return names.map((name) => /sha256:[0-9a-f]{64}$/.exec(name ?? "")?.[0]).find((digest) => digest !== undefined) ?? ""
+}
+
+/** Whether the kubelet only has to clean up after a pod that was deleted. */
+function isGone(pod: V1Pod): boolean {
+  return pod.metadata?.deletionTimestamp !== undefined && stateOf(pod) === "exited"
+}
+
+/** `created`: it never ran, or not yet. */
+export function stateOf(pod: V1Pod): ObservedRun["state"] {
+  const { running, terminated } = containerOf(pod)?.state ?? {}
+  if (running) return "running"
+  if (terminated || pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return "exited"
+  return "created"
+}
+
+/**
+ * A run of one or several pods. It runs once all of them ran, and has ended as soon as one of them
+ * has: the first end is the run's.
+ */
+export function observedRun(pods: readonly V1Pod[]): ObservedRun | undefined {
+  if (pods.every(isGone)) return undefined
+  const ranked = pods
+    .flatMap((pod) => {
+      const identity = podIdentity(pod.metadata)
+      return identity ? [{ pod, ...identity, state: stateOf(pod) }] : []
+    })
+    .sort((a, b) => a.rank - b.rank)
+  const first = ranked[0]
+  const stored = first && storedSpec(first.pod.metadata)
+  if (!first || !stored) return undefined
+  const ended = ranked.filter(({ state }) => state === "exited").sort((a, b) => endOf(a.pod) - endOf(b.pod))[0]
+  const isRunning = ranked.length >= stored.nodes && ranked.every(({ state }) => state === "running")
+  const shown = ended ?? first
+  const { terminated, running } = containerOf(shown.pod)?.state ?? {}
+  return {
+    key: first.key,
+    run: stored.run,
+    project: stored.project,
+    user: stored.user,
+    state: ended ? "exited" : isRunning ? "running" : "created",
+    exitCode: terminated?.exitCode ?? null,
+    oomKilled: terminated?.reason === "OOMKilled",
+    cause: ended && causeOf(ended.pod, ended.rank, stored),
+    startedAt: timeOf(terminated?.startedAt ?? running?.startedAt),
+    finishedAt: ended ? endOf(ended.pod) : null,
+    imageDigest: digestOf(first.pod),
+    nodeNames: ranked.flatMap(({ pod }) => pod.spec?.nodeName ?? []),
+    gpuDevices: [],
+  }
+}
+
+function endOf(pod: V1Pod): number {
+  const { metadata, status } = pod
+  const left = status?.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime
+  return timeOf(containerOf(pod)?.state?.terminated?.finishedAt ?? left ?? metadata?.creationTimestamp) ?? 0
+}
+
+/** Why the cluster, rather than the program, ended a pod. */
+function causeOf({ status }: V1Pod, rank: number, { nodes }: StoredSpec): ObservedRun["cause"] {
+  const where = nodes > 1 ? ` (rank ${rank})` : ""
+  const said = status?.message?.trim().slice(0, 300)
+  const words = said ? `: ${said}` : ""
+  if (status?.reason === "Evicted") return { code: "evicted", msg: `The node had to make room and ended the run${where}${words}` }
+  if (status?.reason === "NodeLost" || status?.reason === "NodeShutdown" || status?.reason === "Terminated")
+    return { code: "node_lost", msg: `The node of the run was shut down or is gone${where}${words}` }
+  const disrupted = status?.conditions?.find(({ type, status }) => type === "DisruptionTarget" && status === "True")
+  if (disrupted?.reason === "DeletionByPodGC") return { code: "node_lost", msg: `The node of the run is gone${where}` }
+  if (disrupted) return { code: "evicted", msg: `The cluster ended the run${where}: ${disrupted.message ?? disrupted.reason}` }
+  return undefined
+}

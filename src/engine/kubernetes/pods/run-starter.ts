@@ -1,0 +1,283 @@
+import type { V1Pod } from "@kubernetes/client-node"
+import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
+import { openMountSources } from "../../containers/mount-sources.ts"
+import { memoryDirectories } from "../../containers/run-directories.ts"
+import { EngineError, type NodeCapacity, type ResolveSpec, type RunSpec, type StartResult, type StartStep } from "../../engine.ts"
+import type { ClusterClient } from "../client/cluster-client.ts"
+import type { Reflector } from "../client/reflector.ts"
+import type { ClusterImages, FoundImage } from "../images/cluster-images.ts"
+import type { MountLocks } from "../mounts/mount-locks.ts"
+import { applyPolicy, internetCodeOf, peersPolicy } from "../network/network-policies.ts"
+import { podIdentity, podName, startGate, storedSpec } from "./names.ts"
+import { PodEvents } from "./pod-events.ts"
+import { type ManifestContext, podManifest, pullSecretManifest, secretManifest, serviceManifest } from "./pod-manifest.ts"
+import { digestOf, stateOf } from "./pod-state.ts"
+import { assertCanStart, neverSchedulable, schedulingProblem } from "./start-failures.ts"
+
+/** How often a start that waits says so: what waits too long without a word is ended. */
+const reportEveryMs = 5_000
+/** How long the undoing of a failed start may take. */
+const cleanupMs = 60_000
+/** A right that was judged longer ago than this is judged again when the programs run. */
+const judgedForMs = 2_000
+
+export interface StartRequest {
+  spec: RunSpec
+  report: (step: StartStep) => void
+  resolveSpec: ResolveSpec | undefined
+}
+
+interface StarterParts {
+  client: ClusterClient
+  pods: Reflector<V1Pod>
+  images: ClusterImages
+  locks: MountLocks
+  context: ManifestContext
+  capacity: (signal: AbortSignal) => Promise<NodeCapacity[]>
+  remove: PodRemover
+  clock?: Clock | undefined
+  logger?: Logger | undefined
+}
+
+/** Deletes all pods of a run, and resolves when the cluster has none of them. */
+export type PodRemover = (key: string, options: { graceMs: number; signal?: AbortSignal | undefined }) => Promise<void>
+
+/** Brings a run from nothing to programs that run on all of its nodes. */
+export class RunStarter {
+  readonly #parts: StarterParts
+  readonly #clock: Clock
+  readonly #log: Logger
+
+  constructor(parts: StarterParts) {
+    this.#parts = parts
+    this.#clock = parts.clock ?? systemClock
+    this.#log = parts.logger ?? silentLogger
+  }
+
+  async start(request: StartRequest, signal: AbortSignal): Promise<StartResult> {
+    const { pods, remove } = this.#parts
+    const { key, nodes } = request.spec
+    signal.throwIfAborted()
+    const left = podsOf(await pods.items(signal), key)
+    const runs = left.length === nodes && left.every((pod) => stateOf(pod) === "running" && !pod.metadata?.deletionTimestamp)
+    if (runs) return resultOf(left)
+    if (left.length > 0) await remove(key, { graceMs: 0, signal })
+    let locked: readonly string[] = []
+    try {
+      return await this.#create(request, signal, (sources) => {
+        locked = sources
+      })
+    } catch (error) {
+      await this.#undo(key)
+      throw error
+    } finally {
+      await this.#unlock(locked)
+    }
+  }
+
+  /** If the cluster cannot be reached, `observe` shows what is left. */
+  async #undo(key: string): Promise<void> {
+    const { remove } = this.#parts
+    const late = AbortSignal.timeout(cleanupMs)
+    await remove(key, { graceMs: 0, signal: late }).catch((err: unknown) => this.#log.warn({ key, err }, "a failed start was not undone"))
+  }
+
+  async #create(request: StartRequest, signal: AbortSignal, onLocked: (sources: readonly string[]) => void): Promise<StartResult> {
+    const { report, resolveSpec } = request
+    report({ state: "pulling", progress: null })
+    const image = await this.#parts.images.ensure(request.spec, signal)
+    const spec: RunSpec = { ...request.spec, ...(await resolveSpec?.(image.info)) }
+    const judgedAt = this.#clock.now()
+    signal.throwIfAborted()
+    await this.#prepareMounts(spec)
+    const created = await this.#createPods(spec, image, signal)
+    onLocked(spec.mounts.map(({ source }) => source))
+    await this.#parts.locks.lock(spec.mounts)
+    await using events = new PodEvents(this.#parts.client, created)
+    await this.#openGates(created, signal)
+    const started = await this.#untilStarted({ spec, report, events }, signal)
+    if (this.#clock.now() - judgedAt > judgedForMs) await assertStillAllowed(spec, image, resolveSpec)
+    return resultOf(started, image)
+  }
+
+  /** Checks the sources, and makes the mount points inside of them as the runs' user. */
+  async #prepareMounts(spec: RunSpec): Promise<void> {
+    const { options, uid, gid } = this.#parts.context
+    const directories = [...(spec.workDir === undefined ? [] : [spec.workDir]), ...memoryDirectories(spec).keys()]
+    const opened = await openMountSources(options.filesRoot, { mounts: spec.mounts, directories, uid, gid })
+    await opened[Symbol.asyncDispose]()
+  }
+
+  /** The pods wait at their gates until all that belongs to them exists. */
+  async #createPods(spec: RunSpec, image: FoundImage, signal: AbortSignal): Promise<V1Pod[]> {
+    const { client, context } = this.#parts
+    const hasCredentials = image.host !== undefined && spec.imagePolicy.credentials !== undefined
+    const internet = internetCodeOf(context.options, spec.internetOf)
+    const common = { spec, image: image.reference, isPreloaded: image.host === undefined, internet, hasCredentials }
+    const pods: V1Pod[] = []
+    for (let rank = 0; rank < spec.nodes; rank += 1) {
+      const body = podManifest(context, { ...common, rank })
+      const create = client.apply(
+        "create the pods of runs",
+        ({ core }, fields, settings) => core.patchNamespacedPod({ ...fields, name: podName(spec.key, rank), body }, settings),
+        { signal },
+      )
+      pods.push(await create)
+    }
+    const { name = "", uid = "" } = pods[0]?.metadata ?? {}
+    const owner = { name, uid }
+    const secrets = [secretManifest(context, spec, owner)]
+    if (hasCredentials) secrets.push(pullSecretManifest(context, { spec, owner, host: image.host ?? "" }))
+    await Promise.all([
+      ...secrets.map((body) => this.#applySecret(body, signal)),
+      ...(spec.nodes > 1
+        ? [this.#applyService(spec, owner, signal), applyPolicy(client, peersPolicy(context.options, spec.key, owner), { signal })]
+        : []),
+    ])
+    return pods
+  }
+
+  #applySecret(body: ReturnType<typeof secretManifest>, signal: AbortSignal): Promise<unknown> {
+    const name = body.metadata?.name ?? ""
+    return this.#parts.client.apply(
+      "create the secrets of runs",
+      ({ core }, fields, settings) => core.patchNamespacedSecret({ ...fields, name, body }, settings),
+      { signal },
+    )
+  }
+
+  #applyService(spec: RunSpec, owner: { name: string; uid: string }, signal: AbortSignal): Promise<unknown> {
+    const { client, context } = this.#parts
+    const body = serviceManifest(context, spec, owner)
+    const name = body.metadata?.name ?? ""
+    return client.apply(
+      "create the services of runs",
+      ({ core }, fields, settings) => core.patchNamespacedService({ ...fields, name, body }, settings),
+      { signal },
+    )
+  }
+
+  async #openGates(pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
+    const { client } = this.#parts
+    const { setHeaderOptions, PatchStrategy } = client.library
+    const body = [
+      { op: "test", path: "/spec/schedulingGates/0/name", value: startGate },
+      { op: "remove", path: "/spec/schedulingGates/0" },
+    ]
+    await Promise.all(
+      pods.map(({ metadata }) =>
+        client.core(
+          "change the pods of runs",
+          (core, settings) =>
+            core.patchNamespacedPod(
+              { namespace: client.namespace, name: metadata?.name ?? "", body },
+              setHeaderOptions("Content-Type", PatchStrategy.JsonPatch, settings),
+            ),
+          { signal },
+        ),
+      ),
+    )
+  }
+
+  /** Resolves once every program has started, which is before it answers, and even if it ended. */
+  async #untilStarted(
+    { spec, report, events }: { spec: RunSpec; report: StartRequest["report"]; events: PodEvents },
+    signal: AbortSignal,
+  ): Promise<V1Pod[]> {
+    const { pods, capacity } = this.#parts
+    const began = this.#clock.now()
+    let unschedulable: string | undefined
+    const reported = new Set<string>()
+    const tell = () => {
+      const { state, text } = unschedulable === undefined ? events.step : waitingStep(unschedulable)
+      const seconds = Math.round((this.#clock.now() - began) / 1_000)
+      reported.add(state)
+      report({ state, progress: text === undefined ? null : { step: text, current: seconds, total: null, unit: "seconds" } })
+    }
+    using _ = this.#repeat(tell, events)
+    for (;;) {
+      const next = await pods.until((items) => nextChange(podsOf(items, spec.key), spec, unschedulable), signal)
+      if ("started" in next) {
+        for (const state of ["creating", "starting"] as const) {
+          if (!reported.has(state)) report({ state, progress: null })
+          signal.throwIfAborted()
+        }
+        return next.started
+      }
+      const never = next.problem === undefined ? undefined : neverSchedulable(spec, await capacity(signal), next.problem)
+      if (never) throw never
+      unschedulable = next.problem
+      tell()
+    }
+  }
+
+  /** Calls `tell` after each event and every few seconds. */
+  #repeat(tell: () => void, events: PodEvents): Disposable {
+    const stop = events.onChange(tell)
+    const timer = setInterval(tell, reportEveryMs)
+    return {
+      [Symbol.dispose]() {
+        stop()
+        clearInterval(timer)
+      },
+    }
+  }
+
+  /** Other starts may be about to mount from the same directories. */
+  async #unlock(sources: readonly string[]): Promise<void> {
+    if (sources.length === 0) return
+    const pending = [...this.#parts.pods.known.values()].filter((pod) => stateOf(pod) === "created")
+    const needed = pending.flatMap((pod) => sourcesOf(pod))
+    await this.#parts.locks
+      .unlock(sources, needed)
+      .catch((err: unknown) => this.#log.error({ err }, "directories that were mounted still belong to Quayside's user"))
+  }
+}
+
+function sourcesOf(pod: V1Pod): string[] {
+  return storedSpec(pod.metadata)?.mounts.map(({ source }) => source) ?? []
+}
+
+/** The pods of a run in the order of their ranks. */
+export function podsOf(items: ReadonlyMap<string, V1Pod>, key: string): V1Pod[] {
+  const own = [...items.values()].filter((pod) => podIdentity(pod.metadata)?.key === key)
+  return own.sort((a, b) => (podIdentity(a.metadata)?.rank ?? 0) - (podIdentity(b.metadata)?.rank ?? 0))
+}
+
+/**
+ * The pods once their programs have started, or what the scheduler says now; undefined if that has
+ * not changed. Throws what makes the start impossible.
+ */
+function nextChange(
+  own: V1Pod[],
+  spec: RunSpec,
+  unschedulable: string | undefined,
+): { started: V1Pod[] } | { problem: string | undefined } | undefined {
+  if (own.length < spec.nodes) throw lostDuringStart()
+  for (const pod of own) assertCanStart(pod, spec)
+  if (own.every((pod) => stateOf(pod) !== "created")) return { started: own }
+  const problem = own.map(schedulingProblem).find((said) => said !== undefined)
+  return problem === unschedulable ? undefined : { problem }
+}
+
+function waitingStep(said: string): { state: StartStep["state"]; text: string } {
+  return { state: "pulling", text: `The cluster has no room yet: ${said}` }
+}
+
+function lostDuringStart(): EngineError {
+  return new EngineError("lost", "The run's pods were deleted during its start")
+}
+
+async function assertStillAllowed(spec: RunSpec, image: FoundImage, resolveSpec: ResolveSpec | undefined): Promise<void> {
+  const now = await resolveSpec?.(image.info)
+  if (now && JSON.stringify(now.mounts) !== JSON.stringify(spec.mounts))
+    throw new EngineError("access_withdrawn", "The directories that the run may mount changed while it started")
+}
+
+function resultOf(pods: readonly V1Pod[], image?: FoundImage): StartResult {
+  return {
+    imageDigest: image?.info.digest || (pods[0] ? digestOf(pods[0]) : ""),
+    nodeNames: pods.flatMap((pod) => pod.spec?.nodeName ?? []),
+    gpuDevices: [],
+  }
+}
