@@ -1,0 +1,114 @@
+import assert from "node:assert/strict"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, suite, test } from "node:test"
+import { setTimeout as pause } from "node:timers/promises"
+import { startKubernetesEngine, type TestKubernetesEngine } from "../../../test/fixtures/kubernetes/kubernetes-engine.ts"
+import { specOf } from "../../../test/fixtures/run-spec.ts"
+import type { RunSpec } from "../engine.ts"
+import { fetchWhenListening } from "../testing/engine-under-test.ts"
+
+const never = new AbortController().signal
+const ignore = () => {}
+const attempts = 12
+
+suite("what a run on a cluster can reach", () => {
+  let rig: TestKubernetesEngine
+
+  before(async () => {
+    rig = await startKubernetesEngine()
+  })
+
+  after(async () => {
+    for (const run of await rig.engine.observe()) await rig.engine.stop(run.key, { graceMs: 0 })
+    await rig[Symbol.asyncDispose]()
+  })
+
+  const started = async (script: string, fields: Partial<RunSpec> = {}) => {
+    const spec = specOf({ image: rig.image, command: ["sh", "-c", script], ...fields })
+    await rig.engine.start(spec, ignore, never)
+    return spec
+  }
+
+  /** The output of a program that ends by itself. */
+  const outputOf = async (script: string, fields: Partial<RunSpec> = {}) => {
+    const { key } = await started(script, fields)
+    const lines = await Array.fromAsync(rig.engine.logs(key, { follow: true }))
+    await rig.engine.stop(key, { graceMs: 0 })
+    return lines.map(({ text }) => text).join("\n")
+  }
+
+  test("a run that swaps directories for links never gets another person's files mounted", async () => {
+    await rig.namespace.directory("users/ann/data")
+    await rig.namespace.directory("users/bob/data")
+    writeFileSync(join(rig.namespace.filesRoot, "users/bob/data/secret"), "of bob")
+    writeFileSync(join(rig.namespace.filesRoot, "users/ann/data/own"), "of ann")
+    const swap =
+      "cd /home/ann; while :; do mv data real && ln -s ../bob/data data; sleep 0.3; [ -L data ] && rm data; mv real data; sleep 0.3; done 2>/dev/null"
+    const attacker = await started(swap, { mounts: [{ source: "/users/ann", target: "/home/ann", readOnly: false }] })
+    const mounts = [{ source: "/users/ann/data", target: "/data", readOnly: false }]
+    const seen = await Promise.all(
+      Array.from({ length: attempts }, async (_, n) => {
+        await pause(n * 110)
+        return outputOf("ls /data", { mounts }).catch(({ code }: { code: string }) => code)
+      }),
+    )
+    await rig.engine.stop(attacker.key, { graceMs: 0 })
+    assert.deepEqual(new Set(seen).difference(new Set(["own", "mount_missing"])), new Set(), "nobody saw the secret")
+    assert.ok(seen.includes("own"), seen.join())
+  })
+
+  test("a run has no rights, no token and no writable root", async () => {
+    const script = "id; cat /proc/self/status | head -60; ls /var/run/secrets; touch /file; env"
+    const output = await outputOf(`${script} 2>&1`)
+    assert.match(output, /uid=1000/)
+    assert.match(output, /CapEff:\s+0{16}$/m)
+    assert.match(output, /NoNewPrivs:\s+1$/m)
+    assert.match(output, /Seccomp:\s+2$/m)
+    assert.match(output, /\/var\/run\/secrets: No such file/)
+    assert.match(output, /\/file: Read-only file system/)
+    assert.doesNotMatch(output, /^(?!KUBERNETES_)\w+_(SERVICE_HOST|PORT_)/m)
+  })
+
+  test("runs reach neither each other nor the cluster's and the node's own services", async () => {
+    const server = await started("exec httpd -f -p 8080 -h /www")
+    assert.equal((await fetchWhenListening(rig.engine, server)).status, 200)
+    const { host } = (await rig.engine.address(server.key, 8080)) ?? assert.fail()
+    const node = await rig.namespace.kubectl(["get", "nodes", "--output", "jsonpath={.items[0].status.addresses[0].address}"])
+    const targets = [`${host} 8080`, `${node} 10250`, `${node} 6443`, "10.96.0.1 443", "169.254.169.254 80"]
+    const script = targets.map((target) => `nc -w 2 ${target} </dev/null 2>/dev/null && echo "reached ${target}"`).join("; ")
+    assert.equal(await outputOf(`${script}; echo done`), "done")
+    await rig.engine.stop(server.key, { graceMs: 0 })
+  })
+
+  test("an internet setting of a group replaces everybody's", async () => {
+    const { items } = JSON.parse(await rig.namespace.kubectl(["get", "networkpolicies", "--output", "json"]))
+    const names = items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)
+    assert.deepEqual(names.sort(), [`quayside-${rig.instance}-internet-common`, `quayside-${rig.instance}-runs`])
+    await using other = await rig.open({ groupInternet: [{ group: "students", internet: false }] })
+    await other.prepare()
+    const spec = specOf({ image: rig.image, command: ["sleep", "1000"], internetOf: "students" })
+    await other.start(spec, ignore, never)
+    const selected = ["get", "pods", "--selector", `quayside.io/key=${spec.key}`, "--output", "jsonpath={.items[0].metadata.labels}"]
+    const labels = JSON.parse(await rig.namespace.kubectl(selected))
+    const policy = JSON.parse(
+      await rig.namespace.kubectl([
+        "get",
+        "networkpolicy",
+        `quayside-${rig.instance}-internet-${labels["quayside.io/internet"]}`,
+        "--output",
+        "json",
+      ]),
+    )
+    assert.deepEqual([policy.spec.egress ?? [], policy.spec.policyTypes], [[], ["Egress"]])
+    await other.stop(spec.key, { graceMs: 0 })
+  })
+
+  test("a directory that does not exist, a link and a file end the start with mount_missing", async () => {
+    await rig.namespace.directory("users/eve")
+    mkdirSync(join(rig.namespace.filesRoot, "users/eve/real"))
+    writeFileSync(join(rig.namespace.filesRoot, "users/eve/file"), "")
+    for (const source of ["/users/eve/none", "/users/eve/file"])
+      await assert.rejects(started("true", { mounts: [{ source, target: "/x", readOnly: true }] }), { code: "mount_missing" })
+  })
+})
