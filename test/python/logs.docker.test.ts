@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
+import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -62,6 +63,7 @@ def show(line):
   const isPrinted = async (line: number) => {
     for await (const { text } of await admin.runLogs({ query: { ID, follow: true } })) if (text === `line ${line}`) return
   }
+  await Promise.all(followers.map(({ child }) => child.stdout && once(child.stdout, "data")))
   await isPrinted(50)
   await server.kill("SIGKILL")
   await sleep(500)
