@@ -1,5 +1,6 @@
 import { bounds } from "#contract"
 import type { ChannelStream, JsonObject } from "./channel-stream.ts"
+import { giveBackFrame, takeFrame } from "./frame-memory.ts"
 import { protocolName } from "./frames.ts"
 import { Multiplexer, type Transport } from "./multiplexer.ts"
 import { StreamError } from "./stream-error.ts"
@@ -10,7 +11,8 @@ export interface WebSocketLike {
   readonly bufferedAmount: number
   readonly readyState: number
   readonly protocol: string
-  send(data: Uint8Array<ArrayBuffer>): void
+  /** `sent` is called when the data is passed on, by `ws` alone. */
+  send(data: Uint8Array<ArrayBuffer>, sent: (error?: Error | null) => void): void
   close(code?: number, reason?: string): void
   addEventListener(type: "open" | "error", listener: () => void): void
   addEventListener(type: "close", listener: (event: { code: number; reason: string }) => void): void
@@ -66,8 +68,15 @@ class ClientTransport implements Transport {
     return isCongested
   }
 
+  allocate(bytes: number): Uint8Array {
+    return takeFrame(bytes)
+  }
+
   send(frame: Uint8Array): void {
-    if (this.#socket.readyState === 1) this.#socket.send(frame as Uint8Array<ArrayBuffer>)
+    if (this.#socket.readyState !== 1) return
+    this.#socket.send(frame as Uint8Array<ArrayBuffer>, (error) => {
+      if (!error) giveBackFrame(frame)
+    })
   }
 
   close(status: number, reason: string): void {

@@ -14,6 +14,7 @@ export {
   type TerminalSize,
   type WebSocketLike,
 } from "./client.ts"
+export { giveBackFrame, takeFrame } from "./frame-memory.ts"
 export { copyBlockBytes, maxDataFrameBytes, protocolName } from "./frames.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
 export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"

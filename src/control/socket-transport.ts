@@ -1,7 +1,6 @@
 import type { WebSocket } from "ws"
-import type { Transport } from "#channel"
+import { giveBackFrame, type Transport, takeFrame } from "#channel"
 import { bounds } from "#contract"
-import { giveBackFrame, takeFrame } from "./frame-memory.ts"
 
 const maxUnsent = bounds.control.unsentBytes.value
 

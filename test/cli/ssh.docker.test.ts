@@ -189,6 +189,47 @@ test("ssh -L reaches a port, also of a program that listens for its own containe
   }
 })
 
+test("an editor's ssh works: a script on standard input, a shared connection, ports on demand and a single stream", async () => {
+  const [socks = 0] = await freePorts(1)
+  const control = join(cli.directory, "control")
+  const shared = ["-o", `ControlPath=${control}`]
+  const master = spawn("ssh", ["-N", "-M", ...shared, "-D", `127.0.0.1:${socks}`, "Fit.quayside"], { env, stdio: "ignore" })
+  try {
+    await eventually("the shared connection is open", () =>
+      tool("ssh", ...shared, "-O", "check", "Fit.quayside").then(
+        () => true,
+        () => false,
+      ),
+    )
+    const bootstrap = `mkdir -p /tmp/editor && cd /tmp/editor || exit 1
+cat > server.py <<'EOF'
+import http.server
+http.server.ThreadingHTTPServer(("127.0.0.1", 9300), http.server.SimpleHTTPRequestHandler).serve_forever()
+EOF
+nohup setsid python3 server.py > log 2>&1 < /dev/null &
+until python3 -c 'import socket; socket.create_connection(("127.0.0.1", 9300))' 2> /dev/null; do sleep 0.1; done
+echo "listening on 9300"
+`
+    const started = await fed(bootstrap, "ssh", "-T", ...shared, "Fit.quayside", "bash")
+    assert.equal(started.stdout, "listening on 9300\n", started.stderr)
+    const numbers = [1, 2, 3, 4, 5, 6, 7, 8]
+    const sessions = numbers.map((number) => fed(`${number}`, "ssh", "-T", ...shared, "Fit.quayside", "cat"))
+    assert.deepEqual(
+      (await Promise.all(sessions)).map(({ stdout }) => Number(stdout)),
+      numbers,
+    )
+    const bySocks = ["--silent", "--fail", "--socks5-hostname", `127.0.0.1:${socks}`, "http://localhost:9300/"]
+    const answers = await Promise.all(numbers.map(() => tool("curl", ...bySocks)))
+    for (const { stdout } of answers) assert.match(stdout, /server\.py/)
+    await assert.rejects(tool("curl", ...bySocks.slice(0, -1), "http://localhost:1/"))
+    const single = await fed("GET / HTTP/1.0\r\n\r\n", "ssh", "-W", "localhost:9300", "Fit.quayside")
+    assert.match(single.stdout, /^HTTP\/1\.0 200 OK[\s\S]*server\.py/, single.stderr)
+  } finally {
+    master.kill()
+    await once(master, "exit")
+  }
+})
+
 /** Forwards ports by the command line while `use` runs with the local ones. Returns its notes. */
 async function withForward(name: string, ports: readonly string[], use: (ports: number[]) => Promise<void>): Promise<string> {
   const controller = new AbortController()

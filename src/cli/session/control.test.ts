@@ -5,7 +5,7 @@ import type { Multiplexer } from "#channel"
 import { Failure, type RunningProject } from "#contract"
 import { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
-import { readRefusal, reconnect } from "./control.ts"
+import { needsMask, readRefusal, reconnect } from "./control.ts"
 
 test("an endless answer to a control connection is not read", async () => {
   let sent = 0
@@ -51,4 +51,11 @@ test("Ctrl-C ends the wait for a connection", async () => {
   controller.abort()
   await assert.rejects(waiting, { name: "AbortError" })
   assert.equal(state.opened, 0)
+})
+
+test("frames are masked where a proxy could take them for requests", () => {
+  for (const address of ["ws://quayside.example/x", "ws://10.0.0.1:8080/", "ws://localhost.example/", "ws://127.example/"])
+    assert.ok(needsMask(address), address)
+  for (const address of ["wss://quayside.example/x", "ws://localhost:8080/", "ws://127.0.0.1/", "ws://[::1]:8080/"])
+    assert.ok(!needsMask(address), address)
 })

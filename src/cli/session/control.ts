@@ -76,12 +76,27 @@ function controlAddress(server: string, controlUrl: string): string {
 
 async function openConnection(address: string, token: string): Promise<Multiplexer> {
   const [{ WebSocket }, { connectControl, controlProtocols }] = await Promise.all([import("ws"), import("#channel")])
-  const socket = new WebSocket(address, [...controlProtocols], { headers: { authorization: `Bearer ${token}` } })
+  const options = { headers: { authorization: `Bearer ${token}` }, ...(needsMask(address) ? {} : { generateMask: clear }) }
+  const socket = new WebSocket(address, [...controlProtocols], options)
   const refused = new Promise<never>((_, reject) => {
     socket.on("error", (error) => reject(error))
     socket.on("unexpected-response", (_request, response: IncomingMessage) => void readRefusal(response).then(reject, reject))
   })
   return Promise.race([connectControl(socket), refused])
+}
+
+/**
+ * Random masks keep proxies, which take a WebSocket's bytes for HTTP, from requests that a file's
+ * author chose. No such proxy reads within TLS or one machine; there, masks only use time.
+ */
+export function needsMask(address: string): boolean {
+  const { protocol, hostname } = new URL(address)
+  return protocol !== "wss:" && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
+}
+
+/** A mask of zeros leaves the bytes as they are. */
+function clear(mask: Buffer): void {
+  mask.fill(0)
 }
 
 /** More than any refusal has; another server's answer may be endless. */

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import ssl
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from importlib.metadata import version
 from typing import Any
 
@@ -108,3 +110,40 @@ class EventParser:
             return {"id": fields["id"], "event": "position", "data": {}}
         data = json.loads(fields["data"])
         return {"id": fields["id"], "event": fields.get("event", "message"), "data": data}
+
+
+#: Lines of two outputs may be stored in another order than that of their times, but not by more.
+_LINE_OVERLAP = timedelta(seconds=1)
+
+
+class SeenLines:
+    """The newest lines of a run's output, by which another answer goes on after them."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self._recent: deque[tuple[datetime, str]] = deque()
+        self._newest: datetime | None = None
+        self._again: Counter[str] = Counter()
+
+    @property
+    def since(self) -> str | None:
+        """What the next answer is asked for: it repeats the recent lines."""
+        return None if self._newest is None else (self._newest - _LINE_OVERLAP).isoformat()
+
+    def begin(self) -> None:
+        """Another answer begins."""
+        self.has_begun = True
+        self._again = Counter(line for _, line in self._recent)
+
+    def parse_new(self, line: str) -> dict[str, Any] | None:
+        """A line of an answer; `None` if it is a repeated one."""
+        if self._again[line] > 0:
+            self._again[line] -= 1
+            return None
+        parsed: dict[str, Any] = json.loads(line)
+        time = datetime.fromisoformat(parsed["time"])
+        self._newest = time if self._newest is None else max(time, self._newest)
+        self._recent.append((time, line))
+        while self._recent[0][0] < self._newest - _LINE_OVERLAP:
+            self._recent.popleft()
+        return parsed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
@@ -13,7 +12,9 @@ import httpx
 from .. import models
 from .._names import one_of
 from .._requests import (
+    LIVE_STATES,
     EventParser,
+    SeenLines,
     is_temporary,
     memory_amount,
     parse_error,
@@ -31,8 +32,8 @@ T = TypeVar("T")
 _PAGE_SIZE = 200
 #: Seconds without an event or heartbeat after which an event stream is opened again.
 _EVENTS_TIMEOUT = 60.0
-#: Seconds between two connections of an event stream.
-_EVENTS_PAUSE = 2.0
+#: Seconds between two connections of a stream.
+_STREAM_PAUSE = 2.0
 
 
 class AsyncClient(AsyncOperations):
@@ -233,14 +234,34 @@ class AsyncClient(AsyncOperations):
             except APIError as error:
                 if not is_temporary(error):
                     raise
-            await asyncio.sleep(_EVENTS_PAUSE)
+            await asyncio.sleep(_STREAM_PAUSE)
 
     async def log_lines(
         self, run_id: int, *, tail: int | None = None, follow: bool = False
     ) -> AsyncIterator[models.LogLine]:
-        """The output of a run: the last `tail` lines, or all. `follow`: until the run has ended."""
-        query = {"ID": run_id, "tail": tail, "follow": 1 if follow else None}
-        async with self.stream("/running_project/logs", query) as lines:
-            async for line in lines:
-                if line:
-                    yield cast(models.LogLine, json.loads(line))
+        """The output of a run: the last `tail` lines, or all. `follow`: until the run has ended.
+
+        A connection that is lost while it follows is made again, and goes on after the last line.
+        """
+        query: dict[str, int | str | None] = {"ID": run_id, "tail": tail}
+        query["follow"] = 1 if follow else None
+        seen = SeenLines()
+        while True:
+            try:
+                async with self.stream("/running_project/logs", query) as lines:
+                    seen.begin()
+                    async for line in lines:
+                        if line and (parsed := seen.parse_new(line)) is not None:
+                            yield cast(models.LogLine, parsed)
+                # A server that stops ends the answer too.
+                if not follow or (await self.read_run(ID=run_id))["State"] not in LIVE_STATES:
+                    return
+            except ConnectionFailed:
+                if not follow or not seen.has_begun:
+                    raise
+            except APIError as error:
+                if not follow or not seen.has_begun or not is_temporary(error):
+                    raise
+            if since := seen.since:
+                query = {"ID": run_id, "since": since, "follow": 1}
+            await asyncio.sleep(_STREAM_PAUSE)

@@ -99,7 +99,10 @@ class AsyncRun:
     async def logs(
         self, *, tail: int | None = None, follow: bool = False
     ) -> AsyncIterator[models.LogLine]:
-        """Its output: the last `tail` lines, or all. With `follow`, until the run has ended."""
+        """Its output: the last `tail` lines, or all. With `follow`, until the run has ended.
+
+        A lost connection is made again: no line is lost, and none comes twice.
+        """
         async for line in self._client.log_lines(self.id, tail=tail, follow=follow):
             yield line
 

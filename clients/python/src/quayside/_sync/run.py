@@ -100,7 +100,10 @@ class Run:
     def logs(
         self, *, tail: int | None = None, follow: bool = False
     ) -> Iterator[models.LogLine]:
-        """Its output: the last `tail` lines, or all. With `follow`, until the run has ended."""
+        """Its output: the last `tail` lines, or all. With `follow`, until the run has ended.
+
+        A lost connection is made again: no line is lost, and none comes twice.
+        """
         for line in self._client.log_lines(self.id, tail=tail, follow=follow):
             yield line
 

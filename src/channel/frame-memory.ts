@@ -1,4 +1,4 @@
-import { maxDataFrameBytes } from "#channel"
+import { maxDataFrameBytes } from "./frames.ts"
 
 /** Frames whose memory is kept for later ones. */
 const maxFree = 64

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { maxDataFrameBytes } from "#channel"
 import { giveBackFrame, takeFrame } from "./frame-memory.ts"
+import { maxDataFrameBytes } from "./frames.ts"
 
 test("a frame's memory serves another frame once it is given back, and not before", () => {
   const [first, second] = [takeFrame(maxDataFrameBytes), takeFrame(2_000)]
