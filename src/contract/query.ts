@@ -169,6 +169,7 @@ export const isPublishParam = zeroOne("1: only what is public; 0: only what is n
 export const followParam = zeroOne("1: go on until the run is over.")
 export const allParam = zeroOne("1: every session of the person, wherever it was begun; their tokens stay.")
 export const tailParam = { ...idParam, schema: { ...id.schema, description: "Only the last so many lines." } } as const
+export const rankParam = { ...idParam, schema: { ...id.schema, description: "Only this rank of a run on several nodes." } } as const
 export const deletedParam = zeroOne("1: what was deleted instead: the caller's own, for administrators everybody's.")
 export const wordsParam = plain("Every word must stand in name or comment, in any case.")
 export const exactParam = plain("Only exact matches.")

@@ -316,6 +316,8 @@ export interface ObservedRun {
   oomKilled: boolean
   /** Why the engine, rather than the program, ended it, if the engine knows. */
   cause?: { code: ReasonCode; msg: string } | undefined
+  /** The rank that ended first, of a run on several nodes. */
+  endedRank?: number | undefined
   /** Milliseconds since the epoch. */
   startedAt: number | null
   finishedAt: number | null
@@ -350,6 +352,8 @@ export interface LogOptions {
   /** Milliseconds since the epoch; older lines are skipped. */
   since?: number
   follow?: boolean
+  /** Only the output of this rank of a run on several nodes. Default: that of all. */
+  rank?: number
   signal?: AbortSignal
 }
 
@@ -357,6 +361,8 @@ export interface ContainerLogLine {
   /** Milliseconds since the epoch. */
   time: number
   stream: "stdout" | "stderr"
+  /** The rank of the node, of a run on several ones. */
+  rank?: number
   /** Without its line end; a line over 16 KiB is split. */
   text: string
 }

@@ -1,5 +1,5 @@
 import { integer, oneOf, timestamp } from "../fields/scalars.ts"
-import { list, nullable, number, object } from "../fields/shapes.ts"
+import { list, nullable, number, object, optional } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
 
@@ -46,5 +46,6 @@ export const logLine = structure("LogLine", {
   time: timestamp({ description: "When it was printed." }),
   stream: oneOf({ description: "Where it was printed.", values: ["stdout", "stderr"] }),
   text: text({ description: "The line, without its end." }),
+  rank: optional(integer({}), "Of a run on several nodes: the rank that printed it."),
 })
 export type LogLine = StructureValue<typeof logLine>

@@ -32,6 +32,7 @@ import { ClusterImages } from "./images/cluster-images.ts"
 import type { KubernetesOptions } from "./kubernetes-options.ts"
 import { MountLocks } from "./mounts/mount-locks.ts"
 import { applyPolicies } from "./network/network-policies.ts"
+import { mergeRanks } from "./observe/merge-ranks.ts"
 import { nodeCapacity } from "./observe/node-capacity.ts"
 import { NodeStats } from "./observe/node-stats.ts"
 import { readPodLogs } from "./observe/read-logs.ts"
@@ -236,8 +237,14 @@ class KubernetesEngine implements Engine {
 
   async *logs(key: string, options: LogOptions = {}): AsyncIterable<ContainerLogLine> {
     if (options.signal?.aborted) return
-    const name = podsOf(await this.#pods.items(), key)[0]?.metadata?.name
-    if (name !== undefined) yield* readPodLogs(this.#client, name, options)
+    const pods = podsOf(await this.#pods.items(), key)
+    const chosen = options.rank === undefined ? pods : pods.filter(({ metadata }) => podIdentity(metadata)?.rank === options.rank)
+    const read = (pod: V1Pod) => readPodLogs(this.#client, pod.metadata?.name ?? "", options)
+    if (pods.length === 1) return yield* chosen.map(read)[0] ?? []
+    yield* mergeRanks(
+      chosen.map((pod) => ({ rank: podIdentity(pod.metadata)?.rank ?? 0, lines: read(pod) })),
+      options,
+    )
   }
 
   async stats(): Promise<ContainerStats[]> {

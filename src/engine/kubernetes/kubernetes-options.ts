@@ -25,8 +25,11 @@ export interface KubernetesOptions {
   namespace?: string | undefined
   /** The pods that connect to runs. Default: none. */
   gateway?: PodSelection | undefined
-  /** The pods that resolve names for runs. Default: `k8s-app=kube-dns` in `kube-system`. */
-  dns?: PodSelection | undefined
+  /**
+   * The name servers of runs: pods, or addresses and networks where these are no pods. Default:
+   * `k8s-app=kube-dns` in `kube-system`.
+   */
+  dns?: PodSelection | readonly string[] | undefined
   /** Whether runs reach public addresses. Default true. */
   internet?: boolean | undefined
   /** The internet settings of groups, by the name in a spec's `internetOf`. Default none. */

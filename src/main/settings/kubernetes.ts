@@ -1,4 +1,4 @@
-import { choiceOf, parseList, parseText, throwExpected } from "./parse.ts"
+import { choiceOf, parseList, parseSubnets, parseText, throwExpected } from "./parse.ts"
 import { setting } from "./setting.ts"
 
 const labelForm = /^([A-Za-z0-9./_-]{1,316})=([A-Za-z0-9._-]{0,63})$/
@@ -29,6 +29,8 @@ const parseTolerations = (value: string) =>
     const matches = given === undefined ? { operator: "Exists" } : { operator: "Equal", value: given }
     return { key, ...matches, ...(effect !== undefined && { effect }) }
   })
+
+const parseNameServers = (value: string) => (value.includes("=") ? parsePods(value) : parseSubnets(value))
 
 type Pods = { namespace?: string; labels: Record<string, string> } | undefined
 
@@ -72,9 +74,9 @@ export const kubernetesSettings = {
   kubernetesDns: setting({
     env: "KUBERNETES_DNS",
     default: "kube-system/k8s-app=kube-dns",
-    initial: undefined as Pods,
-    read: parsePods,
-    doc: "The pods that resolve names for runs, by their labels.",
+    initial: undefined as Pods | string[],
+    read: parseNameServers,
+    doc: "The name servers of runs: pods by their labels, or addresses separated by commas, such as `169.254.20.10` of a cache on each node.",
   }),
   kubernetesPullSecrets: setting({
     env: "KUBERNETES_PULL_SECRETS",

@@ -87,18 +87,18 @@ export function sumResources(runs: readonly ResourceRequest[]): ResourceTotals {
 
 function add(total: ResourceTotals, run: ResourceRequest): void {
   total.runs += 1
-  total.cpus += run.cpus
-  total.memoryMiB += run.memoryMiB
-  total.gpus += run.gpus
+  total.cpus += run.nodes * run.cpus
+  total.memoryMiB += run.nodes * run.memoryMiB
+  total.gpus += run.nodes * run.gpus
 }
 
 /** The first limit that one more run would exceed. */
 function exceededLimit(demand: ResourceRequest, held: ResourceTotals, limits: RunLimits) {
   const checks: { limit: number | null | undefined; wanted: number; what: string }[] = [
     { limit: limits.MaxRuns, wanted: held.runs + 1, what: "runs at once" },
-    { limit: limits.MaxCpus, wanted: held.cpus + demand.cpus, what: "CPUs" },
-    { limit: limits.MaxMemory, wanted: held.memoryMiB + demand.memoryMiB, what: "MiB of memory" },
-    { limit: limits.MaxGpus, wanted: held.gpus + demand.gpus, what: "GPUs" },
+    { limit: limits.MaxCpus, wanted: held.cpus + demand.nodes * demand.cpus, what: "CPUs" },
+    { limit: limits.MaxMemory, wanted: held.memoryMiB + demand.nodes * demand.memoryMiB, what: "MiB of memory" },
+    { limit: limits.MaxGpus, wanted: held.gpus + demand.nodes * demand.gpus, what: "GPUs" },
   ]
   return checks.find(({ limit, wanted }) => typeof limit === "number" && wanted > limit)
 }

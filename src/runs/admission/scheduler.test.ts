@@ -17,6 +17,7 @@ function run(fields: Partial<RunRow> = {}) {
     state: "queued" as const,
     cpus: 1,
     memoryMiB: 0,
+    nodes: 1,
     gpus: 0,
     gpuMemoryMiB: 0,
     nodeNames: [],

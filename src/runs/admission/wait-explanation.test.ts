@@ -13,7 +13,7 @@ const node = (name: string, cpus: number, gpus: readonly string[] = []): Node =>
 let lastId = 0
 const holding = (nodeName: string, more: Partial<LiveRun>): LiveRun => ({
   ...{ id: ++lastId, userName: "ann", state: "ready", nodeNames: [nodeName], gpuDevices: [], expiresAt: null },
-  ...{ cpus: 0, memoryMiB: 0, gpus: 0, gpuMemoryMiB: 0 },
+  ...{ nodes: 1, cpus: 0, memoryMiB: 0, gpus: 0, gpuMemoryMiB: 0 },
   ...more,
 })
 const at = (time: string) => Date.parse(`2026-11-22T${time}:00Z`)
@@ -26,7 +26,7 @@ interface Demand {
 }
 
 function explained(demand: Demand, ahead: number, live: readonly LiveRun[], conditions: Partial<QueueConditions>): string {
-  const run = { cpus: 1, memoryMiB: 1_024, gpus: 0, gpuMemoryMiB: 0, userName: "bob", ...demand }
+  const run = { nodes: 1, cpus: 1, memoryMiB: 1_024, gpus: 0, gpuMemoryMiB: 0, userName: "bob", ...demand }
   return new WaitExplainer({ nodes: [], containerDevices: new Set(), quotas: [], ...conditions }, live).explain(run, ahead)
 }
 

@@ -81,6 +81,7 @@ function roomAt(node: Node, run: ResourceRequest, { held, devices }: { held: rea
 
 function missingAmounts(free: Node, run: ResourceRequest): string {
   return amountsOf({
+    nodes: run.nodes,
     cpus: run.cpus > free.cpus ? run.cpus : 0,
     memoryMiB: run.memoryMiB > free.memoryMiB ? run.memoryMiB : 0,
     gpus: run.gpus > fittingGpus(free.gpus, run).length ? run.gpus : 0,

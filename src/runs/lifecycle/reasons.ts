@@ -34,7 +34,8 @@ export function reasonOfExit(seen: ObservedRun | undefined, run: RunRow): Reason
   if (seen?.state !== "exited") return createReason("lost")
   const { exitCode, cause } = seen
   if (cause) return createReason(cause.code, cause.msg)
-  const reason = seen.oomKilled ? memoryReason(run) : exitReason(exitCode, run)
+  const found = seen.oomKilled ? memoryReason(run) : exitReason(exitCode, run)
+  const reason = seen.endedRank === undefined ? found : { ...found, msg: `Rank ${seen.endedRank}: ${found.msg}` }
   return exitCode === null ? reason : { ...reason, exitCode }
 }
 

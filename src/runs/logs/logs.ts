@@ -122,21 +122,21 @@ async function prunePerson(directory: string): Promise<void> {
 async function* storedLogs(
   { settings }: RunsContext,
   { key, userId }: RunRow,
-  { tail, since, signal }: LogOptions,
+  { tail, since, rank, signal }: LogOptions,
 ): AsyncIterable<ContainerLogLine> {
   if (settings.logsDir === undefined) return
   const path = fileOf(directoryOf(settings.logsDir, userId), key)
   // Older versions stored output beside the directories of people.
   const file = existsSync(path) ? path : fileOf(settings.logsDir, key)
-  const isNewer = (line: ContainerLogLine) => since === undefined || line.time > since
+  const isWanted = (line: ContainerLogLine) => (since === undefined || line.time > since) && (rank === undefined || line.rank === rank)
   // Counted first and then read again: a slow reader must not hold all lines in memory.
   let toSkip = 0
   if (tail !== undefined) {
-    for await (const line of linesOf(file, signal)) if (isNewer(line)) toSkip += 1
+    for await (const line of linesOf(file, signal)) if (isWanted(line)) toSkip += 1
     toSkip = Math.max(0, toSkip - tail)
   }
   for await (const line of linesOf(file, signal)) {
-    if (!isNewer(line)) continue
+    if (!isWanted(line)) continue
     if (toSkip > 0) toSkip -= 1
     else yield line
   }

@@ -36,9 +36,9 @@ export const runQueries = {
       .select([
         sql<number>`count(*)`.as("runs"),
         sql<number>`count(case when state = 'queued' then 1 end)`.as("queued"),
-        sql<number>`cast(coalesce(sum(cpus), 0) as bigint)`.as("cpus"),
-        sql<number>`cast(coalesce(sum(memory_mib), 0) as bigint)`.as("memory_mib"),
-        sql<number>`cast(coalesce(sum(gpus), 0) as bigint)`.as("gpus"),
+        sql<number>`cast(coalesce(sum(nodes * cpus), 0) as bigint)`.as("cpus"),
+        sql<number>`cast(coalesce(sum(nodes * memory_mib), 0) as bigint)`.as("memory_mib"),
+        sql<number>`cast(coalesce(sum(nodes * gpus), 0) as bigint)`.as("gpus"),
       ])
       .where("user_id", "=", args.user_id)
       .where(liveCondition),

@@ -55,6 +55,7 @@ export const liveRunMapper = pickFields(runsTable, [
   "userId",
   "userName",
   "state",
+  "nodes",
   "cpus",
   "memoryMiB",
   "gpus",

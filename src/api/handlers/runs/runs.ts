@@ -121,7 +121,7 @@ async function list(context: OperationContext<"listRuns">): Promise<HandlerResul
 
 async function logs(context: OperationContext<"runLogs">): Promise<HandlerResult<"runLogs">> {
   const { services } = context
-  const { tail, since, follow = false } = context.query
+  const { tail, since, follow = false, Rank: rank } = context.query
   if (follow && !context.caller.isAdmin) context.server.rateLimiter.consume(context.caller.userId, "streams")
   const run = await loadAuthorizedRun(context, "run:logs")
   const from = tail === undefined ? {} : { tail }
@@ -130,12 +130,13 @@ async function logs(context: OperationContext<"runLogs">): Promise<HandlerResult
     return now && resourceOf(services, now)
   }
   const signal = follow ? abortOnRevocation(services, context, { action: "run:logs", resource }) : context.signal
-  const options = { ...from, ...(since === undefined ? {} : { since }), follow, signal }
+  const options = { ...from, ...(since === undefined ? {} : { since }), ...(rank === undefined ? {} : { rank }), follow, signal }
   return new JsonLines(toLogLines(services.runs.logs(run, options)), { isLive: follow, signal })
 }
 
 async function* toLogLines(lines: AsyncIterable<EngineLogLine>): AsyncIterable<LogLine> {
-  for await (const { time, stream, text } of lines) yield { time: toTimestamp(time), stream, text }
+  for await (const { time, stream, text, rank } of lines)
+    yield { time: toTimestamp(time), stream, text, ...(rank === undefined ? {} : { rank }) }
 }
 
 export const runHandlers = { stopRun: stop, readRun: read, listRuns: list, runLogs: logs } satisfies Partial<Handlers>

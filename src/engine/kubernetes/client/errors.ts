@@ -35,7 +35,9 @@ function parseJson(text: string): unknown {
 }
 
 /** The API server is overloaded, restarting, or not the one that answered. */
-const temporary = new Set([408, 429, 500, 502, 503, 504])
+const temporary = new Set([408, 429, 502, 503, 504])
+/** Failures of its database that it reports as its own. */
+const databaseFailure = /etcdserver|timed out|timeout|deadline exceeded|leader changed|connection refused/i
 
 /**
  * Turns any failure of a call into an `EngineError`; `what` completes "The cluster refused to …".
@@ -45,7 +47,7 @@ export function toEngineError(error: unknown, what: string): EngineError {
   const status = statusOf(error)
   const detail = messageOf(error)
   const options = { detail, cause: error }
-  if (status === undefined || temporary.has(status)) return unreachable(detail, error)
+  if (status === undefined || temporary.has(status) || (status === 500 && databaseFailure.test(detail))) return unreachable(detail, error)
   const webhook = /admission webhook "([^"]+)" denied the request:? ?([\s\S]*)/.exec(detail)
   if (webhook) {
     const said = webhook[2]?.trim().slice(0, 300)

@@ -41,7 +41,7 @@ export function internetCodeOf({ groupInternet = [] }: KubernetesOptions, group:
 function instancePolicies(options: KubernetesOptions): V1NetworkPolicy[] {
   const { instance, internet = true, groupInternet = [] } = options
   const confine = policy(options, "runs", instanceLabels(instance), {
-    ingress: options.gateway ? [{ _from: [peerOf(options.gateway)] }] : [],
+    ingress: options.gateway ? [fromPeer(peerOf(options.gateway))] : [],
     egress: [],
   })
   const settings = [
@@ -69,7 +69,7 @@ function internetRules(options: KubernetesOptions, internet: boolean | readonly 
     { port: 53, protocol: "UDP" },
     { port: 53, protocol: "TCP" },
   ]
-  return [{ to: blocks }, { to: [peerOf(dns)], ports }]
+  return [{ to: blocks }, { to: "labels" in dns ? [peerOf(dns)] : dns.map((cidr) => ({ ipBlock: { cidr: withPrefix(cidr) } })), ports }]
 }
 
 function publicBlocks(deny: readonly string[]): V1NetworkPolicyPeer[] {
@@ -101,6 +101,11 @@ function lies(inner: string, outer: string): boolean {
   const list = new BlockList()
   list.addSubnet(address, Number(prefix), family)
   return list.check(innerAddress, family)
+}
+
+/** The library calls the field `_from`, and sends patches as they are. */
+function fromPeer(peer: V1NetworkPolicyPeer): V1NetworkPolicyIngressRule {
+  return { from: [peer] } as V1NetworkPolicyIngressRule
 }
 
 function peerOf({ namespace, labels }: PodSelection): V1NetworkPolicyPeer {
@@ -145,7 +150,7 @@ export function peersPolicy({ instance }: KubernetesOptions, key: string, owner:
       labels: keyLabels(instance, key),
       ownerReferences: [{ apiVersion: "v1", kind: "Pod", ...owner }],
     },
-    spec: { podSelector, policyTypes: ["Ingress", "Egress"], ingress: [{ _from: [{ podSelector }] }], egress: [{ to: [{ podSelector }] }] },
+    spec: { podSelector, policyTypes: ["Ingress", "Egress"], ingress: [fromPeer({ podSelector })], egress: [{ to: [{ podSelector }] }] },
   }
 }
 

@@ -80,17 +80,14 @@ export function podManifest(context: ManifestContext, parts: PodParts): V1Pod {
 
 function containerManifest({ spec, image, isPreloaded, rank }: PodParts, options: KubernetesOptions, mounts: V1VolumeMount[]): V1Container {
   const gpus = gpuCountOf(spec)
-  const { cpuOvercommit = 1, memoryOvercommit = 1 } = options
   const limits = {
     cpu: String(spec.cpus),
     memory: `${spec.memoryMiB}Mi`,
     ...(spec.diskMiB !== undefined && { "ephemeral-storage": `${spec.diskMiB}Mi` }),
     ...(gpus > 0 && { [options.gpuResource ?? "nvidia.com/gpu"]: String(gpus) }),
   }
-  const requests = {
-    cpu: `${Math.ceil((spec.cpus * 1_000) / cpuOvercommit)}m`,
-    memory: `${Math.ceil(spec.memoryMiB / memoryOvercommit)}Mi`,
-  }
+  const { cpus, memoryMiB } = requestOf(spec, options)
+  const requests = { cpu: `${Math.round(cpus * 1_000)}m`, memory: `${memoryMiB}Mi` }
   return {
     name: containerName,
     image,
@@ -109,6 +106,14 @@ function containerManifest({ spec, image, isPreloaded, rank }: PodParts, options
       readOnlyRootFilesystem: !spec.writableRoot,
     },
   }
+}
+
+/** The part of a node that each pod of a run reserves. */
+export function requestOf(
+  { cpus, memoryMiB }: RunSpec,
+  { cpuOvercommit = 1, memoryOvercommit = 1 }: KubernetesOptions,
+): { cpus: number; memoryMiB: number } {
+  return { cpus: Math.ceil((cpus * 1_000) / cpuOvercommit) / 1_000, memoryMiB: Math.ceil(memoryMiB / memoryOvercommit) }
 }
 
 /** Kubernetes would replace `$(NAME)` in commands by a variable. */

@@ -32,8 +32,8 @@ export function stateOf(pod: V1Pod): ObservedRun["state"] {
 }
 
 /**
- * A run of one or several pods. It runs once all of them ran, and has ended as soon as one of them
- * has: the first end is the run's.
+ * A run of one or several pods. It runs once all of them do. It has ended with the first pod that
+ * failed, or else with that of rank 0, which people use.
  */
 export function observedRun(pods: readonly V1Pod[]): ObservedRun | undefined {
   if (pods.every(isGone)) return undefined
@@ -46,8 +46,9 @@ export function observedRun(pods: readonly V1Pod[]): ObservedRun | undefined {
   const first = ranked[0]
   const stored = first && storedSpec(first.pod.metadata)
   if (!first || !stored) return undefined
-  const ended = ranked.filter(({ state }) => state === "exited").sort((a, b) => endOf(a.pod) - endOf(b.pod))[0]
-  const isRunning = ranked.length >= stored.nodes && ranked.every(({ state }) => state === "running")
+  const exited = ranked.filter(({ state }) => state === "exited").sort((a, b) => endOf(a.pod) - endOf(b.pod))
+  const ended = exited.find(({ pod }) => hasFailed(pod)) ?? exited.find(({ rank }) => rank === 0)
+  const isRunning = ranked.length >= stored.nodes && ranked.every(({ state }) => state !== "created")
   const shown = ended ?? first
   const { terminated, running } = containerOf(shown.pod)?.state ?? {}
   return {
@@ -59,12 +60,17 @@ export function observedRun(pods: readonly V1Pod[]): ObservedRun | undefined {
     exitCode: terminated?.exitCode ?? null,
     oomKilled: terminated?.reason === "OOMKilled",
     cause: ended && causeOf(ended.pod, ended.rank, stored),
+    ...(ended && stored.nodes > 1 && { endedRank: ended.rank }),
     startedAt: timeOf(terminated?.startedAt ?? running?.startedAt),
     finishedAt: ended ? endOf(ended.pod) : null,
     imageDigest: digestOf(first.pod),
     nodeNames: ranked.flatMap(({ pod }) => pod.spec?.nodeName ?? []),
     gpuDevices: [],
   }
+}
+
+function hasFailed(pod: V1Pod): boolean {
+  return pod.status?.phase === "Failed" || (containerOf(pod)?.state?.terminated?.exitCode ?? 0) !== 0
 }
 
 function endOf(pod: V1Pod): number {

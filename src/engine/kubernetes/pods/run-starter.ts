@@ -10,16 +10,22 @@ import type { MountLocks } from "../mounts/mount-locks.ts"
 import { applyPolicy, internetCodeOf, peersPolicy } from "../network/network-policies.ts"
 import { podIdentity, podName, startGate, storedSpec } from "./names.ts"
 import { PodEvents } from "./pod-events.ts"
-import { type ManifestContext, podManifest, pullSecretManifest, secretManifest, serviceManifest } from "./pod-manifest.ts"
+import { type ManifestContext, podManifest, pullSecretManifest, requestOf, secretManifest, serviceManifest } from "./pod-manifest.ts"
 import { digestOf, stateOf } from "./pod-state.ts"
+import { countRoom } from "./room.ts"
 import { assertCanStart, neverSchedulable, schedulingProblem } from "./start-failures.ts"
 
 /** How often a start that waits says so: what waits too long without a word is ended. */
 const reportEveryMs = 5_000
+/** How long the pods of one run may hold nodes while others of them find none. */
+const togetherMs = 60_000
 /** How long the undoing of a failed start may take. */
 const cleanupMs = 60_000
 /** A right that was judged longer ago than this is judged again when the programs run. */
 const judgedForMs = 2_000
+
+/** Others took the room that all pods of a run had together: they give it back and wait again. */
+class ScatteredError extends Error {}
 
 export interface StartRequest {
   spec: RunSpec
@@ -62,16 +68,18 @@ export class RunStarter {
     const runs = left.length === nodes && left.every((pod) => stateOf(pod) === "running" && !pod.metadata?.deletionTimestamp)
     if (runs) return resultOf(left)
     if (left.length > 0) await remove(key, { graceMs: 0, signal })
-    let locked: readonly string[] = []
-    try {
-      return await this.#create(request, signal, (sources) => {
-        locked = sources
-      })
-    } catch (error) {
-      await this.#undo(key)
-      throw error
-    } finally {
-      await this.#unlock(locked)
+    for (;;) {
+      let locked: readonly string[] = []
+      try {
+        return await this.#create(request, signal, (sources) => {
+          locked = sources
+        })
+      } catch (error) {
+        await this.#undo(key)
+        if (!(error instanceof ScatteredError)) throw error
+      } finally {
+        await this.#unlock(locked)
+      }
     }
   }
 
@@ -94,6 +102,7 @@ export class RunStarter {
     onLocked(spec.mounts.map(({ source }) => source))
     await this.#parts.locks.lock(spec.mounts)
     await using events = new PodEvents(this.#parts.client, created)
+    if (spec.nodes > 1) await this.#untilRoom({ spec, report }, signal)
     await this.#openGates(created, signal)
     const started = await this.#untilStarted({ spec, report, events }, signal)
     if (this.#clock.now() - judgedAt > judgedForMs) await assertStillAllowed(spec, image, resolveSpec)
@@ -157,6 +166,24 @@ export class RunStarter {
     )
   }
 
+  /** Waits until all pods of a run on several nodes would find room at once. */
+  async #untilRoom({ spec, report }: Pick<StartRequest, "spec" | "report">, signal: AbortSignal): Promise<void> {
+    const { client, context, capacity } = this.#parts
+    const { gpuResource = "nvidia.com/gpu" } = context.options
+    const began = this.#clock.now()
+    for (;;) {
+      const nodes = await capacity(signal)
+      const never = neverSchedulable(spec, nodes, "")
+      if (never) throw never
+      const room = await countRoom(client, { spec, request: requestOf(spec, context.options), nodes, gpuResource }, signal)
+      if (room >= spec.nodes) return
+      const seconds = Math.round((this.#clock.now() - began) / 1_000)
+      const step = `Waits until ${spec.nodes} nodes have room at once; now there is room for ${room}`
+      report({ state: "pulling", progress: { step, current: seconds, total: null, unit: "seconds" } })
+      await this.#clock.sleep(reportEveryMs, signal)
+    }
+  }
+
   async #openGates(pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
     const { client } = this.#parts
     const { setHeaderOptions, PatchStrategy } = client.library
@@ -188,6 +215,7 @@ export class RunStarter {
     const began = this.#clock.now()
     let unschedulable: string | undefined
     const reported = new Set<string>()
+    const scattered = spec.nodes > 1 ? AbortSignal.timeout(togetherMs) : undefined
     const tell = () => {
       const { state, text } = unschedulable === undefined ? events.step : waitingStep(unschedulable)
       const seconds = Math.round((this.#clock.now() - began) / 1_000)
@@ -196,7 +224,12 @@ export class RunStarter {
     }
     using _ = this.#repeat(tell, events)
     for (;;) {
-      const next = await pods.until((items) => nextChange(podsOf(items, spec.key), spec, unschedulable), signal)
+      const either = scattered && unschedulable !== undefined ? AbortSignal.any([signal, scattered]) : signal
+      const next = await pods
+        .until((items) => nextChange(podsOf(items, spec.key), spec, unschedulable), either)
+        .catch((error: unknown) => {
+          throw scattered?.aborted && !signal.aborted ? new ScatteredError() : error
+        })
       if ("started" in next) {
         for (const state of ["creating", "starting"] as const) {
           if (!reported.has(state)) report({ state, progress: null })
