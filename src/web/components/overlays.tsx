@@ -60,8 +60,8 @@ export function ConfirmDialog({ title, text, action, isOpen, onClose, onConfirm 
         <Button
           kind="danger"
           onClick={() => {
-            onClose()
             onConfirm()
+            onClose()
           }}
         >
           {action}
