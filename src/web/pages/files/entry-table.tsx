@@ -91,11 +91,15 @@ function EntryRow({ path, entry, chosen, onChosen, actions }: EntryTableProps & 
         <span className="file-name">
           <Icon name={isDirectory ? "folder" : "file"} />
           {isDirectory ? (
-            <Link to="/files" search={{ path: `${path === "/" ? "" : path}/${name}` }}>
+            <Link
+              from="/files"
+              to="/files"
+              search={({ sort }) => ({ path: `${path === "/" ? "" : path}/${name}`, ...(sort ? { sort } : {}) })}
+            >
               {safeDisplayName(name)}
             </Link>
           ) : (
-            <Link to="/files" search={{ path, file: name }}>
+            <Link from="/files" to="/files" search={(before) => ({ ...before, path, file: name })}>
               {safeDisplayName(name)}
             </Link>
           )}
