@@ -161,3 +161,33 @@ test("a start that would fail offers the next step before it is tried", options,
   await page.getByText("It starts at once").waitFor()
   await page.context().close()
 })
+
+test("a wide table says in a narrow window that it scrolls, and its column of buttons has no visible title", options, async () => {
+  const run = await admin.startRun({ body: { ProjectID: await newProject("In the table") } })
+  await admin.stopRun({ query: { ID: run.ID } })
+  const page = await openPage("history")
+  const hint = page.getByText("Swipe the table for more columns.")
+  await page.getByRole("row", { name: "In the table" }).waitFor()
+  assert.equal(await hint.isVisible(), false)
+  const title = await page.getByRole("columnheader", { name: "More actions" }).getByText("More actions").boundingBox()
+  assert.ok(title && title.width <= 1, "the title is only read aloud")
+  await page.setViewportSize({ width: 360, height: 700 })
+  assert.equal(await hint.isVisible(), true)
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360)
+  await page.context().close()
+})
+
+test("the history is filtered by a project that is found by its name", options, async () => {
+  for (const name of ["Looked for", "Another one"]) {
+    const run = await admin.startRun({ body: { ProjectID: await newProject(name) } })
+    await admin.stopRun({ query: { ID: run.ID } })
+  }
+  const page = await openPage("history")
+  await page.getByRole("row", { name: "Another one" }).waitFor()
+  await page.getByLabel("Project", { exact: true }).fill("looked")
+  await page.getByRole("option", { name: "Looked for" }).click()
+  await page.getByRole("row", { name: "Another one" }).waitFor({ state: "detached" })
+  await page.getByRole("row", { name: "Looked for" }).waitFor()
+  assert.match(page.url(), /project=\d+/)
+  await page.context().close()
+})

@@ -7,6 +7,7 @@ import { client } from "../api/client.ts"
 import { apiQuery } from "../api/queries.ts"
 import { canDo } from "../api/run-actions.ts"
 import { projectName } from "../api/run-names.ts"
+import { safeDisplayName } from "../components/display-name.ts"
 import { Icon, type IconName } from "../components/icon.tsx"
 import { ConfirmDialog } from "../components/overlays.tsx"
 import { showError } from "../components/toast.tsx"
@@ -102,7 +103,7 @@ function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run
             onClick={() => choose(command)}
           >
             <Icon name={command.icon} />
-            <span className="grow">{command.label}</span>
+            <span className="grow">{safeDisplayName(command.label)}</span>
             <span className="quiet small">{command.group}</span>
           </div>
         ))}

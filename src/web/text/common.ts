@@ -13,6 +13,7 @@ export const common = {
   search: "Search",
   loading: "Loading",
   more: "More actions",
+  scrollHint: "Swipe the table for more columns.",
   none: "None",
   page: (page: number, count: number) => `Page ${page} of ${count}`,
   previous: "Previous page",

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import { listDirectory } from "../../api/files-address.ts"
+import { safeDisplayName } from "../../components/display-name.ts"
 import { Icon } from "../../components/icon.tsx"
 import { files } from "../../text/files.ts"
-import { safeDisplayName } from "./entries.ts"
 
 const pauseMs = 250
 /** More folders are reached by typing. */

@@ -1,6 +1,6 @@
 import { type ListSearch, parseListSearch } from "../listing/list-search.ts"
 
-/** Which projects home lists to start. */
+/** The choice of projects that home lists to start. */
 export type HomeSearch = Omit<ListSearch, "sort">
 
 export function parseHomeSearch(search: Record<string, unknown>): HomeSearch {
