@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react"
 import { SearchField } from "../../components/fields.tsx"
+import "./listing.css"
 
 const pauseMs = 250
 
