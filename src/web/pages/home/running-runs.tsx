@@ -12,7 +12,7 @@ const drawnAtOnce = 6
 
 interface RunsProps {
   userName: string
-  /** So many cards show figures at once, the others one after the other: each costs a request. */
+  /** So many cards ask for figures at once, the others later: a page opens with five requests. */
   figuresAtOnce: number
 }
 
