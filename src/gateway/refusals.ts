@@ -8,10 +8,13 @@ import type { RunTarget, Visitor } from "./run-directory.ts"
 /** A failure with the page that explains it to a person. */
 export class PageFailure extends Failure {
   readonly page: PageContent
+  /** The run whose page tells more. */
+  readonly runId: number | undefined
 
-  constructor(failure: Failure, page: PageContent) {
+  constructor(failure: Failure, page: PageContent, runId?: number) {
     super(failure.code, failure.message, { status: failure.status, headers: failure.headers })
     this.page = page
+    this.runId = runId
   }
 }
 
@@ -30,24 +33,33 @@ export function checkNoTokenInUrl(url: string): void {
   throw new Failure("invalid", "Send the token in the Authorization header, not in the URL", { field: "Authorization" })
 }
 
+/** The present step of a run that is not ready, for people. */
+const waitingTexts: Readonly<Record<string, string>> = {
+  queued: "The run waits in the queue until there is room for it.",
+  pulling: "The run's image is being fetched. A large one can take some minutes.",
+  creating: "The run's container is being created.",
+  starting: "The run's program is starting.",
+  stopping: "The run is being stopped.",
+}
+
 export function notReady(target: RunTarget): PageFailure {
   const state = target.state === "ready" ? "starting" : target.state
   const msg = `The run is not ready: it is ${state}`
-  return new PageFailure(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
-    title: "Not ready yet",
-    text: `The run is ${state}. This page reloads by itself.`,
-    refreshSeconds: 2,
-  })
+  return new PageFailure(
+    new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }),
+    { title: "Not ready yet", text: `${waitingTexts[state] ?? waitingTexts.starting} This page reloads by itself.`, refreshSeconds: 2 },
+    target.id,
+  )
 }
 
-export function unavailable(why: "silent" | "malformed"): PageFailure {
+export function unavailable(why: "silent" | "malformed", runId: number): PageFailure {
   const msg =
     why === "silent" ? "The run's program does not answer at its port" : "The run's program answered with something that is not HTTP"
-  return new PageFailure(new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }), {
-    title: "The program does not answer",
-    text: `${msg}. It may still be starting, be busy, or have ended.`,
-    refreshSeconds: 5,
-  })
+  return new PageFailure(
+    new Failure("unavailable", msg, { headers: { "Retry-After": "2" } }),
+    { title: "The program does not answer", text: `${msg}. It may still be starting, be busy, or have ended.`, refreshSeconds: 5 },
+    runId,
+  )
 }
 
 export function unauthorized(msg: string, page?: PageContent): Failure {
@@ -102,11 +114,18 @@ function answerFailure(context: GatewayContext, gatewayRequest: GatewayRequest, 
       type: "application/json",
       headers: failure.headers,
     })
-  const link = { href: context.urls.baseUrl.href, text: "Your runs" }
+  const link = linkOf(context, failure)
   const page =
     failure instanceof PageFailure ? { link, ...failure.page } : { link, title: "This does not work", text: `${failure.message}.` }
   const refresh = page.refreshSeconds === undefined ? {} : { Refresh: String(page.refreshSeconds) }
   send(gatewayRequest, failure.status, { body: renderPage(page), type: "text/html", headers: { ...failure.headers, ...refresh } })
+}
+
+/** The page of the run if the failure is about one, and otherwise the list of runs. */
+function linkOf({ urls }: GatewayContext, failure: Failure) {
+  const runId = failure instanceof PageFailure ? failure.runId : undefined
+  if (runId === undefined) return { href: urls.baseUrl.href, text: "Your runs" }
+  return { href: new URL(`/ui/runs/${runId}`, urls.baseUrl).href, text: "What the run does" }
 }
 
 function isAboutRights({ status }: Failure): boolean {

@@ -60,6 +60,19 @@ test("an administrator adds a person, sets a limit, and disables the account", {
   await assert.rejects(carol.whoami(), { status: 401 })
 })
 
+test("the lists of people and groups show what each uses now", { timeout: 120_000 }, async () => {
+  const { ID: ImageID } = await admin.createImage({ body: { Name: "used", Image: "fake/http" } })
+  const { ID: ProjectID } = await admin.createProject({ body: { ProjectName: "used", Type: "http", ImageID } })
+  await admin.createGroup({ body: { GroupName: "users-of-cpus", Members: ["admin"] } })
+  const { ID } = await admin.startRun({ body: { ProjectID, Cpus: 2, Memory: 1_024 } })
+  const page = await openPage("people")
+  await page.getByRole("row", { name: "admin" }).getByRole("cell", { name: "1 run, 2 CPUs, 1 GiB" }).waitFor()
+  await page.goto(`${baseUrl}/ui/people?tab=groups`)
+  await page.getByRole("row", { name: "users-of-cpus" }).getByRole("cell", { name: "1 run, 2 CPUs, 1 GiB" }).waitFor()
+  await admin.stopRun({ query: { ID } })
+  await page.getByRole("cell", { name: "1 run, 2 CPUs, 1 GiB" }).waitFor({ state: "detached" })
+})
+
 test("an administrator sets the limits of a group", { timeout: 120_000 }, async () => {
   const { ID } = await admin.createGroup({ body: { GroupName: "students" } })
   const page = await openPage("people?tab=groups")

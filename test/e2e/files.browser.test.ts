@@ -92,13 +92,47 @@ test("entries move to another folder, and back by the note that tells of it", { 
   const page = await openFiles("/users/admin/from")
   await page.getByLabel("Choose all").check()
   await page.getByRole("button", { name: "Move", exact: true }).click()
-  await page.getByLabel("Folder to move to").fill("/users/admin/to")
+  const folders = page.getByRole("list", { name: "Folders" })
+  await folders.getByRole("button", { name: "The folder above" }).click()
+  await folders.getByRole("button", { name: "to", exact: true }).click()
   await page.getByRole("dialog").getByRole("button", { name: "Move" }).click()
   await page.getByText("This folder is empty.").waitFor()
   assert.equal(readFileSync(join(home(), "to/b.txt"), "utf8"), "b")
   await page.getByRole("button", { name: "Undo" }).click()
   await page.getByRole("link", { name: "b.txt" }).waitFor()
   assert.equal(readFileSync(join(home(), "from/a.txt"), "utf8"), "a")
+})
+
+test("the address holds the words and the order of a folder, and the browser goes back through them", { timeout }, async () => {
+  await fetch(`${server.filesUrl}/users/admin/sorted`, {
+    method: "MKCOL",
+    headers: { authorization: basicAuth("admin", server.password) },
+  })
+  for (const [name, size] of [
+    ["small.txt", 1],
+    ["large.txt", 100],
+    ["other.csv", 50],
+  ] as const)
+    await put(`/users/admin/sorted/${name}`, "x".repeat(size))
+  const page = await openFiles("/users/admin/sorted")
+  const names = page.getByRole("table").getByRole("link")
+  await names.first().waitFor()
+  await page.getByRole("button", { name: "Sort by Size" }).click()
+  await page.waitForURL(/sort=-size/)
+  assert.deepEqual(await names.allTextContents(), ["large.txt", "other.csv", "small.txt"])
+  await page.getByLabel("Search in this folder").fill("txt")
+  await page.waitForURL(/q=txt/)
+  await page.getByRole("link", { name: "other.csv" }).waitFor({ state: "detached" })
+  await page.reload()
+  await names.first().waitFor()
+  assert.deepEqual(await names.allTextContents(), ["large.txt", "small.txt"])
+  await page.getByRole("link", { name: "large.txt" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click()
+  await page.waitForURL(/q=txt/)
+  await page.goBack()
+  await page.goBack()
+  await page.waitForURL((url) => !url.search.includes("sort="))
+  await page.getByRole("link", { name: "other.csv" }).waitFor()
 })
 
 test("a move to a name that exists says so, and the rest goes elsewhere", { timeout }, async () => {

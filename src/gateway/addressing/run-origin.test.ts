@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
+  baseUrl,
   cookiesOf,
   type FixtureRequest,
   GatewayFixture,
@@ -287,6 +288,8 @@ test("a run that is not ready answers with its state, on a page that reloads or 
     const html = await created.request("/", { headers: navigationHeaders })
     assert.equal(html.status, 503)
     assert.equal(html.headers.refresh, "2")
+    assert.match(html.text, new RegExp(`href="${baseUrl}/ui/runs/${created.fixture.target.id}"`))
+    assert.doesNotMatch(html.text, /The run is (queued|pulling|starting|stopping)\./)
   }
 })
 

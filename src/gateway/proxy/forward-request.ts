@@ -118,7 +118,12 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
     this.#context.logger.debug({ err: error, run: this.#proxyRequest.target.id }, "a run's program did not answer")
     this.#body?.stop()
     if (this.#hasHead) this.#gatewayRequest.response.destroy()
-    else sendFailure(this.#context, this.#gatewayRequest, unavailable(error instanceof BadResponseError ? "malformed" : "silent"))
+    else
+      sendFailure(
+        this.#context,
+        this.#gatewayRequest,
+        unavailable(error instanceof BadResponseError ? "malformed" : "silent", this.#proxyRequest.target.id),
+      )
   }
 
   #upstream() {

@@ -31,3 +31,12 @@ test("a lost connection is named, and a fault of the page is not mistaken for on
 test("a sentence gets one period", () => {
   assert.deepEqual(["It ended", "It ended.", "Why?", "Wait…"].map(sentence), ["It ended.", "It ended.", "Why?", "Wait…"])
 })
+
+test("a text of the server names no call of the API and has the units of the pages", () => {
+  assert.equal(sentence("Ask for less memory; `GET /capacity` shows the nodes"), "Ask for less memory.")
+  assert.equal(
+    sentence("No node has 100000 MiB of memory for runs; the largest has 512 MiB"),
+    "No node has 97.7 GiB of memory for runs; the largest has 512 MiB.",
+  )
+  assert.equal(sentence("Build it again with `docker build`"), "Build it again with `docker build`.")
+})

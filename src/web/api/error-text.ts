@@ -1,5 +1,6 @@
 import { Failure, type FailureCode } from "#contract"
 import { texts } from "../text/index.ts"
+import { formatBytes } from "./formats.ts"
 
 /** An error in words: one sentence on what failed, one on what helps. */
 export interface ErrorText {
@@ -33,7 +34,13 @@ function failureText(failure: Failure): ErrorText {
   }
 }
 
-/** A text with a period at its end, unless it has an end of its own. */
+/**
+ * A text of the server as pages show it: with a period at its end, amounts in the units of the
+ * pages, and without the calls of the API that it names for programs.
+ */
 export function sentence(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`
+  const words = text
+    .replaceAll(/[;,] `(?:GET|POST|PATCH|PUT|DELETE) [^`]*`[^;.]*/g, "")
+    .replaceAll(/\b(\d+) MiB\b/g, (_, amount: string) => formatBytes(Number(amount) * 2 ** 20))
+  return /[.!?…]$/.test(words) ? words : `${words}.`
 }

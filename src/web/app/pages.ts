@@ -19,3 +19,15 @@ export const adminPages = [
   { to: "/health", label: texts.common.nav.health, icon: "check" },
   { to: "/audit", label: texts.common.nav.audit, icon: "history" },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]
+
+/** The forms that the palette opens. */
+export const forms = [
+  { to: "/projects/new", label: texts.common.palette.newProject },
+  { to: "/datasets/new", label: texts.common.palette.newDataset },
+  { to: "/images/new", label: texts.common.palette.newImage },
+] as const satisfies readonly { to: string; label: string }[]
+
+export const adminForms = [
+  { to: "/groups/new", label: texts.common.palette.newGroup },
+  { to: "/people/new", label: texts.common.palette.newPerson },
+] as const satisfies readonly { to: string; label: string }[]

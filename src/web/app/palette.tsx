@@ -1,12 +1,19 @@
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
 import { useQuery } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { type KeyboardEvent, useDeferredValue, useId, useState } from "react"
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from "react"
+import type { RunningProject } from "#contract"
+import { client } from "../api/client.ts"
 import { apiQuery } from "../api/queries.ts"
+import { canDo } from "../api/run-actions.ts"
 import { projectName } from "../api/run-names.ts"
+import { safeDisplayName } from "../components/display-name.ts"
 import { Icon, type IconName } from "../components/icon.tsx"
+import { ConfirmDialog } from "../components/overlays.tsx"
+import { showError } from "../components/toast.tsx"
+import { datasetsQuery } from "../pages/datasets/queries.ts"
 import { texts } from "../text/index.ts"
-import { adminPages, pages } from "./pages.ts"
+import { adminForms, adminPages, forms, pages } from "./pages.ts"
 
 interface Command {
   key: string
@@ -14,31 +21,45 @@ interface Command {
   label: string
   icon: IconName
   run: () => void
+  /** A question follows in the palette's place. */
+  asks?: boolean
 }
 
-/** Goes anywhere by typing: pages, projects to start, runs. */
-export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+/** Goes anywhere and does what is common, by typing. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [stopped, setStopped] = useState<RunningProject>()
+  if (stopped)
+    return (
+      <ConfirmDialog
+        title={texts.run.stopTitle(projectName(stopped))}
+        text={texts.run.stopText}
+        action={texts.run.stop}
+        isOpen
+        onClose={onClose}
+        onConfirm={() => void client.stopRun({ query: { ID: stopped.ID } }).catch(showError)}
+      />
+    )
   return (
-    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <BaseDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className="backdrop" />
         <BaseDialog.Popup className="dialog palette" aria-label={texts.common.palette.open}>
-          <PaletteContent onClose={onClose} />
+          <PaletteContent onClose={onClose} onStop={setStopped} />
         </BaseDialog.Popup>
       </BaseDialog.Portal>
     </BaseDialog.Root>
   )
 }
 
-function PaletteContent({ onClose }: { onClose: () => void }) {
+function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run: RunningProject) => void }) {
   const [words, setWords] = useState("")
   const [selected, setSelected] = useState(0)
   const listId = useId()
-  const commands = useCommands(useDeferredValue(words))
+  const commands = useCommands(useDeferredValue(words), onStop)
   const current = Math.min(selected, commands.length - 1)
   const choose = (command: Command | undefined) => {
     if (!command) return
-    onClose()
+    if (!command.asks) onClose()
     command.run()
   }
   const onKey = (event: KeyboardEvent) => {
@@ -82,7 +103,7 @@ function PaletteContent({ onClose }: { onClose: () => void }) {
             onClick={() => choose(command)}
           >
             <Icon name={command.icon} />
-            <span className="grow">{command.label}</span>
+            <span className="grow">{safeDisplayName(command.label)}</span>
             <span className="quiet small">{command.group}</span>
           </div>
         ))}
@@ -92,35 +113,125 @@ function PaletteContent({ onClose }: { onClose: () => void }) {
 }
 
 const shownCount = 6
+const pauseMs = 150
 
-function useCommands(words: string): Command[] {
+/** The matches of the words: pages, forms, runs, projects, and everything else that has a name. */
+function useCommands(words: string, onStop: (run: RunningProject) => void): Command[] {
   const navigate = useNavigate()
   const search = words.trim()
-  const { data: projects } = useQuery(apiQuery("listProjects", { query: { ...(search ? { q: search } : {}), pageSize: shownCount } }))
-  const { data: runs } = useQuery(apiQuery("listRuns", { query: { pageSize: shownCount * 4 } }))
-  const { data: person } = useQuery(apiQuery("whoami"))
   const isMatch = (label: string) => label.toLowerCase().includes(search.toLowerCase())
+  const { data: person } = useQuery(apiQuery("whoami"))
+  const isAdmin = person?.IsAdmin ?? false
   const { palette } = texts.common
-  return [
-    ...[...pages, ...(person?.IsAdmin ? adminPages : [])]
-      .filter(({ label }) => isMatch(label))
-      .map(({ to, label, icon }) => ({ key: to, group: palette.pages, label, icon, run: () => void navigate({ to }) })),
-    ...(runs?.data ?? [])
-      .filter((run) => isMatch(projectName(run)))
-      .slice(0, shownCount)
-      .map((run) => ({
-        key: `run ${run.ID}`,
-        group: palette.runs,
-        label: projectName(run),
-        icon: "play" as const,
-        run: () => void navigate({ to: "/runs/$id", params: { id: run.ID } }),
-      })),
-    ...(projects?.data ?? []).map((project) => ({
-      key: `project ${project.ID}`,
-      group: palette.projects,
-      label: project.ProjectName,
-      icon: "box" as const,
-      run: () => void navigate({ to: "/start/$project", params: { project: project.ID } }),
-    })),
+  const listed = [
+    ...[...pages, ...(isAdmin ? adminPages : [])].map((page) => ({ ...page, group: palette.pages })),
+    ...[...forms, ...(isAdmin ? adminForms : [])].map((form) => ({ ...form, group: palette.actions, icon: "plus" as const })),
   ]
+  return [
+    ...listed
+      .filter(({ label }) => isMatch(label))
+      .map(({ to, label, icon, group }) => ({ key: to, group, label, icon, run: () => void navigate({ to }) })),
+    ...useRunCommands(isMatch, onStop),
+    ...useProjectCommands(search),
+    ...useNamedCommands(search, isAdmin),
+  ]
+}
+
+function useRunCommands(isMatch: (label: string) => boolean, onStop: (run: RunningProject) => void): Command[] {
+  const navigate = useNavigate()
+  const { data: runs } = useQuery(apiQuery("listRuns", { query: { pageSize: shownCount * 4 } }))
+  const { palette } = texts.common
+  return (runs?.data ?? [])
+    .flatMap((run): Command[] => {
+      const [name, stop] = [projectName(run), palette.stop(projectName(run))]
+      return [
+        ...(isMatch(name)
+          ? [
+              {
+                key: `run ${run.ID}`,
+                group: palette.runs,
+                label: name,
+                icon: "play" as const,
+                run: () => void navigate({ to: "/runs/$id", params: { id: run.ID } }),
+              },
+            ]
+          : []),
+        ...(canDo("stop", run) && isMatch(stop)
+          ? [{ key: `stop ${run.ID}`, group: palette.actions, label: stop, icon: "stop" as const, asks: true, run: () => onStop(run) }]
+          : []),
+      ]
+    })
+    .slice(0, shownCount * 2)
+}
+
+/** A word in front of a name is a part of the action, and the server searches names only. */
+function useProjectCommands(search: string): Command[] {
+  const navigate = useNavigate()
+  const { palette } = texts.common
+  const begin = palette.start("").trim().toLowerCase()
+  const isStart = search.toLowerCase().startsWith(`${begin} `)
+  const q = isStart ? search.slice(begin.length).trim() : search
+  const { data: projects } = useQuery(apiQuery("listProjects", { query: { ...(q ? { q } : {}), pageSize: shownCount } }))
+  return (projects?.data ?? []).flatMap(({ ID, ProjectName }): Command[] => [
+    {
+      key: `start ${ID}`,
+      group: palette.actions,
+      label: palette.start(ProjectName),
+      icon: "play",
+      run: () => void navigate({ to: "/start/$project", params: { project: ID } }),
+    },
+    ...(isStart
+      ? []
+      : [
+          {
+            key: `project ${ID}`,
+            group: palette.projects,
+            label: ProjectName,
+            icon: "box" as const,
+            run: () => void navigate({ to: "/projects/$id", params: { id: ID } }),
+          },
+        ]),
+  ])
+}
+
+/** Datasets, images, groups and people. They are looked for once there are words. */
+function useNamedCommands(words: string, isAdmin: boolean): Command[] {
+  const navigate = useNavigate()
+  const search = useRested(words)
+  const query = { q: search, pageSize: shownCount }
+  const enabled = search !== ""
+  const { data: datasets } = useQuery({ ...datasetsQuery(query), enabled })
+  const { data: images } = useQuery({ ...apiQuery("listImages", { query }), enabled })
+  const { data: groups } = useQuery({ ...apiQuery("listGroups", { query }), enabled })
+  const { data: people } = useQuery({ ...apiQuery("listUsers", { query }), enabled: enabled && isAdmin })
+  if (!enabled) return []
+  const { nav } = texts.common
+  const named = (group: string, icon: IconName, to: "/datasets/$id" | "/images/$id" | "/groups/$id" | "/people/$id") => (row: Named) => ({
+    key: `${to} ${row.id}`,
+    group,
+    label: row.name,
+    icon,
+    run: () => void navigate({ to, params: { id: row.id } }),
+  })
+  return [
+    ...(datasets?.data ?? []).map(({ ID, Name }) => ({ id: ID, name: Name })).map(named(nav.datasets, "database", "/datasets/$id")),
+    ...(images?.data ?? []).map(({ ID, Name }) => ({ id: ID, name: Name })).map(named(nav.images, "image", "/images/$id")),
+    ...(groups?.data ?? []).map(({ ID, GroupName }) => ({ id: ID, name: GroupName })).map(named(nav.groups, "people", "/groups/$id")),
+    ...(people?.data ?? []).map(({ ID, UserName }) => ({ id: ID, name: UserName })).map(named(nav.people, "user", "/people/$id")),
+  ]
+}
+
+/** The words once typing pauses: each search for names asks for several lists. */
+function useRested(words: string): string {
+  const [rested, setRested] = useState(words)
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(words), pauseMs)
+    return () => clearTimeout(timer)
+  }, [words])
+  return rested
+}
+
+interface Named {
+  id: number
+  name: string
 }

@@ -39,7 +39,7 @@ export function Shell() {
         </div>
       </div>
       <Suspense>
-        {isPaletteOpen && <Palette isOpen onClose={() => setPaletteOpen(false)} />}
+        {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
         {isExpired && <ExpiredDialog isOpen />}
       </Suspense>
     </>

@@ -2,6 +2,7 @@ import { Dialog as BaseDialog } from "@base-ui/react/dialog"
 import { type ReactNode, useState } from "react"
 import { texts } from "../text/index.ts"
 import { Button, IconButton } from "./button.tsx"
+import { safeDisplayName } from "./display-name.ts"
 
 // Only pages with menus load it.
 export { Menu, type MenuItem } from "./menu.tsx"
@@ -30,7 +31,7 @@ function OpenedDialog({ title, isOpen, onClose, children, size = "default", isRe
         <BaseDialog.Backdrop className="backdrop" />
         <BaseDialog.Popup className="dialog" data-size={size}>
           <div className="section-header">
-            <BaseDialog.Title className="wrap-anywhere">{title}</BaseDialog.Title>
+            <BaseDialog.Title className="wrap-anywhere">{safeDisplayName(title)}</BaseDialog.Title>
             {!isRequired && <BaseDialog.Close render={<IconButton label={texts.common.close} icon="close" size="small" />} />}
           </div>
           {children}
@@ -54,14 +55,14 @@ interface ConfirmProps {
 export function ConfirmDialog({ title, text, action, isOpen, onClose, onConfirm }: ConfirmProps) {
   return (
     <Dialog title={title} isOpen={isOpen} onClose={onClose}>
-      <p className="wrap-anywhere">{text}</p>
+      <p className="wrap-anywhere">{safeDisplayName(text)}</p>
       <div className="row row-end">
         <Button onClick={onClose}>{texts.common.cancel}</Button>
         <Button
           kind="danger"
           onClick={() => {
-            onClose()
             onConfirm()
+            onClose()
           }}
         >
           {action}

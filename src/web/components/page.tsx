@@ -1,16 +1,17 @@
 import { Tabs as BaseTabs } from "@base-ui/react/tabs"
 import { type ReactNode, useEffect } from "react"
 import { texts } from "../text/index.ts"
+import { safeDisplayName } from "./display-name.ts"
 
 /** The title of a page with its actions. It also sets the title of the window. */
 export function PageHeader({ title, children, subtitle }: { title: string; subtitle?: ReactNode; children?: ReactNode }) {
   useEffect(() => {
-    document.title = `${title} · ${texts.common.product}`
+    document.title = `${safeDisplayName(title)} · ${texts.common.product}`
   }, [title])
   return (
     <header className="page-header">
       <div className="stack">
-        <h1>{title}</h1>
+        <h1>{safeDisplayName(title)}</h1>
         {subtitle && <div className="row quiet">{subtitle}</div>}
       </div>
       {children && <div className="row">{children}</div>}

@@ -6,6 +6,8 @@ export interface Column<T> {
   title: string
   cell: (row: T) => ReactNode
   isNumber?: boolean
+  /** A column of buttons: its title is only read aloud. */
+  isActions?: boolean
 }
 
 export interface Paging {
@@ -31,9 +33,9 @@ export function Table<T>({ label, rows, columns, keyOf, paging }: TableProps<T>)
         <table className="table">
           <thead>
             <tr>
-              {columns.map(({ title, isNumber }) => (
+              {columns.map(({ title, isNumber, isActions }) => (
                 <th key={title} scope="col" className={isNumber ? "number-cell" : undefined}>
-                  {title}
+                  {isActions ? <span className="visually-hidden">{title}</span> : title}
                 </th>
               ))}
             </tr>
@@ -51,6 +53,9 @@ export function Table<T>({ label, rows, columns, keyOf, paging }: TableProps<T>)
           </tbody>
         </table>
       </section>
+      <p className="scroll-hint quiet small" aria-hidden="true">
+        {texts.common.scrollHint}
+      </p>
       {paging && paging.pageCount > 1 && <Pager {...paging} />}
     </div>
   )

@@ -2,6 +2,7 @@ import { Toast } from "@base-ui/react/toast"
 import { errorText } from "../api/error-text.ts"
 import { texts } from "../text/index.ts"
 import { Button, IconButton } from "./button.tsx"
+import { safeDisplayName } from "./display-name.ts"
 
 const manager = Toast.createToastManager()
 
@@ -15,11 +16,11 @@ interface ToastOptions {
 /** Says in a corner that something was done, or that the server says something. */
 export function showToast(title: string, { type = "info", description, undo }: ToastOptions = {}): void {
   const id = manager.add({
-    title,
+    title: safeDisplayName(title),
     type,
     priority: type === "info" ? "low" : "high",
     timeout: type === "info" && !undo ? 5_000 : 15_000,
-    ...(description ? { description } : {}),
+    ...(description ? { description: safeDisplayName(description) } : {}),
     ...(undo ? { actionProps: { children: texts.common.undo, onClick: () => void takeBack() } } : {}),
   })
   const takeBack = async () => {

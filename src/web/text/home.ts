@@ -9,6 +9,8 @@ export const home = {
   noProjectsHint: "A project is an image, datasets and a type. Create one, and start it with one click.",
   firstProject: "New project",
   noMatch: (words: string) => `No project matches “${words}”.`,
+  noneHere: "There is none here. “All” shows every project that you may start.",
+  scopes: { label: "Whose projects", all: "All", mine: "Mine", published: "Published", group: (name: string) => `Group ${name}` },
   recentFiles: "Recent files",
   noRecentFiles: "Files that you open or upload in this browser appear here.",
   allFiles: "All files",

@@ -70,6 +70,14 @@ export const people = {
   resetText: "All sessions of this person end. Tokens stay valid.",
   resetDone: (name: string) => `${name} has a new password.`,
   personTabs: { overview: "Overview", limits: "Limits", account: "Account" },
+  usesNow: "Uses now",
+  amountsOf: ({ runs, cpus, memory, gpus }: { runs: number; cpus: string; memory: string; gpus: number }) =>
+    [
+      runs === 1 ? "1 run" : `${runs} runs`,
+      cpus === "1" ? "1 CPU" : `${cpus} CPUs`,
+      memory,
+      ...(gpus > 0 ? [`${gpus} GPU${gpus === 1 ? "" : "s"}`] : []),
+    ].join(", "),
   uses: "Uses now",
   usesNothing: "No run uses anything now.",
   runs: "Runs",

@@ -122,6 +122,7 @@ export const run = {
     title: "History",
     empty: "No run matches.",
     state: "State",
+    anyProject: "Any project",
     anyState: "All that is over",
     ofProject: (id: number) => `Only project ${id}`,
     project: "Project",

@@ -14,6 +14,7 @@ export const start = {
   queued: (position: number | null) =>
     position === null ? "It would wait in the queue." : `It would wait at position ${position} of the queue.`,
   failed: "It would fail.",
+  useDefaults: "Use the default amounts",
   checking: "Checking capacity",
   none: "Nothing",
   write: "can write",

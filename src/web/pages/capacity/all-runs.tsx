@@ -24,7 +24,7 @@ const columns: readonly Column<RunningProject>[] = [
   { title: adminTexts.capacity.node, cell: (run) => run.NodeNames.join(", ") },
   { title: adminTexts.capacity.since, cell: (run) => <Time value={run.StartTime} /> },
   { title: texts.run.lastActivity, cell: (run) => <Time value={run.LastActivity} /> },
-  { title: texts.common.more, cell: (run) => <RunActions run={run} size="small" /> },
+  { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
 ]
 
 function RunName({ run }: { run: RunningProject }) {

@@ -33,7 +33,7 @@ const columns: readonly Column<IdleRun>[] = [
   { title: adminTexts.capacity.runs.person, cell: ({ UserName }) => UserName },
   { title: text.idleFor, cell: ({ IdleMinutes }) => formatDuration(IdleMinutes * 60_000) },
   { title: texts.run.lastActivity, cell: ({ LastActivity }) => <Time value={LastActivity} /> },
-  { title: texts.common.more, cell: (run) => <StopIdle run={run} /> },
+  { title: texts.common.more, isActions: true, cell: (run) => <StopIdle run={run} /> },
 ]
 
 /** The runs that an idle rule of so many minutes would end. */

@@ -49,6 +49,6 @@ export function changesOf<D extends object>({ base, draft }: Editing<D>): Partia
 }
 
 /** Drafts hold plain values, whose properties are always in the same order. */
-function isSame(one: unknown, other: unknown): boolean {
+export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }

@@ -1,10 +1,11 @@
 import { Failure } from "#contract"
+import { LeaveGuard } from "../../app/leave-guard.tsx"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 
 interface SaveRowProps {
-  form: { error: Error | null; isChanged: boolean; hasConflict: boolean; saving: { isPending: boolean } }
+  form: { error: Error | null; isChanged: boolean; hasConflict: boolean; saving: { isPending: boolean; isSuccess: boolean } }
 }
 
 /** The end of a form that changes an object: a refusal, and the button that saves. */
@@ -12,6 +13,7 @@ export function SaveRow({ form: { error, isChanged, hasConflict, saving } }: Sav
   const mayNot = error instanceof Failure && error.code === "forbidden"
   return (
     <div className="stack">
+      <LeaveGuard isChanged={isChanged} saving={saving} />
       {error && <ErrorState error={error} />}
       {mayNot && <Note tone="warn">{resourceTexts.editing.noRightNow}</Note>}
       {hasConflict && <Note>{resourceTexts.editing.chooseFirst}</Note>}

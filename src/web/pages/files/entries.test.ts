@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { breadcrumbs, filterEntries, nameError, safeDisplayName, sortEntries } from "./entries.ts"
+import { safeDisplayName } from "../../components/display-name.ts"
+import { breadcrumbs, filterEntries, nameError, sortEntries } from "./entries.ts"
 
 const entry = (Name: string, Size?: number, ModifiedAt = "2026-01-01T00:00:00.000Z") =>
   Size === undefined ? { Name, IsDirectory: true, ModifiedAt } : { Name, IsDirectory: false, Size, ModifiedAt }

@@ -30,11 +30,6 @@ export function filterEntries(entries: readonly FileEntry[], text: string): read
   return wanted === "" ? entries : entries.filter(({ Name }) => Name.toLocaleLowerCase().includes(wanted))
 }
 
-/** A name as it is shown. Characters that reverse text could show another extension. */
-export function safeDisplayName(name: string): string {
-  return name.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd")
-}
-
 /** Why a name cannot be used; undefined if it can. */
 export function nameError(name: string): "empty" | "slash" | "long" | "reserved" | undefined {
   if (name.trim() === "") return "empty"

@@ -2,12 +2,13 @@ import { Link } from "@tanstack/react-router"
 import type { FileEntry } from "../../api/files-address.ts"
 import { formatBytes } from "../../api/formats.ts"
 import { IconButton } from "../../components/button.tsx"
+import { safeDisplayName } from "../../components/display-name.ts"
 import { Icon } from "../../components/icon.tsx"
 import { Menu, type MenuItem } from "../../components/overlays.tsx"
 import { Time } from "../../components/values.tsx"
 import { files } from "../../text/files.ts"
 import { texts } from "../../text/index.ts"
-import { type SortBy, type Sorting, safeDisplayName } from "./entries.ts"
+import type { SortBy, Sorting } from "./entries.ts"
 
 interface EntryTableProps {
   path: string
@@ -91,11 +92,15 @@ function EntryRow({ path, entry, chosen, onChosen, actions }: EntryTableProps & 
         <span className="file-name">
           <Icon name={isDirectory ? "folder" : "file"} />
           {isDirectory ? (
-            <Link to="/files" search={{ path: `${path === "/" ? "" : path}/${name}` }}>
+            <Link
+              from="/files"
+              to="/files"
+              search={({ sort }) => ({ path: `${path === "/" ? "" : path}/${name}`, ...(sort ? { sort } : {}) })}
+            >
               {safeDisplayName(name)}
             </Link>
           ) : (
-            <Link to="/files" search={{ path, file: name }}>
+            <Link from="/files" to="/files" search={(before) => ({ ...before, path, file: name })}>
               {safeDisplayName(name)}
             </Link>
           )}

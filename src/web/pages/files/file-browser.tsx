@@ -1,17 +1,19 @@
-import { useNavigate } from "@tanstack/react-router"
-import { type DragEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react"
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { type DragEvent, useEffect, useMemo, useRef, useState } from "react"
 import { type DirectoryList, deleteEntry, download, type FileEntry } from "../../api/files-address.ts"
 import { RecentFiles } from "../../api/recent-files.ts"
 import { Button } from "../../components/button.tsx"
+import { safeDisplayName } from "../../components/display-name.ts"
 import { EmptyState, Note } from "../../components/feedback.tsx"
-import { SearchField } from "../../components/fields.tsx"
 import { ConfirmDialog, Menu } from "../../components/overlays.tsx"
 import { Pager } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { files } from "../../text/files.ts"
+import { WordsFilter } from "../listing/words-filter.tsx"
 import { chosenFiles, type DroppedItems, readDropped } from "./dropped-files.ts"
-import { filterEntries, type Sorting, safeDisplayName, sortEntries } from "./entries.ts"
+import { filterEntries, type Sorting, sortEntries } from "./entries.ts"
 import { EntryTable } from "./entry-table.tsx"
+import { type FilesSearch, sortingOf, sortOf } from "./files-search.ts"
 import { MoveDialog, NameDialog } from "./name-dialog.tsx"
 import { Preview } from "./preview/preview.tsx"
 import { UploadPanel } from "./upload-panel.tsx"
@@ -33,7 +35,12 @@ type Open = { kind: "folder" } | { kind: "rename"; entry: FileEntry } | { kind: 
 /** A directory: its entries, what can be done with them, and uploads into it. */
 export function FileBrowser({ path, file, userName, list, onChange }: BrowserProps) {
   const canWrite = list.Level === "write"
-  const [words, setWords] = useState("")
+  const search = useSearch({ from: "/shell/files" })
+  const navigate = useNavigate({ from: "/files" })
+  const find = (words: string) => {
+    const { q: _q, page: _page, ...rest } = search
+    void navigate({ search: { ...rest, path, ...(words === "" ? {} : { q: words }) }, replace: true })
+  }
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [open, setOpen] = useState<Open>()
   const uploads = useUploads(path, onChange)
@@ -51,7 +58,7 @@ export function FileBrowser({ path, file, userName, list, onChange }: BrowserPro
   return (
     <DropZone isActive={canWrite} onDrop={(transfer) => void readDropped(transfer, path).then(add, showError)}>
       <div className="row files-bar">
-        <SearchField label={files.search} value={words} onValue={setWords} />
+        <WordsFilter label={files.search} value={search.q ?? ""} onValue={find} />
         <span className="grow" />
         {chosen.size > 0 ? (
           <ChosenActions path={path} names={[...chosen]} canWrite={canWrite} onOpen={setOpen} />
@@ -61,7 +68,7 @@ export function FileBrowser({ path, file, userName, list, onChange }: BrowserPro
       </div>
       {!canWrite && <p className="quiet small">{files.readOnly}</p>}
       <UploadPanel uploads={uploads} />
-      <Entries {...{ path, list, words, chosen, canWrite }} onChosen={setChosen} onOpen={setOpen} />
+      <Entries {...{ path, list, search, chosen, canWrite }} onChosen={setChosen} onOpen={setOpen} />
       {open?.kind === "folder" && <NameDialog path={path} onClose={close} onDone={finish} />}
       {open?.kind === "rename" && <NameDialog path={path} entry={open.entry} onClose={close} onDone={finish} />}
       {open?.kind === "move" && <MoveDialog path={path} names={open.names} onClose={close} onDone={finish} onChange={onChange} />}
@@ -80,13 +87,13 @@ export function FileBrowser({ path, file, userName, list, onChange }: BrowserPro
 
 /** The preview of the address's file, or a sentence if the folder has none of this name. */
 function FilePreview({ path, file, list, recent }: { path: string; file: string; list: DirectoryList; recent: RecentFiles }) {
-  const navigate = useNavigate()
+  const navigate = useNavigate({ from: "/files" })
   const entry = list.Entries.find(({ Name, IsDirectory }) => Name === file && !IsDirectory)
   const filePath = `${path === "/" ? "" : path}/${file}`
   useEffect(() => {
     if (entry) recent.add([filePath])
   }, [entry, recent, filePath])
-  const close = () => void navigate({ to: "/files", search: { path }, replace: true })
+  const close = () => void navigate({ to: "/files", search: ({ file: _file, ...rest }) => ({ ...rest, path }), replace: true })
   if (entry) return <Preview path={filePath} entry={entry} onClose={close} />
   return list.IsComplete ? <Note tone="warn">{files.noFile(safeDisplayName(file))}</Note> : null
 }
@@ -103,20 +110,24 @@ async function deleteAll(path: string, names: readonly string[]): Promise<void> 
 interface EntriesProps {
   path: string
   list: DirectoryList
-  words: string
+  search: FilesSearch
   chosen: ReadonlySet<string>
   canWrite: boolean
   onChosen: (chosen: ReadonlySet<string>) => void
   onOpen: (open: Open) => void
 }
 
-function Entries({ path, list, words, chosen, canWrite, onChosen, onOpen }: EntriesProps) {
-  const [sorting, setSorting] = useState<Sorting>({ by: "name", isDescending: false })
-  const [page, setPage] = useState(1)
-  const wanted = useDeferredValue(words)
-  const sorted = useMemo(() => sortEntries(filterEntries(list.Entries, wanted), sorting), [list, wanted, sorting])
+function Entries({ path, list, search, chosen, canWrite, onChosen, onOpen }: EntriesProps) {
+  const navigate = useNavigate({ from: "/files" })
+  const { q: wanted = "", page = 1, sort: _sort, ...place } = search
+  const sorting = sortingOf(search)
+  const { by, isDescending } = sorting
+  const sorted = useMemo(() => sortEntries(filterEntries(list.Entries, wanted), { by, isDescending }), [list, wanted, by, isDescending])
   const pageCount = Math.max(1, Math.ceil(sorted.length / pageSize))
   const current = Math.min(page, pageCount)
+  const words = wanted === "" ? {} : { q: wanted }
+  const onSorting = (next: Sorting) => void navigate({ search: { ...place, ...words, path, ...sortOf(next) }, resetScroll: false })
+  const onPage = (next: number) => void navigate({ search: { ...search, path, page: next } })
   if (list.Entries.length === 0)
     return <EmptyState title={files.empty}>{<p>{canWrite ? files.emptyHint : files.emptyReadOnly}</p>}</EmptyState>
   if (sorted.length === 0) return <p className="quiet wrap-anywhere">{files.noMatch(wanted)}</p>
@@ -127,12 +138,12 @@ function Entries({ path, list, words, chosen, canWrite, onChosen, onOpen }: Entr
         path={path}
         entries={sorted.slice((current - 1) * pageSize, current * pageSize)}
         sorting={sorting}
-        onSorting={setSorting}
+        onSorting={onSorting}
         chosen={chosen}
         onChosen={onChosen}
         actions={(entry) => entryActions({ path, entry, canWrite, onOpen })}
       />
-      {pageCount > 1 && <Pager page={current} pageCount={pageCount} onPage={setPage} />}
+      {pageCount > 1 && <Pager page={current} pageCount={pageCount} onPage={onPage} />}
     </>
   )
 }

@@ -9,6 +9,7 @@ import { showToast } from "../../components/toast.tsx"
 import { files } from "../../text/files.ts"
 import { texts } from "../../text/index.ts"
 import { nameError } from "./entries.ts"
+import { FolderPicker } from "./folder-picker.tsx"
 
 interface DialogProps {
   path: string
@@ -78,6 +79,7 @@ export function MoveDialog({ path, names, onClose, onDone, onChange }: DialogPro
       onSubmit={() => move.mutate()}
     >
       <TextField label={files.moveTo} hint={files.moveHint} value={target} onValue={setTarget} autoFocus maxLength={4096} />
+      <FolderPicker path={target} onPath={setTarget} without={new Set(names.map((name) => `${path}/${name}`))} />
     </FormDialog>
   )
 }

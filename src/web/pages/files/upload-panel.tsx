@@ -1,6 +1,7 @@
 import { errorText } from "../../api/error-text.ts"
 import { formatBytes } from "../../api/formats.ts"
 import { Button } from "../../components/button.tsx"
+import { safeDisplayName } from "../../components/display-name.ts"
 import { Meter, Note } from "../../components/feedback.tsx"
 import { files } from "../../text/files.ts"
 import { texts } from "../../text/index.ts"
@@ -83,7 +84,7 @@ function ProblemRow({ item, queue }: { item: UploadItem; queue: UploadQueue }) {
   return (
     <li>
       <div className="grow">
-        <span className="card-title">{item.path.slice(item.target.length + 1)}</span>
+        <span className="card-title">{safeDisplayName(item.path.slice(item.target.length + 1))}</span>
         <p className="quiet small">{isTaken ? words.exists : reasonOf(item.error)}</p>
       </div>
       <Button size="small" onClick={() => queue.retry(item, { replace: isTaken })}>

@@ -7,8 +7,8 @@ import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { WordsFilter } from "../listing/list-filters.tsx"
 import { listPageSize } from "../listing/list-search.ts"
+import { WordsFilter } from "../listing/words-filter.tsx"
 import "../listing/listing.css"
 
 const { groups } = resourceTexts

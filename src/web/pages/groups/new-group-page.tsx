@@ -2,20 +2,23 @@ import { useMutation } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { type FormEvent, useState } from "react"
 import { client } from "../../api/client.ts"
+import { LeaveGuard } from "../../app/leave-guard.tsx"
 import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
+import { isSame } from "../editing/merge.ts"
 import { type GroupDraft, groupBody } from "./group-draft.ts"
 import { GroupFields } from "./group-form.tsx"
 
 const { groups } = resourceTexts
+const emptyGroup: GroupDraft = { Comment: "", Members: "" }
 
 export function NewGroupPage() {
   const [name, setName] = useState("")
-  const [draft, setDraft] = useState<GroupDraft>({ Comment: "", Members: "" })
+  const [draft, setDraft] = useState(emptyGroup)
   const navigate = useNavigate()
   const create = useMutation({
     mutationFn: () => client.createGroup({ body: { GroupName: name.trim(), ...groupBody(draft) } }),
@@ -42,6 +45,7 @@ export function NewGroupPage() {
           {...fieldError(create.error, "GroupName")}
         />
         <GroupFields draft={draft} onDraft={(fields) => setDraft((now) => ({ ...now, ...fields }))} error={create.error} />
+        <LeaveGuard isChanged={name !== "" || !isSame(draft, emptyGroup)} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         <div className="row">
           <Button type="submit" kind="primary" isBusy={create.isPending}>

@@ -17,10 +17,10 @@ export function HomePage() {
     <>
       <PageHeader title={texts.home.title} />
       <Loaded query={person} height={8}>
-        {({ UserName, IsAdmin }) => (
+        {({ UserName, IsAdmin, Groups }) => (
           <>
-            <RunningRuns userName={UserName} withFigures={IsAdmin ? 1 : 3} />
-            <StartableProjects userName={UserName} />
+            <RunningRuns userName={UserName} figuresAtOnce={IsAdmin ? 0 : 2} />
+            <StartableProjects userName={UserName} groups={Groups} />
             <RecentFileList userName={UserName} />
             <EndedRuns userName={UserName} />
             {IsAdmin && (

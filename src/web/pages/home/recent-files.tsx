@@ -2,10 +2,10 @@ import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { RecentFiles } from "../../api/recent-files.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
+import { safeDisplayName } from "../../components/display-name.ts"
 import { Section } from "../../components/page.tsx"
 import { Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
-import { safeDisplayName } from "../files/entries.ts"
 
 /** Links to the files that the person used last in this browser. */
 export function RecentFileList({ userName }: { userName: string }) {

@@ -12,11 +12,11 @@ const drawnAtOnce = 6
 
 interface RunsProps {
   userName: string
-  /** So many runs show their figures: each costs a request, and a page makes at most six. */
-  withFigures: number
+  /** So many cards ask for figures at once, the others later: a page opens with five requests. */
+  figuresAtOnce: number
 }
 
-export function RunningRuns({ userName, withFigures }: RunsProps) {
+export function RunningRuns({ userName, figuresAtOnce }: RunsProps) {
   const runs = useQuery(ownRuns(userName))
   return (
     <Section title={texts.home.running}>
@@ -27,7 +27,7 @@ export function RunningRuns({ userName, withFigures }: RunsProps) {
               <p>{texts.home.nothingRunsHint}</p>
             </EmptyState>
           ) : (
-            <Cards runs={data} withFigures={withFigures} />
+            <Cards runs={data} figuresAtOnce={figuresAtOnce} />
           )
         }
       </Loaded>
@@ -35,14 +35,15 @@ export function RunningRuns({ userName, withFigures }: RunsProps) {
   )
 }
 
-function Cards({ runs, withFigures }: { runs: readonly RunningProject[]; withFigures: number }) {
+function Cards({ runs, figuresAtOnce }: { runs: readonly RunningProject[]; figuresAtOnce: number }) {
   const drawn = useDeferredValue(runs, runs.slice(0, drawnAtOnce))
-  const ready = drawn.filter(({ State }) => State === "ready").slice(0, withFigures)
+  const ready = drawn.filter(({ State }) => State === "ready")
+  const turns = new Map(ready.map(({ ID }, i) => [ID, Math.max(0, i + 1 - figuresAtOnce)]))
   return (
     <ul className="card-grid">
       {drawn.map((run) => (
         <li key={run.ID}>
-          <RunCard run={run} hasFigures={ready.includes(run)} />
+          <RunCard run={run} figuresBefore={turns.get(run.ID) ?? 0} figures={ready.length} />
         </li>
       ))}
     </ul>

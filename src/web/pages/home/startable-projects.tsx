@@ -1,45 +1,86 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { memo, useDeferredValue, useMemo, useState } from "react"
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { memo, useMemo } from "react"
 import type { Project, RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
+import { Button } from "../../components/button.tsx"
 import { Badge, EmptyState, Loaded } from "../../components/feedback.tsx"
-import { SearchField } from "../../components/fields.tsx"
 import { Section } from "../../components/page.tsx"
 import { Pager } from "../../components/table.tsx"
 import { texts } from "../../text/index.ts"
 import { projectTypes } from "../../text/project-types.ts"
+import { listQuery } from "../listing/list-search.ts"
+import { WordsFilter } from "../listing/words-filter.tsx"
 import { StateBadge } from "../run/state-badge.tsx"
+import type { HomeSearch } from "./home-search.ts"
 import { ownRuns } from "./own-runs.ts"
 
-export function StartableProjects({ userName }: { userName: string }) {
+const pageSize = 12
+/** Further groups are found by the list of projects. */
+const maxGroups = 6
+
+interface StartableProps {
+  userName: string
+  groups: readonly string[]
+}
+
+/** The projects that the person may start. The address holds which of them are listed. */
+export function StartableProjects({ userName, groups }: StartableProps) {
   const runs = useRunsByProject(userName)
-  const [words, setWords] = useState("")
-  const [page, setPage] = useState(1)
-  const q = useDeferredValue(words.trim())
-  const query = { page, pageSize: 12, ...(q === "" ? {} : { q }) }
+  const search = useSearch({ from: "/shell/" })
+  const navigate = useNavigate({ from: "/" })
+  const { page = 1, q = "" } = search
+  const query = { ...listQuery(search, userName, "ProjectName"), pageSize }
   const projects = useQuery({ ...apiQuery("listProjects", { query }), placeholderData: keepPreviousData })
-  const search = (
-    <SearchField
-      label={texts.home.searchProjects}
-      value={words}
-      onValue={(next) => {
-        setWords(next)
-        setPage(1)
-      }}
-    />
-  )
+  const find = (words: string) => {
+    const { page: _page, q: _q, ...rest } = search
+    void navigate({ search: words === "" ? rest : { ...rest, q: words }, replace: true, resetScroll: false })
+  }
+  const onPage = (next: number) => void navigate({ search: { ...search, page: next }, resetScroll: false })
   return (
-    <Section title={texts.home.projects} actions={search}>
-      <Loaded query={projects} height={8}>
-        {({ data, pageCount }) => (
-          <>
-            <ProjectList projects={data} userName={userName} words={q} runs={runs} />
-            {pageCount > 1 && <Pager page={page} pageCount={pageCount} onPage={setPage} />}
-          </>
-        )}
-      </Loaded>
+    <Section title={texts.home.projects} actions={<WordsFilter label={texts.home.searchProjects} value={q} onValue={find} />}>
+      <div className="stack">
+        <Scopes groups={groups.slice(0, maxGroups)} />
+        <Loaded query={projects} height={8}>
+          {({ data, pageCount }) => (
+            <>
+              <ProjectList projects={data} userName={userName} search={search} runs={runs} />
+              {pageCount > 1 && <Pager page={page} pageCount={pageCount} onPage={onPage} />}
+            </>
+          )}
+        </Loaded>
+      </div>
     </Section>
+  )
+}
+
+/** The choice between all projects, one's own, those of a group, and published ones. */
+function Scopes({ groups }: { groups: readonly string[] }) {
+  const { q, show, group } = useSearch({ from: "/shell/" })
+  const navigate = useNavigate({ from: "/" })
+  const words = q === undefined ? {} : { q }
+  const { scopes } = texts.home
+  const choices: { label: string; search: HomeSearch }[] = [
+    { label: scopes.all, search: {} },
+    { label: scopes.mine, search: { show: "mine" } },
+    ...groups.map((name) => ({ label: scopes.group(name), search: { group: name } })),
+    { label: scopes.published, search: { show: "published" } },
+  ]
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form
+    <div className="row" role="group" aria-label={scopes.label}>
+      {choices.map(({ label, search }) => (
+        <Button
+          key={label}
+          size="small"
+          aria-pressed={search.show === show && search.group === group}
+          onClick={() => void navigate({ search: { ...words, ...search }, resetScroll: false })}
+        >
+          <span className="cut">{label}</span>
+        </Button>
+      ))}
+    </div>
   )
 }
 
@@ -53,10 +94,10 @@ interface ListProps {
   projects: readonly Project[]
   runs: ReadonlyMap<number, RunningProject>
   userName: string
-  words: string
+  search: HomeSearch
 }
 
-function ProjectList({ projects, userName, words, runs }: ListProps) {
+function ProjectList({ projects, userName, search: { q, show, group }, runs }: ListProps) {
   if (projects.length > 0)
     return (
       <ul className="list">
@@ -65,7 +106,8 @@ function ProjectList({ projects, userName, words, runs }: ListProps) {
         ))}
       </ul>
     )
-  if (words !== "") return <p className="quiet wrap-anywhere">{texts.home.noMatch(words)}</p>
+  if (q !== undefined) return <p className="quiet wrap-anywhere">{texts.home.noMatch(q)}</p>
+  if (show !== undefined || group !== undefined) return <p className="quiet">{texts.home.noneHere}</p>
   return (
     <EmptyState title={texts.home.noProjects}>
       <p>{texts.home.noProjectsHint}</p>
@@ -90,6 +132,7 @@ const ProjectRow = memo(function ProjectRow({ project, userName, run }: RowProps
           <span className="card-title">{project.ProjectName}</span>
           <Badge>{projectTypes[project.Type]}</Badge>
           {project.UserName !== userName && <span className="quiet small">{texts.home.owner(project.UserName)}</span>}
+          {project.GroupName && <span className="quiet small">{texts.home.scopes.group(project.GroupName)}</span>}
         </div>
         {project.Comment && <p className="quiet">{project.Comment}</p>}
       </div>

@@ -1,7 +1,7 @@
-import { useEffect, useState } from "react"
-import { SearchField, Select, type SelectOption } from "../../components/fields.tsx"
+import { Select, type SelectOption } from "../../components/fields.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { type ListScope, type ListSearch, type ListSort, listScopes } from "./list-search.ts"
+import { WordsFilter } from "./words-filter.tsx"
 import "./listing.css"
 
 interface FiltersProps {
@@ -11,8 +11,6 @@ interface FiltersProps {
   /** The groups to filter by; undefined for lists without groups. */
   groups?: readonly string[]
 }
-
-const pauseMs = 250
 
 /** Search, scope and order of a list. Each change goes to the first page. */
 export function ListFilters({ label, search, onSearch, groups = [] }: FiltersProps) {
@@ -54,24 +52,4 @@ export function ListFilters({ label, search, onSearch, groups = [] }: FiltersPro
       />
     </div>
   )
-}
-
-/** The words go into the address once the person pauses, so that typing makes few requests. */
-export function WordsFilter({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) {
-  const [typed, setTyped] = useState(value)
-  const [sent, setSent] = useState(value)
-  if (value !== sent) {
-    setSent(value)
-    setTyped(value)
-  }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only typing begins a pause
-  useEffect(() => {
-    if (typed === value) return undefined
-    const timer = setTimeout(() => {
-      setSent(typed)
-      onValue(typed)
-    }, pauseMs)
-    return () => clearTimeout(timer)
-  }, [typed])
-  return <SearchField label={label} value={typed} onValue={setTyped} />
 }

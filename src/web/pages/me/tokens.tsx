@@ -23,7 +23,7 @@ const columns: readonly Column<Token>[] = [
   { title: me.created, cell: ({ CreatedAt }) => <Time value={CreatedAt} /> },
   { title: me.expires, cell: ({ ExpiresAt }) => (ExpiresAt === null ? me.never : <Time value={ExpiresAt} />) },
   { title: me.lastUsed, cell: ({ LastUsedAt }) => (LastUsedAt === null ? me.notUsed : <Time value={LastUsedAt} />) },
-  { title: texts.common.more, cell: (token) => <RevokeButton token={token} /> },
+  { title: texts.common.more, isActions: true, cell: (token) => <RevokeButton token={token} /> },
 ]
 
 function scopeText(scopes: readonly string[]): string {

@@ -17,7 +17,7 @@ import { Conflicts } from "../editing/conflicts.tsx"
 import { SaveRow } from "../editing/save-row.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { LimitFields } from "./limit-fields.tsx"
-import { summarizeLimits, totalLimitNames } from "./limits.ts"
+import { liveRunsQuery, summarizeLimits, summarizeUsage, totalLimitNames, usageOf } from "./limits.ts"
 
 const { people } = adminTexts
 
@@ -30,13 +30,18 @@ export function GroupLimits() {
   const groups = useQuery({ ...apiQuery("listGroups", { query }), placeholderData: keepPreviousData })
   const search = (next: string) => void navigate({ search: { tab: "groups", ...(next === "" ? {} : { q: next }) }, replace: true })
   const onPage = (next: number) => void navigate({ search: (before) => ({ ...before, page: next }) })
+  const { data: runs } = useQuery(liveRunsQuery)
+  const uses =
+    runs && runs.pageCount <= 1 ? ({ Members }: Group) => runs.data.filter(({ UserName }) => Members.includes(UserName)) : undefined
   const columns = [
     { title: people.group, cell: ({ GroupName }: Group) => GroupName },
     { title: people.members, cell: ({ Members }: Group) => Members.length, isNumber: true },
+    ...(uses ? [{ title: people.usesNow, cell: (group: Group) => summarizeUsage(usageOf(uses(group))) }] : []),
     { title: people.memberLimits, cell: ({ Limits }: Group) => summarizeLimits(Limits) || people.noLimits },
     { title: people.totalLimits, cell: ({ TotalLimits }: Group) => summarizeLimits(TotalLimits) || people.noLimits },
     {
       title: texts.common.more,
+      isActions: true,
       cell: (group: Group) => (
         <Button size="small" icon="edit" onClick={() => setEdited(group)}>
           {people.edit}

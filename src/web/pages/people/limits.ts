@@ -1,5 +1,6 @@
 import { type Group, type LimitName, type Limits, limitNames, type RunningProject } from "#contract"
-import { formatMemory, memoryFromGiB, memoryToGiB } from "../../api/formats.ts"
+import { formatCpus, formatMemory, memoryFromGiB, memoryToGiB } from "../../api/formats.ts"
+import { apiQuery } from "../../api/queries.ts"
 import { adminTexts } from "../../text/administration.ts"
 
 /** How a limit is set: by nobody, to none, or to an amount. */
@@ -87,4 +88,13 @@ export function usageOf(runs: readonly Pick<RunningProject, "State" | "Cpus" | "
     MaxMemory: sum("Memory"),
     MaxGpus: sum("Gpus"),
   }
+}
+
+/** The runs of everybody that are not over, as many as one answer has. */
+export const liveRunsQuery = apiQuery("listRuns", { query: { pageSize: 200 } })
+
+/** The use of some runs in a few words; empty: nothing. */
+export function summarizeUsage({ MaxRuns: runs, MaxCpus: cpus, MaxMemory: memory, MaxGpus: gpus }: Usage): string {
+  if (runs === 0) return ""
+  return adminTexts.people.amountsOf({ runs, cpus: formatCpus(cpus), memory: formatMemory(memory), gpus })
 }

@@ -4,6 +4,7 @@ import type { User } from "#contract"
 import { client } from "../../api/client.ts"
 import { errorText } from "../../api/error-text.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
+import { LeaveGuard } from "../../app/leave-guard.tsx"
 import { Button } from "../../components/button.tsx"
 import { CheckField } from "../../components/check-field.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
@@ -11,6 +12,7 @@ import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { CopyButton } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
+import { isSame } from "../editing/merge.ts"
 import { PasswordField } from "./password-field.tsx"
 import "./people.css"
 
@@ -65,6 +67,7 @@ function NewPersonForm({ onMade }: { onMade: (made: { user: User; password: stri
         value={person.IsAdmin}
         onValue={(IsAdmin) => setPerson({ ...person, IsAdmin })}
       />
+      <LeaveGuard isChanged={!isSame(person, empty)} saving={create} />
       {create.error && !(fault?.field && fault.field in empty) && <ErrorState error={create.error} />}
       <div className="row">
         <Button type="submit" kind="primary" isBusy={create.isPending}>

@@ -10,6 +10,7 @@ import { type Column, Table } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { GroupLimits } from "./group-limits.tsx"
+import { liveRunsQuery, summarizeUsage, usageOf } from "./limits.ts"
 import { PersonBadges } from "./person-badges.tsx"
 
 const { people } = adminTexts
@@ -36,7 +37,7 @@ export function PeoplePage() {
   )
 }
 
-const columns: readonly Column<User>[] = [
+const identity: readonly Column<User>[] = [
   {
     title: people.userName,
     cell: ({ ID, UserName }) => (
@@ -46,6 +47,9 @@ const columns: readonly Column<User>[] = [
     ),
   },
   { title: people.state, cell: (user) => <PersonState user={user} /> },
+]
+
+const further: readonly Column<User>[] = [
   { title: people.email, cell: ({ Email }) => Email },
   { title: people.comment, cell: ({ Comment }) => Comment },
   { title: people.since, cell: ({ CreatedAt }) => <Time value={CreatedAt} /> },
@@ -55,7 +59,17 @@ function PersonState({ user }: { user: User }) {
   return user.IsAdmin || user.IsDisabled ? <PersonBadges user={user} /> : <Badge>{people.active}</Badge>
 }
 
+/** The columns with the runs of each person, if one page of runs has them all. */
+function useColumns(): readonly Column<User>[] {
+  const { data: runs } = useQuery(liveRunsQuery)
+  if (!runs || runs.pageCount > 1) return [...identity, ...further]
+  const uses = Map.groupBy(runs.data, ({ UserName }) => UserName)
+  const use = { title: people.usesNow, cell: ({ UserName }: User) => summarizeUsage(usageOf(uses.get(UserName) ?? [])) }
+  return [...identity, use, ...further]
+}
+
 function PeopleList() {
+  const columns = useColumns()
   const { q = "", page = 1 } = useSearch({ from: "/shell/admin/people" })
   const navigate = useNavigate({ from: "/people" })
   const query = { page, pageSize: 25, ...(q.trim() === "" ? {} : { q: q.trim() }) }

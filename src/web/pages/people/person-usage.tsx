@@ -33,7 +33,7 @@ const columns: readonly Column<RunningProject>[] = [
   { title: texts.run.memory, cell: (run) => formatMemory(run.Memory), isNumber: true },
   { title: texts.run.gpus, cell: (run) => run.Gpus, isNumber: true },
   { title: texts.run.lastActivity, cell: (run) => <Time value={run.LastActivity} /> },
-  { title: texts.common.more, cell: (run) => <RunActions run={run} size="small" /> },
+  { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
 ]
 
 /** The runs of a person that are not over, and their sums beside the limits. */

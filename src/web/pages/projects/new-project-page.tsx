@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router"
 import { type FormEvent, useState } from "react"
 import { client } from "../../api/client.ts"
 import { apiQuery } from "../../api/queries.ts"
+import { LeaveGuard } from "../../app/leave-guard.tsx"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Note, Skeleton } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
@@ -10,6 +11,7 @@ import { PageHeader } from "../../components/page.tsx"
 import { showError } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
+import { isSame } from "../editing/merge.ts"
 import { failedRunId } from "../run/run-actions.tsx"
 import { emptyDraft, nameOfReference, type ProjectDraft, toBody } from "./project-draft.ts"
 import { FurtherFields, ImagePicker, ProjectFields } from "./project-form.tsx"
@@ -70,6 +72,7 @@ function NewProjectForm({ image }: { image: ProjectDraft["Image"] }) {
         </div>
         <ProjectFields draft={draft} onDraft={set} error={create.error} typeHint={likely ? projects.looksLike(likely) : undefined} />
         <FurtherFields draft={draft} onDraft={set} error={create.error} isAdmin={person?.IsAdmin ?? false} />
+        <LeaveGuard isChanged={(reference ?? "") !== "" || !isSame(draft, { ...emptyDraft, Image: image })} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         {!hasImage && <Note>{projects.imageNeeded}</Note>}
         <CreateButtons isReady={hasImage} isBusy={create.isPending} />

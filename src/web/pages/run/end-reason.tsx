@@ -1,10 +1,9 @@
 import { isLive, type RunningProject } from "#contract"
 import { sentence } from "../../api/error-text.ts"
-import { formatMemory } from "../../api/formats.ts"
-import { ButtonLink } from "../../app/button-link.tsx"
 import { Note } from "../../components/feedback.tsx"
 import { texts } from "../../text/index.ts"
-import { isOwnProject, type NextStep, nextSteps } from "./next-steps.ts"
+import { NextStepButton } from "./next-step-button.tsx"
+import { isOwnProject, nextSteps } from "./next-steps.ts"
 
 /** Why the run is over: one sentence, what helps, the last output, and the next step. */
 export function EndReason({ run }: { run: RunningProject }) {
@@ -22,7 +21,7 @@ export function EndReason({ run }: { run: RunningProject }) {
         </div>
         {!isStopped &&
           nextSteps(reason, { Memory: run.Memory, isOwnProject: isOwnProject(run) }).map((step) => (
-            <NextStepButton key={step.kind} step={step} run={run} />
+            <NextStepButton key={step.kind} step={step} start={run} runId={run.ID} />
           ))}
       </Note>
       {logTail && (
@@ -34,46 +33,5 @@ export function EndReason({ run }: { run: RunningProject }) {
         </details>
       )}
     </>
-  )
-}
-
-function NextStepButton({ step, run }: { step: NextStep; run: RunningProject }) {
-  const { nextSteps: words } = texts.run
-  const { Cpus: cpus, Memory: memory, Gpus: gpus, ProjectID } = run
-  const start = { to: "/start/$project", params: { project: ProjectID }, size: "small" } as const
-  if (step.kind === "start-with-memory")
-    return (
-      <ButtonLink {...start} search={{ cpus, gpus, memory: step.memory }} kind="primary">
-        {words.startWith(formatMemory(step.memory))}
-      </ButtonLink>
-    )
-  if (step.kind === "change-resources")
-    return (
-      <ButtonLink {...start} search={{ cpus, gpus, memory }}>
-        {words.change}
-      </ButtonLink>
-    )
-  if (step.kind === "my-runs")
-    return (
-      <ButtonLink to="/" size="small">
-        {words.myRuns}
-      </ButtonLink>
-    )
-  if (step.kind === "logs")
-    return (
-      <ButtonLink to="/runs/$id" params={{ id: run.ID }} search={{ tab: "logs" }} size="small">
-        {words.logs}
-      </ButtonLink>
-    )
-  if (step.kind === "files")
-    return (
-      <ButtonLink to="/files" size="small">
-        {words.files}
-      </ButtonLink>
-    )
-  return (
-    <ButtonLink to="/projects/$id/edit" params={{ id: ProjectID }} size="small">
-      {words[step.kind]}
-    </ButtonLink>
   )
 }

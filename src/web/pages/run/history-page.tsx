@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
+import { useState } from "react"
 import type { RunningProject } from "#contract"
 import { sentence } from "../../api/error-text.ts"
 import { formatDuration } from "../../api/formats.ts"
@@ -9,10 +10,11 @@ import { Button } from "../../components/button.tsx"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { Select } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
+import { Picker } from "../../components/picker.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
-import { WordsFilter } from "../listing/list-filters.tsx"
+import { WordsFilter } from "../listing/words-filter.tsx"
 import type { HistorySearch } from "./history-search.ts"
 import { RunActions } from "./run-actions.tsx"
 import { StateBadge } from "./state-badge.tsx"
@@ -33,7 +35,7 @@ const columns: readonly Column<RunningProject>[] = [
   { title: history.when, cell: (run) => <Time value={run.EndTime} /> },
   { title: history.duration, cell: durationOf, isNumber: true },
   { title: history.why, cell: (run) => run.Reason && sentence(run.Reason.msg) },
-  { title: texts.common.more, cell: (run) => <RunActions run={run} size="small" /> },
+  { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
 ]
 
 export function HistoryPage() {
@@ -89,12 +91,31 @@ function HistoryFilters() {
           { value: "failed", label: texts.run.states.failed },
         ]}
       />
-      {project !== undefined && (
+      {project === undefined ? (
+        <ProjectFilter onProject={(next) => show({ ...search, project: next })} />
+      ) : (
         <Button icon="close" onClick={() => show(withoutProject)}>
           {history.ofProject(project)}
         </Button>
       )}
     </div>
+  )
+}
+
+/** Chooses a project by a part of its name. */
+function ProjectFilter({ onProject }: { onProject: (id: number) => void }) {
+  const [words, setWords] = useState("")
+  const query = { pageSize: 10, ...(words.trim() === "" ? {} : { q: words.trim() }) }
+  const { data: projects } = useQuery({ ...apiQuery("listProjects", { query }), placeholderData: keepPreviousData })
+  return (
+    <Picker
+      label={history.project}
+      placeholder={history.anyProject}
+      value={null}
+      onValue={(choice) => choice && onProject(choice.ID)}
+      choices={(projects?.data ?? []).map(({ ID, ProjectName }) => ({ ID, Name: ProjectName }))}
+      onWords={setWords}
+    />
   )
 }
 

@@ -12,8 +12,15 @@ import { RunFigures } from "./run-figures.tsx"
 import { StartProgress } from "./start-progress.tsx"
 import { StateBadge } from "./state-badge.tsx"
 
+interface RunCardProps {
+  run: RunningProject
+  /** How many cards ask for figures before this one, and how many do in all. */
+  figuresBefore: number
+  figures: number
+}
+
 /** A run that is not over: its state, what it does now, and what can be done. */
-export const RunCard = memo(function RunCard({ run, hasFigures }: { run: RunningProject; hasFigures: boolean }) {
+export const RunCard = memo(function RunCard({ run, figuresBefore, figures }: RunCardProps) {
   const type = projectOf(run)?.Type
   return (
     <Card>
@@ -27,7 +34,7 @@ export const RunCard = memo(function RunCard({ run, hasFigures }: { run: Running
         {type && <span>{projectTypes[type]}</span>}
         <TimeLeft run={run} />
       </div>
-      {run.State === "ready" ? hasFigures && <RunFigures run={run} /> : <StartProgress run={run} />}
+      {run.State === "ready" ? <RunFigures run={run} turn={{ before: figuresBefore, cards: figures }} /> : <StartProgress run={run} />}
       {run.State === "ready" && run.URL !== "" && (
         <div className="quiet small">
           <CopyableText text={run.URL} />

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query"
+import { useEffect, useState } from "react"
 import type { RunningProject } from "#contract"
 import { formatCpus, formatMemory } from "../../api/formats.ts"
 import { apiQuery } from "../../api/queries.ts"
@@ -8,11 +9,33 @@ import "./run.css"
 
 /** The server measures every ten seconds; there is no event for it. */
 const measureMs = 10_000
+/** Cards further down ask one after the other, so that a page of many runs asks once a second. */
+const betweenCardsMs = 1_000
+
+/** When a card of a list asks for its figures. */
+export interface FiguresTurn {
+  /** How many cards ask before this one; 0: it asks at once. */
+  before: number
+  /** How many cards ask in turn. */
+  cards: number
+}
 const nearlyFull = 0.92
 
 /** The present use of a run against its limits. */
-export function RunFigures({ run }: { run: RunningProject }) {
-  const { data } = useQuery({ ...apiQuery("runStats", { query: { ID: run.ID } }), refetchInterval: measureMs, retry: false })
+export function RunFigures({ run, turn: { before, cards } }: { run: RunningProject; turn: FiguresTurn }) {
+  // Runs that come and go before this one do not put it off.
+  const [waitMs] = useState(before * betweenCardsMs)
+  const [isDue, setDue] = useState(waitMs === 0)
+  useEffect(() => {
+    const timer = setTimeout(() => setDue(true), waitMs)
+    return () => clearTimeout(timer)
+  }, [waitMs])
+  const { data } = useQuery({
+    ...apiQuery("runStats", { query: { ID: run.ID } }),
+    enabled: isDue,
+    refetchInterval: Math.max(measureMs, cards * betweenCardsMs),
+    retry: false,
+  })
   if (!data) return <div className="figures" />
   const { Cpus: cpus, Memory: memory, MemoryLimit: limit } = data.now
   return (

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
+import { parseId } from "../../app/id-param.ts"
 import { shellRoute } from "../../app/routes.tsx"
 
 /** The resources with which a start begins; an earlier run's after it failed. */
@@ -11,7 +12,7 @@ export interface StartSearch {
 const start = createRoute({
   getParentRoute: () => shellRoute,
   path: "/start/$project",
-  params: { parse: ({ project }) => ({ project: Number(project) }), stringify: ({ project }) => ({ project: String(project) }) },
+  params: { parse: ({ project }) => ({ project: parseId(project) }), stringify: ({ project }) => ({ project: String(project) }) },
   validateSearch: ({ cpus, memory, gpus }: Record<string, unknown>): StartSearch => ({
     ...amount("cpus", cpus),
     ...amount("memory", memory),

@@ -27,6 +27,7 @@ export function StartPage() {
 
 function StartForm({ project }: { project: Project }) {
   const { cpus = null, memory = null, gpus = null } = useSearch({ from: "/shell/start/$project" })
+  const { data: person } = useQuery(apiQuery("whoami"))
   const [resources, setResources] = useState<Resources>({ cpus, memory, gpus })
   const body = {
     ProjectID: project.ID,
@@ -47,7 +48,11 @@ function StartForm({ project }: { project: Project }) {
           <Section title={texts.start.resources}>
             <div className="stack">
               <ResourceFields value={resources} onValue={setResources} />
-              <StartPreview body={body} />
+              <StartPreview
+                body={body}
+                isOwnProject={person?.UserName === project.UserName}
+                onDefaults={() => setResources({ cpus: null, memory: null, gpus: null })}
+              />
               {start.error && <ErrorState error={start.error} />}
               <div className="row">
                 <Button type="submit" kind="primary" icon="play" isBusy={start.isPending}>

@@ -3,13 +3,30 @@ import { useEffect, useState } from "react"
 import type { Preview } from "#contract"
 import { sentence } from "../../api/error-text.ts"
 import { apiQuery } from "../../api/queries.ts"
+import { Button } from "../../components/button.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
 import { texts } from "../../text/index.ts"
+import { NextStepButton } from "../run/next-step-button.tsx"
+import { nextSteps } from "../run/next-steps.ts"
 
 const pauseMs = 200
 
+interface StartBody {
+  ProjectID: number
+  Cpus: number
+  Memory: number
+  Gpus: number
+}
+
+interface PreviewProps {
+  body: StartBody
+  isOwnProject: boolean
+  /** Makes all amounts the defaults. */
+  onDefaults: () => void
+}
+
 /** The outcome of a start with these amounts, asked again once they rest for a moment. */
-export function StartPreview({ body }: { body: object }) {
+export function StartPreview({ body, ...props }: PreviewProps) {
   const text = JSON.stringify(body)
   const [asked, setAsked] = useState(text)
   useEffect(() => {
@@ -22,10 +39,10 @@ export function StartPreview({ body }: { body: object }) {
     gcTime: 10_000,
   })
   if (error) return <ErrorState error={error} />
-  return data ? <PreviewNote preview={data} /> : <Note role="status">{texts.start.checking}</Note>
+  return data ? <PreviewNote preview={data} body={body} {...props} /> : <Note role="status">{texts.start.checking}</Note>
 }
 
-function PreviewNote({ preview }: { preview: Preview }) {
+function PreviewNote({ preview, body, isOwnProject, onDefaults }: PreviewProps & { preview: Preview }) {
   const { Admitted: isAdmitted, QueuePosition: position, WaitsFor: waitsFor, Reason: reason } = preview
   if (isAdmitted)
     return (
@@ -41,6 +58,24 @@ function PreviewNote({ preview }: { preview: Preview }) {
         {reason?.hint && <p>{sentence(reason.hint)}</p>}
         {waitsFor && <p>{sentence(waitsFor)}</p>}
       </div>
+      {reason &&
+        nextSteps(reason, { Memory: body.Memory, isOwnProject }).map((step) =>
+          // The fields for other amounts stand right above.
+          step.kind === "change-resources" ? (
+            <DefaultsButton key={step.kind} body={body} onDefaults={onDefaults} />
+          ) : (
+            <NextStepButton key={step.kind} step={step} start={body} />
+          ),
+        )}
     </Note>
+  )
+}
+
+function DefaultsButton({ body: { Cpus, Memory, Gpus }, onDefaults }: Pick<PreviewProps, "body" | "onDefaults">) {
+  if (Cpus === 0 && Memory === 0 && Gpus === 0) return null
+  return (
+    <Button size="small" onClick={onDefaults}>
+      {texts.start.useDefaults}
+    </Button>
   )
 }
