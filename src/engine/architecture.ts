@@ -11,6 +11,12 @@ export function isForeignArchitecture(architecture: string): boolean {
   return architecture !== "" && architecture !== ownArchitecture
 }
 
+/** The kind that this machine fetches of those that a registry offers; empty if it offers none. */
+export function chooseArchitecture(offered: readonly string[]): string {
+  const isOffered = (architecture: string) => offered.includes(architecture)
+  return [ownArchitecture, ...(ownArchitecture === "amd64" ? ["386"] : [])].find(isOffered) ?? offered[0] ?? ""
+}
+
 /** Names of QEMU's emulators that differ from those of images. */
 const emulatorNames: Readonly<Record<string, string>> = { arm64: "aarch64", amd64: "x86_64", "386": "i386" }
 

@@ -43,6 +43,9 @@ export interface Engine extends AsyncDisposable {
    */
   image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined>
 
+  /** The `architecture` that a pull would fetch; absent if `image` asks registries itself. */
+  registryArchitecture?(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<string>
+
   /**
    * Fetches an image, even if one of that name is there, since the name may now refer to a newer
    * one. An image built on this machine is never replaced. On failure nothing of the download

@@ -9,6 +9,7 @@ import { ImagePruner } from "./image-pruner.ts"
 import { KeptImagePuller } from "./kept-images.ts"
 import type { PruneDecision, PruneRules } from "./prune-policy.ts"
 import { ImagePulls } from "./pulls.ts"
+import { RegistryArchitectures } from "./registry-architectures.ts"
 import { suggestTypes } from "./suggested-types.ts"
 
 export interface ImagesOptions {
@@ -38,6 +39,8 @@ export interface ImageRequest {
 export interface ImageState {
   /** Undefined: the engine does not have it. */
   facts: ImageInfo | undefined
+  /** As `Images.architecture`. */
+  architecture: string
   types: ProjectType[]
   isPulling: boolean
 }
@@ -48,8 +51,11 @@ export interface Images extends AsyncDisposable {
   refusal(reference: string): string | undefined
   /** The policy by which a person may have an image now. */
   policyFor(person: ImageUser, wanted: { reference: string; byAdmin: boolean }): ImagePolicy
-  /** The image as the engine has it, if it does. Rejects with an `EngineError`. */
-  describe(person: ImageUser, wanted: { reference: string; byAdmin: boolean }): Promise<ImageInfo | undefined>
+  /**
+   * The kind of processor of the image as the engine has it, or as its registry would hand it out;
+   * empty if neither tells. Rejects with an `EngineError` if the person may not have the image.
+   */
+  architecture(person: ImageRequest["person"], wanted: { reference: string; byAdmin: boolean }): Promise<string>
   /** Rejects with an `EngineError`. */
   state(wanted: ImageRequest): Promise<ImageState>
   /**
@@ -90,18 +96,27 @@ export function createImages(options: ImagesOptions): Images {
   const keeper = new ImageMaintenance({ ...options, pruner, kept: new KeptImagePuller({ ...options, pulls, policyOf: policyOfKept }) })
   const policyOf = ({ image, byAdmin, person }: ImageRequest) => policyFor(person, { reference: image.image, byAdmin })
 
+  const architectures = new RegistryArchitectures(options)
+  const architectureOf = (facts: ImageInfo | undefined, userId: number, reference: string, policy: ImagePolicy) =>
+    facts ? facts.architecture : architectures.find(userId, reference, policy)
+
   return {
     policyFor,
     refusal(reference) {
       const parsed = normalizeOciReference(reference)
       return parsed && registries.denialReason(parsed)
     },
-    describe: (person, wanted) => engine.image(wanted.reference, policyFor(person, wanted)),
+    async architecture(person, wanted) {
+      const policy = policyFor(person, wanted)
+      return architectureOf(await engine.image(wanted.reference, policy), person.userId, wanted.reference, policy)
+    },
     async state(wanted) {
       const reference = wanted.image.image
-      const facts = await engine.image(reference, policyOf(wanted))
+      const policy = policyOf(wanted)
+      const facts = await engine.image(reference, policy)
+      const architecture = await architectureOf(facts, wanted.person.userId, reference, policy)
       const isPulling = pulls.isPulling(wanted.person.userId, reference)
-      return { facts, types: facts ? suggestTypes(reference, facts) : [], isPulling }
+      return { facts, architecture, types: facts ? suggestTypes(reference, facts) : [], isPulling }
     },
     pull: (wanted, actor) => pulls.pull({ image: wanted.image, userId: wanted.person.userId, policy: policyOf(wanted), actor }),
     startKeeping: () => keeper.start(),

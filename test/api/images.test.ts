@@ -71,12 +71,17 @@ test("a check reports whether the engine has an image, and a pull fetches it", a
 
 test("a check and a preview report an image for another kind of processor before a start fails for that reason", async () => {
   const { ID } = await register(ann, "fake/foreign")
-  const { body } = await call("POST", `/image/pull?ID=${ID}`)
-  assert.deepEqual([body.Present, body.Architecture, body.IsForeign], [true, "s390x", true])
   const project = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID: ID } })
-  const { Admitted, Reason } = await ann.client.previewRun({ body: { ProjectID: project.ID } })
-  assert.deepEqual([Admitted, Reason?.code], [false, "wrong_architecture"])
-  assert.match(String(Reason?.msg), /^The image fake\/foreign is made for s390x processors; this machine has \w+$/)
+  const describe = async (isPresent: boolean) => {
+    const { body } = await call("GET", `/image/check?ID=${ID}`)
+    assert.deepEqual([body.Present, body.Architecture, body.IsForeign], [isPresent, "s390x", true])
+    const { Admitted, Reason } = await ann.client.previewRun({ body: { ProjectID: project.ID } })
+    assert.deepEqual([Admitted, Reason?.code], [false, "wrong_architecture"])
+    assert.match(String(Reason?.msg), /^The image fake\/foreign is made for s390x processors; this machine has \w+$/)
+  }
+  await describe(false)
+  await call("POST", `/image/pull?ID=${ID}`)
+  await describe(true)
   assert.equal((await tried(ann, ID)).body.code, "wrong_architecture")
 })
 

@@ -86,7 +86,10 @@ export type ImagePart = StructureValue<typeof imagePart>
 
 const texts = (description: string) => list(text({}), description)
 
-/** The engine's state of an image. If `Present` is false, everything but `Pulling` is empty. */
+/**
+ * The engine's state of an image. If `Present` is false, all but `Pulling`, `Architecture` and
+ * `IsForeign` is empty.
+ */
 const imageCheckFields = {
   ID: integer({ description: "Of the image's definition." }),
   Image: text({ description: "The reference." }),
@@ -95,7 +98,10 @@ const imageCheckFields = {
   Digest: text({ description: "`sha256:…`, as a run's `ImageDigest`." }),
   RegistryDigest: text({ description: "As a run's `RegistryDigest`." }),
   Size: integer({ description: "Bytes, unpacked." }),
-  Architecture: text({ description: "The kind of processor that it is made for, such as `amd64`; empty if unknown." }),
+  Architecture: text({
+    description:
+      "The kind of processor that it is made for, such as `amd64`; empty if unknown. If it is not present, its registry is asked, at most once a minute.",
+  }),
   IsForeign: boolean({
     description: "Whether that is another kind than this machine's. Unless the machine emulates it, starts fail with `wrong_architecture`.",
   }),

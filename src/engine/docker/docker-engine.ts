@@ -156,6 +156,10 @@ class DockerEngine implements Engine {
     return this.#images.find(reference, policy, signal)
   }
 
+  registryArchitecture(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<string> {
+    return this.#images.registryArchitecture(reference, policy, signal)
+  }
+
   pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
     return this.#images.pull(reference, policy, { report, signal })
   }

@@ -89,6 +89,11 @@ export class FakeEngine implements Engine {
     return this.#images.find(reference, policy)
   }
 
+  async registryArchitecture(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<string> {
+    await this.ping(signal)
+    return this.#images.registryArchitecture(reference, policy)
+  }
+
   async pull(reference: string, { policy, report, signal }: PullOptions): Promise<ImageInfo> {
     await this.ping(signal)
     return this.#images.pull(reference, policy, { report, signal })

@@ -14,10 +14,10 @@ import { ImageHolds } from "../image-holds.ts"
 import { assertImageAllowed, assertImageReplaceable, parseReference } from "../image-policy.ts"
 import { RegistryAllowlist } from "../registry-allowlist.ts"
 import type { OnPull } from "../stored-images.ts"
-import { behaviourOf } from "./behaviour.ts"
+import { type Behaviour, behaviourOf } from "./behaviour.ts"
 import type { FakeDaemon } from "./fake-daemon.ts"
 import type { FakeEngineOptions } from "./fake-engine-options.ts"
-import { checkCredentials, fakeImageSize, pullFakeImage } from "./fake-pull.ts"
+import { checkCredentials, checkFakePull, fakeImageSize, pullFakeImage } from "./fake-pull.ts"
 
 interface FetchOptions {
   report: (progress: Progress | null) => void
@@ -42,6 +42,13 @@ export class FakeImages {
   async find(image: string, policy: ImagePolicy): Promise<ImageInfo | undefined> {
     const digest = this.#localDigest(image)
     return digest === undefined ? undefined : this.#check(image, digest, policy)
+  }
+
+  async registryArchitecture(image: string, { credentials }: ImagePolicy): Promise<string> {
+    await this.#registries.check(parseReference(image))
+    const behaviour = behaviourOf(image)
+    checkFakePull(behaviour, credentials)
+    return fakeArchitecture(behaviour)
   }
 
   /** The image is held until it is disposed of. */
@@ -141,7 +148,7 @@ function toImageInfo(image: string, digest: string): ImageInfo {
     digest,
     registryDigest: behaviour.builtHere ? "" : digest,
     size: fakeImageSize(behaviour),
-    architecture: behaviour.name === "foreign" ? "s390x" : "",
+    architecture: fakeArchitecture(behaviour),
     user: "",
     entryPoint: ["/fake"],
     command: [],
@@ -149,6 +156,10 @@ function toImageInfo(image: string, digest: string): ImageInfo {
     volumes: [],
     ...own,
   }
+}
+
+function fakeArchitecture({ name }: Behaviour): string {
+  return name === "foreign" ? "s390x" : ""
 }
 
 function fakeDigest(image: string, version = 0): string {

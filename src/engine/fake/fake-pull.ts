@@ -26,13 +26,18 @@ export function checkCredentials({ needsCredentials, builtHere }: Behaviour, cre
   if (needsCredentials && !isAuthorized) throw pullError("image_pull_denied")
 }
 
+/** Throws if the simulated registry refuses a pull at once. */
+export function checkFakePull(behaviour: Behaviour, credentials: RegistryCredentials | undefined): void {
+  checkCredentials(behaviour, credentials)
+  if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw pullError(behaviour.pull)
+}
+
 /** Simulates the download of a pull, in ten steps. */
 export async function pullFakeImage(daemon: FakeDaemon, { behaviour, credentials, maxBytes, report, signal }: FakePull): Promise<void> {
   signal.throwIfAborted()
   report(null)
-  checkCredentials(behaviour, credentials)
+  checkFakePull(behaviour, credentials)
   const bytes = fakeImageSize(behaviour)
-  if (behaviour.pull && behaviour.pull !== "image_pull_failed") throw pullError(behaviour.pull)
   const stepMs = behaviour.name === "slow-pull" ? behaviour.argument / steps : 0
   for (let step = 1; step <= steps; step += 1) {
     if (stepMs > 0) await daemon.clock.sleep(stepMs, signal)

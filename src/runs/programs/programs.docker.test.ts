@@ -150,4 +150,22 @@ CMD []`,
     const marked = await start(dockerfile, { type: "vscode", writablePaths: ["/"] })
     assert.equal(await fetchAndStop(marked, "/healthz"), "1000\n")
   })
+
+  const page = "RUN mkdir -p /srv/app && echo hello >/srv/app/page"
+  const ordinary: Record<string, string> = {
+    "a command in shell form, which listens at `PORT`": "WORKDIR /srv/app\nCMD httpd -f -p $PORT",
+    "a user of another number than the files' owner": 'WORKDIR /srv/app\nUSER 1001\nCMD ["httpd", "-f", "-p", "8000"]',
+    "a user by name": 'WORKDIR /srv/app\nUSER nobody:nogroup\nCMD ["httpd", "-f", "-p", "8000"]',
+    "an init program as entry point":
+      'RUN printf "#!/bin/sh\\nshift\\nexec \\"\\$@\\"\\n" >/bin/tini && chmod 755 /bin/tini\nWORKDIR /srv/app\nENTRYPOINT ["/bin/tini", "--"]\nCMD ["httpd", "-f", "-p", "8000"]',
+    "a working directory relative to another one": 'WORKDIR /srv\nWORKDIR app\nCMD ["httpd", "-f", "-p", "8000"]',
+    "several exposed ports, the usual one among them": 'WORKDIR /srv/app\nEXPOSE 9090 8000 9443/udp\nCMD ["httpd", "-f", "-p", "8000"]',
+    "volumes, and a check of its health that fails":
+      'WORKDIR /srv/app\nVOLUME /data /srv/cache\nHEALTHCHECK --interval=1s CMD false\nCMD ["httpd", "-f", "-p", "8000"]',
+  }
+  for (const [name, lines] of Object.entries(ordinary))
+    test(`an ordinary image opens at the first try: ${name}`, async () => {
+      const run = await start(`FROM ${busybox}\n${page}\n${lines}`, { type: "http" })
+      assert.equal(await fetchAndStop(run, "/page"), "hello\n")
+    })
 })

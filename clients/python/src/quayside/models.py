@@ -120,7 +120,8 @@ class ImageCheck(TypedDict):
     RegistryDigest: str
     # Bytes, unpacked.
     Size: int
-    # The kind of processor that it is made for, such as `amd64`; empty if unknown.
+    # The kind of processor that it is made for, such as `amd64`; empty if unknown. If it is not
+    # present, its registry is asked, at most once a minute.
     Architecture: str
     # Whether that is another kind than this machine's. Unless the machine emulates it, starts
     # fail with `wrong_architecture`.

@@ -58,7 +58,7 @@ function refuse({ caller }: Pick<HandlerContext, "caller">, error: unknown): nev
   throw new Failure(error.code, error.message, { status: reasonStatus(error.code), extra, cause: error })
 }
 
-function toCheckResponse({ image }: ImageRequest, { facts, types, isPulling }: ImageState): ImageCheck {
+function toCheckResponse({ image }: ImageRequest, { facts, architecture, types, isPulling }: ImageState): ImageCheck {
   return {
     ID: image.id,
     Image: image.image,
@@ -67,8 +67,8 @@ function toCheckResponse({ image }: ImageRequest, { facts, types, isPulling }: I
     Digest: facts?.digest ?? "",
     RegistryDigest: facts?.registryDigest ?? "",
     Size: facts?.size ?? 0,
-    Architecture: facts?.architecture ?? "",
-    IsForeign: isForeignArchitecture(facts?.architecture ?? ""),
+    Architecture: architecture,
+    IsForeign: isForeignArchitecture(architecture),
     User: facts?.user ?? "",
     EntryPoint: facts?.entryPoint ?? [],
     Command: facts?.command ?? [],

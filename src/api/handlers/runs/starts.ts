@@ -116,16 +116,15 @@ async function preview(context: OperationContext<"previewRun">): Promise<Handler
 }
 
 /**
- * Why a start would fail for the image's kind of processor. Nothing is known of an image that the
- * engine lacks, or does not describe to this person now.
+ * Why a start would fail for the image's kind of processor. Nothing is known of an image that
+ * neither the engine nor its registry describes to this person now.
  */
 async function architectureFault({ services, server, caller }: BodyContext, { image, imageByAdmin = false }: RunPlan) {
-  const describe = () => services.images.describe(caller, { reference: image, byAdmin: imageByAdmin })
-  const found = await server.imageChecks.run(caller.userId, describe).catch((error: unknown) => {
-    if (error instanceof EngineError || error instanceof Failure) return undefined
+  const find = () => services.images.architecture(caller, { reference: image, byAdmin: imageByAdmin })
+  const architecture = await server.imageChecks.run(caller.userId, find).catch((error: unknown) => {
+    if (error instanceof EngineError || error instanceof Failure) return ""
     throw error
   })
-  const architecture = found?.architecture ?? ""
   if (!isForeignArchitecture(architecture) || runsForeignPrograms(architecture)) return undefined
   return { code: "wrong_architecture", msg: wrongArchitectureMessage(image, architecture), hint: wrongArchitectureHint() } as const
 }

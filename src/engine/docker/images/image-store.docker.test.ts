@@ -3,7 +3,8 @@ import { after, before, describe, test } from "node:test"
 import { startDockerEngine, type TestDockerEngine } from "../../../../test/fixtures/docker/docker-engine.ts"
 import { type Registry, startRegistry } from "../../../../test/fixtures/docker/registry.ts"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
-import type { Engine, ImagePolicy } from "../../engine.ts"
+import { ownArchitecture } from "../../architecture.ts"
+import { type Engine, EngineError, type ImagePolicy } from "../../engine.ts"
 import { RegistryAllowlist } from "../../registry-allowlist.ts"
 
 const credentials = { username: "robot", password: "robot-password" }
@@ -110,6 +111,19 @@ describe("the origin of a local image", () => {
     await rig.docker("tag", named("good/source"), other)
     await assert.rejects(start(other, anyone), { code: "image_unavailable" })
   })
+})
+
+test("the registry tells the kind of processor that a pull would fetch, by the same policy", async () => {
+  const architectureOf = async (image: string, policy = anyone, engine: Engine = rig.engine) => engine.registryArchitecture?.(image, policy)
+  assert.equal(await architectureOf(named("list/s390x")), "s390x")
+  assert.equal(await architectureOf(named(`list/s390x-${ownArchitecture}`)), ownArchitecture)
+  assert.equal(await architectureOf(named("good/plain")), "amd64")
+  assert.equal(await rig.engine.image(named("good/plain"), anyone), undefined, "nothing is fetched")
+  const secret = `${privateRegistry.host}/list/s390x`
+  await assert.rejects(architectureOf(secret), EngineError)
+  assert.equal(await architectureOf(secret, { ...anyone, credentials }), "s390x")
+  await using onlyPublic = await rig.open({ registries: new RegistryAllowlist({ allowed: ["public"] }) })
+  await assert.rejects(architectureOf(named("list/s390x"), anyone, onlyPublic), { code: "image_pull_denied" })
 })
 
 describe("the size of an image", () => {

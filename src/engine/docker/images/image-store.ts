@@ -1,4 +1,5 @@
 import { formatOciReference, normalizeOciReference, type OciReference } from "#contract"
+import { chooseArchitecture } from "../../architecture.ts"
 import {
   EngineError,
   type ImageInfo,
@@ -14,13 +15,13 @@ import { ImageHolds } from "../../image-holds.ts"
 import { assertImageAllowed, assertImageReplaceable, assertImageSize, parseReference } from "../../image-policy.ts"
 import type { RegistryAllowlist } from "../../registry-allowlist.ts"
 import type { OnPull } from "../../stored-images.ts"
-import type { DockerApi, DockerClient } from "../client/docker-client.ts"
+import type { AbortOption, DockerApi, DockerClient } from "../client/docker-client.ts"
 import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
 import { checkImageConfig, type ImageInspection, inspectImage } from "./image-config.ts"
 import { ImageProvenance } from "./image-provenance.ts"
 import { toPullError } from "./pull-errors.ts"
 import { pullImage } from "./pull-image.ts"
-import { requestManifest } from "./request-manifest.ts"
+import { type ManifestDescription, requestManifest } from "./request-manifest.ts"
 
 export interface ImageStoreOptions {
   registries: RegistryAllowlist
@@ -49,6 +50,15 @@ export class ImageStore {
   async find(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
     const local = await this.#findLocal(parseReference(image), policy, signal)
     return local && toImageInfo(local, parseReference(image))
+  }
+
+  /** The kind of processor of the image that a pull would fetch now; empty if unknown. */
+  async registryArchitecture(image: string, policy: ImagePolicy, signal?: AbortSignal): Promise<string> {
+    const reference = parseReference(image)
+    await this.#registries.check(reference)
+    const { Platforms } = await this.#requestManifest(reference, policy, { signal, timeoutMs: 5_000 })
+    const offered = (Platforms ?? []).filter(({ os }) => os === "linux").map(({ architecture }) => architecture ?? "")
+    return chooseArchitecture(offered)
   }
 
   /**
@@ -183,17 +193,26 @@ export class ImageStore {
     await this.#client.call((docker) => docker.getImage(before).tag({ repo, tag: reference.tag })).catch(() => {})
   }
 
-  /** Through the daemon, which requests the manifest where it would fetch the image. */
-  async #verifyAccess(reference: OciReference, { credentials }: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
+  async #verifyAccess(reference: OciReference, policy: ImagePolicy, signal: AbortSignal | undefined): Promise<void> {
     try {
-      await this.#client.call((docker, abort) => requestManifest(docker, reference, { credentials, ...abort }), {
-        signal,
-        timeoutMs: 30_000,
-        kind: "unlimited",
-      })
+      await this.#requestManifest(reference, policy, { signal, timeoutMs: 30_000 })
     } catch (error) {
-      signal?.throwIfAborted()
-      throw accessError(toPullError(error, reference), reference)
+      throw error instanceof EngineError ? accessError(error, reference) : error
+    }
+  }
+
+  /** Through the daemon, which requests the manifest where it would fetch the image. */
+  async #requestManifest(
+    reference: OciReference,
+    { credentials }: ImagePolicy,
+    options: { signal: AbortSignal | undefined; timeoutMs: number },
+  ): Promise<ManifestDescription> {
+    try {
+      const request = (docker: DockerApi, abort: AbortOption) => requestManifest(docker, reference, { credentials, ...abort })
+      return await this.#client.call(request, { ...options, kind: "unlimited" })
+    } catch (error) {
+      options.signal?.throwIfAborted()
+      throw toPullError(error, reference)
     }
   }
 

@@ -2,24 +2,20 @@ import { formatOciReference, type OciReference } from "#contract"
 import type { RegistryCredentials } from "../../engine.ts"
 import type { AbortOption, DockerApi } from "../client/docker-client.ts"
 import { authOptions } from "./pull-image.ts"
+import { readAnswer } from "./read-answer.ts"
+
+/** The daemon's description of an image in a registry; the image is not fetched. */
+export interface ManifestDescription {
+  Platforms?: readonly { architecture?: string; os?: string }[] | null
+}
 
 /**
  * Makes the daemon request an image's manifest from the registry: resolves if access is granted.
- * dockerode's own call cannot be aborted.
  */
 export function requestManifest(
   docker: DockerApi,
   reference: OciReference,
   { credentials, ...abort }: AbortOption & { credentials: RegistryCredentials | undefined },
-): Promise<void> {
-  const request = {
-    path: `/distribution/${formatOciReference(reference)}/json`,
-    method: "GET",
-    statusCodes: { 200: true },
-    ...abort,
-    ...authOptions(reference, credentials),
-  }
-  return new Promise((resolve, reject) => {
-    docker.modem.dial(request, (error: Error | null) => (error ? reject(error) : resolve()))
-  })
+): Promise<ManifestDescription> {
+  return readAnswer(docker, `/distribution/${formatOciReference(reference)}/json`, { ...abort, ...authOptions(reference, credentials) })
 }
