@@ -5,6 +5,7 @@ results=$cache/test-results
 passed=0
 failed=0
 test_files=()
+left_out=()
 # From a terminal, Ctrl-C must reach the tests as well.
 foreground=$([ ! -t 0 ] || echo --foreground)
 
@@ -64,6 +65,9 @@ run_mutants() {
   report_tier mutants "$started" "$report"
 }
 
+# Tells at the end that a tier was left out: not_run NAME WHY
+not_run() { left_out+=("$1 $2"); }
+
 report_tier() {
   local good bad
   good=$(grep -c '^pass' "$3") || true
@@ -74,6 +78,7 @@ report_tier() {
 
 report_total() {
   grep -h '^fail' "$results"/* 2>/dev/null | sed 's/^fail/== FAILED/' || true
+  [ ${#left_out[@]} = 0 ] || printf '== NOT RUN %s\n' "${left_out[@]}"
   say "$passed passed, $failed failed"
   [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }

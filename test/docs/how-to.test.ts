@@ -14,10 +14,10 @@ import { differences, runSteps, stepsOf } from "./page.ts"
 const folder = new URL("../../docs/how-to/", import.meta.url)
 const pages = readdirSync(folder).filter((name) => readFileSync(new URL(name, folder), "utf8").includes("\n```sh\n"))
 /**
- * Pages that need more than a fresh server. A test of `ssh` follows `editors.md`, and `test/python`
- * follows `python.md`.
+ * Pages that need more than a fresh server. A test of `ssh` follows `editors.md`, `test/python`
+ * follows `python.md`, and a test with a cluster `kubernetes.md`.
  */
-const special = ["openid.md", "command-line.md", "editors.md", "python.md"]
+const special = ["openid.md", "command-line.md", "editors.md", "python.md", "kubernetes.md"]
 /** Settings of a page's server. */
 const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = { "gpus.md": { QUAYSIDE_MOCK_GPUS: "2" } }
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { openClusterNamespace } from "../fixtures/kubernetes/cluster-namespace.ts"
 import { loadImage } from "../fixtures/kubernetes/loaded-image.ts"
+import { createQuaysideAccount } from "../fixtures/kubernetes/quayside-account.ts"
 import { startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
 import { runSampleNotebook } from "./sample-notebook.ts"
@@ -19,7 +20,9 @@ test("on a cluster, the sample's JupyterLab reads the rows that were uploaded by
 }, async () => {
   await loadImage("quayside/jupyterlab:latest")
   await using namespace = await openClusterNamespace()
+  await using account = await createQuaysideAccount(namespace)
   await using server = await startServerProcess({
+    KUBECONFIG: account.kubeconfig,
     QUAYSIDE_ENGINE: "kubernetes",
     QUAYSIDE_KUBERNETES_NAMESPACE: namespace.name,
     QUAYSIDE_KUBERNETES_VOLUME: "files",

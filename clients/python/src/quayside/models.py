@@ -720,6 +720,8 @@ class LogLine(TypedDict):
     stream: Literal["stdout", "stderr"]
     # The line, without its end.
     text: str
+    # Of a run on several nodes: the rank that printed it.
+    rank: NotRequired[int]
 
 
 class PreviewReason(TypedDict):
