@@ -26,7 +26,6 @@ test("on a cluster, the sample's JupyterLab reads the rows that were uploaded by
     QUAYSIDE_ENGINE: "kubernetes",
     QUAYSIDE_KUBERNETES_NAMESPACE: namespace.name,
     QUAYSIDE_KUBERNETES_VOLUME: "files",
-    QUAYSIDE_KUBERNETES_KUBELET_TLS: "off",
     QUAYSIDE_FILES_DIR: namespace.filesRoot,
   })
   const passwordFile = join(server.directory, "data", "admin-password")

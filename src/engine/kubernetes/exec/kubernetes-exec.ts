@@ -50,7 +50,7 @@ async function startWithoutShell(context: ExecContext, request: ExecRequest): Pr
   const output = channel.output()
   const first = await output.next()
   if (first.done) await channel.exitCode
-  const process = new PodExec({ ...context, channel, session: undefined, output: prepended(first.done ? undefined : first.value, output) })
+  const process = new PodExec({ ...context, channel, session: undefined, output: prepended(first.done ? [] : [first.value], output) })
   if (terminal) await process.resize(terminal)
   return process
 }
@@ -60,33 +60,45 @@ function closed(channel: ExecChannel, error: EngineError): EngineError {
   return error
 }
 
-/** The first line, and the output after it. `no shell` if the image has none. */
+/**
+ * The first line, and the rest of the output. Errors may arrive before it, as they come on their own
+ * channel. `no shell` if the image has none.
+ */
 async function readHead(channel: ExecChannel): Promise<{ head: string; output: AsyncGenerator<ExecOutput> } | "no shell"> {
   const output = channel.output()
+  const early: ExecOutput[] = []
   let text = Buffer.alloc(0)
-  for (;;) {
-    const next = await output.next()
-    if (next.done) {
-      const code = await channel.exitCode.catch((error: unknown) => {
-        if (error instanceof EngineError && error.code === "command_not_found") return "no shell" as const
-        throw error
-      })
-      if (code === "no shell") return code
-      throw new EngineError("engine_error", "The program ended before it began")
-    }
-    text = Buffer.concat([text, next.value.data])
+  for await (const chunk of untilEnd(output)) {
+    if (chunk.stream === "stderr") early.push(chunk)
+    else text = Buffer.concat([text, chunk.data])
     const end = text.indexOf("\n")
     if (end < 0 && text.length < maxHeadBytes) continue
     const head = text.subarray(0, end).toString().trim()
-    if (!/^Q(\d+|missing|directory)$/.test(head))
-      throw closed(channel, new EngineError("engine_error", "The shell of the image could not start the program", { detail: head }))
-    const rest = text.subarray(end + 1)
-    return { head, output: prepended(rest.length > 0 ? { stream: next.value.stream, data: rest } : undefined, output) }
+    if (!/^Q(\d+|missing|directory)$/.test(head)) {
+      const msg = "The shell of the image could not start the program"
+      throw closed(channel, new EngineError("engine_error", msg, { detail: head }))
+    }
+    const rest: ExecOutput = { stream: "stdout", data: text.subarray(end + 1) }
+    return { head, output: prepended([...early, ...(rest.data.length > 0 ? [rest] : [])], output) }
   }
+  return channel.exitCode.then(
+    () => {
+      throw new EngineError("engine_error", "The program ended before it began")
+    },
+    (error: unknown) => {
+      if (error instanceof EngineError && error.code === "command_not_found") return "no shell"
+      throw error
+    },
+  )
 }
 
-async function* prepended(first: ExecOutput | undefined, rest: AsyncGenerator<ExecOutput>): AsyncGenerator<ExecOutput> {
-  if (first) yield first
+/** Unlike the generator itself, it may be left and read on. */
+async function* untilEnd(output: AsyncGenerator<ExecOutput>): AsyncGenerator<ExecOutput> {
+  for (let next = await output.next(); !next.done; next = await output.next()) yield next.value
+}
+
+async function* prepended(first: readonly ExecOutput[], rest: AsyncGenerator<ExecOutput>): AsyncGenerator<ExecOutput> {
+  yield* first
   yield* rest
 }
 
