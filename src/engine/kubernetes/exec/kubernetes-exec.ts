@@ -61,8 +61,8 @@ function closed(channel: ExecChannel, error: EngineError): EngineError {
 }
 
 /**
- * The first line, and the rest of the output. Errors may arrive before it, as they come on their own
- * channel. `no shell` if the image has none.
+ * The first line, and the rest of the output. Errors may arrive before it, on their own channel.
+ * `no shell` if the image has none.
  */
 async function readHead(channel: ExecChannel): Promise<{ head: string; output: AsyncGenerator<ExecOutput> } | "no shell"> {
   const output = channel.output()
