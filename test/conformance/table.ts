@@ -442,7 +442,7 @@ const beyond: readonly Entry[] = [
     "administrators learn whom an idle rule would end, in pages",
   ],
   ["`--only api,supervisor,gateway,files`", later("roles in processes of their own")],
-  ["On Kubernetes:", later("the Kubernetes engine")],
+  ["On Kubernetes:", "kubernetes.md: its commands and settings lead to a run on the cluster", later("a storage class")],
   [
     "POST `/running_project`",
     ready,

@@ -48,17 +48,24 @@ export function toEngineError(error: unknown, what: string): EngineError {
   const detail = messageOf(error)
   const options = { detail, cause: error }
   if (status === undefined || temporary.has(status) || (status === 500 && databaseFailure.test(detail))) return unreachable(detail, error)
-  const webhook = /admission webhook "([^"]+)" denied the request:? ?([\s\S]*)/.exec(detail)
-  if (webhook) {
-    const said = webhook[2]?.trim().slice(0, 300)
-    const msg = `The cluster's webhook ${webhook[1]} refused the run${said ? `: ${said}` : ""}`
-    return new EngineError("engine_error", msg, { ...options, hint: "Ask the administrators of the cluster what this webhook demands" })
-  }
+  const refusal = admissionRefusal(detail)
+  if (refusal)
+    return new EngineError("engine_error", refusal, { ...options, hint: "Ask the administrators of the cluster what is demanded" })
   const quota = /exceeded quota: (.+)/.exec(detail)
   if (quota) return new EngineError("quota_exceeded", `The cluster's quota for runs is used up: ${quota[1]?.slice(0, 300)}`, options)
   if (status === 401) return new EngineError("engine_error", "The cluster does not accept Quayside's credentials", options)
   if (status === 403) return new EngineError("engine_error", `The cluster does not allow Quayside to ${what}`, options)
   return new EngineError("engine_error", `The cluster refused to ${what}`, options)
+}
+
+/** The words of a webhook or an admission policy, which only the cluster's people know. */
+function admissionRefusal(detail: string): string | undefined {
+  const [, webhook, webhookSaid] = /admission webhook "([^"]+)" denied the request:? ?([\s\S]*)/.exec(detail) ?? []
+  const [, policy, policySaid] = /ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request: ?([\s\S]*)/.exec(detail) ?? []
+  const said = (webhookSaid ?? policySaid ?? "").trim().slice(0, 300)
+  const words = said === "" ? "" : `: ${said}`
+  if (webhook !== undefined) return `The cluster's webhook ${webhook} refused the run${words}`
+  return policy === undefined ? undefined : `The cluster's policy ${policy} refused the run${words}`
 }
 
 export function unreachable(detail: string, cause?: unknown): EngineError {
