@@ -116,7 +116,11 @@ suite("a cluster that fails or refuses", () => {
         )
       }
       let message = ""
-      await eventually("the policy is in force", async () => (message = await refused()) !== "", 30_000)
+      const isRefused = async () => {
+        message = await refused()
+        return message !== ""
+      }
+      await eventually("the policy is in force", isRefused, 30_000)
       assert.equal(message, `The cluster's policy ${name} refused the run: runs need a cost centre`)
     } finally {
       await rig.namespace.kubectl(["delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", name])
