@@ -43,7 +43,7 @@ const attempts: Record<
   "If-None-Match": { headers: () => ({ "if-none-match": "*" }) },
   "a range": { headers: () => ({ range: "bytes=0-1" }) },
   "an Idempotency-Key": { headers: () => ({ "idempotency-key": "k" }) },
-  "a wrong type in the body": { body: { Name: 5, ProjectName: 5, Nodes: "x", Limits: 7 } },
+  "a wrong type in the body": { body: { Name: 5, ProjectName: 5, Nodes: "x", Limits: "x" } },
   "somebody else's name in the body": { body: { UserName: "ann" } },
   "an image that is hidden too": { body: { ImageID: 1, Image: { ID: 1 } } },
   "an unknown parameter": { query: "Nmae=x" },
