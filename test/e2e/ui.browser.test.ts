@@ -173,7 +173,7 @@ test("the palette goes to a project by keyboard alone", { timeout: 60_000 }, asy
   await page.keyboard.press("Control+k")
   await page.getByRole("combobox").waitFor()
   await page.keyboard.type("reached by")
-  await page.getByRole("option", { name: /Reached by keys/ }).waitFor()
+  await page.getByRole("option", { name: "Start Reached by keys" }).waitFor()
   await page.keyboard.press("Enter")
   await page.getByRole("heading", { name: "Start Reached by keys" }).waitFor()
 })

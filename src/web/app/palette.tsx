@@ -55,17 +55,25 @@ function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run
   const [words, setWords] = useState("")
   const [selected, setSelected] = useState(0)
   const listId = useId()
-  const commands = useCommands(useDeferredValue(words), onStop)
+  const shownWords = useDeferredValue(words)
+  const [isEntered, setEntered] = useState(false)
+  const commands = useCommands(shownWords, onStop)
   const current = Math.min(selected, commands.length - 1)
   const choose = (command: Command | undefined) => {
     if (!command) return
     if (!command.asks) onClose()
     command.run()
   }
+  // Whoever types fast presses Enter while the list is still that of fewer words.
+  useEffect(() => {
+    if (!isEntered || shownWords !== words) return
+    setEntered(false)
+    choose(commands[current])
+  })
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) setSelected((current + step + commands.length) % Math.max(1, commands.length))
-    else if (event.key === "Enter") choose(commands[current])
+    else if (event.key === "Enter") setEntered(true)
     else return
     event.preventDefault()
   }
