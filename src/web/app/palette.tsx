@@ -56,7 +56,6 @@ function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run
   const [selected, setSelected] = useState(0)
   const listId = useId()
   const shownWords = useDeferredValue(words)
-  const [isEntered, setEntered] = useState(false)
   const commands = useCommands(shownWords, onStop)
   const current = Math.min(selected, commands.length - 1)
   const choose = (command: Command | undefined) => {
@@ -64,16 +63,11 @@ function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run
     if (!command.asks) onClose()
     command.run()
   }
-  // Whoever types fast presses Enter while the list is still that of fewer words.
-  useEffect(() => {
-    if (!isEntered || shownWords !== words) return
-    setEntered(false)
-    choose(commands[current])
-  })
+  const enter = useEnter(shownWords === words, () => choose(commands[current]))
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) setSelected((current + step + commands.length) % Math.max(1, commands.length))
-    else if (event.key === "Enter") setEntered(true)
+    else if (event.key === "Enter") enter()
     else return
     event.preventDefault()
   }
@@ -98,26 +92,57 @@ function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run
       <div className="option-list" id={listId} role="listbox" aria-label={texts.common.palette.open}>
         {commands.length === 0 && <div className="option-heading">{texts.common.palette.empty}</div>}
         {commands.map((command, i) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
-          <div
+          <Option
             key={command.key}
             id={`${listId}-${i}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={i === current}
-            className="option"
-            {...(i === current ? { "data-highlighted": "" } : {})}
-            onPointerMove={() => setSelected(i)}
-            onClick={() => choose(command)}
-          >
-            <Icon name={command.icon} />
-            <span className="grow">{safeDisplayName(command.label)}</span>
-            <span className="quiet small">{command.group}</span>
-          </div>
+            command={command}
+            isCurrent={i === current}
+            onPoint={() => setSelected(i)}
+            onChoose={() => choose(command)}
+          />
         ))}
       </div>
     </>
   )
+}
+
+interface OptionProps {
+  id: string
+  command: Command
+  isCurrent: boolean
+  onPoint: () => void
+  onChoose: () => void
+}
+
+function Option({ id, command, isCurrent, onPoint, onChoose }: OptionProps) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isCurrent}
+      className="option"
+      {...(isCurrent ? { "data-highlighted": "" } : {})}
+      onPointerMove={onPoint}
+      onClick={onChoose}
+    >
+      <Icon name={command.icon} />
+      <span className="grow">{safeDisplayName(command.label)}</span>
+      <span className="quiet small">{command.group}</span>
+    </div>
+  )
+}
+
+/** Fast typing presses Enter while the list is still that of fewer words: it waits for the list. */
+function useEnter(isCurrent: boolean, choose: () => void): () => void {
+  const [isEntered, setEntered] = useState(false)
+  useEffect(() => {
+    if (!isEntered || !isCurrent) return
+    setEntered(false)
+    choose()
+  })
+  return () => setEntered(true)
 }
 
 const shownCount = 6
