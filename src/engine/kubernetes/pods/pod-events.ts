@@ -65,6 +65,7 @@ function stepOf(events: readonly CoreV1Event[]): Step {
   if (has("Created")) return { state: "starting", text: `The program starts${at}` }
   if (last?.reason === "FailedMount" || last?.reason === "FailedAttachVolume")
     return { state: "pulling", text: `The node cannot mount the files yet: ${last.message?.slice(0, 200)}` }
+  if (last?.reason === "Failed") return { state: "creating", text: `The node tries again: ${last.message?.slice(0, 200)}` }
   if (has("Pulled")) return { state: "creating", text: `The container is created${at}` }
   if (has("Pulling")) return { state: "pulling", text: `The image is fetched${at}` }
   if (has("Scheduled")) return { state: "pulling", text: `The node prepares the run${at}` }

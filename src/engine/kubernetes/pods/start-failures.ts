@@ -4,6 +4,12 @@ import { EngineError, type NodeCapacity, type RunSpec } from "../../engine.ts"
 import { gpuCountOf } from "./pod-manifest.ts"
 import { containerOf } from "./pod-state.ts"
 
+/**
+ * Failures that pass on a node under load: the kubelet tries again by itself. Source: folder
+ * `pkg/kubelet/util/manager` of Kubernetes ("failed to sync secret cache").
+ */
+const passing = /failed to sync \w+ cache|timed out waiting|context deadline exceeded/i
+
 /** Throws if a pod cannot start any more, with the reason that a person understands. */
 export function assertCanStart(pod: V1Pod, spec: RunSpec): void {
   const { waiting, terminated } = containerOf(pod)?.state ?? {}
@@ -22,6 +28,7 @@ export function assertCanStart(pod: V1Pod, spec: RunSpec): void {
       break
     case "CreateContainerConfigError":
     case "CreateContainerError":
+      if (passing.test(detail)) return
       throw configFailure(spec, detail)
     case "RunContainerError":
       throw programFailure(detail)
