@@ -13,11 +13,10 @@ import { createTokens, type Tokens } from "./credentials/tokens.ts"
 import { PasswordChecker } from "./passwords/password-checker.ts"
 import { checkNewPassword, PasswordHasher, type PasswordHasherOptions } from "./passwords/password-hasher.ts"
 
-/**
- * The longest time until a process notices that another one ended a credential. Only PostgreSQL has
- * several processes.
- */
-const freshMs = { sqlite: 60_000, postgres: 2_000 } as const
+/** The end of a credential invalidates the cache, also by a notice of another process. */
+const freshMs = 60_000
+/** The longest time until a process notices that, while notices of others do not arrive. */
+const unnoticedFreshMs = 2_000
 
 export interface IdentityOptions {
   store: Store
@@ -30,8 +29,8 @@ export interface IdentityOptions {
   keys: { files: Uint8Array }
   hashing?: PasswordHasherOptions
   /**
-   * Longest age of a cached caller in milliseconds. Default: 2,000 if several processes may share
-   * the database (PostgreSQL), or else 60,000.
+   * Longest age of a cached caller in milliseconds. Default: 60,000, and 2,000 while changes by
+   * other processes are not told (PostgreSQL).
    */
   maxCacheAgeMs?: number
 }
@@ -107,7 +106,9 @@ export interface Identity extends AsyncDisposable {
 export function createIdentity(options: IdentityOptions): Identity {
   const { store, clock, logger, keys } = options
   if (keys.files.length < 32) throw new TypeError(`keys.files must have at least 32 bytes; got ${keys.files.length}`)
-  const callers = new CallerCache(clock, options.maxCacheAgeMs ?? freshMs[store.dialect])
+  const { notices } = store
+  const maxAgeMs = () => options.maxCacheAgeMs ?? (!notices || notices.isListening ? freshMs : unnoticedFreshMs)
+  const callers = new CallerCache(clock, maxAgeMs)
   const lastUsed = new TokenUsageRecorder({ store, clock, logger })
   const hasher = new PasswordHasher(options.hashing)
   const passwords = new PasswordChecker({ store, clock, hasher })

@@ -8,12 +8,12 @@ import { type EventSink, StreamWriter } from "./stream-writer.ts"
 import { type Subscription, Subscriptions } from "./subscriptions.ts"
 
 /**
- * Deliveries are batched for this time, except the first after a pause. Rows of other processes are
- * found within the same time.
+ * Deliveries are batched for this time, except the first after a pause. Without notices, rows of
+ * other processes are found within the same time.
  */
 const batchMs = 250
 const heartbeatMs = 15_000
-/** The interval of polling without news, in a database that only this process writes. */
+/** The interval of polling without news, if all news are told. */
 const idlePollMs = 5_000
 /** The interval of revalidating credentials; with the age of a cached caller it stays below 5 s. */
 const revalidateMs = 500
@@ -26,7 +26,7 @@ const slicePauseMs = 1
 const replayTimeoutMs = 30_000
 
 export interface EventFeedOptions<L extends Subscriber, Resources> {
-  store: Pick<Store, "events" | "dialect">
+  store: Pick<Store, "events" | "notices">
   policy: FeedPolicy<L, Resources>
   /** Calls the listener when there may be new rows. */
   onJournalWrite(listener: () => void): Disposable
@@ -67,7 +67,11 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
     const { policy } = options
     this.#options = options
     this.#subscribers = new Subscriptions((userId, credentialId) => policy.loadSubscriber(userId, credentialId))
-    this.#listeners = [options.onJournalWrite(() => this.#wakeUp()), policy.onInvalidate((ids) => this.#subscribers.markStale(ids))]
+    const heard = options.store.notices?.on(({ kind }) => {
+      if (kind === "journal" || kind === "gap") this.#wakeUp()
+    })
+    const own = options.onJournalWrite(() => this.#wakeUp())
+    this.#listeners = [own, policy.onInvalidate((ids) => this.#subscribers.markStale(ids)), ...(heard ? [heard] : [])]
   }
 
   /** Delivers events until disposed of. */
@@ -238,7 +242,8 @@ export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposab
     const { promise, resolve } = Promise.withResolvers<void>()
     const due = new AbortController()
     this.#wake = resolve
-    const ms = this.#options.store.dialect === "postgres" ? batchMs : idlePollMs
+    const { notices } = this.#options.store
+    const ms = !notices || notices.isListening ? idlePollMs : batchMs
     await Promise.race([promise, this.#pause(ms, due.signal)])
     this.#wake = undefined
     due.abort()

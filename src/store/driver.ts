@@ -56,6 +56,8 @@ export interface Driver extends AsyncDisposable {
   readonly identity: IdentityCheck
   /** Committed rows only. */
   readonly reads: QueryRunner
+  /** Undefined if only one process writes. */
+  readonly notices?: Notices
   /** Undefined if the disk is on another machine. */
   readonly reserve?: DiskSpaceReserve
   /** Waits for other writing processes, and fails with `unavailable` after a time-out. */
@@ -71,4 +73,21 @@ export interface DiskSpaceReserve {
    * then may changes that are not urgent use the disk.
    */
   restore(): boolean
+}
+
+/** A change that some process committed. It names what to read again. */
+export type Notice =
+  | { kind: "journal" }
+  | { kind: "run"; id: number; version: number }
+  /** The rights or credentials of a person. */
+  | { kind: "person"; id: number }
+  /** Those of many people. */
+  | { kind: "people" }
+  /** Notices may have been lost: all of the above. */
+  | { kind: "gap" }
+
+export interface Notices {
+  /** Whether notices arrive now. While they do not, changes have to be looked for. */
+  readonly isListening: boolean
+  on(listener: (notice: Notice) => void): Disposable
 }

@@ -1,3 +1,4 @@
+export type { Notice, Notices } from "./driver.ts"
 export { DuplicateError, isStorageFull, StoreError, type StoreErrorKind, type UniqueKey } from "./errors.ts"
 export { fold } from "./fold.ts"
 export { ScanLimiter } from "./lists/scan-limiter.ts"

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import type { Clock, Logger } from "#kit"
 import { compareIdentity, parseIdentity } from "./database-identity.ts"
-import type { Driver } from "./driver.ts"
+import type { Driver, Notices } from "./driver.ts"
 import { StoreError } from "./errors.ts"
 import { Writer } from "./group-commit/writer.ts"
 import { query } from "./queries/query.ts"
@@ -120,6 +120,7 @@ interface Parts {
 class DatabaseStore extends Repositories implements Store {
   readonly dialect: "sqlite" | "postgres"
   readonly instance: string
+  readonly notices: Notices | undefined
   readonly #parts: Parts
   #checking: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -129,6 +130,7 @@ class DatabaseStore extends Repositories implements Store {
     this.#parts = parts
     this.dialect = parts.driver.dialect
     this.instance = parts.instance
+    this.notices = parts.driver.notices
   }
 
   change<T>(work: (tx: Change) => Promise<T>, options?: ChangeOptions): Promise<T> {

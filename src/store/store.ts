@@ -1,3 +1,4 @@
+import type { Notices } from "./driver.ts"
 import type {
   SessionReads,
   SessionWrites,
@@ -16,6 +17,7 @@ import type {
   IdempotencyEntry,
   ImageRow,
   JournalRow,
+  LeaseRow,
   LiveRun,
   NewAuditEntry,
   NewJournalEntry,
@@ -53,6 +55,11 @@ export interface Store extends Reads, AsyncDisposable {
 
   /** Resolves if the database can be read and written. */
   check(): Promise<void>
+
+  /**
+   * Changes by any process, told after their COMMIT. Undefined on SQLite, which one process writes.
+   */
+  readonly notices: Notices | undefined
 }
 
 export interface ChangeOptions {
@@ -77,6 +84,7 @@ export interface Reads {
   readonly runs: RunReads
   readonly ports: PortReads
   readonly pulledImages: PulledImageReads
+  readonly leases: LeaseReads
   readonly grants: GrantReads
   readonly events: JournalReads
   readonly audits: AuditReads
@@ -95,6 +103,7 @@ export interface Change extends Reads {
   readonly runs: RunReads & RunWrites
   readonly ports: PortReads & PortWrites
   readonly pulledImages: PulledImageReads & PulledImageWrites
+  readonly leases: LeaseReads & LeaseWrites
   readonly grants: GrantReads & GrantWrites
   /** Adds a row to the journal that `/events` replays. */
   journal(entry: NewJournalEntry): Promise<void>
@@ -283,6 +292,19 @@ export interface PulledImageWrites {
   /** Only later uses count. */
   recordUse(digest: string, at: number): Promise<void>
   forget(digest: string): Promise<void>
+}
+
+/** Tasks that one of several processes has alone. */
+export interface LeaseReads {
+  get(name: string): Promise<LeaseRow | undefined>
+}
+export interface LeaseWrites {
+  /** Gives it to this process, whoever had it, with the next token, which it returns. */
+  take(name: string, holder: string): Promise<number>
+  /** Counts one more beat; false if the lease has another token by now. */
+  beat(name: string, token: number): Promise<boolean>
+  /** Frees it, unless it has another token by now. */
+  release(name: string, token: number): Promise<void>
 }
 
 export interface RunReads {

@@ -19,7 +19,7 @@ const loaded: LoadedCaller = { caller, validUntil: Number.POSITIVE_INFINITY }
 describe("cached callers", () => {
   it("expire after the maximum age, or earlier if the load asks for it", async () => {
     const clock = new ManualClock()
-    const callers = new CallerCache(clock, 10_000)
+    const callers = new CallerCache(clock, () => 10_000)
     await callers.load("fresh", async () => loaded)
     await callers.load("short", async () => loaded, 2_000)
     await callers.load("ends", async () => ({ ...loaded, validUntil: clock.now() + 5_000 }))
@@ -36,7 +36,7 @@ describe("cached callers", () => {
 
   it("are not cached if they were read before an invalidation", async () => {
     for (const forget of [(all: CallerCache) => all.invalidate(new Set([1])), (all: CallerCache) => all.invalidateAll()]) {
-      const callers = new CallerCache(new ManualClock(), 10_000)
+      const callers = new CallerCache(new ManualClock(), () => 10_000)
       const reading = Promise.withResolvers<LoadedCaller>()
       const answer = callers.load("key", () => reading.promise)
       forget(callers)
@@ -47,7 +47,7 @@ describe("cached callers", () => {
   })
 
   it("are invalidated by person", async () => {
-    const callers = new CallerCache(new ManualClock(), 10_000)
+    const callers = new CallerCache(new ManualClock(), () => 10_000)
     await callers.load("ann", async () => loaded)
     await callers.load("bob", async () => ({ ...loaded, caller: { ...caller, userId: 2 } }))
     callers.invalidate(new Set([1, 3]))

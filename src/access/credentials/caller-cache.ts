@@ -3,32 +3,43 @@ import type { Clock } from "#kit"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
 import type { LoadedCaller } from "./load-caller.ts"
 
-/** Caches callers by key until they expire or are invalidated, for at most `maxAgeMs`. */
+interface CachedCaller extends LoadedCaller {
+  loadedAt: number
+}
+
+/** Caches callers by key until they expire or are invalidated, for at most what `maxAgeMs` says. */
 export class CallerCache {
   readonly #clock: Clock
-  readonly #maxAgeMs: number
-  readonly #callers = new TwoGenerationCache<LoadedCaller>(bounds.accounts.rememberedProofs.value)
+  readonly #maxAgeMs: () => number
+  readonly #callers = new TwoGenerationCache<CachedCaller>(bounds.accounts.rememberedProofs.value)
   #invalidations = 0
 
-  constructor(clock: Clock, maxAgeMs: number) {
+  constructor(clock: Clock, maxAgeMs: () => number) {
     this.#clock = clock
     this.#maxAgeMs = maxAgeMs
   }
 
   get(key: string): LoadedCaller | undefined {
     const cached = this.#callers.get(key)
-    return cached !== undefined && cached.validUntil > this.#clock.now() ? cached : undefined
+    if (cached === undefined) return undefined
+    const now = this.#clock.now()
+    return cached.validUntil > now && cached.loadedAt + this.#maxAgeMs() > now ? cached : undefined
   }
 
   /**
    * Loads a caller and caches it. A caller that was read before an invalidation is returned but not
    * cached.
    */
-  async load(key: string, read: () => Promise<LoadedCaller | undefined>, maxAgeMs = this.#maxAgeMs): Promise<LoadedCaller | undefined> {
+  async load(
+    key: string,
+    read: () => Promise<LoadedCaller | undefined>,
+    maxAgeMs = Number.POSITIVE_INFINITY,
+  ): Promise<LoadedCaller | undefined> {
     const before = this.#invalidations
     const loaded = await read()
     if (!loaded) return undefined
-    const cached = { ...loaded, validUntil: Math.min(loaded.validUntil, this.#clock.now() + Math.min(maxAgeMs, this.#maxAgeMs)) }
+    const loadedAt = this.#clock.now()
+    const cached = { ...loaded, loadedAt, validUntil: Math.min(loaded.validUntil, loadedAt + maxAgeMs) }
     if (before === this.#invalidations) this.#callers.set(key, cached)
     return cached
   }

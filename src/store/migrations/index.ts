@@ -13,6 +13,7 @@ import { writablePathsMigration } from "./0012-writable-paths.ts"
 import { projectLimitsMigration } from "./0013-project-limits.ts"
 import { pulledImagesMigration } from "./0014-pulled-images.ts"
 import { tokenCodesMigration } from "./0015-token-codes.ts"
+import { rolesMigration } from "./0016-roles.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
@@ -34,5 +35,6 @@ export const migrations: readonly Migration[] = [
   projectLimitsMigration,
   pulledImagesMigration,
   tokenCodesMigration,
+  rolesMigration,
 ]
 export const newestVersion = migrations.length

@@ -5,6 +5,7 @@ import { LimitedScans } from "../lists/scan-limiter.ts"
 import { SearchCounts } from "../lists/search-counts.ts"
 import { connectionOptions, type PostgresDriverOptions } from "./connection.ts"
 import { failureOf, isConnectionLost } from "./errors.ts"
+import { PostgresNotices } from "./notices.ts"
 import { PostgresQueryRunner, type SendQuery, StatementNames } from "./query-runner.ts"
 import { PostgresTransaction } from "./transaction.ts"
 
@@ -16,6 +17,7 @@ export class PostgresDriver implements Driver {
   readonly dialect = "postgres"
   readonly identity: IdentityCheck
   readonly reads: QueryRunner
+  readonly notices: PostgresNotices
   readonly #options: PostgresDriverOptions
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
@@ -26,6 +28,7 @@ export class PostgresDriver implements Driver {
     this.identity = options.identity
     this.#pool = new pg.Pool({ ...connectionOptions(options), max: options.readers ?? 10, idleTimeoutMillis: 60_000 })
     this.#pool.on("error", (err) => options.logger.warn({ err }, "A connection to the database broke"))
+    this.notices = new PostgresNotices({ config: connectionOptions(options), logger: options.logger })
     const reading = { compiler: options.compiler, names: this.#names, send: (config: Parameters<SendQuery>[0]) => this.#read(config) }
     this.reads = new PostgresQueryRunner({
       ...reading,
@@ -70,6 +73,7 @@ export class PostgresDriver implements Driver {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.notices[Symbol.asyncDispose]()
     await this.#writer?.end()
     await this.#pool.end()
   }

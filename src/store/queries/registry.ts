@@ -1,6 +1,7 @@
 import { accountQueries } from "./accounts.ts"
 import { grantQueries } from "./grants.ts"
 import { sliceQueries } from "./index-slices.ts"
+import { leaseQueries } from "./leases.ts"
 import { listQueries } from "./lists.ts"
 import { pulledImageQueries } from "./pulled-images.ts"
 import { recordQueries } from "./records.ts"
@@ -13,6 +14,7 @@ import { searchQueries } from "./search.ts"
 export const queries = {
   ...accountQueries,
   ...grantQueries,
+  ...leaseQueries,
   ...listQueries,
   ...pulledImageQueries,
   ...recordQueries,

@@ -2,8 +2,7 @@ import { indexKey } from "../fold.ts"
 import { query } from "../queries/query.ts"
 import type { DataRow, DatasetMove, Viewer } from "../rows.ts"
 import type { DataReads, DataWrites } from "../store.ts"
-import { datasetsTable } from "../tables/datasets.ts"
-import { datasetMovesTable } from "../tables/moves.ts"
+import { datasetMovesTable, datasetsTable } from "../tables/datasets.ts"
 import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 
 const plannedMoves = query("plannedMoves")

@@ -8,6 +8,7 @@ import { GroupRepository, UserRepository } from "./accounts.ts"
 import { SessionRepository, TokenCodeRepository, TokenRepository } from "./credentials.ts"
 import { DatasetRepository } from "./datasets.ts"
 import { GrantRepository } from "./grants.ts"
+import { LeaseRepository } from "./leases.ts"
 import { ProjectRepository } from "./projects.ts"
 import { PulledImageRepository } from "./pulled-images.ts"
 import { AuditRepository, JournalRepository } from "./records.ts"
@@ -31,6 +32,7 @@ export class Repositories implements Reads {
   #runs: RunRepository | undefined
   #ports: RunPortRepository | undefined
   #pulledImages: PulledImageRepository | undefined
+  #leases: LeaseRepository | undefined
   #grants: GrantRepository | undefined
   #events: JournalRepository | undefined
   #audits: AuditRepository | undefined
@@ -86,6 +88,10 @@ export class Repositories implements Reads {
   get pulledImages(): PulledImageRepository {
     this.#pulledImages ??= new PulledImageRepository(this.context)
     return this.#pulledImages
+  }
+  get leases(): LeaseRepository {
+    this.#leases ??= new LeaseRepository(this.context)
+    return this.#leases
   }
   get grants(): GrantRepository {
     this.#grants ??= new GrantRepository(this.context)

@@ -1,11 +1,12 @@
 import { openidSubjectsTable, sessionsTable, tokenCodesTable, tokensTable } from "./credentials.ts"
-import { datasetsTable } from "./datasets.ts"
+import { datasetMovesTable, datasetsTable } from "./datasets.ts"
 import { grantsTable } from "./grants.ts"
 import { groupsTable } from "./groups.ts"
 import { auditTable, journalTable } from "./history.ts"
 import { idempotencyKeysTable } from "./idempotency-keys.ts"
 import { imagesTable } from "./images.ts"
-import { datasetMovesTable } from "./moves.ts"
+import { leasesTable } from "./leases.ts"
+
 import { projectDatasetsTable, projectsTable } from "./projects.ts"
 import { pulledImagesTable } from "./pulled-images.ts"
 import { runPortsTable } from "./run-ports.ts"
@@ -30,6 +31,7 @@ export const tables = {
   pulled_images: pulledImagesTable,
   moves: datasetMovesTable,
   idempotency_keys: idempotencyKeysTable,
+  leases: leasesTable,
   journal: journalTable,
   audit: auditTable,
 } as const

@@ -2,6 +2,7 @@ import { accountCases } from "./accounts.ts"
 import type { Case } from "./case.ts"
 import { changeCases } from "./changes.ts"
 import { directoryCases } from "./directories.ts"
+import { leaseCases } from "./leases.ts"
 import { listCases } from "./lists.ts"
 import { longListCases } from "./long-lists.ts"
 import { portCases } from "./ports.ts"
@@ -19,6 +20,7 @@ export const storeCases: Record<string, Record<string, Case>> = {
   accounts: accountCases,
   runs: runRowCases,
   directories: directoryCases,
+  leases: leaseCases,
   ports: portCases,
   "pulled images": pulledImageCases,
 }

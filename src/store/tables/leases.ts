@@ -1,0 +1,18 @@
+import { integer, text } from "./column.ts"
+import type { RowOf } from "./row-mapper.ts"
+import { describeTable } from "./table.ts"
+
+const fields = {
+  name: text("name", { written: "once" }),
+  /** A random name of the process that holds it; empty if none does. */
+  holder: text("holder"),
+  /** Grows with each holder. What a former one still writes carries a lower token. */
+  token: integer("token"),
+  /** Grows while the holder lives. */
+  beat: integer("beat"),
+}
+
+export const leasesTable = describeTable({ name: "leases", fields })
+
+/** A task that one of several processes has alone. */
+export interface LeaseRow extends RowOf<typeof fields> {}

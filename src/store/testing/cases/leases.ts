@@ -1,0 +1,21 @@
+import assert from "node:assert/strict"
+import type { Case } from "./case.ts"
+
+export const leaseCases: Record<string, Case> = {
+  "a lease has one holder, and tokens that grow": async ({ open }) => {
+    await using store = await open()
+    const name = "supervisor"
+    assert.equal(await store.leases.get(name), undefined)
+    const first = await store.change((tx) => tx.leases.take(name, "one"))
+    assert.equal(await store.change((tx) => tx.leases.beat(name, first)), true)
+    assert.deepEqual(await store.leases.get(name), { name, holder: "one", token: first, beat: 1 })
+    const second = await store.change((tx) => tx.leases.take(name, "two"))
+    assert.ok(second > first)
+    assert.equal(await store.change((tx) => tx.leases.beat(name, first)), false, "the former holder's beats do not count")
+    await store.change((tx) => tx.leases.release(name, first))
+    assert.deepEqual(await store.leases.get(name), { name, holder: "two", token: second, beat: 0 })
+    await store.change((tx) => tx.leases.release(name, second))
+    assert.deepEqual(await store.leases.get(name), { name, holder: "", token: second, beat: 0 })
+    assert.equal(await store.change((tx) => tx.leases.take("another", "two")), 1)
+  },
+}
