@@ -21,6 +21,8 @@ export interface ImagesOptions {
   /** The owner of an image, by whose rights it is kept present. */
   ownerOf(image: ImageRow): Promise<{ person: ImageUser; byAdmin: boolean }>
   pruneRules: PruneRules
+  /** While another process keeps and prunes images, this one does not. Default: always. */
+  isInCharge?: () => boolean
   clock: Clock
   logger: Logger
 }

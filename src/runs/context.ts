@@ -54,6 +54,10 @@ export interface StopRequest {
 /** Dependencies of all modules of this folder. */
 export interface RunsContext {
   readonly store: Store
+  /** A transaction. In a supervision, it is rolled back once another process has taken over. */
+  readonly change: Store["change"]
+  /** In a supervision, throws once another process may have taken over. */
+  assertInCharge(): void
   readonly engine: Engine
   readonly clock: Clock
   readonly logger: Logger

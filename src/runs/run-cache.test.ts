@@ -12,7 +12,8 @@ function row(fields: Partial<RunRow>): RunRow {
 
 test("an older row from a late reader is ignored, also after the run's end", () => {
   const changes: string[] = []
-  const runCache = new RunCache(({ state }) => changes.push(state))
+  const runCache = new RunCache()
+  using _ = runCache.onChange(({ state }) => changes.push(state))
   runCache.publish(row({ state: "ready", version: 4 }))
   runCache.publish(row({ state: "starting", version: 3 }))
   runCache.publish(row({ state: "ready", version: 4 }))
@@ -25,7 +26,7 @@ test("an older row from a late reader is ignored, also after the run's end", () 
 })
 
 test("an address is known only while the run is ready", () => {
-  const runCache = new RunCache(() => {})
+  const runCache = new RunCache()
   runCache.publish(row({ version: 1 }), address)
   assert.equal(runCache.target(1)?.address, undefined)
   runCache.publish(row({ version: 2, state: "ready" }), address)
@@ -37,7 +38,7 @@ test("an address is known only while the run is ready", () => {
 })
 
 test("listeners are notified of their run only, until they are disposed", () => {
-  const runCache = new RunCache(() => {})
+  const runCache = new RunCache()
   const received: number[] = []
   {
     using _listening = runCache.listen(1, { changed: ({ version }) => received.push(version) })

@@ -48,14 +48,21 @@ export class RunCache {
   #waitExplainer: WaitExplainer | undefined
   #positions: ReadonlyMap<number, number> | undefined
   readonly #listeners = new Map<number, Set<RunListener>>()
-  readonly #onChange: (run: RunRow) => void
+  readonly #changeListeners = new Set<(run: RunRow) => void>()
 
-  constructor(onChange: (run: RunRow) => void) {
-    this.#onChange = onChange
+  /** Calls the listener with each new version of a row, before those who wait for the run. */
+  onChange(listener: (run: RunRow) => void): Disposable {
+    this.#changeListeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#changeListeners.delete(listener) }
   }
 
   row(id: number): RunRow | undefined {
     return this.#rows.get(id)
+  }
+
+  /** Whether the cache has this version of a run, or a later one, or saw its end. */
+  isCurrent(id: number, version: number): boolean {
+    return this.#endedIds.has(id) || (this.#rows.get(id)?.version ?? 0) >= version
   }
 
   /** Oldest first. */
@@ -119,7 +126,7 @@ export class RunCache {
     if (run.startTime !== null) this.fairnessFacts.recordServed(run.userId, run.startTime)
     if (isLive(run.state)) this.#store(run, address ?? this.#targets.get(run.id)?.address)
     else this.#remove(run)
-    this.#onChange(run)
+    for (const listener of [...this.#changeListeners]) listener(run)
     for (const listener of [...(this.#listeners.get(run.id) ?? [])]) listener.changed(run)
   }
 

@@ -1,35 +1,32 @@
 import { randomBytes } from "node:crypto"
-import { type Progress, reasonMessages } from "#contract"
+import { Failure, type Progress, reasonMessages } from "#contract"
 import { type ContainerLogLine, type Engine, EngineError, type ImagePolicy, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
 import type { Reads, RunRow, Store } from "#store"
 import { admit, findByIdempotencyKey } from "./admission/admit.ts"
-import { type NodeUsage, nodeUsage } from "./admission/capacity-cache.ts"
+import { CapacityCache, type NodeUsage, nodeUsage } from "./admission/capacity-cache.ts"
 import { previewStart, type StartPreview } from "./admission/decision.ts"
-import { replanQueuedRuns } from "./admission/queue-replanning.ts"
 import type { AdmissionInput, IdempotencyKey, StartRequest } from "./admission/requests.ts"
 import type { PrepareOptions, ReplanResult, RunEvents, RunsContext } from "./context.ts"
 import { type StopOptions, stopRun } from "./lifecycle/stop.ts"
-import { Supervisor } from "./lifecycle/supervisor.ts"
 import { type SettleOptions, waitUntilSettled } from "./lifecycle/wait-for-run.ts"
 import { ActivityTracker } from "./limits/activity-tracker.ts"
 import { loadLimits } from "./limits/effective-limits.ts"
-import { pruneHistory } from "./limits/history-pruner.ts"
-import { IdleRule, type IdleRun } from "./limits/idle-rule.ts"
-import { LimitEnforcer } from "./limits/limit-enforcer.ts"
-import { UsageMonitor } from "./limits/usage-monitor.ts"
-import { pruneLogs, readLogs } from "./logs/logs.ts"
+import type { IdleRun } from "./limits/idle-rule.ts"
+import { readLogs } from "./logs/logs.ts"
 import { probe } from "./readiness/probe.ts"
 import { ProbeLimiter } from "./readiness/probe-limiter.ts"
 import { type CachedRun, RunCache } from "./run-cache.ts"
 import { type RunSettingsOptions, resolveRunSettings } from "./settings.ts"
-import { StorageEnforcer } from "./storage/storage-enforcer.ts"
 import type { StorageMeter } from "./storage/storage-meter.ts"
 import type { StorageQuotas } from "./storage/storage-quotas.ts"
+import { RowFollower } from "./supervision/row-follower.ts"
+import type { Supervision } from "./supervision/supervision.ts"
+import { type SupervisionOptions, SupervisionTurns } from "./supervision/turns.ts"
 import { MemoryWarnings } from "./usage/memory-warnings.ts"
-import { pruneUsage, type RunUsage, readRunUsage } from "./usage/run-usage.ts"
-import type { UsageRange } from "./usage/usage-file.ts"
+import { type RunUsage, readRunUsage } from "./usage/run-usage.ts"
+import { minStepMs, type UsageRange } from "./usage/usage-file.ts"
 import type { UsageSample } from "./usage/usage-sample.ts"
 import { UsageStore } from "./usage/usage-store.ts"
 
@@ -62,6 +59,8 @@ export interface RunsOptions {
   newKey?: () => string
   /** Asks a program once whether it is ready. Default: by network. */
   probe?: typeof probe
+  /** How processes share the supervision. Default: this one has it alone. */
+  supervision?: SupervisionOptions
   /** Accounting of stored files. Default: `MaxStorage` is not enforced, and no room is reserved. */
   storage?: { quotas: StorageQuotas; meter: StorageMeter }
 }
@@ -79,6 +78,10 @@ export interface Runs extends AsyncDisposable {
    * unnoticed, and the queue stands still.
    */
   startSupervisor(): void
+  /** Whether this process supervises the runs now. */
+  isInCharge(): boolean
+  /** The state of the supervision, in words; undefined if no other process could have it. */
+  checkSupervision(): Promise<{ ok: boolean; msg: string } | undefined>
 
   /**
    * Stores the desired state and starts the run. Resolves with the run as it then is. A start that
@@ -120,8 +123,8 @@ export interface Runs extends AsyncDisposable {
   targetByKey(key: string): CachedRun | undefined
   targets(): CachedRun[]
   /**
-   * The last committed row of a live run, from memory; at most `observeEveryMs` old where another
-   * process wrote it.
+   * The last committed row of a live run, from memory; a notice later where another process wrote
+   * it.
    */
   row(id: number): RunRow | undefined
 
@@ -176,48 +179,44 @@ export interface Runs extends AsyncDisposable {
  */
 export async function openRuns(options: RunsOptions): Promise<Runs> {
   const closing = new AbortController()
-  const { ctx, supervisor } = assemble(options, closing.signal)
+  const ctx = createContext(options, closing.signal)
   await loadLiveRuns(ctx)
   const activity = new ActivityTracker(ctx)
-  const usage = new UsageMonitor(ctx, activity)
-  const idleRule = new IdleRule(ctx, { usage, activity })
-  const tasks = [
-    activity.run(),
-    pruneLogs(ctx),
-    pruneHistory(ctx),
-    pruneUsage(ctx),
-    replanQueuedRuns(ctx),
-    enforceLimits(ctx, usage, new LimitEnforcer(ctx, { usage, idleRule })),
-  ]
-  if (options.storage) tasks.push(new StorageEnforcer(ctx, { ...options.storage, usage }).run())
+  const capacity = new CapacityCache(ctx)
+  const rows = new RowFollower(ctx)
+  const turns = new SupervisionTurns(ctx, { ...options.supervision, storage: options.storage, activity, capacity, rows })
+  const tasks = [activity.run(), rows.run()]
   const { runCache } = ctx
+  const parts: RunsParts = { ctx, capacity, turns }
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
-    await Promise.all([supervisor.waitUntilClosed(), ...tasks])
+    await Promise.all([turns[Symbol.asyncDispose](), ...tasks])
   }
   return {
-    startSupervisor: () => supervisor.start(),
-    start: (request, options = {}) => startRun({ ctx, supervisor }, request, options),
+    startSupervisor: () => turns.start(),
+    isInCharge: () => turns.isInCharge,
+    checkSupervision: () => turns.check(),
+    start: (request, options = {}) => startRun(parts, request, options),
     findByIdempotencyKey: (userId, idempotency) => findByIdempotencyKey(ctx.store, userId, idempotency),
-    preview: async (request) => previewStart(ctx, await admissionInput(supervisor, request)),
+    preview: async (request) => previewStart(ctx, await admissionInput(parts, request)),
     waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
-    stop: (id, options) => stopRun({ ctx, supervisor }, id, options),
+    stop: (id, options) => stopRun({ ctx, wake: () => turns.current?.supervisor.wake(id) }, id, options),
     target: (id) => runCache.target(id),
     targetByKey: (key) => runCache.targetByKey(key),
     targets: () => runCache.targets(),
     row: (id) => runCache.row(id),
     markActive: (id) => activity.mark(id),
     lastActivity: (id) => activity.lastActivityOf(id),
-    usageSamples: (id) => usage.loadSamplesOf(id),
+    usageSamples: (id) => loadSamples(parts, id),
     usage: (run, range, readerId = run.userId) => readRunUsage(ctx, run, range, readerId),
     keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
-    idleEnd: (id) => idleRule.endOf(id),
-    findIdle: (minutes) => idleRule.findIdle(minutes),
-    progress: (id) => supervisor.progressOf(id),
+    idleEnd: (id) => turns.current?.idleRule.endOf(id),
+    findIdle: async (minutes) => assertSupervises(turns).idleRule.findIdle(minutes),
+    progress: (id) => turns.current?.supervisor.progressOf(id) ?? null,
     queuePosition: (id) => runCache.queuePosition(id),
     waitsFor: (id) => runCache.waitsFor(id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
-    nodeUsage: () => nodeUsage(ctx, supervisor.capacity, supervisor.containerDevices()),
+    nodeUsage: () => nodeUsage(ctx, capacity, turns.containerDevices()),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -232,10 +231,11 @@ async function loadLiveRuns({ store, settings, runCache }: RunsContext): Promise
 
 interface RunsParts {
   ctx: RunsContext
-  supervisor: Supervisor
+  capacity: CapacityCache
+  turns: SupervisionTurns
 }
 
-function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
+function createContext(options: RunsOptions, closed: AbortSignal): RunsContext {
   const events: RunEvents = {
     stateChanged: async () => {},
     requested: async () => {},
@@ -244,8 +244,8 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     ...options.events,
   }
   const settings = resolveRunSettings(options.settings ?? {})
-  const { clock = systemClock, logger = silentLogger } = options
-  const runCache = new RunCache((run) => supervisor.handleChange(run))
+  const { clock = systemClock, logger = silentLogger, store } = options
+  const runCache = new RunCache()
   const isLive = (key: string) => runCache.targetByKey(key) !== undefined
   const usageStore = new UsageStore({ directory: settings.usageDir, clock, logger, isLive })
   const marked: RunEvents = {
@@ -255,8 +255,10 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
       events.warning(run, text, endsAt)
     },
   }
-  const ctx: RunsContext = {
-    store: options.store,
+  return {
+    store,
+    change: (work, options) => store.change(work, options),
+    assertInCharge: () => {},
     engine: options.engine,
     clock,
     logger,
@@ -275,57 +277,51 @@ function assemble(options: RunsOptions, closed: AbortSignal): RunsParts {
     replan: options.replan ?? (async (_, { spec }) => ({ plan: spec })),
     newKey: options.newKey ?? (() => randomBytes(16).toString("hex")),
     probe: options.probe ?? probe,
-    scheduleObservation: () => supervisor.scheduleObservation(),
+    scheduleObservation: () => {},
   }
-  const supervisor: Supervisor = new Supervisor(ctx)
-  return { ctx, supervisor }
 }
 
-async function startRun({ ctx, supervisor }: RunsParts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
-  const onAdmitted = (run: RunRow) => supervisor.markNew(run)
-  return admit(ctx, { ...(await admissionInput(supervisor, request)), idempotency, actor, onAdmitted })
+async function startRun(parts: RunsParts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
+  const onAdmitted = (run: RunRow) => parts.turns.current?.supervisor.markNew(run)
+  return admit(parts.ctx, { ...(await admissionInput(parts, request)), idempotency, actor, onAdmitted })
 }
 
-async function admissionInput(supervisor: Supervisor, request: StartRequest): Promise<AdmissionInput> {
-  const nodes = await supervisor.capacity.nodes().catch((error: unknown) => {
+async function admissionInput({ capacity, turns }: RunsParts, request: StartRequest): Promise<AdmissionInput> {
+  const nodes = await capacity.nodes().catch((error: unknown) => {
     if (error instanceof EngineError) return error
     return new EngineError("engine_unreachable", reasonMessages.engine_unreachable, { cause: error })
   })
-  return { request, nodes, containerDevices: supervisor.containerDevices() }
+  return { request, nodes, containerDevices: turns.containerDevices() }
+}
+
+function assertSupervises(turns: SupervisionTurns): Supervision {
+  if (turns.current) return turns.current
+  throw new Failure("unavailable", "This process does not supervise the runs, and has no figures of their use; ask the one that does")
+}
+
+/** The process that supervises stores the samples that it takes. */
+async function loadSamples({ ctx, turns }: RunsParts, id: number): Promise<readonly UsageSample[]> {
+  if (turns.current) return turns.current.usage.loadSamplesOf(id)
+  const run = ctx.runCache.row(id)
+  if (run?.state !== "ready") return []
+  const { settings, clock } = ctx
+  const to = clock.now()
+  const range = { from: to - settings.maxSamples * settings.sampleEveryMs, to, stepMs: minStepMs }
+  const { points } = await ctx.usageStore.read(run, range)
+  return points.map((point) => ({ ...point, memoryLimit: run.memoryMiB * 2 ** 20 }))
 }
 
 async function keepAlive(
-  { runCache, clock, events, store }: RunsContext,
+  { runCache, clock, events, change }: RunsContext,
   activity: ActivityTracker,
   request: { id: number; actor: Actor | undefined },
 ) {
   const { id, actor } = request
   activity.mark(id)
-  return store.change(async (tx) => {
+  return change(async (tx) => {
     const run = await tx.runs.transition(id, ["ready"], { lastActivity: clock.now() })
     if (run && actor) await events.requested(tx, { actor, verb: "keep", run })
     if (run) tx.afterCommit(() => runCache.publish(run))
     return run
   })
-}
-
-/** Samples usage and enforces limits until Quayside closes. Unknown figures are not enforced. */
-async function enforceLimits(
-  { clock, closed, logger, settings }: RunsContext,
-  usage: UsageMonitor,
-  enforcer: LimitEnforcer,
-): Promise<void> {
-  const attempt = async (failureText: string, work: () => Promise<void>) => {
-    if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, failureText))
-  }
-  const pause = () => clock.sleep(settings.sampleEveryMs, closed).catch(() => {})
-  await pause()
-  while (!closed.aborted) {
-    await attempt("the usage of runs was not sampled", () => usage.takeSamples())
-    const paused = pause()
-    // New measurements are evaluated before the next sample, but slow ones are not awaited.
-    await Promise.race([usage.layersUpdated(), paused])
-    await attempt("the limits of runs were not enforced", () => enforcer.enforce())
-    await paused
-  }
 }

@@ -11,6 +11,7 @@ import { isolation } from "./isolation.ts"
 import { layout } from "./layout.ts"
 import type { Mutant } from "./mutant.ts"
 import { origins } from "./origins.ts"
+import { processes } from "./processes.ts"
 import { rights } from "./rights.ts"
 import { runs } from "./runs.ts"
 import { simulation } from "./simulation.ts"
@@ -39,6 +40,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   failures,
   runs,
   simulation,
+  processes,
   control,
   cli: commandLine,
 }

@@ -139,7 +139,11 @@ export const rights = [
         at("CallerCache.load", "if (before === this.#invalidations) this"),
         "if (before <= this.#invalidations) this",
       ],
-      ["a cached person is never read again", at("CallerCache.get", "&& cached.validUntil > this.#clock.now()"), ""],
+      [
+        "a cached person is never read again",
+        at("CallerCache.get", "cached.validUntil > now && cached.loadedAt + this.#maxAgeMs() > now"),
+        "true",
+      ],
     ],
   ),
   ...faults("src/access/credentials/sessions.ts", identity, [

@@ -97,9 +97,9 @@ export const runs = [
     ],
   ),
   ...faults(
-    "src/runs/runs.ts",
+    "src/runs/supervision/supervision.ts",
     ["src/runs/limits/heavy-user.integration.test.ts"],
-    [["the history is never pruned", at("openRuns", "pruneHistory(ctx),"), ""]],
+    [["the history is never pruned", at("Supervision.constructor", "pruneHistory(ctx),"), ""]],
   ),
   ...faults(
     "src/api/operation.ts",

@@ -195,6 +195,7 @@ class DockerEngine implements Engine {
 
   async #observe(): Promise<ObservedRun[]> {
     const { signal } = this.#closing
+    if (this.#options.isInCharge?.() === false) return this.#observer.observe(await this.#nodeName(signal), signal)
     const repairing = this.#repairFirewall()
     try {
       const pinned = await this.#pins.pinnedKeys()
@@ -378,7 +379,8 @@ class DockerEngine implements Engine {
     this.#closing.abort(new EngineError("engine_error", "The engine is closed"))
     await this.#observation.whenIdle()
     this.#closing = new AbortController()
-    if (await this.#networks.removeUnused()) await this.#firewall?.remove().catch(() => {})
+    const isInCharge = this.#options.isInCharge?.() ?? true
+    if (isInCharge && (await this.#networks.removeUnused())) await this.#firewall?.remove().catch(() => {})
     this.#client.close()
   }
 }

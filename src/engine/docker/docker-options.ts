@@ -61,6 +61,11 @@ export interface DockerOptions extends GpuOptions {
   seccompFile?: string
   /** The prefix length of a person's network, 27 to 29. Default 27, room for 29 runs. */
   networkPrefix?: number
+  /**
+   * Whether this process is the one that starts and ends runs now, of several with one database.
+   * While it is not, it leaves to the other what a start or a crash left. Default: always.
+   */
+  isInCharge?: (() => boolean) | undefined
   clock?: Clock
   logger?: Logger
 }

@@ -59,6 +59,11 @@ export interface KubernetesOptions {
   registries?: RegistryAllowlist | undefined
   /** The maximum size of an image's packed layers in bytes; 0 is no limit. Default 0. */
   maxImageBytes?: number | undefined
+  /**
+   * Whether this process is the one that starts and ends runs now, of several with one database.
+   * While it is not, it leaves to the other what a start or a crash left. Default: always.
+   */
+  isInCharge?: (() => boolean) | undefined
   clock?: Clock | undefined
   logger?: Logger | undefined
 }

@@ -18,7 +18,7 @@ export interface AdmitOptions extends AdmissionInput {
  * the one that the same key made.
  */
 export function admit(ctx: RunsContext, options: AdmitOptions): Promise<RunRow> {
-  return ctx.store.change(async (tx) => {
+  return ctx.change(async (tx) => {
     const { request, idempotency, actor } = options
     const earlier = idempotency && (await findByIdempotencyKey(tx, request.userId, idempotency))
     if (earlier) return earlier

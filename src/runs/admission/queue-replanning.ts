@@ -70,7 +70,7 @@ function affectedBy(rows: readonly JournalRow[]): (run: RunRow) => boolean {
 /** Most plans are unchanged, so only changed ones open a transaction. */
 async function replanQueuedRun(ctx: RunsContext, run: RunRow): Promise<void> {
   if (!isChanged(await ctx.replan(ctx.store, run), run)) return
-  await ctx.store.change(
+  await ctx.change(
     async (tx) => {
       const current = await tx.runs.get(run.id)
       if (current?.state !== "queued") return

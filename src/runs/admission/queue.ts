@@ -24,7 +24,7 @@ export async function startQueuedRuns(ctx: RunsContext, capacity: CapacityCache,
   runCache.setQueueConditions({ nodes, containerDevices, quotas })
   const holding = rows.filter(({ state }) => state !== "queued")
   if (placementsOf(holding, queued, quotas).size === 0) return
-  await ctx.store.change(async (tx) => {
+  await ctx.change(async (tx) => {
     const waiting = await tx.runs.queued()
     const loaded = await limitsOf(ctx, tx, waiting)
     const userIds = new Map(waiting.map(({ id, userId }) => [id, userId]))

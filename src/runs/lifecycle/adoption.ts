@@ -17,7 +17,7 @@ export async function adoptContainer(ctx: RunsContext, seen: ObservedRun): Promi
   try {
     const spec = seen.state === "running" ? await ctx.engine.recoverSpec(seen.key, ctx.closed) : undefined
     if (!spec) return false
-    return (await ctx.store.change((tx) => insertAdopted(ctx, tx, { seen, spec }))) !== undefined
+    return (await ctx.change((tx) => insertAdopted(ctx, tx, { seen, spec }))) !== undefined
   } catch (error) {
     // An unreachable engine says nothing: the container is examined again later.
     const isRejected = error instanceof DuplicateError || (error instanceof EngineError && error.code !== "engine_unreachable")

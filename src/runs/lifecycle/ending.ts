@@ -36,7 +36,7 @@ async function writeEnd(
   const request = ctx.pendingStops.get(run.id)
   const step = { path, ...(from && { from }), fields: { wanted: "stop" as const, reason: request?.reason ?? reason, ...fields } }
   if (!request) return void (await transition(ctx, run.id, step))
-  await ctx.store.change(
+  await ctx.change(
     async (tx) => {
       const updated = await transitionInTransaction(ctx, tx, { id: run.id, ...step })
       if (updated && request.actor) await ctx.events.requested(tx, { actor: request.actor, verb: "stop", run: updated })
@@ -115,7 +115,9 @@ async function removeContainer(ctx: RunsContext, run: RunRow): Promise<void> {
   await finalLogs.save()
 }
 
-async function stopEngine({ engine, settings, clock, closed }: RunsContext, run: RunRow): Promise<void> {
+async function stopEngine(ctx: RunsContext, run: RunRow): Promise<void> {
+  const { engine, settings, clock, closed } = ctx
+  ctx.assertInCharge()
   const { graceMs, timeoutsMs } = settings
   const late = new AbortController()
   const over = new AbortController()

@@ -97,6 +97,7 @@ export class LaunchAttempt implements Disposable {
     ])
     const spec = { ...engineSpecOf(this.#run, { installation: this.#ctx.settings.installation }), imagePolicy, diskMiB }
     const resolveSpec = (image: ImageInfo) => this.#resolveSpec(image)
+    this.#ctx.assertInCharge()
     const started = await this.#untilStuck(this.#ctx.engine.start(spec, (step) => this.#report(step), this.#controller.signal, resolveSpec))
     this.#started = true
     this.#enterState("starting")
@@ -143,7 +144,7 @@ export class LaunchAttempt implements Disposable {
     const plan = image ? withImagePort(replanned.plan, image) : replanned.plan
     if (isDeepStrictEqual(plan, spec)) return
     this.#run = { ...this.#run, spec: plan }
-    await this.#ctx.store.change(async (tx) => {
+    await this.#ctx.change(async (tx) => {
       const updated = await tx.runs.transition(id, ["pulling", "creating", "starting"], { spec: plan })
       if (updated) tx.afterCommit(() => this.#ctx.runCache.publish(updated))
     })
@@ -152,6 +153,7 @@ export class LaunchAttempt implements Disposable {
   /** Called by the engine right before it mounts: pulling an image may have taken hours. */
   async #resolveSpec(image: ImageInfo): ReturnType<ResolveSpec> {
     await this.#replan(image)
+    this.#ctx.assertInCharge()
     this.#registryDigest = image.registryDigest
     this.#ctx.onImageUse?.(image.digest)
     const spec = engineSpecOf(this.#run, { image, installation: this.#ctx.settings.installation })

@@ -35,8 +35,8 @@ export class ProgressReporter {
 
   #store(progress: Progress, now: number): void {
     this.#storedAt = now
-    const { store, logger } = this.#ctx
-    const written = store.change((tx) => tx.runs.transition(this.#run.id, ["pulling", "creating", "starting"], { progress }))
+    const { change, logger } = this.#ctx
+    const written = change((tx) => tx.runs.transition(this.#run.id, ["pulling", "creating", "starting"], { progress }))
     written.catch((error) => logger.warn({ err: error, run: this.#run.id }, "progress was not written"))
   }
 }

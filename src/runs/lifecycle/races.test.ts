@@ -5,6 +5,7 @@ import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 test("of 100 concurrent starts with capacity for 10, exactly 10 start and the rest queue in order", async () => {
   await using fixture = await RunsFixture.open({ people: 100, cpus: 1_000, mockGpus: 10 })
   await using runs = await fixture.runs()
+  await eventually("the engine was observed", async () => (await runs.nodeUsage())[0]?.gpus.free === 10)
   const started = await Promise.all(
     Array.from({ length: 100 }, (_, person) => runs.start(fixture.request("fake/http", { person, gpus: 1 }))),
   )

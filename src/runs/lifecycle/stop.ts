@@ -6,7 +6,6 @@ import { endQueuedRun } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
 import { stopDespiteFullDisk } from "./ending.ts"
 import { createReason } from "./reasons.ts"
-import type { Supervisor } from "./supervisor.ts"
 import { type RequestedStopCode, transitionInTransaction } from "./transitions.ts"
 import { waitForRun } from "./wait-for-run.ts"
 
@@ -19,18 +18,15 @@ export interface StopOptions {
 
 export interface StopContext {
   ctx: RunsContext
-  supervisor: Pick<Supervisor, "wake">
+  /** Retries at once what the run waits for, if this process supervises it. */
+  wake(): void
 }
 
 /** Implements `Runs.stop`. */
-export async function stopRun(
-  { ctx, supervisor }: StopContext,
-  id: number,
-  { by, actor, signal }: StopOptions,
-): Promise<RunRow | undefined> {
+export async function stopRun({ ctx, wake }: StopContext, id: number, { by, actor, signal }: StopOptions): Promise<RunRow | undefined> {
   const run = await writeStop(ctx, id, { by, actor })
   if (!run || !isLive(run.state)) return run
-  supervisor.wake(id)
+  wake()
   return waitForRun(ctx, id, { isReached: () => false, onError: stopFailure, signal })
 }
 
@@ -50,7 +46,7 @@ async function writeStop(ctx: RunsContext, id: number, { by, actor }: Pick<StopO
     if (now.state === "queued") return endQueuedRun(ctx, tx, { id, reason })
     return (await transitionInTransaction(ctx, tx, { id, path: ["stopping"], fields: { wanted: "stop", reason } })) ?? now
   }
-  const write = () => ctx.store.change(work, { urgent: true })
+  const write = () => ctx.change(work, { urgent: true })
   const run = ctx.runCache.row(id)
   if (!run || run.state === "queued") return write()
   return stopDespiteFullDisk(ctx, run, { request: { reason: stopReasonOf(run, by, actor), actor }, write }).catch((error: unknown) => {

@@ -1,14 +1,14 @@
 import { isLive, type Progress } from "#contract"
 import { EngineError, type ObservedRun } from "#engine"
 import type { RunRow } from "#store"
-import { CapacityCache } from "../admission/capacity-cache.ts"
+import type { CapacityCache } from "../admission/capacity-cache.ts"
 import { startQueuedRuns } from "../admission/queue.ts"
 import type { RunsContext } from "../context.ts"
 import { GpuWatch } from "../limits/gpu-watch.ts"
+import type { RowFollower } from "../supervision/row-follower.ts"
 import { WakeSignal } from "../wake-signal.ts"
 import { adoptContainer } from "./adoption.ts"
 import { RunController } from "./run-controller.ts"
-import { publishStored } from "./transitions.ts"
 
 /** Shortest time between two observations, however often the engine reports changes. */
 const minGapMs = 50
@@ -17,8 +17,9 @@ const minGapMs = 50
  * Compares desired and observed state, whenever the engine reports a change and every few seconds.
  */
 export class Supervisor {
-  readonly capacity: CapacityCache
   readonly #ctx: RunsContext
+  readonly #capacity: CapacityCache
+  readonly #rows: RowFollower
   readonly #controllers = new Map<number, RunController>()
   readonly #newRuns = new Set<number>()
   readonly #orphans = new Map<string, { seen: ObservedRun; since: number }>()
@@ -27,13 +28,13 @@ export class Supervisor {
   #containerDevices: Map<string, readonly string[]> | undefined
   readonly #removals = new Map<string, Promise<void>>()
   readonly #signal = new WakeSignal()
-  #syncedAt = Number.NEGATIVE_INFINITY
   #reachable = true
   #loops: Promise<unknown> = Promise.resolve()
 
-  constructor(ctx: RunsContext) {
+  constructor(ctx: RunsContext, { capacity, rows }: { capacity: CapacityCache; rows: RowFollower }) {
     this.#ctx = ctx
-    this.capacity = new CapacityCache(ctx)
+    this.#capacity = capacity
+    this.#rows = rows
     this.#gpuWatch = new GpuWatch(ctx)
   }
 
@@ -91,17 +92,17 @@ export class Supervisor {
    * their rows. Before the first one every device may be in use.
    */
   containerDevices(): Set<string> {
-    if (!this.#containerDevices) return new Set(this.capacity.latest.flatMap(({ gpus }) => gpus.map(({ id }) => id)))
+    if (!this.#containerDevices) return new Set(this.#capacity.latest.flatMap(({ gpus }) => gpus.map(({ id }) => id)))
     return new Set([...this.#containerDevices.values()].flat())
   }
 
   async #loop(): Promise<void> {
     const { clock, closed, settings } = this.#ctx
     while (!closed.aborted) {
-      await this.#attempt("rows", () => this.#sync())
+      await this.#attempt("rows", () => this.#rows.compareIfDue())
       await this.#attempt("engine", () => this.#compareWithEngine())
       if (this.#reachable && this.#containerDevices)
-        await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.capacity, this.containerDevices()))
+        await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.#capacity, this.containerDevices()))
       await clock.sleep(minGapMs, closed).catch(() => {})
       await this.#signal.wait(clock, closed, settings.observeEveryMs)
     }
@@ -125,17 +126,6 @@ export class Supervisor {
     if (reachable) for (const controller of this.#controllers.values()) controller.wake()
   }
 
-  /** Reads rows that other processes changed. */
-  async #sync(): Promise<void> {
-    const { runCache, clock, settings, store } = this.#ctx
-    if (clock.now() - this.#syncedAt < settings.observeEveryMs) return
-    this.#syncedAt = clock.now()
-    const versions = await store.runs.liveVersions()
-    const changed = [...versions].filter(([id, version]) => (runCache.row(id)?.version ?? 0) < version).map(([id]) => id)
-    const endedIds = runCache.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
-    for (const id of [...changed, ...endedIds]) publishStored(this.#ctx, id, await store.runs.get(id))
-  }
-
   async #compareWithEngine(): Promise<void> {
     const { runCache } = this.#ctx
     const owners = [...this.#controllers.values()].filter((controller) => controller.hasContainer)
@@ -153,8 +143,8 @@ export class Supervisor {
       if (!live.has(seen.key) && !runCache.targetByKey(seen.key)) await this.#handleUnknown(seen)
       else if (seen.gpuDevices.length > 0 && this.#isQueued(seen.key)) this.#remove(seen.key, "a container of a queued run holds GPUs")
     }
-    await this.capacity.refreshIfStale()
-    this.#gpuWatch.check(this.capacity.latest)
+    await this.#capacity.refreshIfStale()
+    this.#gpuWatch.check(this.#capacity.latest)
   }
 
   /** A restored database may queue a run that already has a container. */
@@ -186,6 +176,7 @@ export class Supervisor {
   #remove(key: string, message: string): void {
     if (this.#removals.has(key)) return
     const { engine, logger, settings, closed } = this.#ctx
+    this.#ctx.assertInCharge()
     logger.warn({ key }, `${message}; stopping it`)
     const removal = engine
       .stop(key, { graceMs: settings.graceMs, signal: closed })

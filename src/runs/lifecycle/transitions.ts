@@ -5,7 +5,7 @@ import type { RunsContext } from "../context.ts"
 import { createReason } from "./reasons.ts"
 
 type Fields = Partial<Omit<RunRow, "id" | "key" | "userName" | "state">>
-type TransitionContext = Pick<RunsContext, "store" | "events" | "runCache">
+type TransitionContext = Pick<RunsContext, "change" | "events" | "runCache">
 
 export interface Transition {
   /** The states to pass in one transaction; those that the run has already passed are skipped. */
@@ -28,7 +28,7 @@ export interface Transition {
  * more).
  */
 export function transition(ctx: TransitionContext, id: number, step: Transition): Promise<RunRow | undefined> {
-  return ctx.store.change((tx) => transitionInTransaction(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
+  return ctx.change((tx) => transitionInTransaction(ctx, tx, { id, ...step }), { urgent: isEnd(step) })
 }
 
 /** Ends of runs make room on a full disk. */

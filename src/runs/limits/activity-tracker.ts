@@ -1,9 +1,20 @@
+import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
+import { WakeSignal } from "../wake-signal.ts"
 
-/** The last activity of runs: in memory at once, written rarely. */
+/** Changes that come close together are written together. */
+const gapMs = 500
+
+/**
+ * The last activity of runs: in memory at once, written rarely, but at once after a quiet time.
+ * The activity that other processes write counts as well.
+ */
 export class ActivityTracker {
   readonly #ctx: RunsContext
   readonly #unwritten = new Map<number, number>()
+  /** When this process last wrote the activity of a run, by the monotonic clock. */
+  readonly #writtenAt = new Map<number, number>()
+  readonly #signal = new WakeSignal()
   readonly #last = new Map<number, number>()
   /** The last activity by the monotonic clock; without any, when it was first asked for. */
   readonly #idleSince = new Map<number, number>()
@@ -14,12 +25,24 @@ export class ActivityTracker {
 
   /** `agoMs`: how long ago the run was active. */
   mark(id: number, agoMs = 0): void {
-    const { runCache, clock } = this.#ctx
+    const { runCache, clock, settings } = this.#ctx
     if (runCache.row(id)?.state !== "ready") return
     const time = clock.now() - agoMs
     this.#unwritten.set(id, time)
     this.#last.set(id, time)
     this.#idleSince.set(id, Math.max(clock.monotonic() - agoMs, this.#idleSince.get(id) ?? Number.NEGATIVE_INFINITY))
+    if (clock.monotonic() - (this.#writtenAt.get(id) ?? Number.NEGATIVE_INFINITY) >= settings.activityEveryMs) this.#signal.notify()
+  }
+
+  /**
+   * Takes over what another process wrote. The activity of an earlier process makes no run idle.
+   */
+  #follow({ id, lastActivity }: RunRow): void {
+    const since = this.#idleSince.get(id)
+    if (lastActivity === null || since === undefined || lastActivity <= (this.#last.get(id) ?? 0)) return
+    const { clock } = this.#ctx
+    this.#last.set(id, lastActivity)
+    this.#idleSince.set(id, Math.max(since, clock.monotonic() - Math.max(0, clock.now() - lastActivity)))
   }
 
   /**
@@ -39,19 +62,24 @@ export class ActivityTracker {
 
   /** Writes activity periodically until Quayside closes, and once more then. */
   async run(): Promise<void> {
-    const { clock, closed, settings, logger } = this.#ctx
+    const { clock, closed, settings, logger, runCache } = this.#ctx
+    using _ = runCache.onChange((run) => this.#follow(run))
     while (!closed.aborted) {
-      await clock.sleep(settings.activityEveryMs, closed).catch(() => {})
+      await this.#signal.wait(clock, closed, settings.activityEveryMs)
       await this.#write().catch((error) => logger.warn({ err: error }, "activity was not written"))
+      await clock.sleep(Math.min(gapMs, settings.activityEveryMs), closed).catch(() => {})
     }
+    await this.#write().catch((error) => logger.warn({ err: error }, "activity was not written"))
   }
 
   async #write(): Promise<void> {
-    for (const kept of [this.#last, this.#idleSince]) for (const id of kept.keys()) if (!this.#ctx.runCache.row(id)) kept.delete(id)
+    for (const kept of [this.#last, this.#idleSince, this.#writtenAt])
+      for (const id of kept.keys()) if (!this.#ctx.runCache.row(id)) kept.delete(id)
     if (this.#unwritten.size === 0) return
     const marks = [...this.#unwritten]
     this.#unwritten.clear()
-    await this.#ctx.store.change(async (tx) => {
+    for (const [id] of marks) this.#writtenAt.set(id, this.#ctx.clock.monotonic())
+    await this.#ctx.change(async (tx) => {
       for (const [id, lastActivity] of marks) {
         const run = await tx.runs.transition(id, ["ready"], { lastActivity })
         if (run) tx.afterCommit(() => this.#ctx.runCache.publish(run))

@@ -33,7 +33,7 @@ async function pruneOnce(ctx: RunsContext, pause: () => Promise<void>): Promise<
 
 /** Output and usage are removed after COMMIT; what a crash leaves is removed by age. */
 async function deleteEndedRuns(ctx: RunsContext, which: { userId: number } | { until: number }, limit: number): Promise<number> {
-  const runs = await ctx.store.change((tx) => tx.runs.prune(which, limit))
+  const runs = await ctx.change((tx) => tx.runs.prune(which, limit))
   await removeLogs(ctx, runs)
   await ctx.usageStore.remove(runs)
   return runs.length

@@ -41,6 +41,8 @@ export interface RunsFixtureOptions {
   /** The clock of the fake engine and of the `Runs`. Default: the system's. */
   clock?: Clock
   settings?: RunSettingsOptions
+  /** An empty database, which the fixture closes. Default: one of SQLite. */
+  store?: Store
 }
 
 /**
@@ -64,7 +66,8 @@ export class RunsFixture implements AsyncDisposable {
 
   static async open(options: RunsFixtureOptions = {}): Promise<RunsFixture> {
     const directory = await mkdtemp(join(tmpdir(), "quayside-runs-"))
-    const store = await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock })
+    const store =
+      options.store ?? (await openStore({ url: `sqlite:${join(directory, "quayside.db")}`, logger: silentLogger, clock: systemClock }))
     const fake = await openFakeDaemon({ clock: options.clock ?? systemClock })
     const fixture = new RunsFixture(store, fake, options)
     fixture.#resources.defer(() => rm(directory, { recursive: true }))

@@ -272,6 +272,7 @@ export class RunStarter {
    * Best effort: if the daemon is gone, `observe` later finds the remains, and they are stopped.
    */
   async #undo(key: string): Promise<void> {
+    if (this.#options.isInCharge?.() === false) return
     const found = await this.#inspect(containerName(key), { signal: AbortSignal.timeout(undoTimeoutMs) }).catch(() => undefined)
     if (found && belongsToInstance(this.#options.instance, found.Config.Labels)) {
       await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})

@@ -83,8 +83,13 @@ export class RunStarter {
     }
   }
 
+  get #isInCharge(): boolean {
+    return this.#parts.context.options.isInCharge?.() ?? true
+  }
+
   /** If the cluster cannot be reached, `observe` shows what is left. */
   async #undo(key: string): Promise<void> {
+    if (!this.#isInCharge) return
     const { remove } = this.#parts
     const late = AbortSignal.timeout(cleanupMs)
     await remove(key, { graceMs: 0, signal: late }).catch((err: unknown) => this.#log.warn({ key, err }, "a failed start was not undone"))
@@ -258,7 +263,7 @@ export class RunStarter {
 
   /** Other starts may be about to mount from the same directories. */
   async #unlock(sources: readonly string[]): Promise<void> {
-    if (sources.length === 0) return
+    if (sources.length === 0 || !this.#isInCharge) return
     const pending = [...this.#parts.pods.known.values()].filter((pod) => stateOf(pod) === "created")
     const needed = pending.flatMap((pod) => sourcesOf(pod))
     await this.#parts.locks

@@ -1,0 +1,85 @@
+import { EngineError, type ObservedRun } from "#engine"
+import type { CapacityCache } from "../admission/capacity-cache.ts"
+import type { RunsContext } from "../context.ts"
+import { portOf } from "../lifecycle/engine-spec.ts"
+import { WakeSignal } from "../wake-signal.ts"
+
+/** Shortest time between two observations, however often the engine reports changes. */
+const minGapMs = 50
+/** The engine is observed so often without news. */
+const observeEveryMs = 30_000
+
+/**
+ * Knows the addresses of ready runs in a process that does not supervise: it observes, and changes
+ * nothing.
+ */
+export class RouteKeeper {
+  readonly #ctx: RunsContext
+  readonly #capacity: CapacityCache
+  readonly #startedAt = new Map<string, number | null>()
+  #containerDevices: ReadonlySet<string> | undefined
+
+  constructor(ctx: RunsContext, capacity: CapacityCache) {
+    this.#ctx = ctx
+    this.#capacity = capacity
+  }
+
+  /** The devices of containers; undefined before the first observation. */
+  get containerDevices(): ReadonlySet<string> | undefined {
+    return this.#containerDevices
+  }
+
+  /** Until the signal is aborted. */
+  async run(closed: AbortSignal): Promise<void> {
+    const { engine, clock, logger, runCache } = this.#ctx
+    const signal = new WakeSignal()
+    using _ = runCache.onChange(({ state }) => {
+      if (state === "ready") signal.notify()
+    })
+    const watching = engine.watch(() => signal.notify(), closed)
+    watching.catch((err: unknown) => closed.aborted || logger.error({ err }, "the engine's reports are not received"))
+    let isReachable = true
+    while (!closed.aborted) {
+      const failure = await this.#update(closed).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      if (failure !== undefined && isReachable && !closed.aborted)
+        logger.warn({ err: failure }, "the addresses of runs are not known anew; they stay as they are")
+      isReachable = failure === undefined
+      await clock.sleep(minGapMs, closed).catch(() => {})
+      await signal.wait(clock, closed, isReachable ? observeEveryMs : this.#ctx.settings.observeEveryMs)
+    }
+    await watching.catch(() => {})
+    this.#containerDevices = undefined
+    this.#startedAt.clear()
+  }
+
+  async #update(closed: AbortSignal): Promise<void> {
+    const { engine, runCache } = this.#ctx
+    const ready = runCache.rows().filter(({ state }) => state === "ready")
+    const observed = new Map((await engine.observe(closed)).map((seen) => [seen.key, seen]))
+    this.#containerDevices = new Set([...observed.values()].flatMap(({ gpuDevices }) => gpuDevices))
+    for (const key of this.#startedAt.keys()) if (!observed.has(key)) this.#startedAt.delete(key)
+    for (const run of ready) {
+      const seen = observed.get(run.key)
+      if (seen?.state !== "running") runCache.setAddress(run.id, undefined)
+      else if (this.#isRestarted(seen) || !runCache.target(run.id)?.address) {
+        const address = await engine.address(run.key, portOf(run), closed).catch(ignoreEngineError)
+        runCache.setAddress(run.id, address)
+        if (address) this.#startedAt.set(run.key, seen.startedAt)
+      }
+    }
+    await this.#capacity.refreshIfStale()
+  }
+
+  /** An engine may list containers before it knows when each of them started. */
+  #isRestarted({ key, startedAt }: ObservedRun): boolean {
+    const before = this.#startedAt.get(key)
+    return before != null && startedAt !== null && before !== startedAt
+  }
+}
+
+function ignoreEngineError(error: unknown): undefined {
+  if (!(error instanceof EngineError)) throw error
+}

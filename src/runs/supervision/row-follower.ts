@@ -1,0 +1,77 @@
+import type { Notice } from "#store"
+import type { RunsContext } from "../context.ts"
+import { publishStored } from "../lifecycle/transitions.ts"
+import { WakeSignal } from "../wake-signal.ts"
+
+/** All rows are compared so often where notices name those that changed. */
+const compareEveryMs = 30_000
+const retryMs = 1_000
+
+/** Keeps the cache as the database is, whichever process writes. */
+export class RowFollower {
+  readonly #ctx: RunsContext
+  readonly #signal = new WakeSignal()
+  /** Changed runs by ID, with the version that they have at least. */
+  readonly #changed = new Map<number, number>()
+  #comparedAt = Number.NEGATIVE_INFINITY
+
+  constructor(ctx: RunsContext) {
+    this.#ctx = ctx
+  }
+
+  /** Follows notices until Quayside closes. Returns at once if this database has none. */
+  async run(): Promise<void> {
+    const { store, clock, closed, logger } = this.#ctx
+    using listening = store.notices?.on((notice) => this.#handle(notice))
+    while (listening && !closed.aborted) {
+      const isRead = await this.#readChanged().then(
+        () => true,
+        (err: unknown) => {
+          if (!closed.aborted) logger.warn({ err }, "changes of runs were not read")
+          return false
+        },
+      )
+      if (!isRead) this.#signal.notify()
+      if (isRead) await this.#signal.wait(clock, closed, compareEveryMs)
+      else await clock.sleep(retryMs, closed).catch(() => {})
+    }
+  }
+
+  #handle(notice: Notice): void {
+    if (notice.kind === "gap") this.#comparedAt = Number.NEGATIVE_INFINITY
+    else if (notice.kind === "run") this.#changed.set(notice.id, Math.max(notice.version, this.#changed.get(notice.id) ?? 0))
+    else return
+    this.#signal.notify()
+  }
+
+  async #readChanged(): Promise<void> {
+    await this.compareIfDue()
+    const { store, runCache } = this.#ctx
+    for (const [id, version] of [...this.#changed]) {
+      if (!runCache.isCurrent(id, version)) publishStored(this.#ctx, id, await store.runs.get(id))
+      if (this.#changed.get(id) === version) this.#changed.delete(id)
+    }
+  }
+
+  /** Compares all rows, if that was long ago: seldom if notices arrive. */
+  async compareIfDue(): Promise<void> {
+    const { clock, settings, store } = this.#ctx
+    const now = clock.monotonic()
+    const everyMs = store.notices?.isListening ? compareEveryMs : settings.observeEveryMs
+    if (now - this.#comparedAt < everyMs) return
+    this.#comparedAt = now
+    await this.compare().catch((error: unknown) => {
+      this.#comparedAt = Number.NEGATIVE_INFINITY
+      throw error
+    })
+  }
+
+  /** Compares all rows. */
+  async compare(): Promise<void> {
+    const { runCache, store } = this.#ctx
+    const versions = await store.runs.liveVersions()
+    const changed = [...versions].filter(([id, version]) => (runCache.row(id)?.version ?? 0) < version).map(([id]) => id)
+    const endedIds = runCache.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
+    for (const id of [...changed, ...endedIds]) publishStored(this.#ctx, id, await store.runs.get(id))
+  }
+}

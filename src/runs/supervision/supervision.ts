@@ -1,0 +1,116 @@
+import type { RunRow } from "#store"
+import type { CapacityCache } from "../admission/capacity-cache.ts"
+import { replanQueuedRuns } from "../admission/queue-replanning.ts"
+import type { RunsContext } from "../context.ts"
+import { Supervisor } from "../lifecycle/supervisor.ts"
+import type { ActivityTracker } from "../limits/activity-tracker.ts"
+import { pruneHistory } from "../limits/history-pruner.ts"
+import { IdleRule } from "../limits/idle-rule.ts"
+import { LimitEnforcer } from "../limits/limit-enforcer.ts"
+import { UsageMonitor } from "../limits/usage-monitor.ts"
+import { pruneLogs } from "../logs/logs.ts"
+import { StorageEnforcer } from "../storage/storage-enforcer.ts"
+import type { StorageMeter } from "../storage/storage-meter.ts"
+import type { StorageQuotas } from "../storage/storage-quotas.ts"
+import { pruneUsage } from "../usage/run-usage.ts"
+import { type Lease, LeaseLostError } from "./lease.ts"
+import type { RowFollower } from "./row-follower.ts"
+
+export interface SupervisionParts {
+  lease: Lease
+  rows: RowFollower
+  capacity: CapacityCache
+  activity: ActivityTracker
+  storage?: { quotas: StorageQuotas; meter: StorageMeter } | undefined
+}
+
+/**
+ * All that one process at a time does for the live runs. It ends with the lease, and once that is
+ * lost it writes nothing and asks the engine for nothing more.
+ */
+export class Supervision implements AsyncDisposable {
+  readonly supervisor: Supervisor
+  readonly usage: UsageMonitor
+  readonly idleRule: IdleRule
+  readonly #closing = new AbortController()
+  readonly #listening: Disposable
+  readonly #tasks: Promise<unknown>[]
+
+  /** Resumes the starts and stops of all live runs. `supervisor.start` compares with the engine. */
+  constructor(base: RunsContext, { lease, rows, capacity, activity, storage }: SupervisionParts) {
+    const ctx = supervisionContext(base, {
+      lease,
+      closed: AbortSignal.any([base.closed, lease.lost, this.#closing.signal]),
+      scheduleObservation: () => supervisor.scheduleObservation(),
+    })
+    const supervisor: Supervisor = new Supervisor(ctx, { capacity, rows })
+    this.supervisor = supervisor
+    this.usage = new UsageMonitor(ctx, activity)
+    this.idleRule = new IdleRule(ctx, { usage: this.usage, activity })
+    this.#listening = ctx.runCache.onChange((run) => supervisor.handleChange(run))
+    for (const run of ctx.runCache.rows()) supervisor.handleChange(run)
+    this.#tasks = [
+      pruneLogs(ctx),
+      pruneHistory(ctx),
+      pruneUsage(ctx),
+      replanQueuedRuns(ctx),
+      enforceLimits(ctx, this.usage, new LimitEnforcer(ctx, { usage: this.usage, idleRule: this.idleRule })),
+    ]
+    if (storage) this.#tasks.push(new StorageEnforcer(ctx, { ...storage, usage: this.usage }).run())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new DOMException("Quayside closes", "AbortError"))
+    await Promise.all([this.supervisor.waitUntilClosed(), ...this.#tasks])
+    this.#listening[Symbol.dispose]()
+  }
+}
+
+/** Changes and messages carry the lease: those of a process that lost it are refused. */
+function supervisionContext(
+  base: RunsContext,
+  { lease, closed, scheduleObservation }: { lease: Lease } & Pick<RunsContext, "closed" | "scheduleObservation">,
+): RunsContext {
+  const assertInCharge = () => {
+    if (!lease.isHeld()) throw new LeaseLostError("Another process may supervise the runs")
+  }
+  return {
+    ...base,
+    closed,
+    scheduleObservation,
+    assertInCharge,
+    async change(work, options) {
+      assertInCharge()
+      return base.change(async (tx) => {
+        await lease.assertHeldIn(tx)
+        return work(tx)
+      }, options)
+    },
+    events: {
+      ...base.events,
+      progress: (run, progress) => void (lease.isHeld() && base.events.progress(run, progress)),
+      warning: (...told: [RunRow, string, number?]) => void (lease.isHeld() && base.events.warning(...told)),
+    },
+  }
+}
+
+/** Samples usage and enforces limits until Quayside closes. Unknown figures are not enforced. */
+async function enforceLimits(
+  { clock, closed, logger, settings }: RunsContext,
+  usage: UsageMonitor,
+  enforcer: LimitEnforcer,
+): Promise<void> {
+  const attempt = async (failureText: string, work: () => Promise<void>) => {
+    if (!closed.aborted) await work().catch((err: unknown) => closed.aborted || logger.warn({ err }, failureText))
+  }
+  const pause = () => clock.sleep(settings.sampleEveryMs, closed).catch(() => {})
+  await pause()
+  while (!closed.aborted) {
+    await attempt("the usage of runs was not sampled", () => usage.takeSamples())
+    const paused = pause()
+    // New measurements are evaluated before the next sample, but slow ones are not awaited.
+    await Promise.race([usage.layersUpdated(), paused])
+    await attempt("the limits of runs were not enforced", () => enforcer.enforce())
+    await paused
+  }
+}

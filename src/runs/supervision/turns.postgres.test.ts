@@ -1,0 +1,125 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { setTimeout as pause } from "node:timers/promises"
+import { silentLogger, systemClock } from "#kit"
+import { openStore, type Store } from "#store"
+import { postgresServer } from "../../../test/fixtures/postgres-server.ts"
+import type { Runs } from "../index.ts"
+import { CrashableProcess } from "../testing/crashable-process.ts"
+import { eventually, RunsFixture, type RunsFixtureOptions } from "../testing/runs-fixture.ts"
+import type { SupervisionOptions } from "./turns.ts"
+
+const server = await postgresServer()
+after(() => server[Symbol.asyncDispose]())
+
+const leaseTimes = { beatEveryMs: 50, lostAfterMs: 600, takenAfterMs: 900 }
+const leased: SupervisionOptions = { mode: "leased", leaseTimes }
+
+/** A database and an engine, on which several processes are opened, each with its own connections. */
+async function openCluster(options: RunsFixtureOptions = {}) {
+  const stack = new AsyncDisposableStack()
+  const { url } = stack.use(await server.makeDatabase())
+  const openDatabase = () => openStore({ url, logger: silentLogger, clock: systemClock })
+  const fixture = stack.use(await RunsFixture.open({ ...options, store: await openDatabase() }))
+  const openProcess = async (supervision: SupervisionOptions = leased, crashable?: CrashableProcess): Promise<Runs> => {
+    const own = stack.use(await openDatabase())
+    const store: Store = crashable ? crashable.store(own) : own
+    const engine = await fixture.engine(crashable ? crashable.fake(fixture.fake) : fixture.fake)
+    const runs = await fixture.runs({ store, engine, supervision })
+    if (!crashable) stack.use(runs)
+    return runs
+  }
+  return { fixture, openProcess, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+test("one process supervises, and another that only follows starts, routes and stops runs", async () => {
+  await using cluster = await openCluster()
+  const { fixture, openProcess } = cluster
+  const supervisor = await openProcess()
+  await eventually("the first process supervises", () => supervisor.isInCharge())
+  const other = await openProcess({ mode: "never" })
+  const standby = await openProcess()
+  const { id } = await other.start(fixture.request("fake/http"))
+  assert.equal((await other.waitUntilSettled(id)).state, "ready")
+  await eventually("the follower knows the address", () => other.target(id)?.address !== undefined)
+  assert.equal(standby.isInCharge(), false)
+  assert.match((await other.checkSupervision())?.msg ?? "", /^Another process/)
+  const stopped = await other.stop(id, { by: "stopped_by_user" })
+  assert.equal(stopped?.state, "ended")
+  assert.deepEqual(fixture.containerKeys(), [])
+  await eventually("the follower forgets it", () => other.target(id) === undefined)
+
+  await supervisor.close()
+  await eventually("the standby follows at once", () => standby.isInCharge())
+  const next = await other.start(fixture.request("fake/http"))
+  assert.equal((await other.waitUntilSettled(next.id)).state, "ready")
+})
+
+test("without a supervisor the check says so, and what is started waits for one", async () => {
+  await using cluster = await openCluster()
+  const { fixture, openProcess } = cluster
+  const only = await openProcess({ mode: "never" })
+  const check = await only.checkSupervision()
+  assert.deepEqual([check?.ok, /start one with the role supervisor/.test(check?.msg ?? "")], [false, true])
+  const { id } = await only.start(fixture.request("fake/http"))
+  await pause(200)
+  assert.equal((await fixture.row(id)).state, "pulling")
+  await openProcess()
+  assert.equal((await only.waitUntilSettled(id)).state, "ready")
+})
+
+test("when the supervisor dies in the middle of 40 starts and stops, another one completes each once", async () => {
+  await using cluster = await openCluster({ people: 40 })
+  const { fixture, openProcess } = cluster
+  const dying = new CrashableProcess()
+  const first = await openProcess(leased, dying)
+  await eventually("the first process supervises", () => first.isInCharge())
+  const standby = await openProcess()
+  const api = await openProcess({ mode: "never" })
+  const ids: number[] = []
+  for (let person = 0; person < 40; person += 1) {
+    ids.push((await api.start(fixture.request(person % 2 ? "fake/http" : "fake/slow-pull:300", { person }))).id)
+    if (person === 20) dying.kill()
+  }
+  const stopping = ids.slice(0, 5).map((id) => api.stop(id, { by: "stopped_by_user" }))
+  const rows = await Promise.all(ids.slice(5).map((id) => api.waitUntilSettled(id)))
+  assert.deepEqual(new Set(rows.map(({ state }) => state)), new Set(["ready"]))
+  assert.deepEqual(new Set((await Promise.all(stopping)).map((row) => row?.state)), new Set(["ended"]))
+  assert.equal(standby.isInCharge(), true)
+  const live = await fixture.store.runs.live()
+  assert.deepEqual(fixture.containerKeys().sort(), live.map(({ key }) => key).sort())
+  assert.equal(live.length, 35)
+})
+
+test("a supervisor that does not know that another one took over writes nothing", async () => {
+  await using cluster = await openCluster()
+  const { fixture, openProcess } = cluster
+  const slow = await openProcess({ mode: "leased", leaseTimes: { beatEveryMs: 60_000, lostAfterMs: 60_000, takenAfterMs: 60_000 } })
+  await eventually("it supervises", () => slow.isInCharge())
+  const { id } = await slow.start(fixture.request("fake/slow-pull:400"))
+  await eventually("the pull has begun", () => slow.progress(id) !== null)
+  await fixture.store.change((tx) => tx.leases.take("supervisor", "another"))
+  const row = await fixture.row(id)
+  await eventually("its next write is refused", () => !slow.isInCharge())
+  await pause(500)
+  assert.deepEqual(await fixture.row(id), row)
+})
+
+test("a supervisor whose beats do not arrive gives up before another one begins, and writes nothing more", async () => {
+  await using cluster = await openCluster()
+  const { fixture, openProcess } = cluster
+  const first = await openProcess()
+  await eventually("the first process supervises", () => first.isInCharge())
+  const { id } = await first.start(fixture.request("fake/slow-pull:3000"))
+  const second = await openProcess()
+  // As if the first process had not noticed the time: the database has another token.
+  const taken = await fixture.store.change((tx) => tx.leases.take("supervisor", "somebody"))
+  await eventually("the first process gives up", () => !first.isInCharge())
+  const row = await fixture.row(id)
+  await pause(200)
+  assert.deepEqual(await fixture.row(id), row, "nothing is written while nobody supervises")
+  await eventually("one of them begins again", () => first.isInCharge() || second.isInCharge())
+  assert.ok(((await fixture.store.leases.get("supervisor"))?.token ?? 0) > taken)
+  assert.equal((await second.waitUntilSettled(id)).state, "ready")
+  assert.equal(fixture.containerKeys().length, 1)
+})
