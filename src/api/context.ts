@@ -1,5 +1,5 @@
 import type { Caller, Identity, OpenId, ProvisioningRules } from "#access"
-import type { Answer, Body, EffectiveLimits, endpoints, InForce, OperationId, QueryOf } from "#contract"
+import type { Answer, Body, EffectiveLimits, endpoints, InForce, OperationId, QueryOf, Readiness } from "#contract"
 import type { ControlServer } from "#control"
 import type { Actor, EventFeed, Events } from "#events"
 import type { FileTree } from "#files"
@@ -35,7 +35,7 @@ export interface Services {
   /** Counts the connections of the API. Without it, they are not counted. */
   readonly connections?: ConnectionLimit
   /** The checks of `/readyz`, one for each part. */
-  readonly readiness: () => Promise<Record<"store" | "engine" | "files", { ok: boolean; msg: string }>>
+  readonly readiness: () => Promise<Readiness["checks"]>
 }
 
 /** How people sign in by an OpenID provider. */

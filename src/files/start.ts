@@ -22,7 +22,8 @@ import { openRoot } from "./tree/open-root.ts"
 export interface FilesOptions {
   /** The files root, a path that only trusted people can change; created when missing. */
   root: string
-  listen: ListenAddress
+  /** Undefined: no address, only the files root for this process. */
+  listen: ListenAddress | undefined
   authority: Authority
   /**
    * Host names, without port, by which the files address is reached; loopback ones are always
@@ -71,7 +72,7 @@ export async function startFiles(options: FilesOptions): Promise<Files> {
   const root = openRoot(options.root, options.owner)
   let addresses: BoundAddress[] = []
   try {
-    addresses = await bindAll(options.listen)
+    if (options.listen) addresses = await bindAll(options.listen)
     return await (options.runIn === "in-process" ? startInProcess : startWorker)(options, root, addresses)
   } catch (error) {
     for (const address of addresses) address[Symbol.dispose]()

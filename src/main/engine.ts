@@ -42,9 +42,11 @@ export async function createConfiguredEngine(made: {
   registries: RegistryAllowlist
   clock: Clock
   logger: Logger
+  /** As in `DockerOptions`. */
+  isInCharge: () => boolean
   stack: AsyncDisposableStack
 }): Promise<Engine> {
-  const { settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
+  const { isInCharge, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
   const { instance } = store
   const onPull = pullRecorder({ store, logger })
   if (settings.engine === "fake") {
@@ -61,7 +63,7 @@ export async function createConfiguredEngine(made: {
     })
   }
   if (settings.engine === "kubernetes") {
-    const options = { ...kubernetesOptions(settings), instance, filesRoot, registries, clock, logger }
+    const options = { ...kubernetesOptions(settings), instance, filesRoot, registries, isInCharge, clock, logger }
     return createEngine({ kind: "kubernetes", ...options }).catch((error: unknown) => refuse(error, logger))
   }
   return createEngine({
@@ -83,6 +85,7 @@ export async function createConfiguredEngine(made: {
     maxImageBytes: settings.maxImageSize,
     onPull,
     seccompFile: settings.seccomp,
+    isInCharge,
     clock,
     logger,
   }).catch((error: unknown) => refuse(error, logger))

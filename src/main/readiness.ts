@@ -1,18 +1,31 @@
+import type { Readiness } from "#contract"
 import type { Engine } from "#engine"
 import type { Files } from "#files"
+import type { Runs } from "#runs"
 import type { Store } from "#store"
 
-/** The checks of `/readyz`: database, engine and file server. */
-export function createReadiness({ store, engine, files }: { store: Store; engine: Engine; files: Promise<Files> }) {
-  const checked = (check: Promise<unknown>) =>
-    check.then(() => ({ ok: true, msg: "" })).catch((error: unknown) => ({ ok: false, msg: (error as Error).message }))
+interface ReadinessParts {
+  store: Store
+  engine: Engine | undefined
+  /** Undefined: this process has no files. */
+  files: Promise<Files> | undefined
+  runs: Runs | undefined
+}
+
+/** The checks of `/readyz`. A part that this process does not have is well. */
+export function createReadiness({ store, engine, files, runs }: ReadinessParts): () => Promise<Readiness["checks"]> {
+  const checked = (check: Promise<unknown> | undefined) =>
+    (check ?? Promise.resolve())
+      .then(() => ({ ok: true, msg: "" }))
+      .catch((error: unknown) => ({ ok: false, msg: (error as Error).message }))
   return async () => {
-    const [storeCheck, engineCheck, filesCheck] = await Promise.all([
+    const [storeCheck, engineCheck, filesCheck, supervision] = await Promise.all([
       checked(store.check()),
-      checked(engine.check(AbortSignal.timeout(5_000))),
-      healthOf(files),
+      checked(engine?.check(AbortSignal.timeout(5_000))),
+      files ? healthOf(files) : { ok: true, msg: "This process has no files" },
+      runs?.checkSupervision().catch((error: unknown) => ({ ok: false, msg: (error as Error).message })),
     ])
-    return { store: storeCheck, engine: engineCheck, files: filesCheck }
+    return { store: storeCheck, engine: engineCheck, files: filesCheck, ...(supervision && { supervision }) }
   }
 }
 

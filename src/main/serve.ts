@@ -19,7 +19,7 @@ export async function serve(words: readonly string[]): Promise<number> {
     if (!settings) return 0
     await using quayside = await start(settings, stop)
     if (stop.aborted) return 0
-    process.stdout.write(`Quayside is ready: API and web UI ${quayside.baseUrl} apps ${quayside.appsUrl} files ${quayside.filesUrl}\n`)
+    process.stdout.write(`Quayside is ready: ${describe(quayside)}\n`)
     await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }))
     return 0
   } catch (error) {
@@ -29,6 +29,16 @@ export async function serve(words: readonly string[]): Promise<number> {
     process.stderr.write(`quayside: ${message}\n`)
     return 1
   }
+}
+
+/** The addresses that this process serves, or what it does. */
+function describe({ roles, baseUrl, appsUrl, filesUrl }: Quayside): string {
+  const parts = [
+    ...(roles.has("api") ? [`API and web UI ${baseUrl}`] : []),
+    ...(roles.has("gateway") ? [`apps ${appsUrl}`] : []),
+    ...(roles.has("files") ? [`files ${filesUrl}`] : []),
+  ]
+  return parts.length > 0 ? parts.join(" ") : "it supervises the runs"
 }
 
 function settingsFrom(words: readonly string[]): Settings | undefined {

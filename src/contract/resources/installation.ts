@@ -10,7 +10,15 @@ import { runningProjectFields } from "./running-project.ts"
 export const health = structure("Health", { ok: boolean({}) })
 
 const check = object({ ok: boolean({}), msg: text({}) })
-export const readiness = structure("Readiness", { ok: boolean({}), checks: object({ store: check, engine: check, files: check }) })
+export const readiness = structure("Readiness", {
+  ok: boolean({}),
+  checks: object({
+    store: check,
+    engine: check,
+    files: check,
+    supervision: optional(check, "With PostgreSQL: which process looks after the runs."),
+  }),
+})
 export type Readiness = StructureValue<typeof readiness>
 
 /** All settings of the service, as they are in force. */

@@ -26,6 +26,14 @@ export const choiceOf =
   <const T extends string>(...values: T[]) =>
   (value: string): T =>
     (values as string[]).includes(value) ? (value as T) : throwExpected(`one of ${values.join(", ")}`)
+/** A set of the values, in their order. */
+export const choicesOf =
+  <const T extends string>(...values: T[]) =>
+  (value: string): readonly T[] => {
+    const given = parseList(value)
+    const isKnown = given.length > 0 && given.every((each) => (values as string[]).includes(each))
+    return isKnown ? values.filter((each) => given.includes(each)) : throwExpected(`one or more of ${values.join(", ")}`)
+  }
 export const parseUrl = (value: string) => {
   const parsed = URL.canParse(value) ? new URL(value) : undefined
   const isPlain = parsed && /^https?:$/.test(parsed.protocol) && parsed.search === "" && parsed.hash === "" && parsed.username === ""

@@ -5,6 +5,7 @@ import { engineSettings } from "./engine.ts"
 import { kubernetesSettings } from "./kubernetes.ts"
 import { logsSettings } from "./logs.ts"
 import { networkSettings } from "./network.ts"
+import { processesSettings } from "./processes.ts"
 import { runsSettings } from "./runs.ts"
 import { SettingError } from "./setting.ts"
 import { storageSettings } from "./storage.ts"
@@ -19,6 +20,7 @@ export const settingsTable = {
   ...accountsSettings,
   ...engineSettings,
   ...kubernetesSettings,
+  ...processesSettings,
   ...runsSettings,
   ...logsSettings,
 } as const

@@ -575,10 +575,19 @@ class ReadinessChecksFiles(TypedDict):
     msg: str
 
 
+class ReadinessChecksSupervision(TypedDict):
+    """With PostgreSQL: which process looks after the runs."""
+
+    ok: bool
+    msg: str
+
+
 class ReadinessChecks(TypedDict):
     store: ReadinessChecksStore
     engine: ReadinessChecksEngine
     files: ReadinessChecksFiles
+    # With PostgreSQL: which process looks after the runs.
+    supervision: NotRequired[ReadinessChecksSupervision]
 
 
 class Readiness(TypedDict):
