@@ -143,7 +143,9 @@ class DockerEngine implements Engine {
   }
 
   async check(signal?: AbortSignal): Promise<void> {
-    await Promise.all([this.ping(signal), this.#firewall?.check()])
+    // The process in charge has set the rules, and knows what they have to be.
+    const isInCharge = this.#options.isInCharge?.() ?? true
+    await Promise.all([this.ping(signal), isInCharge && this.#firewall?.check()])
   }
 
   async capacity(signal?: AbortSignal): Promise<NodeCapacity[]> {

@@ -15,7 +15,7 @@ after(() => server[Symbol.asyncDispose]())
 const leaseTimes = { beatEveryMs: 50, lostAfterMs: 600, takenAfterMs: 900 }
 const leased: SupervisionOptions = { mode: "leased", leaseTimes }
 
-/** A database and an engine, on which several processes are opened, each with its own connections. */
+/** A database and an engine, on which several processes are opened. */
 async function openCluster(options: RunsFixtureOptions = {}) {
   const stack = new AsyncDisposableStack()
   const { url } = stack.use(await server.makeDatabase())
@@ -35,10 +35,11 @@ async function openCluster(options: RunsFixtureOptions = {}) {
 test("one process supervises, and another that only follows starts, routes and stops runs", async () => {
   await using cluster = await openCluster()
   const { fixture, openProcess } = cluster
-  const supervisor = await openProcess()
+  const patient: SupervisionOptions = { mode: "leased", leaseTimes: { ...leaseTimes, takenAfterMs: 60_000 } }
+  const supervisor = await openProcess(patient)
   await eventually("the first process supervises", () => supervisor.isInCharge())
   const other = await openProcess({ mode: "never" })
-  const standby = await openProcess()
+  const standby = await openProcess(patient)
   const { id } = await other.start(fixture.request("fake/http"))
   assert.equal((await other.waitUntilSettled(id)).state, "ready")
   await eventually("the follower knows the address", () => other.target(id)?.address !== undefined)

@@ -48,7 +48,7 @@ export class SupervisionTurns implements AsyncDisposable {
     return this.#lease?.isHeld() ?? false
   }
 
-  /** Which process supervises, in words; undefined if this one is alone. */
+  /** The state of the supervision, in words; undefined if this process is alone. */
   async check(): Promise<{ ok: boolean; msg: string } | undefined> {
     if (this.#mode === "alone") return undefined
     if (this.#current) return { ok: true, msg: "This process looks after the runs" }

@@ -6,7 +6,7 @@ const fields = {
   name: text("name", { written: "once" }),
   /** A random name of the process that holds it; empty if none does. */
   holder: text("holder"),
-  /** Grows with each holder. What a former one still writes carries a lower token. */
+  /** Grows with each holder. Later writes of a former one carry a lower token. */
   token: integer("token"),
   /** Grows while the holder lives. */
   beat: integer("beat"),

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { basicAuth, type Client, createClient } from "#client"
+import { freePorts } from "../fixtures/free-ports.ts"
+import { type PostgresServer, postgresServer } from "../fixtures/postgres-server.ts"
+
+export interface RoleProcess {
+  readonly child: ChildProcess
+  /** Of `/readyz`: what each part says. */
+  checks(): Promise<Record<string, { ok: boolean; msg: string }>>
+  /** Resolves when it has ended. */
+  kill(signal?: NodeJS.Signals): Promise<void>
+}
+
+/** Processes of `quayside serve --only …` with one PostgreSQL, one data directory and Docker. */
+export interface Installation extends AsyncDisposable {
+  readonly postgres: PostgresServer
+  readonly baseUrl: string
+  readonly appsUrl: string
+  readonly filesUrl: string
+  readonly admin: Client
+  readonly password: string
+  /** Resolves when it is ready. */
+  start(...roles: string[]): Promise<RoleProcess>
+}
+
+const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
+const password = "a password for tests"
+
+export async function openInstallation(env: Readonly<Record<string, string>> = {}): Promise<Installation> {
+  const stack = new AsyncDisposableStack()
+  const postgres = stack.use(await postgresServer())
+  const database = stack.use(await postgres.makeDatabase())
+  const directory = await mkdtemp(join(tmpdir(), "quayside-processes-"))
+  stack.defer(() => rm(directory, { recursive: true, force: true }))
+  const [port, appsPort, filesPort] = await freePorts(3)
+  const common = {
+    ...process.env,
+    QUAYSIDE_PORT: String(port),
+    QUAYSIDE_APPS_PORT: String(appsPort),
+    QUAYSIDE_FILES_PORT: String(filesPort),
+    QUAYSIDE_DATA_DIR: join(directory, "data"),
+    QUAYSIDE_DATABASE_URL: database.url,
+    QUAYSIDE_ADMIN_PASSWORD: password,
+    QUAYSIDE_LOG_LEVEL: "warn",
+    ...env,
+  }
+  const baseUrl = `http://localhost:${port}`
+  const admin = createClient({ baseUrl, authorization: basicAuth("admin", password) })
+  const start = async (...roles: string[]) => {
+    const [healthPort] = await freePorts(1)
+    const settings = { ...common, QUAYSIDE_ONLY: roles.join(","), QUAYSIDE_HEALTH_PORT: String(healthPort) }
+    const child = spawn(process.execPath, [program, "serve"], { cwd: directory, env: settings, stdio: ["ignore", "pipe", "inherit"] })
+    const kill = async (signal: NodeJS.Signals = "SIGKILL") => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, "exit")
+      child.kill(signal)
+      await exited
+    }
+    stack.defer(async () => {
+      child.kill("SIGCONT")
+      await kill("SIGTERM")
+    })
+    await ready(child)
+    const health = roles.includes("api") ? baseUrl : `http://localhost:${healthPort}`
+    const checks = async () => (await (await fetch(`${health}/readyz`)).json()).checks
+    return { child, checks, kill }
+  }
+  return {
+    ...{ postgres, baseUrl, appsUrl: `http://localhost:${appsPort}`, filesUrl: `http://localhost:${filesPort}`, admin, password, start },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** Rejects with the output if the process exits first. */
+async function ready(child: ChildProcess): Promise<void> {
+  let printed = ""
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on("data", (chunk) => {
+      printed += chunk
+      if (printed.includes("Quayside is ready")) resolve()
+    })
+    child.once("exit", (code) => reject(new Error(`quayside serve ended with ${code}: ${printed}`)))
+  })
+}
