@@ -9,7 +9,7 @@ import { Badge, Loaded, Note } from "../../components/feedback.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
-import { readinessParts, readinessQuery } from "./readiness.ts"
+import { type ReadinessPart, readinessParts, readinessQuery } from "./readiness.ts"
 import { SettingsInForce } from "./settings-in-force.tsx"
 
 const { health } = adminTexts
@@ -67,18 +67,25 @@ function Parts({ readiness: { ok, checks } }: { readiness: Readiness }) {
         <strong>{ok ? health.good : health.bad}</strong>
       </Note>
       <ul className="list">
-        {readinessParts.map((part) => (
-          <li key={part}>
-            <div className="grow">
-              <strong>{health.parts[part]}</strong>
-              {checks[part].msg !== "" && <p>{sentence(checks[part].msg)}</p>}
-              {!checks[part].ok && <p className="quiet">{health.advice[part]}</p>}
-            </div>
-            {checks[part].ok ? <Badge tone="good">{health.works}</Badge> : <Badge tone="bad">{health.fails}</Badge>}
-          </li>
-        ))}
+        {readinessParts.map((part) => {
+          const check = checks[part]
+          return check && <Part key={part} part={part} check={check} />
+        })}
       </ul>
     </div>
+  )
+}
+
+function Part({ part, check: { ok, msg } }: { part: ReadinessPart; check: { ok: boolean; msg: string } }) {
+  return (
+    <li>
+      <div className="grow">
+        <strong>{health.parts[part]}</strong>
+        {msg !== "" && <p>{sentence(msg)}</p>}
+        {!ok && <p className="quiet">{health.advice[part]}</p>}
+      </div>
+      {ok ? <Badge tone="good">{health.works}</Badge> : <Badge tone="bad">{health.fails}</Badge>}
+    </li>
   )
 }
 
