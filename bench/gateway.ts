@@ -58,6 +58,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
       liveTargets: () => [target],
       authenticate: async () => visitor,
       canOpen: async () => true,
+      claimTicket: async () => true,
       ends: () => ({ expiresAt: null, idleExpiresAt: null }),
       recordActivity: () => {},
       recordRefusal: () => {},

@@ -148,7 +148,7 @@ function createContext(options: GatewayOptions, servers: HttpServers): GatewayCo
       const port = ports?.portOf(key)
       return port === undefined ? undefined : new ProgramCookies({ signer, port, key, userId })
     },
-    tickets: new Tickets({ cookieKey, clock, urls }),
+    tickets: new Tickets({ cookieKey, clock, urls, runs }),
     connections: new ConnectionRegistry({ runs, clock, logger, ...(maxPerPair === undefined ? {} : { maxPerPair }) }),
     activity: new ActivityReporter({ clock, recordActivity: (runId) => runs.recordActivity(runId) }),
     pools: new ConnectionPools(),

@@ -25,6 +25,9 @@ export interface RunDirectory {
    */
   canOpen(visitor: Visitor, runId: number): Promise<boolean>
 
+  /** Uses a ticket, in whichever process. False if it was used before or expired at `endsAt`. */
+  claimTicket(ticket: { id: string; endsAt: number }): Promise<boolean>
+
   /**
    * Records a rejected request for the audit. `code` is the failure's, or `hidden` for a run that
    * this visitor may not open. Must not throw.

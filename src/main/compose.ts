@@ -344,7 +344,7 @@ function createServers(
     roles.has("api") && files
       ? createApi({
           ...{ store, identity, runs, images, tree: files.tree, gateway, control, events, clock, logger, connections },
-          openId: createOpenIdSignIn(settings, { baseUrl: urls.baseUrl, dataDir, clock }),
+          openId: createOpenIdSignIn(settings, { store, baseUrl: urls.baseUrl, dataDir, clock }),
           readiness: createReadiness({ store, engine, files: files.starting, runs }),
           accessLog: options.accessLog,
           settings: apiSettings(settings, urls, options.version),

@@ -1,12 +1,16 @@
 import { createOpenId } from "#access"
 import type { OpenIdSignIn } from "#api"
 import type { Clock } from "#kit"
+import type { Store } from "#store"
 import { secretKey } from "./secrets.ts"
 import { SettingError } from "./settings/setting.ts"
 import type { Settings } from "./settings/settings.ts"
 
 /** OpenID sign-in as configured; undefined if the settings name no provider. */
-export function createOpenIdSignIn(settings: Settings, made: { baseUrl: string; dataDir: string; clock: Clock }): OpenIdSignIn | undefined {
+export function createOpenIdSignIn(
+  settings: Settings,
+  made: { store: Store; baseUrl: string; dataDir: string; clock: Clock },
+): OpenIdSignIn | undefined {
   if (settings.oidcIssuer === "") return undefined
   return {
     name: settings.oidcName || new URL(settings.oidcIssuer).host,
@@ -23,6 +27,7 @@ export function createOpenIdSignIn(settings: Settings, made: { baseUrl: string; 
       baseUrl: made.baseUrl,
       key: secretKey(made.dataDir, "openid"),
       clock: made.clock,
+      claimProof: (proof) => made.store.change((tx) => tx.proofs.use(proof), { urgent: true }),
     }),
   }
 }

@@ -32,6 +32,7 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
       const resource = run ? runResource(run) : missingResource("run")
       return (await decideWithGrants(store, caller, "run:open", resource)) === "yes" && run !== undefined
     },
+    claimTicket: (ticket) => store.change((tx) => tx.proofs.use(ticket), { urgent: true }),
     recordRefusal({ visitor, address, code }) {
       const name = async () =>
         (visitor && (await identity.refreshCaller(visitor.userId, visitor.credentialId))?.userName) ?? unauthenticatedUser

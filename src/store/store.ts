@@ -104,6 +104,7 @@ export interface Change extends Reads {
   readonly ports: PortReads & PortWrites
   readonly pulledImages: PulledImageReads & PulledImageWrites
   readonly leases: LeaseReads & LeaseWrites
+  readonly proofs: ProofWrites
   readonly grants: GrantReads & GrantWrites
   /** Adds a row to the journal that `/events` replays. */
   journal(entry: NewJournalEntry): Promise<void>
@@ -305,6 +306,11 @@ export interface LeaseWrites {
   beat(name: string, token: number): Promise<boolean>
   /** Frees it, unless it has another token by now. */
   release(name: string, token: number): Promise<void>
+}
+
+export interface ProofWrites {
+  /** Uses a one-time proof. False if it was used before, or expired at `endsAt`. */
+  use(proof: { id: string; endsAt: number }): Promise<boolean>
 }
 
 export interface RunReads {

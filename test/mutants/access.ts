@@ -38,7 +38,7 @@ export const access = [
       ["a provider's answer may have any length", at("Provider.#configuration", "configuration[library.customFetch] = boundedFetch"), ""],
       ["metadata may have any length", at("Provider.#discovered", "[library.customFetch]: boundedFetch,"), ""],
       ["userinfo overrides signed claims", at("Provider.claims", "...claims }"), "}"],
-      ["a sign-in never expires", at("createOpenId.finish", "if (!used.use("), "if (false && !used.once("],
+      ["a sign-in never expires", at("createOpenId.finish", "endsAt <= clock.now() || "), ""],
       ["a provider's error counts as a rejection", at("isUnreachable", "answered >= 500"), "false"],
     ],
   ),
@@ -52,7 +52,7 @@ export const access = [
         at("createOpenId.finish", "if (!isSame(new URLSearchParams(query)"),
         "if (false && !isSame(new URLSearchParams(query)",
       ],
-      ["a callback may be repeated", at("createOpenId.finish", "if (!used.use("), "if (false && !used.once("],
+      ["a callback may be repeated", at("createOpenId.finish", " || !(await options.claimProof("), " || void (await options.claimProof("],
     ],
   ),
   ...faults(

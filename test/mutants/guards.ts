@@ -108,7 +108,7 @@ export const guards = [
       "",
     ],
     ["a ticket opens in any browser", at("enter", "!context.sessionsFor(target).hasNonce(cookie, ticket.nonce) ||"), ""],
-    ["a ticket opens twice", at("enter", " || !context.tickets.use(ticket)) {"), ") {"],
+    ["a ticket opens twice", at("enter", " || !(await context.tickets.use(ticket))) {"), ") {"],
     ["a ticket opens any run", at("enter", "&& ticket.key === target.key"), ""],
   ]),
   ...faults("src/gateway/sessions/connection-registry.ts", gateway, [

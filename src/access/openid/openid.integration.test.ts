@@ -12,7 +12,18 @@ const clientSecret = "what both know, and nobody else does"
 
 function openIdAt(issuer: string, more: Partial<OpenIdOptions> = {}): OpenId {
   const names = { userClaim: "preferred_username", userSuffix: "", groupsClaim: "", admin: undefined }
-  const own = { issuer, clientId: "quayside", clientSecret, scope: "openid", baseUrl, key: Buffer.alloc(32, 1), clock: new ManualClock() }
+  const used = new Set<string>()
+  const claimProof = async ({ id }: { id: string }) => used.size < used.add(id).size
+  const own = {
+    claimProof,
+    issuer,
+    clientId: "quayside",
+    clientSecret,
+    scope: "openid",
+    baseUrl,
+    key: Buffer.alloc(32, 1),
+    clock: new ManualClock(),
+  }
   return createOpenId({ ...own, ...names, ...more })
 }
 

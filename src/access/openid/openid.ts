@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import type * as Library from "openid-client"
-import { type Clock, ReplayGuard, Signer } from "#kit"
+import { type Clock, Signer } from "#kit"
 import { AuthenticationFailure } from "../caller.ts"
 import { boundedFetch } from "./bounded-fetch.ts"
 import { type ClaimNames, type ProviderUser, toProviderUser } from "./claims.ts"
@@ -21,6 +21,8 @@ export interface OpenIdOptions extends ClaimNames {
   /** At least 32 bytes that all processes of this installation share. */
   key: Uint8Array
   clock: Clock
+  /** Uses a one-time proof, in whichever process. False if it was used before. */
+  claimProof(proof: { id: string; endsAt: number }): Promise<boolean>
   /** For each request to the provider. Default 10. */
   timeoutSeconds?: number
 }
@@ -58,7 +60,6 @@ export function createOpenId(options: OpenIdOptions): OpenId {
   const provider = new Provider(options)
   const { baseUrl, clock, key } = options
   const signer = new Signer(key, "openid sign-in")
-  const used = new ReplayGuard()
   const secretsOf = (seed: string) => {
     const derive = (what: string) => createHmac("sha256", key).update(`openid ${what}\n${seed}`).digest("base64url")
     return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") }
@@ -74,7 +75,7 @@ export function createOpenId(options: OpenIdOptions): OpenId {
       if (seed === undefined || next === undefined || endsAt === undefined) throw notBegun()
       const secrets = secretsOf(seed)
       if (!isSame(new URLSearchParams(query).get("state") ?? "", secrets.state)) throw notBegun()
-      if (!used.use({ id: seed, endsAt }, clock.now())) throw notBegun()
+      if (endsAt <= clock.now() || !(await options.claimProof({ id: `openid ${seed}`, endsAt }))) throw notBegun()
       return { person: toProviderUser(await provider.claims(query, secrets), options), next }
     },
   }

@@ -52,7 +52,7 @@ async function enter(
   const { cookie } = gatewayRequest.request.headers
   const ticket = context.tickets.read(text)
   const isForRun = ticket !== undefined && ticket.key === target.key
-  if (!isForRun || !context.sessionsFor(target).hasNonce(cookie, ticket.nonce) || !context.tickets.use(ticket)) {
+  if (!isForRun || !context.sessionsFor(target).hasNonce(cookie, ticket.nonce) || !(await context.tickets.use(ticket))) {
     if (isForRun && (await hasSession(context, gatewayRequest, target))) return redirect(gatewayRequest, toOriginPath(target, ticket.path))
     throw cannotEnter(isForRun ? ticket.path : "")
   }

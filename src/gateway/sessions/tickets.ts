@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto"
 import { bounds, Failure } from "#contract"
-import { type Clock, ReplayGuard, Signer } from "#kit"
+import { type Clock, Signer } from "#kit"
 import { gatewayPrefix, sanitizePath } from "../addressing/paths.ts"
 import type { RunUrls } from "../addressing/run-urls.ts"
-import type { RunTarget, Visitor } from "../run-directory.ts"
+import type { RunDirectory, RunTarget, Visitor } from "../run-directory.ts"
 
 const ticketLifetimeMs = bounds.gateway.ticketMs.value
 
@@ -27,15 +27,16 @@ export interface Ticket {
 
 /**
  * One-time tickets from the base URL to a run's own origin. They are signed, so that one process
- * can issue and another can accept them. The accepting process remembers used tickets.
+ * can issue and another can accept them. The run directory remembers used tickets for all.
  */
 export class Tickets {
   readonly #signer: Signer
   readonly #urls: RunUrls
   readonly #clock: Clock
-  readonly #used = new ReplayGuard()
+  readonly #runs: Pick<RunDirectory, "claimTicket">
 
-  constructor(options: { cookieKey: Buffer; urls: RunUrls; clock: Clock }) {
+  constructor(options: { cookieKey: Buffer; urls: RunUrls; runs: Pick<RunDirectory, "claimTicket">; clock: Clock }) {
+    this.#runs = options.runs
     this.#signer = new Signer(options.cookieKey, "gateway ticket")
     this.#urls = options.urls
     this.#clock = options.clock
@@ -76,8 +77,8 @@ export class Tickets {
   }
 
   /** Uses a ticket. False when it was used before or has expired. */
-  use(ticket: { id: string; endsAt: number }): boolean {
-    return this.#used.use(ticket, this.#clock.now())
+  async use({ id, endsAt }: { id: string; endsAt: number }): Promise<boolean> {
+    return endsAt > this.#clock.now() && (await this.#runs.claimTicket({ id: `ticket ${id}`, endsAt }))
   }
 }
 

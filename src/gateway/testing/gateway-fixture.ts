@@ -62,6 +62,14 @@ class TestRuns implements RunDirectory {
   readonly recordRefusal: RunDirectory["recordRefusal"] = (refusal) => this.recordedRefusals.push(refusal)
   readonly recordedRefusals: Parameters<RunDirectory["recordRefusal"]>[0][] = []
 
+  readonly #usedTickets = new Set<string>()
+
+  async claimTicket({ id }: { id: string }): Promise<boolean> {
+    if (this.#usedTickets.has(id)) return false
+    this.#usedTickets.add(id)
+    return true
+  }
+
   readonly plannedEnds = new Map<number, ReturnType<RunDirectory["ends"]>>()
 
   ends(runId: number): ReturnType<RunDirectory["ends"]> {

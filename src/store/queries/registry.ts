@@ -9,6 +9,7 @@ import { rowQueries } from "./rows.ts"
 import { runPortQueries } from "./run-ports.ts"
 import { runQueries } from "./runs.ts"
 import { searchQueries } from "./search.ts"
+import { usedProofQueries } from "./used-proofs.ts"
 
 /** Every query by name: a function of the query builder, its arguments and, for some, a shape. */
 export const queries = {
@@ -23,4 +24,5 @@ export const queries = {
   ...runQueries,
   ...searchQueries,
   ...sliceQueries,
+  ...usedProofQueries,
 }

@@ -16,6 +16,7 @@ import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 import { RunPortRepository } from "./run-ports.ts"
 import { RunRepository } from "./runs.ts"
 import { SubjectRepository } from "./subjects.ts"
+import { UsedProofRepository } from "./used-proofs.ts"
 
 /** All tables over one runner. Each is created at its first use: most changes need two. */
 export class Repositories implements Reads {
@@ -110,10 +111,12 @@ export class Repositories implements Reads {
 /** The tables inside one change. */
 export class ChangeRepositories extends Repositories implements Change {
   readonly #tx: ChangeTransaction
+  readonly proofs: UsedProofRepository
 
   constructor(tx: ChangeTransaction, clock: Clock) {
     super(tx, clock)
     this.#tx = tx
+    this.proofs = new UsedProofRepository(this.context)
   }
 
   journal(entry: NewJournalEntry): Promise<void> {

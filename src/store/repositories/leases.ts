@@ -1,7 +1,7 @@
 import { query } from "../queries/query.ts"
 import type { LeaseRow } from "../rows.ts"
 import type { LeaseReads, LeaseWrites } from "../store.ts"
-import { leasesTable } from "../tables/leases.ts"
+import { leasesTable } from "../tables/processes.ts"
 import type { RepositoryContext } from "./resource.ts"
 
 const q = { get: query("lease"), take: query("takeLease"), beat: query("beatLease"), release: query("releaseLease") }

@@ -5,8 +5,8 @@ import { groupsTable } from "./groups.ts"
 import { auditTable, journalTable } from "./history.ts"
 import { idempotencyKeysTable } from "./idempotency-keys.ts"
 import { imagesTable } from "./images.ts"
-import { leasesTable } from "./leases.ts"
 
+import { leasesTable, usedProofsTable } from "./processes.ts"
 import { projectDatasetsTable, projectsTable } from "./projects.ts"
 import { pulledImagesTable } from "./pulled-images.ts"
 import { runPortsTable } from "./run-ports.ts"
@@ -32,6 +32,7 @@ export const tables = {
   moves: datasetMovesTable,
   idempotency_keys: idempotencyKeysTable,
   leases: leasesTable,
+  used_proofs: usedProofsTable,
   journal: journalTable,
   audit: auditTable,
 } as const

@@ -20,7 +20,7 @@ export const storeCases: Record<string, Record<string, Case>> = {
   accounts: accountCases,
   runs: runRowCases,
   directories: directoryCases,
-  leases: leaseCases,
+  "leases and one-time proofs": leaseCases,
   ports: portCases,
   "pulled images": pulledImageCases,
 }

@@ -18,4 +18,13 @@ export const leaseCases: Record<string, Case> = {
     assert.deepEqual(await store.leases.get(name), { name, holder: "", token: second, beat: 0 })
     assert.equal(await store.change((tx) => tx.leases.take("another", "two")), 1)
   },
+
+  "a one-time proof is used once, and not after its end": async ({ open, clock }) => {
+    await using store = await open()
+    const use = (id: string, endsAt = clock.now() + 1_000) => store.change((tx) => tx.proofs.use({ id, endsAt }))
+    assert.deepEqual((await Promise.all([use("a"), use("a"), use("b")])).filter(Boolean), [true, true])
+    assert.equal(await use("a"), false)
+    assert.equal(await use("c", clock.now()), false)
+    assert.equal(await use("d", clock.now() + 1), true)
+  },
 }

@@ -16,3 +16,9 @@ export const leasesTable = describeTable({ name: "leases", fields })
 
 /** A task that one of several processes has alone. */
 export interface LeaseRow extends RowOf<typeof fields> {}
+
+/** One-time proofs that were used and would not have expired yet. */
+export const usedProofsTable = describeTable({
+  name: "used_proofs",
+  fields: { id: text("id", { written: "once" }), endsAt: integer("ends_at") },
+})
