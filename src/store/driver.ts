@@ -85,9 +85,16 @@ export type Notice =
   | { kind: "people" }
   /** Notices may have been lost: all of the above. */
   | { kind: "gap" }
+  /** A message of another process, which the database does not keep. */
+  | { kind: "message"; topic: string; text: string }
 
 export interface Notices {
   /** Whether notices arrive now. While they do not, changes have to be looked for. */
   readonly isListening: boolean
   on(listener: (notice: Notice) => void): Disposable
+  /**
+   * Sends a message to the other processes, as far as they listen now. `topic` has no space; `text`
+   * has at most 4,000 bytes.
+   */
+  tell(topic: string, text: string): void
 }

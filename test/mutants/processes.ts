@@ -29,6 +29,11 @@ export const processes = [
     ["a process that only follows releases pins", at("DockerEngine.#observe", "this.#options.isInCharge?.() === false"), "false"],
   ]),
   ...faults(
+    "src/access/passwords/throttle.ts",
+    ["src/access/passwords/shared-attempts.postgres.test.ts"],
+    [["each process counts wrong passwords by itself", at("PasswordThrottle.#recordOwn", "this.#shared?.tell(outcome)"), ""]],
+  ),
+  ...faults(
     "src/store/migrations/0016-roles.ts",
     ["src/store/postgres/notices.postgres.test.ts"],
     [

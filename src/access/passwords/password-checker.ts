@@ -1,13 +1,13 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto"
 import { accountNameError } from "#contract"
 import type { Clock } from "#kit"
-import type { Store, UserRow } from "#store"
+import type { Notices, Store, UserRow } from "#store"
 import { AuthenticationFailure, invalidCredentials } from "../caller.ts"
 import { maxPasswordBytes } from "../credentials/authorization-header.ts"
 import { isActiveUser } from "../credentials/load-caller.ts"
 import type { PasswordHasher } from "./password-hasher.ts"
 import { SignInLimiter } from "./sign-in-limiter.ts"
-import { PasswordThrottle, type SignInAttempt } from "./throttle.ts"
+import { PasswordThrottle, type SharedAttempts, type SignInAttempt } from "./throttle.ts"
 
 /**
  * Checks a name with its password: slowly, few at a time, and equally long for unknown and known
@@ -28,7 +28,7 @@ export class PasswordChecker {
     this.#clock = clock
     this.#hasher = hasher
     this.#dummy = hasher.dummyHash()
-    this.#throttle = new PasswordThrottle(clock)
+    this.#throttle = new PasswordThrottle(clock, store.notices && sharedAttempts(store.notices))
   }
 
   /**
@@ -91,5 +91,19 @@ export class PasswordChecker {
       end: (fits) => (fits && live ? attempt.recordSuccess() : attempt.recordFailure()),
     })
     return right && live ? user : invalidCredentials()
+  }
+}
+
+const topic = "sign-in"
+
+/** The outcomes of attempts at all processes, without passwords. */
+function sharedAttempts(notices: Notices): SharedAttempts {
+  return {
+    tell: (outcome) => notices.tell(topic, JSON.stringify(outcome)),
+    on(listener) {
+      notices.on((notice) => {
+        if (notice.kind === "message" && notice.topic === topic) listener(JSON.parse(notice.text))
+      })
+    },
   }
 }

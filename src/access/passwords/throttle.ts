@@ -42,6 +42,17 @@ interface Hourly {
   before: number
 }
 
+/** Tells other processes of the outcome of an attempt, and learns of theirs. */
+export interface SharedAttempts {
+  tell(outcome: AttemptOutcome): void
+  on(listener: (outcome: AttemptOutcome) => void): void
+}
+export interface AttemptOutcome {
+  name: string
+  address: string
+  isRight: boolean
+}
+
 /** Counts wrong passwords: by name and address, by address, and by name. Its memory is bounded. */
 export class PasswordThrottle {
   readonly #clock: Clock
@@ -54,8 +65,12 @@ export class PasswordThrottle {
    */
   readonly #known = new TwoGenerationCache<number>(countedNames.value)
 
-  constructor(clock: Clock) {
+  readonly #shared: SharedAttempts | undefined
+
+  constructor(clock: Clock, shared?: SharedAttempts) {
     this.#clock = clock
+    this.#shared = shared
+    shared?.on((outcome) => this.#record(outcome))
   }
 
   startAttempt(userName: string, address: string): SignInAttempt {
@@ -74,16 +89,26 @@ export class PasswordThrottle {
         this.#check(this.#pairs.get(pair), perPair)
         if (!this.#isBlamelessDevice(pair)) this.#check(this.#addresses.get(from), perAddress)
       },
-      recordFailure: () => {
-        this.#note(this.#pairs, pair, perPair)
-        this.#note(this.#addresses, from, perAddress)
-        this.#noteName(name)
-      },
-      recordSuccess: () => {
-        this.#pairs.delete(pair)
-        this.#known.set(pair, this.#clock.now())
-      },
+      recordFailure: () => this.#recordOwn({ name, address: from, isRight: false }),
+      recordSuccess: () => this.#recordOwn({ name, address: from, isRight: true }),
     }
+  }
+
+  #recordOwn(outcome: AttemptOutcome): void {
+    this.#record(outcome)
+    this.#shared?.tell(outcome)
+  }
+
+  #record({ name, address, isRight }: AttemptOutcome): void {
+    const pair = `${name} ${address}`
+    if (isRight) {
+      this.#pairs.delete(pair)
+      this.#known.set(pair, this.#clock.now())
+      return
+    }
+    this.#note(this.#pairs, pair, perPair)
+    this.#note(this.#addresses, address, perAddress)
+    this.#noteName(name)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import type { Logger } from "#kit"
@@ -20,7 +21,9 @@ export class PostgresNotices implements Notices, AsyncDisposable {
   readonly #options: NoticesOptions
   readonly #listeners = new Set<(notice: Notice) => void>()
   readonly #closing = new AbortController()
-  #isListening = false
+  /** Tells this process's own messages apart. */
+  readonly #sender = randomBytes(8).toString("hex")
+  #client: pg.Client | undefined
   #running: Promise<void> | undefined
 
   constructor(options: NoticesOptions) {
@@ -28,7 +31,14 @@ export class PostgresNotices implements Notices, AsyncDisposable {
   }
 
   get isListening(): boolean {
-    return this.#isListening
+    return this.#client !== undefined
+  }
+
+  tell(topic: string, text: string): void {
+    const payload = `message ${this.#sender} ${topic} ${text}`
+    this.#client
+      ?.query("select pg_notify('quayside', $1)", [payload])
+      .catch((err: unknown) => this.#options.logger.warn({ err, topic }, "other processes were not told"))
   }
 
   /** The first listener opens the connection. */
@@ -50,7 +60,7 @@ export class PostgresNotices implements Notices, AsyncDisposable {
         if (signal.aborted) return
         this.#options.logger.warn({ err }, "changes by other processes are not told for now: the connection to the database broke")
       } finally {
-        this.#isListening = false
+        this.#client = undefined
       }
       await pause(retryMs, undefined, { signal }).catch(() => {})
       retryMs = Math.min(maxRetryMs, retryMs * 2)
@@ -65,11 +75,11 @@ export class PostgresNotices implements Notices, AsyncDisposable {
     lost.promise.catch(() => {})
     client.on("error", lost.reject)
     client.on("end", () => lost.reject(new Error("The connection ended")))
-    client.on("notification", ({ payload = "" }) => this.#tell(parse(payload)))
+    client.on("notification", ({ payload = "" }) => this.#receive(payload))
     try {
       await client.connect()
       await client.query("listen quayside")
-      this.#isListening = true
+      this.#client = client
       onConnected()
       this.#tell({ kind: "gap" })
       while (!signal.aborted) {
@@ -80,6 +90,12 @@ export class PostgresNotices implements Notices, AsyncDisposable {
     } finally {
       void client.end().catch(() => {})
     }
+  }
+
+  #receive(payload: string): void {
+    const [, sender, topic, text] = /^message (\S+) (\S+) (.*)$/s.exec(payload) ?? []
+    if (sender === undefined) this.#tell(parse(payload))
+    else if (sender !== this.#sender) this.#tell({ kind: "message", topic: topic ?? "", text: text ?? "" })
   }
 
   #tell(notice: Notice): void {

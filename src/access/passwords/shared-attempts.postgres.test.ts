@@ -1,0 +1,43 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { after, test } from "node:test"
+import { createIdentity } from "#access"
+import { bounds, noLimits } from "#contract"
+import { silentLogger, systemClock } from "#kit"
+import { openStore } from "#store"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { basic, cheapHashCost } from "../../../test/fixtures/identity.ts"
+import { postgresServer } from "../../../test/fixtures/postgres-server.ts"
+import { clientAddress, expectCaller, expectFailure } from "../testing/identity-checks.ts"
+
+const server = await postgresServer()
+after(() => server[Symbol.asyncDispose]())
+
+test("wrong passwords at one process count at another, and a right one ends the count", async () => {
+  await using stack = new AsyncDisposableStack()
+  const { url } = stack.use(await server.makeDatabase())
+  const keys = { files: randomBytes(32) }
+  const open = async () => {
+    const store = stack.use(await openStore({ url, logger: silentLogger, clock: systemClock }))
+    const parts = { store, clock: systemClock, logger: silentLogger, keys, hashing: { cost: cheapHashCost } }
+    return { store, identity: stack.use(createIdentity(parts)) }
+  }
+  const [one, other] = [await open(), await open()]
+  await eventually("both listen", () => [one, other].every(({ store }) => store.notices?.isListening === true))
+  const passwordHash = await one.identity.hashPassword("sesam")
+  const fields = { email: "", comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
+  await one.store.change((tx) => one.identity.accounts.create(tx, { userName: "ann", passwordHash, ...fields }))
+  const attempt = (at: typeof one, password: string) => at.identity.authenticate(basic("ann", password), undefined, clientAddress)
+
+  for (let n = 1; n < bounds.accounts.wrongPerNameAndAddress.value; n += 1) expectFailure(await attempt(one, "wrong"))
+  expectCaller(await attempt(other, "sesam"))
+  const statusOf = async (at: typeof one) =>
+    ((await at.identity.checkPassword("ann", "wrong", clientAddress)) as { status?: number }).status
+  let heard = 0
+  one.store.notices?.on(({ kind }) => {
+    if (kind === "message") heard += 1
+  })
+  for (let n = 0; n < bounds.accounts.wrongPerNameAndAddress.value; n += 1) assert.equal(await statusOf(other), 401)
+  await eventually("the first process was told", () => heard >= bounds.accounts.wrongPerNameAndAddress.value)
+  assert.equal(await statusOf(one), 429, "although nobody failed there since the right password")
+})
