@@ -212,8 +212,8 @@ export const rights = [
     ["a name that is guessed from everywhere is shut", at("slow.most", "most: wrongPerNameMaxMs.value"), "most: 2_000_000"],
     [
       "a right password forgives the address",
-      at("PasswordThrottle.startAttempt.recordSuccess", "this.#pairs.delete(pair)"),
-      "this.#addresses.delete(from)",
+      at("PasswordThrottle.#record", "this.#pairs.delete(pair)"),
+      "this.#addresses.delete(address)",
     ],
   ]),
   ...faults(
