@@ -62,6 +62,26 @@ need_images() {
   for job in "${jobs[@]}"; do wait "$job" || exit 1; done
 }
 
+# Quayside itself as an image, unless it was made from just these files.
+need_own_image() (
+  source=$(own_files | (cd "$root" && xargs -0 sha256sum) | sha256sum | cut -d" " -f1)
+  [ "$(image_source quayside:latest)" != "$source" ] || exit 0
+  say "Building quayside:latest (log: .cache/image-quayside.log)"
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/quayside-own.XXXXXX")
+  trap 'rm -rf "$folder"' EXIT
+  own_files | tar -C "$root" --null -T - -c | tar -C "$folder" -x
+  build_image "$folder" quayside:latest "$source" "$cache/image-quayside.log" || {
+    tail -n 20 "$cache/image-quayside.log" >&2
+    die "Could not build quayside:latest; the whole log is .cache/image-quayside.log."
+  }
+)
+
+# The files that .dockerignore lets into the image's context.
+own_files() {
+  (cd "$root" && find Dockerfile .dockerignore .npmrc package.json package-lock.json tsconfig.json bin src script/build-web.ts script/lib/web-build.ts \
+    -type f -print0 | sort -z)
+}
+
 image_folder() {
   if [ -d "$root/images/$1" ]; then echo "$root/images/$1"; else echo "$root/test/fixtures/images/$1"; fi
 }

@@ -182,7 +182,9 @@ async function openBase(
       isMoved: settings.databaseMoved === "on",
     }),
   )
-  const identity = stack.use(createIdentity({ store, clock, logger, keys: { files: secretKey(dataDir, "files-token") }, hashing }))
+  const identity = stack.use(
+    createIdentity({ store, clock, logger, keys: { files: secretKey({ ...settings, dataDir }, "files-token") }, hashing }),
+  )
   const quotas = new StorageQuotas(store, settings.defaultLimits)
   // Open connections to something that is no longer shared are closed at once, instead of when the
   // file server's cached answer expires.
@@ -333,7 +335,7 @@ function createServers(
     baseUrl: urls.baseUrl,
     appsUrl: urls.appsUrl,
     ...(runPorts ? { ports: { ...runPorts, ledger: createPortAssignments(store) } } : {}),
-    cookieKey: secretKey(dataDir, "gateway-cookie"),
+    cookieKey: secretKey({ ...settings, dataDir }, "gateway-cookie"),
     trustedProxies: settings.trustedProxies,
     connections,
     logger,
@@ -368,7 +370,7 @@ async function listen(
   if (roles.has("gateway")) await gateway?.listen(hosts.map((each) => ({ host: each, port: appsPort })))
   if (api) return void (await api.listen(hosts.map((each) => ({ host: each, port }))))
   if (healthPort === undefined) return
-  const readiness = createReadiness({ store, engine, files: files?.starting, runs })
+  const readiness = createReadiness({ store, engine, startsRuns: roles.has("supervisor"), files: files?.starting, runs })
   stack.use(await startHealthServer({ host, port: healthPort, readiness }))
 }
 

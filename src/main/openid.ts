@@ -25,7 +25,7 @@ export function createOpenIdSignIn(
       groupsClaim: settings.oidcGroupsClaim,
       admin: settings.oidcAdmin,
       baseUrl: made.baseUrl,
-      key: secretKey(made.dataDir, "openid"),
+      key: secretKey({ ...settings, dataDir: made.dataDir }, "openid"),
       clock: made.clock,
       claimProof: (proof) => made.store.change((tx) => tx.proofs.use(proof), { urgent: true }),
     }),

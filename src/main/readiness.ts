@@ -7,13 +7,15 @@ import type { Store } from "#store"
 interface ReadinessParts {
   store: Store
   engine: Engine | undefined
+  /** Whether this process has rights on the engine beyond seeing runs. Default true. */
+  startsRuns?: boolean
   /** Undefined: this process has no files. */
   files: Promise<Files> | undefined
   runs: Runs | undefined
 }
 
 /** The checks of `/readyz`. A part that this process does not have is well. */
-export function createReadiness({ store, engine, files, runs }: ReadinessParts): () => Promise<Readiness["checks"]> {
+export function createReadiness({ store, engine, startsRuns = true, files, runs }: ReadinessParts): () => Promise<Readiness["checks"]> {
   const checked = (check: Promise<unknown> | undefined) =>
     (check ?? Promise.resolve())
       .then(() => ({ ok: true, msg: "" }))
@@ -21,7 +23,7 @@ export function createReadiness({ store, engine, files, runs }: ReadinessParts):
   return async () => {
     const [storeCheck, engineCheck, filesCheck, supervision] = await Promise.all([
       checked(store.check()),
-      checked(engine?.check(AbortSignal.timeout(5_000))),
+      checked(engine?.[startsRuns ? "check" : "ping"](AbortSignal.timeout(5_000))),
       files ? healthOf(files) : { ok: true, msg: "This process has no files" },
       runs?.checkSupervision().catch((error: unknown) => ({ ok: false, msg: (error as Error).message })),
     ])

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto"
+import { hkdfSync, randomBytes } from "node:crypto"
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
@@ -29,8 +29,13 @@ function makeDirectory(path: string): void {
   }
 }
 
-/** A key of 32 random bytes, created once and kept in the data directory. */
-export function secretKey(dataDir: string, name: string): Buffer {
+/** The key of 32 bytes for one use: made from the secret, or else kept in the data directory. */
+export function secretKey({ secret, dataDir }: { secret: string; dataDir: string }, name: string): Buffer {
+  return secret === "" ? keptKey(dataDir, name) : Buffer.from(hkdfSync("sha256", secret, "", `quayside ${name}`, 32))
+}
+
+/** 32 random bytes, created once. */
+function keptKey(dataDir: string, name: string): Buffer {
   const file = join(dataDir, "secrets", name)
   if (!existsSync(file)) {
     // Linked into place when it is complete: a crash leaves no partial key, and if two processes

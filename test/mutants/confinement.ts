@@ -162,7 +162,7 @@ export const confinement = [
     ],
   ]),
   ...faults("src/main/secrets.ts", secrets, [
-    ["others may read the keys", at("secretKey", "0o600"), "0o644"],
+    ["others may read the keys", at("keptKey", "0o600"), "0o644"],
     ["others may enter the data directory", at("prepareDataDir", "chmodSync(dataDir, 0o700)"), "chmodSync(dataDir, 0o711)"],
   ]),
   ...faults("src/engine/docker/containers/container-options.ts", inside, [

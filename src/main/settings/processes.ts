@@ -1,4 +1,4 @@
-import { choicesOf, parseListenPort } from "./parse.ts"
+import { choicesOf, parseListenPort, throwExpected } from "./parse.ts"
 import { setting } from "./setting.ts"
 
 /** The parts of Quayside that a process can have. */
@@ -12,7 +12,14 @@ export const processesSettings = {
     default: "api, supervisor, gateway, files",
     initial: roleNames as readonly Role[],
     read: choicesOf(...roleNames),
-    doc: "The roles of this process, separated by commas. With PostgreSQL, each role can have processes of its own, as many as you like; all of them need the same settings and the same data directory and files root.",
+    doc: "The roles of this process, separated by commas. With PostgreSQL, each role can have processes of its own, as many as you like (docs/how-to/processes.md).",
+  }),
+  secret: setting({
+    env: "SECRET",
+    default: "random keys in the data directory",
+    initial: "",
+    read: (value) => (value.length >= 32 ? value : throwExpected("a random text of 32 characters or more")),
+    doc: "The secret from which the keys of sessions and tickets are made. Processes that do not share the data directory have the same one.",
   }),
   healthPort: setting({
     env: "HEALTH_PORT",

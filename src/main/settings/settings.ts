@@ -65,7 +65,7 @@ export function readSettings(sources: SettingSources): Settings {
 const names = Object.keys(settingsTable) as SettingName[]
 /** Read elsewhere: the configuration file's name, and the server and token of the command line. */
 const otherVariables: ReadonlySet<string> = new Set(["QUAYSIDE_CONFIG", "QUAYSIDE_SERVER", "QUAYSIDE_TOKEN"])
-const secretNames: readonly SettingName[] = ["adminPassword", "databaseUrl", "oidcClientSecret"]
+const secretNames: readonly SettingName[] = ["adminPassword", "databaseUrl", "oidcClientSecret", "secret"]
 
 /** A setting as it is in force, in words. */
 export interface SettingInForce {

@@ -70,7 +70,8 @@ export class RouteKeeper {
         if (address) this.#startedAt.set(run.key, seen.startedAt)
       }
     }
-    await this.#capacity.refreshIfStale()
+    // A gateway may not be allowed to see the nodes, and admits no run.
+    await this.#capacity.refreshIfStale().catch(ignoreEngineError)
   }
 
   /** An engine may list containers before it knows when each of them started. */

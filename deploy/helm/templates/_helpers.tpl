@@ -1,0 +1,20 @@
+{{- define "quayside.name" -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- end }}
+
+{{- define "quayside.labels" -}}
+app.kubernetes.io/name: quayside
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "quayside.selector" -}}
+app.kubernetes.io/name: quayside
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "quayside.claim" -}}{{ .Values.files.existingClaim | default (printf "%s-files" (include "quayside.name" .)) }}{{- end }}
+
+{{- define "quayside.host" -}}{{ (urlParse .).hostname }}{{- end }}
+
+{{- /* The only role that people's programs answer through, and the only one that needs no root. */ -}}
+{{- define "quayside.isGatewayOnly" -}}{{ if eq (join "," .roles) "gateway" }}yes{{ end }}{{- end }}
