@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { basicAuth, type Client, createClient } from "#client"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { type PostgresServer, postgresServer } from "../fixtures/postgres-server.ts"
@@ -24,10 +25,13 @@ export interface Installation extends AsyncDisposable {
   readonly filesUrl: string
   readonly admin: Client
   readonly password: string
+  /** The names of the containers of its runs. */
+  containers(): Promise<string[]>
   /** Resolves when it is ready. */
   start(...roles: string[]): Promise<RoleProcess>
 }
 
+const run = promisify(execFile)
 const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
 const password = "a password for tests"
 
@@ -70,7 +74,14 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
     const checks = async () => (await (await fetch(`${health}/readyz`)).json()).checks
     return { child, checks, kill }
   }
+  const containers = async () => {
+    const client = await postgres.connect(new URL(database.url).pathname.slice(1))
+    const { rows } = await client.query("select value from meta where key = 'instance'").finally(() => client.end())
+    const words = ["ps", "--filter", `label=quayside.instance=${rows[0].value}`, "--format", "{{.Names}}"]
+    return (await run("docker", words)).stdout.split("\n").filter(Boolean)
+  }
   return {
+    containers,
     ...{ postgres, baseUrl, appsUrl: `http://localhost:${appsPort}`, filesUrl: `http://localhost:${filesPort}`, admin, password, start },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

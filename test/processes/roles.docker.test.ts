@@ -39,8 +39,7 @@ const runs = async () => (await admin.listRuns({ query: { pageSize: 100 } })).da
 const addProject = async (name: string) =>
   (await admin.createProject({ body: { ProjectName: name, ImageID: imageId, Type: "http", Datas: [] } })).ID
 const start = (ProjectID: number) => admin.startRun({ body: { ProjectID, CPUs: 1, Memory: 128 } })
-const containers = async () =>
-  (await docker("ps", "--filter", "label=quayside.user=admin", "--format", "{{.Names}}")).split("\n").filter(Boolean)
+const containers = () => installation.containers()
 const authorization = () => basicAuth("admin", installation.password)
 const inCharge = async () => {
   const said = await Promise.all(supervisors.map(async (each) => (await each.checks()).supervision?.msg ?? ""))

@@ -3,6 +3,12 @@ import { isDeepStrictEqual } from "node:util"
 import type { Clock, Logger } from "#kit"
 import type { Change, LeaseRow, Store } from "#store"
 
+/**
+ * The machine's own clock, in milliseconds: other processes go by theirs, whatever clock the rest
+ * of this one has.
+ */
+const monotonicNow = () => performance.now()
+
 /** The right to supervise, which one process has at a time. */
 export interface Lease {
   /** Aborted once another process may have the right. */
@@ -47,10 +53,10 @@ const name = "supervisor"
  * still, for longer than the holder itself would go on without one.
  */
 export class LeaseWatch {
-  readonly #options: Pick<LeaseKeeperOptions, "store" | "clock" | "times">
+  readonly #options: Pick<LeaseKeeperOptions, "store" | "times">
   #seen: { row: LeaseRow | undefined; at: number } | undefined
 
-  constructor(options: Pick<LeaseKeeperOptions, "store" | "clock" | "times">) {
+  constructor(options: Pick<LeaseKeeperOptions, "store" | "times">) {
     this.#options = options
   }
 
@@ -60,9 +66,9 @@ export class LeaseWatch {
   }
 
   async isHeldByAnybody(): Promise<boolean> {
-    const { store, clock, times } = this.#options
+    const { store, times } = this.#options
     const row = await store.leases.get(name)
-    const now = clock.monotonic()
+    const now = monotonicNow()
     if (!this.#seen || !isDeepStrictEqual(row, this.#seen.row)) this.#seen = { row, at: now }
     return row !== undefined && row.holder !== "" && now - this.#seen.at < { ...defaultTimes, ...times }.takenAfterMs
   }
@@ -98,8 +104,8 @@ export class LeaseKeeper {
 
   /** Unless somebody else was quicker. */
   async #take(seen: LeaseRow | undefined): Promise<HeldLease | undefined> {
-    const { store, clock } = this.#options
-    const since = clock.monotonic()
+    const { store } = this.#options
+    const since = monotonicNow()
     const token = await store.change(async (tx) =>
       isDeepStrictEqual(await tx.leases.get(name), seen) ? tx.leases.take(name, this.#holder) : undefined,
     )
@@ -128,8 +134,8 @@ export class HeldLease implements Lease, AsyncDisposable {
   }
 
   isHeld(): boolean {
-    const { clock, times } = this.#options
-    if (clock.monotonic() - this.#lastBeat >= times.lostAfterMs) this.#lose("no beat could be written in time")
+    const { times } = this.#options
+    if (monotonicNow() - this.#lastBeat >= times.lostAfterMs) this.#lose("no beat could be written in time")
     return !this.#lost.signal.aborted
   }
 
@@ -160,8 +166,8 @@ export class HeldLease implements Lease, AsyncDisposable {
   }
 
   async #beat(): Promise<void> {
-    const { store, clock, logger } = this.#options
-    const began = clock.monotonic()
+    const { store, logger } = this.#options
+    const began = monotonicNow()
     try {
       const isKnown = await store.change((tx) => tx.leases.beat(name, this.#token), { urgent: true })
       if (isKnown) this.#lastBeat = Math.max(this.#lastBeat, began)
