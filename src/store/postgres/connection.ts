@@ -17,6 +17,8 @@ export interface PostgresDriverOptions {
   readers?: number
 }
 
+const minIdleMs = 1_000
+
 /** The settings of a connection. It returns 64-bit numbers as numbers: none is beyond 2^53. */
 export function connectionOptions({ url, timeoutMs }: PostgresDriverOptions): pg.ClientConfig {
   return {
@@ -29,7 +31,9 @@ export function connectionOptions({ url, timeoutMs }: PostgresDriverOptions): pg
     options: "-c jit=off",
     statement_timeout: timeoutMs,
     lock_timeout: timeoutMs,
-    idle_in_transaction_session_timeout: 2 * timeoutMs,
+    // A process that hangs in a change has the lock of all writers. Its statements follow each other
+    // at once, so it is given up soon, and before another one takes over its lease.
+    idle_in_transaction_session_timeout: Math.max(minIdleMs, timeoutMs / 2),
     query_timeout: 2 * timeoutMs,
     types: {
       getTypeParser: (oid: number, format?: "text" | "binary") => (oid === 20 ? Number : pg.types.getTypeParser(oid, format as "text")),
