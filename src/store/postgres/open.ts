@@ -12,7 +12,7 @@ export interface PostgresOptions {
   url: string
   logger: Logger
   now: () => number
-  /** The maximum time of a statement in milliseconds; half of it for a pause in a transaction. */
+  /** Maximum time of a statement in milliseconds; half of it for a pause in a transaction. */
   timeoutMs: number
 }
 
