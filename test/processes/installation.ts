@@ -20,6 +20,7 @@ export interface RoleProcess {
 /** Processes of `quayside serve --only …` with one PostgreSQL, one data directory and Docker. */
 export interface Installation extends AsyncDisposable {
   readonly postgres: PostgresServer
+  readonly databaseUrl: string
   readonly baseUrl: string
   readonly appsUrl: string
   readonly filesUrl: string
@@ -82,6 +83,7 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
   }
   return {
     containers,
+    databaseUrl: database.url,
     ...{ postgres, baseUrl, appsUrl: `http://localhost:${appsPort}`, filesUrl: `http://localhost:${filesPort}`, admin, password, start },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

@@ -31,8 +31,8 @@ export function connectionOptions({ url, timeoutMs }: PostgresDriverOptions): pg
     options: "-c jit=off",
     statement_timeout: timeoutMs,
     lock_timeout: timeoutMs,
-    // A process that hangs in a change has the lock of all writers. Its statements follow each other
-    // at once, so it is given up soon, and before another one takes over its lease.
+    // A process that hangs in a change has the lock of all writers. Statements of a change follow
+    // each other at once, so it is given up soon, before another process takes over its lease.
     idle_in_transaction_session_timeout: Math.max(minIdleMs, timeoutMs / 2),
     query_timeout: 2 * timeoutMs,
     types: {

@@ -1,0 +1,167 @@
+// Several processes on one PostgreSQL: what a death of the supervisor in the middle of starts costs,
+// against the same starts without one; sockets of a gateway while the API is restarted; and a
+// gateway that only knows of many runs, against one that knows of none.
+// Usage: processes.ts [STARTS] [SOCKETS] [RUNS]
+import { readFileSync } from "node:fs"
+import { setTimeout as pause } from "node:timers/promises"
+import { WebSocket } from "ws"
+import { silentLogger, systemClock } from "#kit"
+import { openStore } from "#store"
+import { ensureBusyboxImage } from "../test/fixtures/docker/busybox.ts"
+import { type Installation, openInstallation, type RoleProcess } from "../test/processes/installation.ts"
+
+const starts = Number(process.argv[2] ?? 40)
+const sockets = Number(process.argv[3] ?? 200)
+const idleRuns = Number(process.argv[4] ?? 1_000)
+const together = 4
+const somebody = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: {} as never }
+const print = (line: string) => process.stdout.write(`${line}\n`)
+const seconds = (ms: number) => (ms / 1_000).toFixed(1)
+
+await measureDeath()
+await measureSockets()
+await measureGateway()
+
+async function open() {
+  const installation = await openInstallation({
+    QUAYSIDE_LOG_LEVEL: "error",
+    QUAYSIDE_ACCESS_LOG: "off",
+    QUAYSIDE_CPU_OVERCOMMIT: "1000",
+    QUAYSIDE_MEMORY_OVERCOMMIT: "100",
+  })
+  const api = await installation.start("api")
+  return { installation, api }
+}
+
+/** Starts so many runs, a few at once; `onStarted` is called with the number of those that are ready. */
+async function startRuns({ admin }: Installation, count: number, onStarted: (ready: number) => void): Promise<number> {
+  const Command = JSON.stringify(["sh", "-c", "exec httpd -f -p 8080 -h /www"])
+  const { ID: ImageID } = await admin.createImage({ body: { Name: "tiny", Image: await ensureBusyboxImage(), Command, Port: "8080" } })
+  const names = Array.from({ length: count }, (_, n) => `bench-${n}`)
+  let ready = 0
+  const worker = async () => {
+    for (let name = names.shift(); name !== undefined; name = names.shift()) {
+      const { ID: ProjectID } = await admin.createProject({ body: { ProjectName: name, Type: "http", ImageID } })
+      const run = await admin.startRun({ body: { ProjectID, Memory: 64 } }).catch(() => undefined)
+      if (run?.State !== "ready") continue
+      ready += 1
+      onStarted(ready)
+    }
+  }
+  await Promise.all(Array.from({ length: together }, worker))
+  return ready
+}
+
+async function measureDeath(): Promise<void> {
+  const durations: number[] = []
+  for (const dies of [false, true]) {
+    const { installation } = await open()
+    await using _ = installation
+    const first = await installation.start("supervisor")
+    const second = await installation.start("supervisor")
+    let [killedAt, movesAt] = [0, 0]
+    const beganAt = performance.now()
+    const ready = await startRuns(installation, starts, (count) => {
+      if (dies && killedAt === 0 && count >= starts / 2) {
+        killedAt = performance.now()
+        void first.kill()
+      } else if (killedAt > 0 && movesAt === 0 && performance.now() - killedAt > 1_000) movesAt = performance.now()
+    })
+    durations.push(performance.now() - beganAt)
+    const containers = await installation.containers()
+    if (dies)
+      print(
+        `supervisor killed after ${starts / 2} of ${starts} starts: ${starts - ready} lost, ${containers.length - ready} doubled, ${seconds(movesAt - killedAt)} s until starts end again`,
+      )
+    await stopAll(installation)
+    await second.kill("SIGTERM")
+  }
+  const [without = 1, died = 0] = durations
+  print(`the same starts: ${seconds(without)} s without a death, ${seconds(died)} s with one: ${(died / without).toFixed(2)}`)
+}
+
+async function stopAll({ admin }: Installation): Promise<void> {
+  const { data } = await admin.listRuns({ query: { pageSize: 200 } })
+  await Promise.all(data.map(({ ID }) => admin.stopRun({ query: { ID } })))
+}
+
+async function measureSockets(): Promise<void> {
+  const { installation, api } = await open()
+  await using _ = installation
+  await Promise.all([installation.start("supervisor"), installation.start("gateway")])
+  const { admin } = installation
+  const { ID: ImageID } = await admin.createImage({ body: { Name: "app", Image: "quayside/python-app", Port: "8000" } })
+  const { ID: ProjectID } = await admin.createProject({ body: { ProjectName: "app", Type: "http", ImageID } })
+  const run = await admin.startRun({ body: { ProjectID, Memory: 512 } })
+  const { Token } = await admin.createToken({ body: { Name: "bench" } })
+  const url = `${installation.appsUrl.replace("http", "ws")}/run/${run.ID}/ws`
+  let [dropped, echoed] = [0, 0]
+  const opened = await Promise.all(
+    Array.from({ length: sockets }, async () => {
+      const socket = new WebSocket(url, { headers: { authorization: `Bearer ${Token}` } })
+      await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject))
+      socket.on("close", () => {
+        dropped += 1
+      })
+      socket.on("message", () => {
+        echoed += 1
+      })
+      return socket
+    }),
+  )
+  await api.kill()
+  await installation.start("api")
+  for (const socket of opened) if (socket.readyState === socket.OPEN) socket.send("still here")
+  await pause(3_000)
+  print(`API killed and started again under ${sockets} sockets of a gateway: ${dropped} dropped, ${echoed} answer`)
+  await stopAll(installation)
+}
+
+async function measureGateway(): Promise<void> {
+  const figures: { mib: number; share: number }[] = []
+  for (const count of [0, idleRuns]) {
+    const { installation, api } = await open()
+    await using _ = installation
+    await insertReadyRuns(installation, count)
+    await api.kill("SIGTERM")
+    figures.push(await figuresOf(await installation.start("gateway")))
+  }
+  const [none, many] = figures
+  if (none && many)
+    print(
+      `gateway idle with ${idleRuns} runs: ${many.mib} MiB (${none.mib} without runs, ${(many.mib / none.mib).toFixed(2)}), ${(many.share * 100).toFixed(2)} % of a core`,
+    )
+}
+
+/** Rows without containers: no process supervises them. */
+async function insertReadyRuns({ admin, databaseUrl }: Installation, count: number): Promise<void> {
+  const { ID: imageId } = await admin.createImage({ body: { Name: "none", Image: "quayside/python-app" } })
+  const { ID: projectId } = await admin.createProject({ body: { ProjectName: "none", Type: "http", ImageID: imageId } })
+  await using store = await openStore({ url: databaseUrl, logger: silentLogger, clock: systemClock })
+  const template = {
+    ...{ projectId, state: "ready" as const, wanted: "run" as const, reason: null, progress: null, nodes: 1, cpus: 1, memoryMiB: 64 },
+    ...{ gpus: 0, gpuMemoryMiB: 0, endTime: null, expiresAt: null, nodeNames: [], gpuDevices: [], imageDigest: "", registryDigest: "" },
+    ...{ startTime: 1, readyTime: 1, lastActivity: 1 },
+  }
+  const spec = { type: "http" as const, image: "x", command: null, env: {}, port: 8000, workDir: "", home: "", mounts: [], secret: "s" }
+  for (let n = 0; n < count; n += 1) {
+    const key = n.toString(16).padStart(32, "0")
+    await store.change(async (tx) => {
+      const person = await tx.users.insert({ ...somebody, userName: `person${n}` })
+      await tx.runs.insert({ ...template, key, userId: person.id, spec })
+    })
+  }
+}
+
+/** After half a minute in which nobody asks for anything. */
+async function figuresOf({ child }: RoleProcess): Promise<{ mib: number; share: number }> {
+  const ticks = () => {
+    const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
+    return Number(fields[11]) + Number(fields[12])
+  }
+  await pause(10_000)
+  const before = ticks()
+  await pause(30_000)
+  const mib = Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1_024)
+  return { mib, share: (ticks() - before) / 100 / 30 }
+}
