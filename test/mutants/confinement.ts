@@ -129,7 +129,7 @@ export const confinement = [
     ["a server that may not confine runs starts", at("confine", "await engine.prepare().catch("), "await Promise.resolve().catch("],
   ]),
   ...faults("src/engine/docker/docker-engine.ts", rights, [
-    ["a server that may not mount starts", at("DockerEngine.prepare", "() => this.#pins.assertCanMount(key))"), "async () => {})"],
+    ["a server that may not mount starts", at("DockerEngine.prepare", "this.#pins.assertCanMount()"), "undefined"],
   ]),
   ...faults("src/gateway/upstream/connection.ts", stale, [
     [

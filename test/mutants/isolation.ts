@@ -63,7 +63,7 @@ export const isolation = [
     ["src/engine/docker/mounts/mount-pins.integration.test.ts"],
     [
       ["others may look into the staging folder", at("MountPins.prepare", "(mode & 0o077) !== 0"), "(mode & 0o000) !== 0"],
-      ["pins stay mounted", at("MountPins.release", "await unmount(this.#shell, mounted)"), "await unmount(this.#shell, [])"],
+      ["pins stay mounted", at("MountPins.#releaseFolder", "await unmount(this.#shell, mounted)"), "await unmount(this.#shell, [])"],
     ],
   ),
   ...faults(

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import { statfs } from "node:fs/promises"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
@@ -132,10 +131,7 @@ class DockerEngine implements Engine {
   }
 
   async prepare(): Promise<void> {
-    const key = randomBytes(16).toString("hex")
-    // The lock keeps observations from releasing the pin as a leftover.
-    const canMount = this.#lock.runIfFree(key, () => this.#pins.assertCanMount(key))
-    await Promise.all([canMount, this.#firewall?.prepare(), this.#gpus.prepare()])
+    await Promise.all([this.#pins.assertCanMount(), this.#firewall?.prepare(), this.#gpus.prepare()])
   }
 
   async ping(signal?: AbortSignal): Promise<void> {

@@ -53,6 +53,7 @@ export class MountPins {
   readonly #isolation: "on" | "off"
   readonly #shell: Shell
   readonly #log: Logger
+  #checks = 0
 
   constructor(options: { filesRoot: string; stagingDir: string; isolation?: "on" | "off"; logger?: Logger }, shell: Shell) {
     this.#log = options.logger ?? silentLogger
@@ -75,13 +76,16 @@ export class MountPins {
   }
 
   /**
-   * Pins a directory under an unused key and releases it. Rejects with one sentence if this process
-   * lacks the right. On a full disk the check is left to the starts: a server that refuses to start
-   * there would prevent anybody from freeing space.
+   * Pins a directory and releases it, beside the pins of starts: an observation, also by another
+   * process, releases those. Rejects with one sentence if this process lacks the right. On a full
+   * disk the check is left to the starts: a server that refuses to start there would prevent
+   * anybody from freeing space.
    */
-  async assertCanMount(key: string): Promise<void> {
+  async assertCanMount(): Promise<void> {
     if (this.#isolation === "off") return
-    const folder = this.#folderOf(key)
+    await this.#removeOldChecks()
+    this.#checks += 1
+    const folder = join(this.#stagingDir, `check-${process.pid}-${this.#checks}`)
     const path = join(folder, "0")
     try {
       await mkdir(path, { recursive: true, mode: 0o700 })
@@ -92,7 +96,15 @@ export class MountPins {
       const detail = cause instanceof EngineError ? cause.detail : undefined
       throw new IsolationError("Isolation needs the right to mount (CAP_SYS_ADMIN)", { cause, ...(detail && { detail }) })
     } finally {
-      await this.release(key)
+      await this.#releaseFolder(folder)
+    }
+  }
+
+  /** Those of processes that died in the middle. */
+  async #removeOldChecks(): Promise<void> {
+    for (const name of (await readdir(this.#stagingDir).catch(ifMissing)) ?? []) {
+      const pid = Number(/^check-(\d+)-\d+$/.exec(name)?.[1])
+      if (Number.isInteger(pid) && !isRunning(pid)) await this.#releaseFolder(join(this.#stagingDir, name))
     }
   }
 
@@ -140,7 +152,10 @@ export class MountPins {
    * before anything is removed.
    */
   async release(key: string, found?: () => void): Promise<void> {
-    const folder = this.#folderOf(key)
+    await this.#releaseFolder(this.#folderOf(key), found)
+  }
+
+  async #releaseFolder(folder: string, found?: () => void): Promise<void> {
     const names = await readdir(folder).catch(ifMissing)
     if (names === undefined) return
     found?.()
@@ -160,6 +175,15 @@ export class MountPins {
   #folderOf(key: string): string {
     if (!keyForm.test(key)) throw new TypeError(`Expected a key of 32 hexadecimal digits, got ${JSON.stringify(key)}`)
     return join(this.#stagingDir, key)
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"
   }
 }
 
