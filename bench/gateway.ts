@@ -57,6 +57,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
       byKey: (k) => (k === key ? target : undefined),
       liveTargets: () => [target],
       authenticate: async () => visitor,
+      untilRouted: () => undefined,
       canOpen: async () => true,
       claimTicket: async () => true,
       ends: () => ({ expiresAt: null, idleExpiresAt: null }),

@@ -1,6 +1,6 @@
-// Several processes on one PostgreSQL: what a death of the supervisor in the middle of starts costs,
-// against the same starts without one; sockets of a gateway while the API is restarted; and a
-// gateway that only knows of many runs, against one that knows of none.
+// Several processes on one PostgreSQL: the cost of a death of the supervisor in the middle of
+// starts, against the same starts without one; sockets of a gateway while the API is restarted; and
+// a gateway that only knows of many runs, against one that knows of none.
 // Usage: processes.ts [STARTS] [SOCKETS] [RUNS]
 import { readFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
@@ -33,7 +33,7 @@ async function open() {
   return { installation, api }
 }
 
-/** Starts so many runs, a few at once; `onStarted` is called with the number of those that are ready. */
+/** Starts runs, a few at once. `onStarted` is called with the number of those that are ready. */
 async function startRuns({ admin }: Installation, count: number, onStarted: (ready: number) => void): Promise<number> {
   const Command = JSON.stringify(["sh", "-c", "exec httpd -f -p 8080 -h /www"])
   const { ID: ImageID } = await admin.createImage({ body: { Name: "tiny", Image: await ensureBusyboxImage(), Command, Port: "8080" } })

@@ -9,7 +9,7 @@ packages_test_tools=(litmus cadaver rclone curl davfs2 unzip python3 python3-ven
 packages_test_quotas=(qemu-system-x86 busybox-static cpio kmod xfsprogs e2fsprogs)
 packages_test_kubernetes=(docker-registry busybox-static)
 packages_test_browser=(chromium fonts-dejavu-core unzip)
-packages_bench=(wrk nginx-light curl rclone chromium)
+packages_bench=(wrk nginx-light curl rclone chromium postgresql)
 
 install_packages() {
   local missing=() name

@@ -11,6 +11,12 @@ export interface RunDirectory {
   liveTargets(): RunTarget[]
 
   /**
+   * Resolves when this process knows the address of a run that became ready in another process, or
+   * after a moment. Undefined: there is nothing to wait for.
+   */
+  untilRouted(id: number): Promise<void> | undefined
+
+  /**
    * The visitor of an `Authorization` header, or the status and message of the rejection.
    * `address` is the caller's, after trusted proxies.
    */

@@ -20,6 +20,7 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
     byId: (id) => runs.target(id),
     byKey: (key) => runs.targetByKey(key),
     liveTargets: () => runs.targets(),
+    untilRouted: (id) => runs.untilRouted(id),
     async authenticate(authorization, address) {
       const caller = await identity.authenticate(authorization, undefined, address)
       return caller instanceof AuthenticationFailure ? toPlainRefusal(caller) : visitorOf(caller)

@@ -118,6 +118,11 @@ export interface Runs extends AsyncDisposable {
    */
   stop(id: number, options: StopOptions): Promise<RunRow | undefined>
 
+  /**
+   * Resolves when a process that does not supervise knows the address of a run that just became
+   * ready, or after a moment. Undefined: there is nothing to wait for.
+   */
+  untilRouted(id: number): Promise<void> | undefined
   /** A live run for the gateway, from memory. */
   target(id: number): CachedRun | undefined
   targetByKey(key: string): CachedRun | undefined
@@ -201,6 +206,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     preview: async (request) => previewStart(ctx, await admissionInput(parts, request)),
     waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
     stop: (id, options) => stopRun({ ctx, wake: () => turns.current?.supervisor.wake(id) }, id, options),
+    untilRouted: (id) => turns.untilRouted(id),
     target: (id) => runCache.target(id),
     targetByKey: (key) => runCache.targetByKey(key),
     targets: () => runCache.targets(),

@@ -28,14 +28,14 @@ export function handleRunOrigin(context: GatewayContext, gatewayRequest: Gateway
   const session = context.sessionsFor(target).find(request.headers.cookie, key)
   const may = session !== undefined && context.connections.canOpen(session.visitor, target)
   if (typeof may !== "boolean") return may.then((yes) => decide(context, gatewayRequest, { target, session: yes ? session : undefined }))
-  decide(context, gatewayRequest, { target, session: may ? session : undefined })
+  return decide(context, gatewayRequest, { target, session: may ? session : undefined })
 }
 
 function decide(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
   { target, session }: { target: RunTarget; session: RunSession | undefined },
-): void {
+): void | Promise<void> {
   const { request, response } = gatewayRequest
   if (response.destroyed) return
   if (session) assignConnectionToVisitor(session.visitor, gatewayRequest)
@@ -46,7 +46,20 @@ function decide(
     const landing = toOriginPath(target, "")
     if (landing !== path) return void redirect(gatewayRequest, landing)
   }
+  if (target.address !== undefined) return forward(context, gatewayRequest, { target, session })
+  const routed = context.runs.untilRouted(target.id)
+  if (!routed) throw notReady(target)
+  return routed.then(() => forward(context, gatewayRequest, { target: context.runs.byId(target.id) ?? target, session }))
+}
+
+function forward(
+  context: GatewayContext,
+  gatewayRequest: GatewayRequest,
+  { target, session }: { target: RunTarget; session: RunSession },
+): void {
+  if (gatewayRequest.response.destroyed) return
   if (target.address === undefined) throw notReady(target)
+  const path = gatewayRequest.request.url as string
   forwardRequest(context, gatewayRequest, {
     via: "origin",
     visitor: session.visitor,

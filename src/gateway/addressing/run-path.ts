@@ -37,7 +37,9 @@ export async function handleRunPath(context: GatewayContext, gatewayRequest: Gat
   const visitor = await identify(context, gatewayRequest)
   assignConnectionToVisitor(visitor, gatewayRequest)
   checkNoTokenInUrl(url)
-  const target = await openableRun(context, gatewayRequest, { visitor, id })
+  const openable = await openableRun(context, gatewayRequest, { visitor, id })
+  if (openable.address === undefined) await context.runs.untilRouted(id)
+  const target = context.runs.byId(id) ?? openable
   if (gatewayRequest.response.destroyed) return
   if (rest[0] !== "/" && !gatewayRequest.upgrade) return addSlash(gatewayRequest, { id, rest })
   if (target.address === undefined) throw notReady(target)

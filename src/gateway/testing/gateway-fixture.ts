@@ -54,6 +54,9 @@ class TestRuns implements RunDirectory {
     return this.tokens.get(authorization) ?? { status: 401 as const, msg: "Unknown user name or wrong password" }
   }
 
+  /** Replaces the run that becomes ready in another process. */
+  untilRouted: RunDirectory["untilRouted"] = () => undefined
+
   async canOpen(visitor: Visitor, runId: number): Promise<boolean> {
     this.rightsChecks += 1
     return this.mayOpenAnswer?.(visitor, runId) ?? this.rights.has(`${visitor.userId} ${runId}`)

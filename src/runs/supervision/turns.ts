@@ -17,6 +17,10 @@ export interface SupervisionOptions {
 /** Pause after a turn that could not begin. */
 const failedTurnMs = 2_000
 
+/** An answer of the API is this much ahead of what another process knows, at most. */
+const routedWithinMs = 2_000
+const routeLookMs = 20
+
 /** The times in which this process supervises, and those in which it only follows. */
 export class SupervisionTurns implements AsyncDisposable {
   readonly #ctx: RunsContext
@@ -72,6 +76,21 @@ export class SupervisionTurns implements AsyncDisposable {
   containerDevices(): ReadonlySet<string> {
     const all = () => new Set(this.#options.capacity.latest.flatMap(({ gpus }) => gpus.map(({ id }) => id)))
     return this.#current?.supervisor.containerDevices() ?? this.#routes.containerDevices ?? all()
+  }
+
+  /** Undefined if this process supervises, since it knows each address at once. */
+  untilRouted(id: number): Promise<void> | undefined {
+    const { runCache, clock, closed } = this.#ctx
+    const isSettled = () => {
+      const target = runCache.target(id)
+      return !target || target.address !== undefined || target.state === "queued" || target.state === "stopping"
+    }
+    if (this.#current || isSettled()) return undefined
+    const wait = async () => {
+      for (let waited = 0; waited < routedWithinMs && !isSettled() && !closed.aborted; waited += routeLookMs)
+        await clock.sleep(routeLookMs, closed).catch(() => {})
+    }
+    return wait()
   }
 
   async #takeTurns(): Promise<void> {
