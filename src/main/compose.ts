@@ -119,9 +119,9 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const base = await openBase(context, options, late)
   assertNotStopped()
   const files = hasFiles(roles) ? startFileServer(context, base, late) : undefined
-  const engine = hasRuns(roles)
-    ? stack.use(await createConfiguredEngine({ ...context, store: base.store, isInCharge: () => late.runs?.isInCharge() ?? false }))
-    : undefined
+  // The runs of a process that is alone go on while it starts.
+  const isInCharge = () => late.runs?.isInCharge() ?? base.store.notices === undefined
+  const engine = hasRuns(roles) ? stack.use(await createConfiguredEngine({ ...context, store: base.store, isInCharge })) : undefined
   assertNotStopped()
   const finishIsolation = engine && roles.has("supervisor") ? await startIsolation({ ...context, ...base, engine }) : undefined
   const generatedPassword = roles.has("api")
@@ -188,15 +188,15 @@ async function openBase(
   const quotas = new StorageQuotas(store, settings.defaultLimits)
   // Open connections to something that is no longer shared are closed at once, instead of when the
   // file server's cached answer expires.
+  const recheck = () =>
+    void late.gateway?.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
   const onResourceChange = ({ type, id }: { type: string; id: number }) => {
     if (type === "data" || type === "grant") void late.files?.then((each) => each?.invalidate())
     quotas.recordChange({ type, id })
-    if (type === "grant")
-      void late.gateway?.recheck().catch((error: unknown) => logger.error({ err: error }, "rechecking open connections failed"))
+    if (type === "grant") recheck()
   }
   const events = stack.use(openEvents({ store, clock, logger, onResourceChange, maxAuditDays: settings.auditDays }))
-  const onGap = () => identity.invalidateAll()
-  stack.use(followJournal({ store, clock, logger, onResourceChange, onGap }))
+  stack.use(followJournal({ store, clock, logger, onResourceChange, onGap: recheck }))
   stack.use(followPeople(store, identity))
   return { store, identity, quotas, events }
 }

@@ -1,11 +1,13 @@
 import type { Server } from "node:http"
+import { readinessAnswer } from "#api"
+import type { Readiness } from "#contract"
 import { http } from "#http"
 import { listenHosts } from "./addresses.ts"
 
 export interface HealthServerOptions {
   host: string
   port: number
-  readiness: () => Promise<Record<string, { ok: boolean; msg: string }>>
+  readiness: () => Promise<Readiness["checks"]>
 }
 
 /** Answers `/healthz` and `/readyz` for a process without the API. */
@@ -13,10 +15,8 @@ export async function startHealthServer({ host, port, readiness }: HealthServerO
   const answer = async (url: string | undefined): Promise<{ status: number; body: object }> => {
     if (url === "/healthz") return { status: 200, body: { ok: true } }
     if (url !== "/readyz") return { status: 404, body: { ok: false, msg: "Only /healthz and /readyz are here", code: "not_found" } }
-    const checks = await readiness()
-    const ok = Object.values(checks).every((check) => check.ok)
-    const failure = { msg: "A part is not available: see checks", code: "unavailable" }
-    return { status: ok ? 200 : 503, body: { ok, ...(ok ? {} : failure), checks } }
+    const body = readinessAnswer(await readiness())
+    return { status: body.ok ? 200 : 503, body }
   }
   const servers = listenHosts(host).map(() => {
     const server = http.createServer((request, response) => {

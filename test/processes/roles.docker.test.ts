@@ -124,7 +124,7 @@ test("when the supervisor is killed in the middle of starts, the other one compl
   await eventually("one supervises", async () => (await inCharge()) >= 0)
   const projects = await Promise.all(Array.from({ length: 6 }, (_, n) => addProject(`Killed ${n}`)))
   const starting = projects.map((project) => start(project))
-  await sleep(700)
+  await eventually("some are under way", async () => (await runs()).some(({ State }) => State !== "ready"))
   const index = await inCharge()
   await supervisors[index]?.kill()
   const left = supervisors[1 - index] as RoleProcess
@@ -143,7 +143,7 @@ test("a supervisor that was only slow changes nothing when it goes on", async ()
   const other = supervisors[1 - index] as RoleProcess
   const projects = await Promise.all([0, 1, 2].map((n) => addProject(`Slow ${n}`)))
   const starting = projects.map((project) => start(project))
-  await sleep(400)
+  await eventually("some are under way", async () => (await runs()).some(({ State }) => State !== "ready"))
   slow.child.kill("SIGSTOP")
   await eventually("the other one supervises", async () => /^This process/.test((await other.checks()).supervision?.msg ?? ""), 15_000)
   assert.deepEqual(new Set((await Promise.all(starting)).map(({ State }) => State)), new Set(["ready"]))

@@ -1,4 +1,4 @@
-import { type AuditEntry, openApi } from "#contract"
+import { type AuditEntry, openApi, type Readiness } from "#contract"
 import type { AuditRow } from "#store"
 import { SerializedJson } from "../answer-forms.ts"
 import type { ApiSettings, HandlerResult, Handlers, OperationContext, Services } from "../context.ts"
@@ -45,15 +45,20 @@ function cached<Answer>(make: (settings: ApiSettings) => Answer): (services: Pic
 const describe = cached(({ version, baseUrl, memoryUnit }) => new SerializedJson(openApi({ version, baseUrl, memoryUnit })))
 const page = cached(docsPage)
 
+/** The answer of `/readyz`; its status is 503 unless it is ok. */
+export function readinessAnswer(checks: Readiness["checks"]) {
+  const ok = Object.values(checks).every((check) => check.ok)
+  return { ok, ...(ok ? {} : { msg: "A part is not available: see checks", code: "unavailable" }), checks }
+}
+
 export const installationHandlers = {
   listAudit,
   readSettings: ({ services }) => ({ settings: services.settings.inForce }),
   healthz: () => ({ ok: true }),
   async readyz(context) {
-    const checks = await context.services.readiness()
-    const ok = Object.values(checks).every((check) => check.ok)
-    if (!ok) context.setStatus(503)
-    return { ok, ...(ok ? {} : { msg: "A part is not available: see checks", code: "unavailable" }), checks }
+    const answer = readinessAnswer(await context.services.readiness())
+    if (!answer.ok) context.setStatus(503)
+    return answer
   },
   openapi: ({ services }: { services: Pick<Services, "settings"> }) => describe(services),
   docs(context) {

@@ -74,10 +74,13 @@ export class RouteKeeper {
     await this.#capacity.refreshIfStale().catch(ignoreEngineError)
   }
 
-  /** An engine may list containers before it knows when each of them started. */
+  /**
+   * Also true of a container whose start this process has not seen: an address may be of a time in
+   * which it supervised. An engine may list containers before it knows when each of them started.
+   */
   #isRestarted({ key, startedAt }: ObservedRun): boolean {
     const before = this.#startedAt.get(key)
-    return before != null && startedAt !== null && before !== startedAt
+    return before === undefined || (before !== null && startedAt !== null && before !== startedAt)
   }
 }
 

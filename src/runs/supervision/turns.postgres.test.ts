@@ -71,6 +71,20 @@ test("without a supervisor the check says so, and what is started waits for one"
   assert.equal((await only.waitUntilSettled(id)).state, "ready")
 })
 
+test("a process that cannot begin says why, and another one supervises", async () => {
+  await using cluster = await openCluster()
+  const { fixture, openProcess } = cluster
+  const unable = await openProcess({ ...leased, onTurn: () => Promise.reject(new Error("it may not mount")) })
+  await eventually(
+    "it says why",
+    async () => (await unable.checkSupervision())?.msg === "This process cannot look after the runs: it may not mount",
+  )
+  const able = await openProcess()
+  await eventually("the other one supervises", () => able.isInCharge())
+  const { id } = await unable.start(fixture.request("fake/http"))
+  assert.equal((await unable.waitUntilSettled(id)).state, "ready")
+})
+
 test("when the supervisor dies in the middle of 40 starts and stops, another one completes each once", async () => {
   await using cluster = await openCluster({ people: 40 })
   const { fixture, openProcess } = cluster

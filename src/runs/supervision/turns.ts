@@ -29,6 +29,8 @@ export class SupervisionTurns implements AsyncDisposable {
   readonly #watch: LeaseWatch
   #lease: Lease | undefined
   #current: Supervision | undefined
+  /** Why the last turn could not begin. */
+  #failure: string | undefined
   #running: Promise<void> = Promise.resolve()
 
   /** If this process is alone, its only turn begins here. */
@@ -56,6 +58,7 @@ export class SupervisionTurns implements AsyncDisposable {
   async check(): Promise<{ ok: boolean; msg: string } | undefined> {
     if (this.#mode === "alone") return undefined
     if (this.#current) return { ok: true, msg: "This process looks after the runs" }
+    if (this.#failure !== undefined) return { ok: false, msg: `This process cannot look after the runs: ${this.#failure}` }
     return (await this.#watch.isHeldByAnybody())
       ? { ok: true, msg: "Another process looks after the runs" }
       : { ok: false, msg: "No process looks after the runs: start one with the role supervisor" }
@@ -99,6 +102,7 @@ export class SupervisionTurns implements AsyncDisposable {
     while (!closed.aborted) {
       await this.#takeTurn(keeper).catch(async (err: unknown) => {
         if (closed.aborted) return
+        this.#failure = err instanceof Error ? err.message : String(err)
         logger.error({ err }, "this process could not begin to supervise the runs; it tries again")
         await clock.sleep(failedTurnMs, closed).catch(() => {})
       })
@@ -119,6 +123,7 @@ export class SupervisionTurns implements AsyncDisposable {
     await this.#options.rows.compare()
     await using supervision = new Supervision(this.#ctx, { ...this.#options, lease })
     this.#current = supervision
+    this.#failure = undefined
     logger.info({}, "this process supervises the runs")
     supervision.supervisor.start()
     try {
