@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 import { ensureWebBuild } from "../fixtures/web-build.ts"
 
 /**
@@ -22,10 +22,20 @@ export async function openBrowser(further: readonly string[] = []): Promise<Brow
 }
 
 /** A browser with an empty profile. */
-export async function freshContext(browser: Browser): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 } })
+export async function freshContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 }, ...options })
   // JupyterLab and a second browser share the machine.
   context.setDefaultTimeout(60_000)
+  // Chromium drops what it loads when a network of the machine comes or goes, as those of Docker do
+  // in other tests, and a page without its scripts stays empty.
+  context.on("requestfailed", (request) => {
+    if (request.resourceType() !== "script" || request.failure()?.errorText !== "net::ERR_NETWORK_CHANGED") return
+    void request
+      .frame()
+      .page()
+      .reload()
+      .catch(() => {})
+  })
   return context
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { Browser, FileChooser, Locator, Page } from "playwright-core"
 import { adminPassword, startTestServer, type TestServer } from "../test-server.ts"
-import { openBrowser } from "./browser.ts"
+import { freshContext, openBrowser } from "./browser.ts"
 import { layoutFaults, seriousViolations } from "./page-checks.ts"
 
 let server: TestServer
@@ -62,7 +62,7 @@ const zoomed = { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 }
 
 test("the main path works by keyboard alone at 200 %: nothing overlaps, nothing is cut, axe is content", { timeout: 240_000 }, async () => {
   await server.admin.createImage({ body: { Name: "JupyterLab", Image: "fake/http" } })
-  const page = await (await browser.newContext(zoomed)).newPage()
+  const page = await (await freshContext(browser, zoomed)).newPage()
   page.setDefaultTimeout(60_000)
   // The browser hands the choice over only some time after somebody began to listen.
   const chooser = new Promise<FileChooser>((resolve) => page.once("filechooser", resolve))

@@ -15,7 +15,7 @@ test("every page fits into a narrow window with long names", { timeout: 120_000 
   const name = "a_name_without_a_space_".repeat(8)
   await projectIn(server, name)
   await using browser = await openBrowser()
-  const page = await (await browser.newContext({ viewport: { width: 360, height: 700 } })).newPage()
+  const page = await (await freshContext(browser, { viewport: { width: 360, height: 700 } })).newPage()
   page.setDefaultTimeout(60_000)
   await page.goto(server.baseUrl)
   await signIn(page, server.password)

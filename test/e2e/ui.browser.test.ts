@@ -181,7 +181,7 @@ test("the palette goes to a project by keyboard alone", { timeout: 60_000 }, asy
 test("axe finds nothing serious on any page, and enough contrast in the dark", { timeout: 240_000 }, async () => {
   await using filled = await startTestServer()
   await fillInstallation(filled)
-  const page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
+  const page = await (await freshContext(browser, { viewport: { width: 1280, height: 900 } })).newPage()
   const found: string[] = []
   const check = async (name: string) => {
     for (const colorScheme of ["light", "dark"] as const) {
