@@ -140,7 +140,17 @@ async function insertReadyRuns({ admin, databaseUrl }: Installation, count: numb
   await using store = await openStore({ url: databaseUrl, logger: silentLogger, clock: systemClock })
   const template = {
     ...{ projectId, state: "ready" as const, wanted: "run" as const, reason: null, progress: null, nodes: 1, cpus: 1, memoryMiB: 64 },
-    ...{ gpus: 0, gpuMemoryMiB: 0, endTime: null, expiresAt: null, nodeNames: [], gpuDevices: [], imageDigest: "", registryDigest: "" },
+    ...{
+      gpus: 0,
+      gpuMemoryMiB: 0,
+      endTime: null,
+      expiresAt: null,
+      idleEndsAt: null,
+      nodeNames: [],
+      gpuDevices: [],
+      imageDigest: "",
+      registryDigest: "",
+    },
     ...{ startTime: 1, readyTime: 1, lastActivity: 1 },
   }
   const spec = { type: "http" as const, image: "x", command: null, env: {}, port: 8000, workDir: "", home: "", mounts: [], secret: "s" }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { Failure, type Progress, reasonMessages } from "#contract"
+import { type Progress, reasonMessages } from "#contract"
 import { type ContainerLogLine, type Engine, EngineError, type ImagePolicy, type LogOptions } from "#engine"
 import type { Actor } from "#events"
 import { type Clock, type Logger, silentLogger, systemClock } from "#kit"
@@ -21,8 +21,8 @@ import { type CachedRun, RunCache } from "./run-cache.ts"
 import { type RunSettingsOptions, resolveRunSettings } from "./settings.ts"
 import type { StorageMeter } from "./storage/storage-meter.ts"
 import type { StorageQuotas } from "./storage/storage-quotas.ts"
+import { IdleQuestions } from "./supervision/idle-questions.ts"
 import { RowFollower } from "./supervision/row-follower.ts"
-import type { Supervision } from "./supervision/supervision.ts"
 import { type SupervisionOptions, SupervisionTurns } from "./supervision/turns.ts"
 import { MemoryWarnings } from "./usage/memory-warnings.ts"
 import { type RunUsage, readRunUsage } from "./usage/run-usage.ts"
@@ -154,7 +154,10 @@ export interface Runs extends AsyncDisposable {
    * before its warning.
    */
   idleEnd(id: number): number | undefined
-  /** The runs that an idle rule of so many minutes would end now, newest first. Ends nothing. */
+  /**
+   * The runs that an idle rule of so many minutes would end now, newest first. Ends nothing.
+   * Rejects with a `Failure` (503) when the process that supervises does not answer.
+   */
   findIdle(minutes: number): Promise<IdleRun[]>
   /** The progress of a start; newer than the stored one. */
   progress(id: number): Progress | null
@@ -190,11 +193,16 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   const capacity = new CapacityCache(ctx)
   const rows = new RowFollower(ctx)
   const turns = new SupervisionTurns(ctx, { ...options.supervision, storage: options.storage, activity, capacity, rows })
+  const idleQuestions = new IdleQuestions(ctx, {
+    findHere: (minutes) => turns.current?.idleRule.findIdle(minutes),
+    check: () => turns.check(),
+  })
   const tasks = [activity.run(), rows.run()]
   const { runCache } = ctx
   const parts: RunsParts = { ctx, capacity, turns }
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
+    idleQuestions[Symbol.dispose]()
     await Promise.all([turns[Symbol.asyncDispose](), ...tasks])
   }
   return {
@@ -216,8 +224,8 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     usageSamples: (id) => loadSamples(parts, id),
     usage: (run, range, readerId = run.userId) => readRunUsage(ctx, run, range, readerId),
     keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
-    idleEnd: (id) => turns.current?.idleRule.endOf(id),
-    findIdle: async (minutes) => assertSupervises(turns).idleRule.findIdle(minutes),
+    idleEnd: (id) => (turns.current ? turns.current.idleRule.endOf(id) : (runCache.row(id)?.idleEndsAt ?? undefined)),
+    findIdle: (minutes) => idleQuestions.find(minutes),
     progress: (id) => turns.current?.supervisor.progressOf(id) ?? null,
     queuePosition: (id) => runCache.queuePosition(id),
     waitsFor: (id) => runCache.waitsFor(id),
@@ -300,11 +308,6 @@ async function admissionInput({ capacity, turns }: RunsParts, request: StartRequ
   return { request, nodes, containerDevices: turns.containerDevices() }
 }
 
-function assertSupervises(turns: SupervisionTurns): Supervision {
-  if (turns.current) return turns.current
-  throw new Failure("unavailable", "This process does not supervise the runs, and has no figures of their use; ask the one that does")
-}
-
 /** The process that supervises stores the samples that it takes. */
 async function loadSamples({ ctx, turns }: RunsParts, id: number): Promise<readonly UsageSample[]> {
   if (turns.current) return turns.current.usage.loadSamplesOf(id)
@@ -325,7 +328,7 @@ async function keepAlive(
   const { id, actor } = request
   activity.mark(id)
   return change(async (tx) => {
-    const run = await tx.runs.transition(id, ["ready"], { lastActivity: clock.now() })
+    const run = await tx.runs.transition(id, ["ready"], { lastActivity: clock.now(), idleEndsAt: null })
     if (run && actor) await events.requested(tx, { actor, verb: "keep", run })
     if (run) tx.afterCommit(() => runCache.publish(run))
     return run

@@ -78,6 +78,7 @@ async function newRow(ctx: RunsContext, tx: Change, options: AdmitOptions): Prom
     readyTime: null,
     endTime: refusal ? now : null,
     lastActivity: null,
+    idleEndsAt: null,
     nodeNames: placement?.nodeNames ?? [],
     gpuDevices: placement?.gpuDevices ?? [],
     imageDigest: "",

@@ -69,6 +69,7 @@ function rowOf({ seen, spec, person, project }: AdoptableContainer & { person: U
     readyTime: null,
     endTime: null,
     lastActivity: null,
+    idleEndsAt: null,
     nodeNames: seen.nodeNames,
     gpuDevices: [...spec.gpus],
     imageDigest: seen.imageDigest,

@@ -81,7 +81,7 @@ export class ActivityTracker {
     for (const [id] of marks) this.#writtenAt.set(id, this.#ctx.clock.monotonic())
     await this.#ctx.change(async (tx) => {
       for (const [id, lastActivity] of marks) {
-        const run = await tx.runs.transition(id, ["ready"], { lastActivity })
+        const run = await tx.runs.transition(id, ["ready"], { lastActivity, idleEndsAt: null })
         if (run) tx.afterCommit(() => this.#ctx.runCache.publish(run))
       }
     })

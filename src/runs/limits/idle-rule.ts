@@ -12,6 +12,8 @@ const minuteMs = 60_000
 const probesAtOnce = 100
 /** The program reports times of the system's clock, which may differ that much from this one. */
 const clockToleranceMs = 5_000
+/** An end that is computed anew differs by this much at most, unless something changed. */
+const storedEndToleranceMs = 1_000
 
 /** A run that an idle rule would end. */
 export interface IdleRun {
@@ -38,6 +40,12 @@ export class IdleRule {
 
   /** Whether the run is to end now; sends a warning first. */
   async isDue(run: RunRow, limits: Limits | undefined): Promise<boolean> {
+    const isDue = await this.#decide(run, limits)
+    if (!isDue) await this.#storeEnd(run.id)
+    return isDue
+  }
+
+  async #decide(run: RunRow, limits: Limits | undefined): Promise<boolean> {
     // Idle time is counted from here on, also for a dry run.
     if (run.state === "ready") this.#activity.idleSinceOf(run.id)
     const minutes = this.limitOf(run, limits)
@@ -79,6 +87,18 @@ export class IdleRule {
   /** When the run ends, if a warning announced that and nobody used it since. */
   endOf(id: number): number | undefined {
     return this.#warnings.endOf(id, this.#activity.idleSinceOf(id))
+  }
+
+  /** Other processes read the announced end from the row. */
+  async #storeEnd(id: number): Promise<void> {
+    const { runCache, change } = this.#ctx
+    const run = runCache.row(id)
+    const idleEndsAt = this.endOf(id) ?? null
+    if (run?.state !== "ready" || Math.abs((run.idleEndsAt ?? 0) - (idleEndsAt ?? 0)) < storedEndToleranceMs) return
+    await change(async (tx) => {
+      const changed = await tx.runs.transition(id, ["ready"], { idleEndsAt })
+      if (changed) tx.afterCommit(() => runCache.publish(changed))
+    })
   }
 
   retainOnly(isLive: (id: number) => boolean): void {

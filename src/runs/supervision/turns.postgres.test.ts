@@ -7,6 +7,7 @@ import { postgresServer } from "../../../test/fixtures/postgres-server.ts"
 import type { Runs } from "../index.ts"
 import { CrashableProcess } from "../testing/crashable-process.ts"
 import { eventually, RunsFixture, type RunsFixtureOptions } from "../testing/runs-fixture.ts"
+import { SteppedClock } from "../testing/stepped-clock.ts"
 import type { SupervisionOptions } from "./turns.ts"
 
 const server = await postgresServer()
@@ -67,8 +68,38 @@ test("without a supervisor the check says so, and what is started waits for one"
   const { id } = await only.start(fixture.request("fake/http"))
   await pause(200)
   assert.equal((await fixture.row(id)).state, "pulling")
+  await assert.rejects(only.findIdle(1), { code: "unavailable", message: /start one with the role supervisor/ })
   await openProcess()
   assert.equal((await only.waitUntilSettled(id)).state, "ready")
+})
+
+test("every process tells which runs are idle, and when they end for that", async () => {
+  const clock = new SteppedClock()
+  await using cluster = await openCluster({ clock, people: 160, cpus: 160, settings: { sampleEveryMs: 10, maxSamples: 10_000 } })
+  const { fixture, openProcess } = cluster
+  const supervisor = await openProcess()
+  await eventually("the first process supervises", () => supervisor.isInCharge())
+  const other = await openProcess({ mode: "never" })
+  const requests = fixture.users.map((_, person) => fixture.request("fake/http", { person, plan: { idleMinutes: 30 } }))
+  const started = await Promise.all(requests.map((request) => other.start(request)))
+  const ready = await Promise.all(started.map(({ id }) => other.waitUntilSettled(id)))
+  assert.deepEqual([...new Set(ready.map(({ state }) => state))], ["ready"])
+  const ids = started.map(({ id }) => id).sort((a, b) => b - a)
+  const idle = async () => (await other.findIdle(20)).map(({ run }) => run.id)
+  assert.deepEqual(await idle(), [])
+  const samples = () => Promise.all(ids.map((id) => supervisor.usageSamples(id)))
+  await eventually("all were sampled", async () => (await samples()).every(({ length }) => length > 0))
+
+  clock.advance(22 * 60_000)
+  await eventually("all are idle, more than one message can name", async () => (await idle()).length === ids.length)
+  assert.deepEqual(await idle(), ids)
+  const [kept = 0, left = 0] = ids
+  await eventually("their end is known", () => other.idleEnd(kept) !== undefined && other.idleEnd(left) !== undefined)
+  assert.equal(other.idleEnd(left), supervisor.idleEnd(left))
+  await other.keepAlive(kept)
+  assert.equal(other.idleEnd(kept), undefined)
+  await eventually("the supervisor hears of it", () => supervisor.idleEnd(kept) === undefined)
+  assert.deepEqual(await idle(), ids.slice(1))
 })
 
 test("a process that cannot begin says why, and another one supervises", async () => {

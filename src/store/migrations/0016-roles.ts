@@ -2,7 +2,7 @@ import type { Dialect, Migration } from "./migration.ts"
 
 /**
  * Leases, by which one of several processes does what only one may do, and one-time proofs that any
- * of them accepted. On PostgreSQL, triggers tell all processes what one of them changed:
+ * of them accepted, and the announced end of idle runs, which every process tells. On PostgreSQL, triggers tell all processes what one of them changed:
  * `src/store/postgres/notices.ts` reads these texts.
  */
 export const rolesMigration: Migration = {
@@ -12,6 +12,7 @@ export const rolesMigration: Migration = {
     "create table leases (name $text not null primary key, holder $text not null, token $int not null, beat $int not null) $keyed",
     "create table used_proofs (id $text not null primary key, ends_at $int not null) $keyed",
     "create index used_proofs_end on used_proofs (ends_at)",
+    "alter table runs add column idle_ends_at $int",
     ...(dialect === "postgres" ? notices : []),
   ],
 }

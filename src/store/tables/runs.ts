@@ -37,6 +37,8 @@ export const runsTable = describeTable({
     endTime: nullableInteger("end_time"),
     lastActivity: nullableInteger("last_activity"),
     expiresAt: nullableInteger("expires_at"),
+    /** When it is stopped unless somebody uses it, once people were warned of that. */
+    idleEndsAt: nullableInteger("idle_ends_at"),
     nodeNames: json<string[]>()("node_names"),
     gpuDevices: json<string[]>()("gpu_devices"),
     imageDigest: text("image_digest"),

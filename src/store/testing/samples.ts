@@ -97,6 +97,7 @@ export function runRow(userId: number, projectId: number, fields: Partial<NewRun
     readyTime: null,
     endTime: null,
     lastActivity: null,
+    idleEndsAt: null,
     expiresAt: null,
     nodeNames: [],
     gpuDevices: [],

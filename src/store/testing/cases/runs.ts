@@ -34,6 +34,7 @@ export const runRowCases: Record<string, Case> = {
       endTime: 3,
       lastActivity: 4,
       expiresAt: 5,
+      idleEndsAt: 6,
       nodeNames: ["n1", "n2"],
       gpuDevices: ["GPU-1"],
       imageDigest: "sha256:x",
