@@ -135,7 +135,7 @@ export interface Runs extends AsyncDisposable {
 
   /** Records activity of the run now. */
   markActive(id: number): void
-  /** The last activity in this process; newer than the stored one. */
+  /** The last activity that this process knows; newer than the stored one. */
   lastActivity(id: number): number | undefined
   /**
    * The last usage samples, one every 10 s, oldest first. Empty before the run is ready and after

@@ -34,9 +34,7 @@ export class ActivityTracker {
     if (clock.monotonic() - (this.#writtenAt.get(id) ?? Number.NEGATIVE_INFINITY) >= settings.activityEveryMs) this.#signal.notify()
   }
 
-  /**
-   * Takes over what another process wrote. The activity of an earlier process makes no run idle.
-   */
+  /** Takes over what another process wrote since this one watches the run. */
   #follow({ id, lastActivity }: RunRow): void {
     const since = this.#idleSince.get(id)
     if (lastActivity === null || since === undefined || lastActivity <= (this.#last.get(id) ?? 0)) return
@@ -50,12 +48,19 @@ export class ActivityTracker {
    * clock. Neither a restart of Quayside nor a jump of the system's time makes a run idle.
    */
   idleSinceOf(id: number): number {
-    const since = this.#idleSince.get(id) ?? this.#ctx.clock.monotonic()
+    return this.#idleSince.get(id) ?? this.#beginToWatch(id)
+  }
+
+  #beginToWatch(id: number): number {
+    const { clock, runCache } = this.#ctx
+    const since = clock.monotonic()
     this.#idleSince.set(id, since)
+    const lastActivity = runCache.row(id)?.lastActivity
+    if (lastActivity) this.#last.set(id, lastActivity)
     return since
   }
 
-  /** Milliseconds since the epoch; undefined without activity in this process. */
+  /** Milliseconds since the epoch; undefined if this process does not watch the run. */
   lastActivityOf(id: number): number | undefined {
     return this.#last.get(id)
   }
