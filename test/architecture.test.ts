@@ -13,7 +13,9 @@ const root = resolve(import.meta.dirname, "..")
 
 /** A folder imports only from earlier ones. */
 const order =
-  "kit contract channel http client store engine events access runs images gateway files projects control api web cli main".split(" ")
+  "kit contract channel http client store leases engine events access runs images gateway files projects control api web cli main".split(
+    " ",
+  )
 /** Folders that also run in a browser. */
 const browserFolders = ["contract", "channel", "client", "web"]
 /** Programs that another folder starts. The rules about signals in `main` apply to them. */

@@ -101,3 +101,11 @@ export class Semaphore {
 export class OverloadedError extends Error {
   override readonly name = "OverloadedError"
 }
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener("abort", () => resolve(), { once: true })
+  })
+}

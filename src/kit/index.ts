@@ -1,4 +1,4 @@
-export { abortable, deadline, OverloadedError, type RetryOptions, retry, Semaphore } from "./async.ts"
+export { abortable, aborted, deadline, OverloadedError, type RetryOptions, retry, Semaphore } from "./async.ts"
 export { BatchedWriter } from "./batched-writer.ts"
 export { ChunkBuffer, isMostlyTinyChunks } from "./chunk-buffer.ts"
 export { type Clock, ManualClock, systemClock } from "./clock.ts"

@@ -301,7 +301,7 @@ export interface LeaseReads {
 }
 export interface LeaseWrites {
   /** Gives it to this process, whoever had it, with the next token, which it returns. */
-  take(name: string, holder: string): Promise<number>
+  take(name: string, lease: { holder: string; address: string }): Promise<number>
   /** Counts one more beat; false if the lease has another token by now. */
   beat(name: string, token: number): Promise<boolean>
   /** Frees it, unless it has another token by now. */

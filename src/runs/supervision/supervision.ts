@@ -1,3 +1,4 @@
+import { type Lease, LeaseLostError } from "#leases"
 import type { RunRow } from "#store"
 import type { CapacityCache } from "../admission/capacity-cache.ts"
 import { replanQueuedRuns } from "../admission/queue-replanning.ts"
@@ -13,7 +14,6 @@ import { StorageEnforcer } from "../storage/storage-enforcer.ts"
 import type { StorageMeter } from "../storage/storage-meter.ts"
 import type { StorageQuotas } from "../storage/storage-quotas.ts"
 import { pruneUsage } from "../usage/run-usage.ts"
-import { type Lease, LeaseLostError } from "./lease.ts"
 import type { RowFollower } from "./row-follower.ts"
 
 export interface SupervisionParts {

@@ -146,7 +146,7 @@ test("a supervisor that does not know that another one took over writes nothing"
   await eventually("it supervises", () => slow.isInCharge())
   const { id } = await slow.start(fixture.request("fake/slow-pull:400"))
   await eventually("the pull has begun", () => slow.progress(id) !== null)
-  await fixture.store.change((tx) => tx.leases.take("supervisor", "another"))
+  await fixture.store.change((tx) => tx.leases.take("supervisor", { holder: "another", address: "" }))
   const row = await fixture.row(id)
   await eventually("its next write is refused", () => !slow.isInCharge())
   await pause(500)
@@ -161,7 +161,7 @@ test("a supervisor whose beats do not arrive gives up before another one begins,
   const { id } = await first.start(fixture.request("fake/slow-pull:3000"))
   const second = await openProcess()
   // As if the first process had not noticed the time: the database has another token.
-  const taken = await fixture.store.change((tx) => tx.leases.take("supervisor", "somebody"))
+  const taken = await fixture.store.change((tx) => tx.leases.take("supervisor", { holder: "somebody", address: "" }))
   await eventually("the first process gives up", () => !first.isInCharge())
   const row = await fixture.row(id)
   await pause(200)

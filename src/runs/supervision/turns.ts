@@ -1,5 +1,6 @@
+import { aborted } from "#kit"
+import { type Lease, type LeasedTask, LeaseKeeper, type LeaseTimes, LeaseWatch, soleLease } from "#leases"
 import type { RunsContext } from "../context.ts"
-import { type Lease, LeaseKeeper, type LeaseTimes, LeaseWatch, soleLease } from "./lease.ts"
 import { RouteKeeper } from "./route-keeper.ts"
 import { Supervision, type SupervisionParts } from "./supervision.ts"
 
@@ -13,6 +14,8 @@ export interface SupervisionOptions {
   onTurn?: () => Promise<void>
   leaseTimes?: Partial<LeaseTimes>
 }
+
+const task: LeasedTask = { name: "supervisor", does: "supervises the runs" }
 
 /** Pause after a turn that could not begin. */
 const failedTurnMs = 2_000
@@ -38,7 +41,7 @@ export class SupervisionTurns implements AsyncDisposable {
     this.#ctx = ctx
     this.#options = options
     this.#routes = new RouteKeeper(ctx, options.capacity)
-    this.#watch = new LeaseWatch({ ...ctx, times: options.leaseTimes })
+    this.#watch = new LeaseWatch({ ...ctx, task, times: options.leaseTimes })
     if (this.#mode !== "alone") return
     this.#lease = soleLease()
     this.#current = new Supervision(ctx, { ...options, lease: this.#lease })
@@ -98,7 +101,7 @@ export class SupervisionTurns implements AsyncDisposable {
 
   async #takeTurns(): Promise<void> {
     const { closed, logger, clock, store } = this.#ctx
-    const keeper = new LeaseKeeper({ store, clock, logger, times: this.#options.leaseTimes })
+    const keeper = new LeaseKeeper({ store, clock, logger, task, times: this.#options.leaseTimes })
     while (!closed.aborted) {
       await this.#takeTurn(keeper).catch(async (err: unknown) => {
         if (closed.aborted) return
@@ -137,11 +140,4 @@ export class SupervisionTurns implements AsyncDisposable {
     await this.#running
     await this.#current?.[Symbol.asyncDispose]()
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })
 }

@@ -1,15 +1,16 @@
 import type { Dialect, Migration } from "./migration.ts"
 
 /**
- * Leases, by which one of several processes does what only one may do, and one-time proofs that any
- * of them accepted, and the announced end of idle runs, which every process tells. On PostgreSQL, triggers tell all processes what one of them changed:
- * `src/store/postgres/notices.ts` reads these texts.
+ * Leases, by which one of several processes does what only one may do, one-time proofs that any
+ * of them accepted, and the announced end of idle runs, which every process tells. On PostgreSQL,
+ * triggers tell all processes what one of them changed: `src/store/postgres/notices.ts` reads these
+ * texts.
  */
 export const rolesMigration: Migration = {
   version: 16,
   name: "roles",
   statements: (dialect: Dialect) => [
-    "create table leases (name $text not null primary key, holder $text not null, token $int not null, beat $int not null) $keyed",
+    "create table leases (name $text not null primary key, holder $text not null, address $text not null, token $int not null, beat $int not null) $keyed",
     "create table used_proofs (id $text not null primary key, ends_at $int not null) $keyed",
     "create index used_proofs_end on used_proofs (ends_at)",
     "alter table runs add column idle_ends_at $int",

@@ -12,11 +12,11 @@ export const leaseQueries = {
   lease: ({ db }: QueryBuilder, { name }: { name: string }) =>
     db.selectFrom("leases").select(rowColumns("leases")).where("name", "=", name),
 
-  takeLease: ({ db }: QueryBuilder, { name, holder }: { name: string; holder: string }) =>
+  takeLease: ({ db }: QueryBuilder, { name, holder, address }: { name: string; holder: string; address: string }) =>
     db
       .insertInto("leases")
-      .values({ name, holder, token: sql.lit(1), beat: sql.lit(0) })
-      .onConflict((conflict) => conflict.column("name").doUpdateSet({ holder, token: sql`leases.token + 1`, beat: sql.lit(0) }))
+      .values({ name, holder, address, token: sql.lit(1), beat: sql.lit(0) })
+      .onConflict((conflict) => conflict.column("name").doUpdateSet({ holder, address, token: sql`leases.token + 1`, beat: sql.lit(0) }))
       .returning("token"),
 
   beatLease: ({ db }: QueryBuilder, { name, token }: HeldArgs) =>

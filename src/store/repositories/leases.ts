@@ -19,8 +19,8 @@ export class LeaseRepository implements LeaseReads, LeaseWrites {
     return values && leasesTable.toRow(values)
   }
 
-  async take(name: string, holder: string): Promise<number> {
-    const values = await this.#context.runner.first(q.take, { name, holder })
+  async take(name: string, { holder, address }: { holder: string; address: string }): Promise<number> {
+    const values = await this.#context.runner.first(q.take, { name, holder, address })
     return Number(values?.[0])
   }
 

@@ -6,6 +6,8 @@ const fields = {
   name: text("name", { written: "once" }),
   /** A random name of the process that holds it; empty if none does. */
   holder: text("holder"),
+  /** At which the others reach the last holder; empty if they need not. */
+  address: text("address"),
   /** Grows with each holder. Later writes of a former one carry a lower token. */
   token: integer("token"),
   /** Grows while the holder lives. */

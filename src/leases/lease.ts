@@ -9,7 +9,7 @@ import type { Change, LeaseRow, Store } from "#store"
  */
 const monotonicNow = () => performance.now()
 
-/** The right to supervise, which one process has at a time. */
+/** The right to do a task, which one process has at a time. */
 export interface Lease {
   /** Aborted once another process may have the right. */
   readonly lost: AbortSignal
@@ -19,7 +19,7 @@ export interface Lease {
   assertHeldIn(tx: Change): Promise<void>
 }
 
-/** Another process supervises, or may soon. */
+/** Another process has the task, or may soon. */
 export class LeaseLostError extends Error {
   override readonly name = "LeaseLostError"
 }
@@ -39,24 +39,38 @@ export interface LeaseTimes {
 }
 const defaultTimes: LeaseTimes = { beatEveryMs: 1_000, lostAfterMs: 4_000, takenAfterMs: 6_000 }
 
-export interface LeaseKeeperOptions {
+/** A task of an installation that one of its processes does at a time. */
+export interface LeasedTask {
+  name: string
+  /** In messages: "this process …". */
+  does: string
+}
+
+export interface LeaseWatchOptions {
   store: Pick<Store, "change" | "leases">
-  clock: Clock
-  logger: Logger
+  task: LeasedTask
   times?: Partial<LeaseTimes> | undefined
 }
 
-const name = "supervisor"
+export interface LeaseKeeperOptions extends LeaseWatchOptions {
+  /**
+   * At which the others reach the holder; empty (default) if they need not. This process listens
+   * there already, so that an earlier holder of this address has ended.
+   */
+  address?: string | undefined
+  clock: Clock
+  logger: Logger
+}
 
 /**
  * Sees whether any process has the right. No two clocks are compared: the holder's beats stand
  * still, for longer than the holder itself would go on without one.
  */
 export class LeaseWatch {
-  readonly #options: Pick<LeaseKeeperOptions, "store" | "times">
+  readonly #options: LeaseWatchOptions
   #seen: { row: LeaseRow | undefined; at: number } | undefined
 
-  constructor(options: Pick<LeaseKeeperOptions, "store" | "times">) {
+  constructor(options: LeaseWatchOptions) {
     this.#options = options
   }
 
@@ -66,15 +80,15 @@ export class LeaseWatch {
   }
 
   async isHeldByAnybody(): Promise<boolean> {
-    const { store, times } = this.#options
-    const row = await store.leases.get(name)
+    const { store, times, task } = this.#options
+    const row = await store.leases.get(task.name)
     const now = monotonicNow()
     if (!this.#seen || !isDeepStrictEqual(row, this.#seen.row)) this.#seen = { row, at: now }
     return row !== undefined && row.holder !== "" && now - this.#seen.at < { ...defaultTimes, ...times }.takenAfterMs
   }
 }
 
-/** Waits for the right to supervise. */
+/** Waits for the right to do a task. */
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions
   readonly #times: LeaseTimes
@@ -89,25 +103,50 @@ export class LeaseKeeper {
 
   /** Rejects with the signal's reason. */
   async acquire(closed: AbortSignal): Promise<HeldLease> {
-    const { clock, logger } = this.#options
     for (;;) {
+      const held = await this.acquireUnlessHeld(closed)
+      if (held) return held
+      await this.#options.clock.sleep(this.#times.beatEveryMs, closed)
+    }
+  }
+
+  /**
+   * Asks until the database answers. Undefined if another process has it. Rejects with the signal's
+   * reason.
+   */
+  async acquireUnlessHeld(closed: AbortSignal): Promise<HeldLease | undefined> {
+    const { clock, logger, task } = this.#options
+    for (let isTold = false; ; isTold = true) {
       closed.throwIfAborted()
       try {
-        const held = (await this.#watch.isHeldByAnybody()) ? undefined : await this.#take(this.#watch.row)
-        if (held) return held
+        return await this.tryAcquire()
       } catch (err) {
-        if (!closed.aborted) logger.warn({ err }, "it is not known which process supervises the runs")
+        if (!closed.aborted && !isTold) logger.warn({ err }, `it is not known which process ${task.does}`)
       }
       await clock.sleep(this.#times.beatEveryMs, closed)
     }
   }
 
+  /** Undefined while another process has it. Rejects when the database cannot be asked. */
+  async tryAcquire(): Promise<HeldLease | undefined> {
+    const { address = "" } = this.#options
+    const isHeld = await this.#watch.isHeldByAnybody()
+    const { row } = this.#watch
+    return isHeld && (address === "" || row?.address !== address) ? undefined : this.#take(row)
+  }
+
+  /** At which the last holder seen is reached; undefined if there is none. */
+  get holderAddress(): string | undefined {
+    const { row } = this.#watch
+    return row === undefined || row.holder === "" ? undefined : row.address
+  }
+
   /** Unless somebody else was quicker. */
   async #take(seen: LeaseRow | undefined): Promise<HeldLease | undefined> {
-    const { store } = this.#options
+    const { store, task, address = "" } = this.#options
     const since = monotonicNow()
     const token = await store.change(async (tx) =>
-      isDeepStrictEqual(await tx.leases.get(name), seen) ? tx.leases.take(name, this.#holder) : undefined,
+      isDeepStrictEqual(await tx.leases.get(task.name), seen) ? tx.leases.take(task.name, { holder: this.#holder, address }) : undefined,
     )
     return token === undefined ? undefined : new HeldLease({ ...this.#options, times: this.#times }, { token, since })
   }
@@ -140,16 +179,17 @@ export class HeldLease implements Lease, AsyncDisposable {
   }
 
   async assertHeldIn(tx: Change): Promise<void> {
-    const row = await tx.leases.get(name)
+    const row = await tx.leases.get(this.#options.task.name)
     if (row?.token === this.#token && this.isHeld()) return
     this.#lose("another process took over")
-    throw new LeaseLostError("Another process supervises the runs")
+    throw new LeaseLostError(`Another process ${this.#options.task.does}`)
   }
 
   #lose(why: string): void {
     if (this.#lost.signal.aborted) return
-    if (!this.#released.signal.aborted) this.#options.logger.warn({ why }, "this process no longer supervises the runs")
-    this.#lost.abort(new LeaseLostError(`This process no longer supervises the runs: ${why}`))
+    const { logger, task } = this.#options
+    if (!this.#released.signal.aborted) logger.warn({ why }, `this process no longer ${task.does}`)
+    this.#lost.abort(new LeaseLostError(`This process no longer ${task.does}: ${why}`))
   }
 
   /** A write that hangs must not keep the holder from noticing the time. */
@@ -166,26 +206,26 @@ export class HeldLease implements Lease, AsyncDisposable {
   }
 
   async #beat(): Promise<void> {
-    const { store, logger } = this.#options
+    const { store, logger, task } = this.#options
     const began = monotonicNow()
     try {
-      const isKnown = await store.change((tx) => tx.leases.beat(name, this.#token), { urgent: true })
+      const isKnown = await store.change((tx) => tx.leases.beat(task.name, this.#token), { urgent: true })
       if (isKnown) this.#lastBeat = Math.max(this.#lastBeat, began)
       else this.#lose("another process took over")
     } catch (err) {
-      if (!this.#released.signal.aborted) logger.warn({ err }, "it was not recorded that this process supervises the runs")
+      if (!this.#released.signal.aborted) logger.warn({ err }, `it was not recorded that this process ${task.does}`)
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { store, logger } = this.#options
+    const { store, logger, task } = this.#options
     this.#released.abort()
     await this.#beating
     const wasHeld = !this.#lost.signal.aborted
     this.#lose("it was released")
     if (!wasHeld) return
     await store
-      .change((tx) => tx.leases.release(name, this.#token), { urgent: true })
-      .catch((err: unknown) => logger.warn({ err }, "another process takes over the runs a few seconds later"))
+      .change((tx) => tx.leases.release(task.name, this.#token), { urgent: true })
+      .catch((err: unknown) => logger.warn({ err }, `another process ${task.does} only a few seconds later`))
   }
 }
