@@ -1,8 +1,9 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Server } from "node:http"
 import { Failure } from "#contract"
 import { type ConnectionLimit, createHttpServer, type PendingRequests } from "#http"
 import { createDavHandler, type DavHandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
+import { closeStalledConnections } from "./requests/stalled-connections.ts"
 import { securityHeaders, sendFailure } from "./responses.ts"
 
 export interface DavServerOptions extends DavHandlerOptions {
@@ -43,26 +44,4 @@ export function createDavServer(options: DavServerOptions): Server {
 
 function unknownExpectation(): Failure {
   return new Failure("invalid", "Expect: only 100-continue is understood", { status: 417 })
-}
-
-/**
- * Closes connections without progress. While the server itself works for a request (a long copy, a
- * slow disk), an idle connection is no stall. The returned function marks a request as such work
- * until its result is called.
- */
-function closeStalledConnections(server: Server, stalledMs: number): (request: IncomingMessage, response: ServerResponse) => () => void {
-  const working = new WeakMap<object, IncomingMessage>()
-  server.setTimeout(stalledMs, (socket) => {
-    const request = working.get(socket)
-    const waitsForClient = !request || socket.writableLength > 0 || !(request.complete || request.isPaused())
-    if (waitsForClient) socket.destroy()
-    else socket.setTimeout(stalledMs)
-  })
-  return (request, response) => {
-    const { socket } = response
-    if (socket) working.set(socket, request)
-    return () => {
-      if (socket && working.get(socket) === request) working.delete(socket)
-    }
-  }
 }

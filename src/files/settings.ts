@@ -13,6 +13,16 @@ export interface FileServerSettings {
   limits: RequestLimits
   connections: ConnectionSettings
   storage: StorageSettings
+  /** If several processes share the files root. */
+  sharing: SharingSettings | undefined
+}
+
+/** One process at a time serves the files, and the others pass requests on to it. */
+export interface SharingSettings {
+  /** By which they tell the client's address: 32 bytes in base64, the same in all of them. */
+  relayKey: string
+  /** Requests are refused when so long nobody said that this process is still the one. */
+  confirmedWithinMs: number
 }
 
 /** Limits of connections; see `bounds.http`. */

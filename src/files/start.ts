@@ -11,6 +11,7 @@ import {
   defaultRequestLimits,
   defaultStorageSettings,
   type FileServerSettings,
+  type SharingSettings,
 } from "./settings.ts"
 import { diskSpaceOf } from "./storage/disk-space.ts"
 import { ProjectQuotas } from "./storage/project-quotas.ts"
@@ -44,6 +45,8 @@ export interface FilesOptions {
   connections?: Partial<ConnectionSettings>
   /** How people's files are counted. `reserveBytes` undefined: by the size of the disk. */
   storage?: Partial<StorageSettings>
+  /** If several processes share the root. Default: this one has it alone. */
+  sharing?: SharingSettings | undefined
   /** The process that serves requests: a worker process (default), or this one. */
   runIn?: "worker" | "in-process"
 }
@@ -64,6 +67,8 @@ export interface Files extends AsyncDisposable {
   readonly hasQuotas: boolean
   /** Empties the cache of identities and rights. */
   invalidate(): void
+  /** Said often if the root is shared: no other process serves the files now. */
+  confirm(): void
   health(): Promise<{ ok: boolean; msg: string }>
 }
 
@@ -89,6 +94,7 @@ function settingsOf(options: FilesOptions): FileServerSettings {
     limits: { ...defaultRequestLimits, ...options.limits },
     connections: { ...defaultConnections, ...options.connections },
     storage: { ...defaultStorageSettings(undefined), ...options.storage },
+    sharing: options.sharing,
   }
 }
 
@@ -145,6 +151,7 @@ async function startInProcess(options: FilesOptions, root: DirectoryHandle, addr
     ...storageCounter(tree, quotas),
     diskSpace: diskSpaceReader(root, settings),
     invalidate: () => server.invalidate(),
+    confirm: () => server.confirm(),
     health: async () => ({ ok: true, msg: `The file server runs in this process; ${describeStorage(quotas)}` }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
@@ -162,6 +169,7 @@ async function startWorker(options: FilesOptions, root: DirectoryHandle, address
     ...storageCounter(tree, quotas),
     diskSpace: diskSpaceReader(root, settings),
     invalidate: () => supervisor.invalidate(),
+    confirm: () => supervisor.confirm(),
     async health() {
       const { ok, msg } = await supervisor.health()
       return { ok, msg: `${msg}; ${describeStorage(quotas)}` }

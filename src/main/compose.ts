@@ -25,6 +25,7 @@ import { createPortAssignments, createRunDirectory } from "./run-directory.ts"
 import { warnAboutLoginAccount } from "./run-user.ts"
 import { prepareDataDir, secretKey } from "./secrets.ts"
 import type { Settings } from "./settings/settings.ts"
+import { SharedFiles } from "./shared-files.ts"
 
 /** A running installation. Its disposal stops all components; the containers of runs stay. */
 export interface Quayside extends AsyncDisposable {
@@ -215,13 +216,18 @@ function followPeople({ notices }: Store, identity: Identity): Disposable {
  * need it.
  */
 function startFileServer(
-  { settings, roles, urls, filesRoot, logger, stack }: StartContext,
+  { settings, roles, urls, dataDir, filesRoot, clock, logger, stack }: StartContext,
   { store, identity, quotas, events }: BaseComponents,
   late: LateComponents,
 ): FileServer {
   const { hostNames, origin: baseOrigin } = urls
   const all = filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, quotas })
-  const starting = startFiles({ ...all, listen: roles.has("files") ? all.listen : undefined })
+  const relayKey = () => secretKey({ ...settings, dataDir }, "files-relay")
+  const starting = !roles.has("files")
+    ? startFiles({ ...all, listen: undefined })
+    : store.dialect === "postgres"
+      ? SharedFiles.start({ files: all, relayKey: relayKey(), store, clock, logger })
+      : startFiles(all)
   const files = starting.catch(() => undefined)
   late.files = files
   stack.defer(async () => (await files)?.[Symbol.asyncDispose]())

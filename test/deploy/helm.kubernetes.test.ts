@@ -90,7 +90,7 @@ test("an installation from the chart runs projects, with two replicas of the rol
     const client = createClient({ baseUrl: values.urls.base, authorization })
     await eventually("the installation is ready", async () => (await fetch(`${values.urls.base}/readyz`)).status === 200, 60_000)
     const ready = (await kubectl(["get", "pods", "--selector", "app.kubernetes.io/name=quayside", "--output", "name"])).split("\n")
-    assert.equal(ready.length, 7)
+    assert.equal(ready.length, 8)
 
     const put = await fetch(`${values.urls.files}/users/admin/rows.csv`, { method: "PUT", headers: { authorization }, body: "a,b\n" })
     assert.equal(put.status, 201)

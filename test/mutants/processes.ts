@@ -1,11 +1,13 @@
 import { at, faults } from "./mutant.ts"
 
 const turns = ["src/runs/supervision/turns.postgres.test.ts"]
+const relay = ["src/files/relay/relay.test.ts"]
+const sharedFiles = ["test/processes/files.docker.test.ts"]
 const recovery = ["src/engine/docker/recovery.docker.test.ts"]
 
 /** Several processes on one database: one supervises, and all learn what another one changed. */
 export const processes = [
-  ...faults("src/runs/supervision/lease.ts", turns, [
+  ...faults("src/leases/lease.ts", turns, [
     ["a former supervisor writes", at("HeldLease.assertHeldIn", "row?.token === this.#token && this.isHeld()"), "row"],
     ["beats of a former supervisor count", at("HeldLease.#beat", "if (isKnown) "), ""],
     ["a lease is taken from a living process", at("LeaseWatch.isHeldByAnybody", "now - this.#seen.at <"), "this.#seen.at - now >"],
@@ -24,6 +26,28 @@ export const processes = [
       at("RunStarter.#undo", "if (this.#options.isInCharge?.() === false) return"),
       "",
     ],
+  ]),
+  ...faults("src/runs/supervision/idle-questions.ts", turns, [
+    ["only the first message of an answer counts", at("IdleQuestions.#take", 'last === "end"'), "last"],
+    ["idle runs are looked for where nobody supervises", at("IdleQuestions.find", "supervision && !supervision.ok"), "false"],
+  ]),
+  ...faults("src/runs/limits/idle-rule.ts", turns, [
+    ["other processes do not know when an idle run ends", at("IdleRule.isDue", "if (!isDue) await this.#storeEnd(run.id)"), ""],
+  ]),
+  ...faults("src/files/relay/relay.ts", relay, [
+    ["the body of a DELETE becomes a request", at("FilesRelay.#headersFor", '{ "transfer-encoding": "chunked" }'), "{}"],
+    ["a client signs its own address", at("sentOn", " || key === relayHeader"), ""],
+    ["a client that leaves is not noticed", at("FilesRelay.#connect", 'response.once("close", () => onward.destroy())'), ""],
+    ["a client waits for 100 Continue in vain", at("FilesRelay.#connect", 'onward.on("continue", () => response.writeContinue())'), ""],
+  ]),
+  ...faults("src/files/relay/relayed-address.ts", relay, [
+    ["any address is believed", at("relayedAddress", "signer.verify(given)"), "JSON.parse(Buffer.from(given, 'base64url').toString())"],
+  ]),
+  ...faults("src/files/process/file-server.ts", relay, [
+    ["a process that stood still goes on", at("FileServer.constructor", "settings.sharing !== undefined &&"), "false &&"],
+  ]),
+  ...faults("src/main/shared-files.ts", sharedFiles, [
+    ["a process that lost the files keeps them", at("SharedFiles.#serveUntilLost", "await this.#replaceCurrent(undefined)"), ""],
   ]),
   ...faults("src/engine/docker/docker-engine.ts", recovery, [
     ["a process that only follows releases pins", at("DockerEngine.#observe", "this.#options.isInCharge?.() === false"), "false"],

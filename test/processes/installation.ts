@@ -30,6 +30,8 @@ export interface Installation extends AsyncDisposable {
   containers(): Promise<string[]>
   /** Resolves when it is ready. */
   start(...roles: string[]): Promise<RoleProcess>
+  /** The same with further settings. */
+  startWith(env: Readonly<Record<string, string>>, ...roles: string[]): Promise<RoleProcess>
 }
 
 const run = promisify(execFile)
@@ -43,22 +45,13 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
   const directory = await mkdtemp(join(tmpdir(), "quayside-processes-"))
   stack.defer(() => rm(directory, { recursive: true, force: true }))
   const [port, appsPort, filesPort] = await freePorts(3)
-  const common = {
-    ...process.env,
-    QUAYSIDE_PORT: String(port),
-    QUAYSIDE_APPS_PORT: String(appsPort),
-    QUAYSIDE_FILES_PORT: String(filesPort),
-    QUAYSIDE_DATA_DIR: join(directory, "data"),
-    QUAYSIDE_DATABASE_URL: database.url,
-    QUAYSIDE_ADMIN_PASSWORD: password,
-    QUAYSIDE_LOG_LEVEL: "warn",
-    ...env,
-  }
+  const places = { directory, databaseUrl: database.url, port, appsPort, filesPort }
+  const common = { ...process.env, ...settingsFor(places), ...env }
   const baseUrl = `http://localhost:${port}`
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", password) })
-  const start = async (...roles: string[]) => {
+  const startWith = async (further: Readonly<Record<string, string>>, ...roles: string[]) => {
     const [healthPort] = await freePorts(1)
-    const settings = { ...common, QUAYSIDE_ONLY: roles.join(","), QUAYSIDE_HEALTH_PORT: String(healthPort) }
+    const settings = { ...common, ...further, QUAYSIDE_ONLY: roles.join(","), QUAYSIDE_HEALTH_PORT: String(healthPort) }
     const child = spawn(process.execPath, [program, "serve"], { cwd: directory, env: settings, stdio: ["ignore", "pipe", "inherit"] })
     const kill = async (signal: NodeJS.Signals = "SIGKILL") => {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -75,6 +68,7 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
     const checks = async () => (await (await fetch(`${health}/readyz`)).json()).checks
     return { child, checks, kill }
   }
+  const start = (...roles: string[]) => startWith({}, ...roles)
   const containers = async () => {
     const client = await postgres.connect(new URL(database.url).pathname.slice(1))
     const { rows } = await client.query("select value from meta where key = 'instance'").finally(() => client.end())
@@ -84,8 +78,38 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
   return {
     containers,
     databaseUrl: database.url,
-    ...{ postgres, baseUrl, appsUrl: `http://localhost:${appsPort}`, filesUrl: `http://localhost:${filesPort}`, admin, password, start },
+    ...{
+      postgres,
+      baseUrl,
+      appsUrl: `http://localhost:${appsPort}`,
+      filesUrl: `http://localhost:${filesPort}`,
+      admin,
+      password,
+      start,
+      startWith,
+    },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+interface Places {
+  directory: string
+  databaseUrl: string
+  port: number | undefined
+  appsPort: number | undefined
+  filesPort: number | undefined
+}
+
+function settingsFor({ directory, databaseUrl, port, appsPort, filesPort }: Places) {
+  return {
+    QUAYSIDE_PORT: String(port),
+    QUAYSIDE_APPS_PORT: String(appsPort),
+    QUAYSIDE_FILES_PORT: String(filesPort),
+    QUAYSIDE_FILES_URL: `http://localhost:${filesPort}`,
+    QUAYSIDE_DATA_DIR: join(directory, "data"),
+    QUAYSIDE_DATABASE_URL: databaseUrl,
+    QUAYSIDE_ADMIN_PASSWORD: password,
+    QUAYSIDE_LOG_LEVEL: "warn",
   }
 }
 

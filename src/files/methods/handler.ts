@@ -6,6 +6,7 @@ import { handleCors } from "../cors.ts"
 import { isDownloadForm, readDownloadForm } from "../downloads/download-form.ts"
 import { DavFailure, forbidden, invalid } from "../failures.ts"
 import { findReadableIfPaths } from "../locks/lock-check.ts"
+import { relayedAddress, relaySigner } from "../relay/relayed-address.ts"
 import { checkHost, checkOrigin, checkRepeatedHeaders, checkTransferEncoding } from "../request-checks.ts"
 import { DavRequest, type FilesContext } from "../requests/dav-request.ts"
 import { type FileQuery, parseFileTarget } from "../requests/query.ts"
@@ -53,6 +54,8 @@ export interface DavHandlerOptions {
   trustedProxies: readonly string[]
   /** The one origin whose pages may write, such as the web UI's; none by default. */
   allowedOrigin: string | undefined
+  /** Of the processes that pass requests on; see `SharingSettings`. */
+  relayKey: string | undefined
 }
 
 /**
@@ -64,9 +67,12 @@ export type DavHandler = (incoming: IncomingMessage, response: ServerResponse, s
 export function createDavHandler(settings: DavHandlerOptions): DavHandler {
   const { context } = settings
   const proxies = new TrustedProxies(settings.trustedProxies)
+  const signer = settings.relayKey === undefined ? undefined : relaySigner(settings.relayKey)
+  const addressOf = (incoming: IncomingMessage) => (signer && relayedAddress(incoming, signer)) ?? proxies.clientAddress(incoming)
   return async (incoming, response, sendContinue) => {
-    const caller: Caller = { address: proxies.clientAddress(incoming), userName: undefined, isWrite: !isReadMethod(incoming.method) }
+    const caller: Caller = { address: addressOf(incoming), userName: undefined, isWrite: !isReadMethod(incoming.method) }
     try {
+      if (context.isServedElsewhere()) throw servedElsewhere()
       checkHost(incoming, context.allowedHosts)
       checkTarget(incoming)
       checkRepeatedHeaders(incoming)
@@ -103,6 +109,9 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
     }
   }
 }
+
+const servedElsewhere = () =>
+  new Failure("unavailable", "Another process may serve the files by now; try again", { headers: { "Retry-After": "1" } })
 
 /** The caller, as far as known. */
 interface Caller {

@@ -31,6 +31,7 @@ export class FileServer implements AsyncDisposable {
   readonly #context: FilesContext
   readonly #servers: HttpServers
   readonly #sweepers: NodeJS.Timeout[]
+  #confirmedAt = performance.now()
 
   constructor(parts: { root: DirectoryHandle; authority: Authority; settings: FileServerSettings; report: (error: unknown) => void }) {
     const { root, authority, settings, report } = parts
@@ -55,12 +56,20 @@ export class FileServer implements AsyncDisposable {
       reportError: report,
       recordRefusals: (refusals) => authority.recordRefusals(refusals),
       limits: settings.limits,
+      isServedElsewhere: () => settings.sharing !== undefined && performance.now() - this.#confirmedAt > settings.sharing.confirmedWithinMs,
     }
     const connections = connectionLimit(settings, report)
     const pending = new PendingRequests()
     this.#servers = new HttpServers({
       createServer: () =>
-        createDavServer({ context: this.#context, ...settings, connections, pending, isClosing: () => this.#servers.isClosing }),
+        createDavServer({
+          context: this.#context,
+          ...settings,
+          relayKey: settings.sharing?.relayKey,
+          connections,
+          pending,
+          isClosing: () => this.#servers.isClosing,
+        }),
       pending,
     })
     this.treeWorker = new TreeWorker(new LocalFileTree(root, this.#context.staging, this.#context.storage))
@@ -73,6 +82,11 @@ export class FileServer implements AsyncDisposable {
   /** Listens on sockets that are bound already. */
   async listen(sockets: readonly ListenTarget[]): Promise<void> {
     await this.#servers.listen(sockets)
+  }
+
+  /** No other process serves the files now. */
+  confirm(): void {
+    this.#confirmedAt = performance.now()
   }
 
   invalidate(): void {

@@ -18,6 +18,8 @@ export type MessageToWorker =
   | { type: "start"; owner: FileOwner | undefined; settings: FileServerSettings; sockets: number }
   | { type: "stop" }
   | { type: "invalidate" }
+  /** No other process serves the files now. */
+  | { type: "confirm" }
   | { type: "ping"; id: number }
   | { type: "identifyReply"; id: number; answer: IdentifyResult | null }
   /** Null: the authority failed. */

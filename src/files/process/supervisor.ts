@@ -97,6 +97,10 @@ export class WorkerSupervisor implements AsyncDisposable {
     this.#worker.send({ type: "invalidate" })
   }
 
+  confirm(): void {
+    this.#worker.send({ type: "confirm" })
+  }
+
   async health(): Promise<{ ok: boolean; msg: string }> {
     if (!this.#isReady) return { ok: false, msg: "The file server's process ended and is being restarted" }
     const ok = await this.#worker.ping(pongTimeoutMs)

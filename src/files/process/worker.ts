@@ -19,6 +19,7 @@ process.on("message", (message: MessageToWorker) => {
   if (message.type === "start") start(message).catch(fail)
   else if (message.type === "stop") stop().catch(fail)
   else if (message.type === "invalidate") server?.invalidate()
+  else if (message.type === "confirm") server?.confirm()
   else if (message.type === "ping") send({ type: "pong", id: message.id })
   else if (message.type === "tree") runTreeOperation(message).catch(fail)
   else if (message.type === "cancel") server?.treeWorker.cancel(message.id)

@@ -36,6 +36,8 @@ export interface FilesContext {
   reportError(error: unknown): void
   recordRefusals: Authority["recordRefusals"]
   limits: RequestLimits
+  /** Whether another process may serve the files by now. */
+  isServedElsewhere(): boolean
 }
 
 export interface RequestLimits {

@@ -47,7 +47,7 @@ async function discard(request: IncomingMessage, maxBytes: number, timeoutMs: nu
   }
   request.on("data", onData)
   for (const event of ["end", "error", "close"] as const) request.once(event, () => resolve())
-  const late = setTimeout(resolve, timeoutMs)
+  const late = setTimeout(resolve, timeoutMs).unref()
   request.resume()
   await promise
   clearTimeout(late)

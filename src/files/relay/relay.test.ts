@@ -1,0 +1,110 @@
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { after, before, test } from "node:test"
+import { setTimeout as pause } from "node:timers/promises"
+import { silentLogger } from "#kit"
+import { eventually } from "../../../test/fixtures/eventually.ts"
+import { basic, relayKey, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { FilesRelay } from "./relay.ts"
+import { relayHeader, relaySigner } from "./relayed-address.ts"
+
+let relayed: TestFilesServer
+before(async () => {
+  relayed = await TestFilesServer.start({ isRelayed: true, trustedProxies: ["127.0.0.1"], limits: { stallMs: 300 } })
+})
+after(() => relayed[Symbol.asyncDispose]())
+
+const head = (method: string, path: string, more = "") =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
+
+test("the client's address arrives, and no client can claim another one", async () => {
+  const ask = (headers: Record<string, string>) => relayed.ask("GET", "/users/ann/", { user: `ann:${Math.random()}`, headers })
+  await ask({ "x-forwarded-for": "203.0.113.7" })
+  assert.equal(relayed.authority.lastAddress, "203.0.113.7")
+  await ask({ "x-forwarded-for": "203.0.113.8", [relayHeader]: relaySigner(relayKey).sign("203.0.113.9") })
+  assert.equal(relayed.authority.lastAddress, "203.0.113.8", "a relay takes no signature from outside")
+  const direct = await TestFilesServer.start({ sharing: { relayKey, confirmedWithinMs: 60_000 } })
+  for (const forged of [
+    "203.0.113.7",
+    relaySigner(Buffer.alloc(32).toString("base64")).sign("203.0.113.7"),
+    relaySigner(relayKey).sign("no address"),
+  ]) {
+    await direct.ask("GET", "/users/ann/", { user: `ann:${Math.random()}`, headers: { [relayHeader]: forged } })
+    assert.equal(direct.authority.lastAddress, "127.0.0.1")
+  }
+  await direct[Symbol.asyncDispose]()
+})
+
+test("bodies of any framing arrive once and whole, and connections go on", async () => {
+  const connection = await relayed.raw()
+  connection.write(head("PUT", "/users/ann/chunked", "Transfer-Encoding: chunked\r\n"))
+  connection.write("5\r\nhello\r\n0\r\n\r\n")
+  await connection.until("201 Created")
+  connection.write(`${head("DELETE", "/users/ann/chunked", "Transfer-Encoding: chunked\r\n")}5\r\nGET /\r\n0\r\n\r\n`)
+  connection.write(head("GET", "/users/ann/chunked", "Connection: close\r\n"))
+  const all = await connection.end()
+  assert.deepEqual(all.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 201", "HTTP/1.1 204", "HTTP/1.1 404"])
+  const other = await relayed.raw()
+  other.write(head("PUT", "/users/ann/gzip", "Transfer-Encoding: gzip, chunked\r\n"))
+  other.write("0\r\n\r\n")
+  assert.match(await other.until("\r\n\r\n"), /^HTTP\/1\.1 (400|501) /)
+  other.socket.destroy()
+})
+
+test("a client that waits for `100 Continue` gets it, or the refusal", async () => {
+  const connection = await relayed.raw()
+  connection.write(head("PUT", "/users/ann/expected", "Content-Length: 5\r\nExpect: 100-continue\r\n"))
+  await connection.until("100 Continue")
+  connection.write("hello")
+  await connection.until("201 Created")
+  connection.socket.destroy()
+  const refused = await relayed.raw()
+  refused.write(head("PUT", "/users/bob/expected", "Content-Length: 5\r\nExpect: 100-continue\r\n"))
+  const answer = await refused.end()
+  assert.match(answer, /^HTTP\/1\.1 40[34] /)
+  assert.doesNotMatch(answer, /100 Continue/)
+})
+
+test("an upload that its client leaves, or that stalls, leaves nothing", async () => {
+  for (const leaves of [true, false]) {
+    const upload = await relayed.raw()
+    upload.write(head("PUT", "/users/ann/left", "Content-Length: 100000\r\n"))
+    await eventually("it began", () => relayed.unfinished().length === 1)
+    if (leaves) upload.socket.destroy()
+    await upload.end()
+    await eventually("it is undone", () => relayed.unfinished().length === 0)
+    assert.equal(existsSync(relayed.at("left")), false)
+  }
+})
+
+test("a repeated header is judged as without a relay", async () => {
+  const connection = await relayed.raw()
+  connection.write(head("GET", "/users/ann/", `Authorization: ${basic("bob")}\r\nConnection: close\r\n`))
+  assert.match(await connection.end(), /^HTTP\/1\.1 400 /)
+})
+
+test("while no process serves, or none answers, requests are refused for a moment", async () => {
+  let target: string | undefined
+  const relay = new FilesRelay({
+    target: () => target,
+    signer: relaySigner(relayKey),
+    trustedProxies: [],
+    connections: {},
+    logger: silentLogger,
+  })
+  const [bound] = await relay.listen([{ host: "127.0.0.1", port: 0 }])
+  for (target of [undefined, "127.0.0.1:1"]) {
+    const put = await fetch(`http://127.0.0.1:${bound?.port}/users/ann/x`, { method: "PUT", body: "x".repeat(100_000) })
+    assert.deepEqual([put.status, put.headers.get("retry-after")], [503, "2"])
+    assert.equal((await put.json()).code, "unavailable")
+  }
+  await relay.close()
+})
+
+test("a process that nobody confirms refuses requests", async () => {
+  await using server = await TestFilesServer.start({ sharing: { relayKey, confirmedWithinMs: 200 } })
+  await pause(250)
+  assert.equal((await server.ask("PUT", "/users/ann/x", { body: "x" })).status, 503)
+  server.files.confirm()
+  assert.equal((await server.ask("PUT", "/users/ann/x", { body: "x" })).status, 201)
+})

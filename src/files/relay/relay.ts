@@ -1,0 +1,193 @@
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
+import { bounds, Failure } from "#contract"
+import {
+  ConnectionLimit,
+  checkTransferEncoding,
+  connectionLimits,
+  createHttpServer,
+  drainBody,
+  HttpServers,
+  hasBody,
+  http,
+  PendingRequests,
+  TrustedProxies,
+} from "#http"
+import type { Logger, Signer } from "#kit"
+import type { ListenAddress } from "../bound-addresses.ts"
+import { invalid } from "../failures.ts"
+import { methodNames } from "../methods/method-names.ts"
+import { closeStalledConnections } from "../requests/stalled-connections.ts"
+import { securityHeaders, sendFailure } from "../responses.ts"
+import { type ConnectionSettings, defaultConnections, defaultRequestLimits } from "../settings.ts"
+import { relayHeader } from "./relayed-address.ts"
+
+/** Of one connection; the others are sent on. */
+const hopHeaders = new Set(
+  "connection keep-alive proxy-connection te trailer transfer-encoding upgrade proxy-authenticate proxy-authorization".split(" "),
+)
+/** Each has two connections, and the process that serves counts all of them for one address. */
+const maxAtOnce = bounds.http.connectionsPerAddress.value / 2
+const connectMs = 5_000
+const closeMs = 10_000
+
+export interface RelayOptions {
+  /** The `host:port` at which the files are served now; undefined: not known. */
+  target: () => string | undefined
+  signer: Signer
+  trustedProxies: readonly string[]
+  connections: Partial<ConnectionSettings>
+  /** A client that makes no progress for so long is disconnected. Default: as the files address. */
+  stallMs?: number | undefined
+  logger: Logger
+}
+
+/**
+ * Passes requests to the process that serves the files, as they come. That one judges all of them:
+ * names of hosts, credentials, rights, sizes and time.
+ */
+export class FilesRelay {
+  readonly #options: RelayOptions
+  readonly #servers: HttpServers
+  readonly #proxies: TrustedProxies
+  readonly #agent = new http.Agent({ keepAlive: false, maxSockets: maxAtOnce, maxTotalSockets: maxAtOnce })
+
+  constructor(options: RelayOptions) {
+    this.#options = options
+    this.#proxies = new TrustedProxies(options.trustedProxies)
+    const pending = new PendingRequests()
+    const connections = this.#connectionLimit()
+    this.#servers = new HttpServers({
+      createServer: () => this.#createServer({ connections, pending }),
+      pending,
+    })
+  }
+
+  #createServer(parts: { connections: ConnectionLimit; pending: PendingRequests }): Server {
+    const server = createHttpServer({
+      handler: (request, response) => {
+        response.once("close", markBusy(request, response))
+        this.#handle(request, response)
+      },
+      parseErrors: { maxHeadBytes: 16 * 1024, longChunkExtensions: "invalid", methods: methodNames, headers: securityHeaders },
+      requestTimeoutMs: 0,
+      ...parts,
+    })
+    const markBusy = closeStalledConnections(server, this.#options.stallMs ?? defaultRequestLimits.stallMs)
+    return server
+  }
+
+  #connectionLimit(): ConnectionLimit {
+    const { logger } = this.#options
+    const connections = { ...defaultConnections, ...this.#options.connections }
+    return new ConnectionLimit({
+      ...connectionLimits({
+        max: connections.max,
+        anonymousPercent: bounds.http.anonymousConnectionPercent.value,
+        maxReserved: bounds.http.reservedDescriptors.value,
+      }),
+      maxPerAddress: connections.maxPerAddress,
+      maxPerPerson: connections.maxPerPerson,
+      proxies: this.#proxies,
+      onFull: (what, err) => {
+        if (what === "accept") logger.error({ err }, "the files address accepts no more connections")
+      },
+    })
+  }
+
+  /** Resolves with the bound addresses. Opens all of them or none. */
+  async listen(addresses: readonly ListenAddress[]): Promise<ListenAddress[]> {
+    const opened = await this.#servers.listen(addresses)
+    return opened.map(({ address, port }) => ({ host: address, port }))
+  }
+
+  /** Stops listening at once, and resolves when the requests under way have ended. */
+  async close(): Promise<void> {
+    await this.#servers.close({ deadlineMs: closeMs, stopsListening: "first" })
+    this.#agent.destroy()
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    request.on("error", () => {})
+    response.on("error", () => {})
+    if (this.#servers.isClosing) response.shouldKeepAlive = false
+    const target = this.#options.target()
+    try {
+      if (target === undefined) throw unserved()
+      checkTransferEncoding(request)
+      const { hostname, port } = new URL(`http://${target}`)
+      const { method, url: path } = request
+      const host = hostname.replace(/^\[|\]$/g, "")
+      const onward = http.request({ host, port, method, path, headers: this.#headersFor(request), agent: this.#agent, setHost: false })
+      this.#connect({ request, response, onward })
+    } catch (error) {
+      const failure = error instanceof Failure ? error : invalid(`The request cannot be passed on: ${(error as Error).message}`)
+      this.#refuse(response, failure)
+    }
+  }
+
+  #headersFor(request: IncomingMessage): OutgoingHttpHeaders {
+    return {
+      ...sentOn(request.rawHeaders),
+      // Without it Node would send the body of a DELETE as if it were the next request.
+      ...(request.headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
+      [relayHeader]: this.#options.signer.sign(this.#proxies.clientAddress(request)),
+    }
+  }
+
+  #connect({ request, response, onward }: { request: IncomingMessage; response: ServerResponse; onward: ClientRequest }): void {
+    const timer = setTimeout(() => onward.destroy(new Error("no connection in time")), connectMs)
+    onward.once("socket", (socket) => {
+      if (socket.connecting) socket.once("connect", () => clearTimeout(timer))
+      else clearTimeout(timer)
+    })
+    response.once("close", () => onward.destroy())
+    onward.on("continue", () => response.writeContinue())
+    onward.on("response", (answer) => void this.#answer(request, response, answer))
+    onward.on("error", (err) => {
+      clearTimeout(timer)
+      if (response.closed) return
+      this.#options.logger.debug({ err }, "the process that serves the files did not answer")
+      if (response.headersSent) response.destroy()
+      else this.#refuse(response, unserved())
+    })
+    if (!hasBody(request)) return void onward.end()
+    onward.flushHeaders()
+    request.pipe(onward)
+  }
+
+  /** An answer to half of a body refuses the rest. */
+  async #answer(request: IncomingMessage, response: ServerResponse, answer: IncomingMessage): Promise<void> {
+    request.unpipe()
+    const ends = await drainBody(request, { answerBefore: 0 })
+    const headers = { ...sentOn(answer.rawHeaders), ...(ends ? { Connection: "close" } : {}) }
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
+    answer.on("error", () => response.destroy())
+    answer.pipe(response)
+  }
+
+  #refuse(response: ServerResponse, failure: Failure): void {
+    const { logger } = this.#options
+    void sendFailure(response, failure, { report: (err) => logger.error({ err }, "a file request was not passed on") })
+  }
+}
+
+const unserved = () =>
+  new Failure("unavailable", "No process serves the files at present; another one takes over in a few seconds", {
+    headers: { "Retry-After": "2" },
+  })
+
+/** Repeated names keep all of their values, so that the other process judges them. */
+function sentOn(rawHeaders: readonly string[]): OutgoingHttpHeaders {
+  const sent = new Map<string, { name: string; values: string[] }>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(i, i + 2)
+    const key = name.toLowerCase()
+    if (hopHeaders.has(key) || key === relayHeader) continue
+    const former = sent.get(key)
+    if (former) former.values.push(value)
+    else sent.set(key, { name, values: [value] })
+  }
+  return Object.fromEntries(
+    [...sent.values()].map(({ name, values: [first = "", ...more] }) => [name, more.length > 0 ? [first, ...more] : first]),
+  )
+}
