@@ -111,7 +111,7 @@ interface EventsContext {
 }
 
 export function openEvents({ store, clock = systemClock, logger, onResourceChange = () => {}, maxAuditDays = 0 }: EventsOptions): Events {
-  const journal = new JournalWriter(new JournalPruner(store, logger))
+  const journal = new JournalWriter(new JournalPruner({ store, logger }))
   const auditPruner = maxAuditDays > 0 ? new AuditPruner({ store, maxDays: maxAuditDays, clock, logger }) : undefined
   auditPruner?.start()
   const refusals = new RefusalCounter({ store, clock, logger, onRow: (actor) => auditPruner?.countRow(actor) })

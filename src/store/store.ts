@@ -12,6 +12,7 @@ import type {
   AuditRow,
   DataRow,
   DatasetMove,
+  DatasetWriter,
   GrantRow,
   GroupRow,
   IdempotencyEntry,
@@ -173,9 +174,7 @@ export interface ResourceFilter<Row> {
   ids?: readonly number[]
   /** Every word occurs in the name or comment, ignoring case. */
   words?: readonly string[]
-  /**
-   * Only deleted rows instead of only live ones; viewers who cannot see everything see their own.
-   */
+  /** Only deleted rows; viewers who cannot see everything see their own. */
   deleted?: boolean
   sort?: { by: "id" | "createdAt" | "updatedAt" | "name"; descending: boolean }
 }
@@ -187,6 +186,8 @@ export interface DataReads {
   containing(path: string): Promise<DataRow[]>
   /** Whether a live dataset visible to the viewer lies strictly below this path. */
   visibleBelow(path: string, viewer: Viewer): Promise<boolean>
+  /** Former owners, and all people and groups that ever had a `write` grant. */
+  writers(ids: readonly number[]): Promise<DatasetWriter[]>
   /** Directories whose move to another owner has begun, also before a crash. */
   moves(): Promise<DatasetMove[]>
 }
@@ -247,10 +248,7 @@ export interface UserReads {
   byName(userName: string): Promise<UserRow | undefined>
   list(filter: ResourceFilter<UserRow>, page: RowPageRequest): Promise<RowPage<UserRow>>
   count(): Promise<number>
-  /**
-   * The number of images, datasets, projects, tokens and grants that a person owns, live and
-   * deleted.
-   */
+  /** The number of images, datasets, projects, tokens and grants that a person owns. */
   countOwned(id: number): Promise<{ live: number; deleted: number }>
 }
 
@@ -391,6 +389,8 @@ export interface JournalReads {
   after(id: number, limit: number): Promise<JournalRow[]>
   /** The lowest and the highest ID in the journal; both 0 if it is empty. */
   bounds(): Promise<{ first: number; last: number }>
+  /** The bytes of the data of the rows with higher IDs than the first, up to the second. */
+  bytesBetween(after: number, upTo: number): Promise<number>
 }
 
 export interface AuditReads {

@@ -115,6 +115,35 @@ test("own and strangers' projects, and those of two strangers, never share a por
   assert.ok(!seen.has(await (await browserOf(server, "bob")).port(bobs.ID)), "a port is one person's")
 })
 
+test("whoever once could write to a dataset never shares a port with one's own projects", async () => {
+  await using server = await withPorts(40)
+  const [ann, bob] = [await server.person("ann"), await server.person("bob")]
+  await server.acquaint(ann, bob)
+  const { port } = await browserOf(server, "ann")
+  const portWith = async (...datasets: number[]) => {
+    const TrainData = datasets.map((ID) => ({ ID }))
+    const { ID: ProjectID } = await ann.client.createProject({
+      body: { ProjectName: "p", Type: "http", ImageID: server.image.ID, TrainData },
+    })
+    const run = await ann.client.startRun({ body: { ProjectID } })
+    const found = await port(run.ID)
+    await ann.client.stopRun({ query: { ID: run.ID } })
+    return found
+  }
+  const makeData = async (AccessInfo = "") => (await ann.client.createData({ body: { Name: "d", AccessInfo } })).ID
+  const [ownPort, untouched] = [await portWith(), await makeData()]
+  assert.equal(await portWith(untouched), ownPort)
+  const lent = await makeData("/users/ann/lent")
+  const { ID } = await ann.client.createGrant({ body: { DataID: lent, UserName: "bob", Access: "write" } })
+  await ann.client.deleteGrant({ query: { ID } })
+  assert.notEqual(await portWith(lent), ownPort, "a grant that ended")
+  assert.notEqual(await portWith(await makeData("/users/ann/lent/inner")), ownPort, "a directory that he could write to by another dataset")
+  const given = await bob.client.createData({ body: { Name: "d" } })
+  await server.admin.updateData({ body: { ID: given.ID, UserName: "ann" } })
+  assert.notEqual(await portWith(given.ID), ownPort, "a dataset of a former owner")
+  assert.equal(await portWith(untouched), ownPort)
+})
+
 test("a live run keeps its port over a restart", async () => {
   await using server = await withPorts(8)
   const { port } = await browserOf(server, "admin", adminPassword)

@@ -7,6 +7,11 @@ const receivers = ["src/api/events/feed-policy.test.ts", "test/access/events.tes
 /** Recipients of events, and the streams to them. */
 export const events = [
   ...faults(
+    "src/events/journal-pruner.ts",
+    ["src/events/journal-pruner.test.ts"],
+    [["the journal has any number of bytes", at("JournalPruner.#lastIdBeyondBytes", "bytes > this.#options.maxBytes"), "bytes < 0"]],
+  ),
+  ...faults(
     "src/store/repositories/records.ts",
     ["src/events/feed.test.ts"],
     [

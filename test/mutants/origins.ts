@@ -69,6 +69,7 @@ export const origins = [
       "else if (image.userId < 0) candidates",
     ],
     ["a stranger's dataset counts as one's own", at("authorsOf", "add(userId).add((await homeOwner(reads, accessInfo)) ?? "), "delete("],
+    ["people who once could write to a dataset do not count", at("datasetWriters", "[...data, ...around.flat()]"), "[]"],
     ["people with a write grant do not count", at("writeGranteesOf", 'access === "write"'), 'access === "read"'],
   ]),
   ...faults(

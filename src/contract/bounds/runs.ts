@@ -193,4 +193,11 @@ export const runBounds = {
     per: "installation",
     beyond: "the oldest events are removed; late readers get `reset`",
   },
+  journalBytes: {
+    what: "Data of these events",
+    value: 67_108_864,
+    unit: "bytes",
+    per: "installation",
+    beyond: "the oldest events are removed; late readers get `reset`",
+  },
 } as const satisfies Bounds

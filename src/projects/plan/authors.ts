@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import type { Caller } from "#access"
-import type { DataRow, GrantRow, ImageRow, ProjectRow, Reads } from "#store"
+import type { DataRow, DatasetWriter, GrantRow, ImageRow, ProjectRow, Reads } from "#store"
 
 /** The name for the authors of a run that only its starter decides. */
 const own = "own"
@@ -20,18 +20,26 @@ interface Parts {
  *
  * A project of somebody else always counts as theirs. An administrator's image or dataset does not:
  * whoever starts containers on this machine trusts its administrators already. Everybody who may
- * write to a part counts, by a grant or because a dataset's directory lies in their home.
+ * write to a part counts, by a grant or because a dataset's directory lies in their home. So does
+ * everybody who ever could write to a dataset: they may have left a page in it.
  */
-export async function authorsOf(reads: Pick<Reads, "users" | "grants">, { starter, project, image, data }: Parts): Promise<string> {
+export async function authorsOf(
+  reads: Pick<Reads, "users" | "grants" | "data">,
+  { starter, project, image, data }: Parts,
+): Promise<string> {
   const candidates = new Set([project.writtenBy])
   const authors = new Set<string>()
   if (project.userId !== starter.userId) authors.add(`u${project.userId}`)
   if (!image) authors.add("unknown")
   else if (!image.isTrusted) candidates.add(image.userId).add(image.writtenBy)
   for (const { userId, accessInfo } of data) candidates.add(userId).add((await homeOwner(reads, accessInfo)) ?? userId)
+  for (const { userId, groupId } of await datasetWriters(reads, data)) {
+    if (groupId === 0) candidates.add(userId)
+    else authors.add(`g${groupId}`)
+  }
   candidates.delete(starter.userId)
   for (const id of candidates) if (!(await isAdmin(reads, id))) authors.add(`u${id}`)
-  for (const grantee of await writeGranteesOf(reads, { project, image, data })) authors.add(grantee)
+  for (const grantee of await writeGranteesOf(reads, { project, image })) authors.add(grantee)
   authors.delete(`u${starter.userId}`)
   return authors.size === 0 ? own : nameOf(project.id, [...authors].sort())
 }
@@ -56,17 +64,14 @@ async function isAdmin({ users }: Pick<Reads, "users">, id: number): Promise<boo
   return (await users.get(id))?.isAdmin === true
 }
 
-async function writeGranteesOf({ grants }: Pick<Reads, "grants">, { project, image, data }: Omit<Parts, "starter">): Promise<string[]> {
-  const found = await Promise.all([
-    grants.onResources("project", [project.id]),
-    image ? grants.onResources("image", [image.id]) : [],
-    data.length > 0
-      ? grants.onResources(
-          "data",
-          data.map(({ id }) => id),
-        )
-      : [],
-  ])
+/** Everybody who ever could write to these datasets, or to another one in the same place. */
+async function datasetWriters({ data: reads }: Pick<Reads, "data">, data: Parts["data"]): Promise<DatasetWriter[]> {
+  const around = await Promise.all(data.map(({ accessInfo }) => reads.overlapping(accessInfo)))
+  return reads.writers([...new Set([...data, ...around.flat()].map(({ id }) => id))])
+}
+
+async function writeGranteesOf({ grants }: Pick<Reads, "grants">, { project, image }: Pick<Parts, "project" | "image">): Promise<string[]> {
+  const found = await Promise.all([grants.onResources("project", [project.id]), image ? grants.onResources("image", [image.id]) : []])
   const writers = found.flat().filter(({ access }: GrantRow) => access === "write")
   return writers.map(({ userId, groupId }) => (userId === 0 ? `g${groupId}` : `u${userId}`))
 }

@@ -14,6 +14,7 @@ import { projectLimitsMigration } from "./0013-project-limits.ts"
 import { pulledImagesMigration } from "./0014-pulled-images.ts"
 import { tokenCodesMigration } from "./0015-token-codes.ts"
 import { rolesMigration } from "./0016-roles.ts"
+import { datasetWritersMigration } from "./0017-dataset-writers.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, statementsOf } from "./migration.ts"
@@ -36,5 +37,6 @@ export const migrations: readonly Migration[] = [
   pulledImagesMigration,
   tokenCodesMigration,
   rolesMigration,
+  datasetWritersMigration,
 ]
 export const newestVersion = migrations.length

@@ -53,6 +53,14 @@ export const recordQueries = {
       eb.selectFrom("journal").select(sql<number>`coalesce(max(id), 0)`.as("last")).as("last"),
     ]),
 
+  /** The bytes of the data of rows in a range of IDs, its first one excluded. */
+  journalBytes: ({ db }: QueryBuilder, args: { after: number; up_to: number }) =>
+    db
+      .selectFrom("journal")
+      .select(sql<number>`coalesce(sum(octet_length(data)), 0)`.as("bytes"))
+      .where("id", ">", args.after)
+      .where("id", "<=", args.up_to),
+
   pruneJournal: ({ db }: QueryBuilder, args: { up_to: number }) =>
     db.deleteFrom("journal").where("id", "<=", args.up_to).where("id", "<", sql<number>`(select max(id) from journal)`),
 
@@ -115,6 +123,21 @@ export const recordQueries = {
       .onConflict((conflict) => conflict.doNothing()),
 
   endMove: ({ db }: QueryBuilder, args: { data_id: number }) => db.deleteFrom("moves").where("data_id", "=", args.data_id),
+
+  datasetWriters: ({ db, among }: QueryBuilder, args: { data_ids: readonly number[] }) =>
+    db
+      .selectFrom("dataset_writers")
+      .select(rowColumns("dataset_writers"))
+      .where(among(sql.ref("data_id"), args.data_ids))
+      .orderBy("data_id")
+      .orderBy("user_id")
+      .orderBy("group_id"),
+
+  recordDatasetWriter: ({ anyTable }: QueryBuilder, args: Args) =>
+    anyTable
+      .insertInto("dataset_writers")
+      .values(insertedValues("dataset_writers", args))
+      .onConflict((conflict) => conflict.doNothing()),
 
   /**
    * Datasets at the path, above it (at the keys `above`), or below it (between two keys, the second

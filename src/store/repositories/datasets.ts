@@ -1,13 +1,15 @@
 import { indexKey } from "../fold.ts"
 import { query } from "../queries/query.ts"
-import type { DataRow, DatasetMove, Viewer } from "../rows.ts"
-import type { DataReads, DataWrites } from "../store.ts"
-import { datasetMovesTable, datasetsTable } from "../tables/datasets.ts"
+import type { DataRow, DatasetMove, DatasetWriter, Viewer } from "../rows.ts"
+import type { DataReads, DataWrites, NewRow } from "../store.ts"
+import { datasetMovesTable, datasetsTable, datasetWritersTable } from "../tables/datasets.ts"
 import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 
 const plannedMoves = query("plannedMoves")
 const planMove = query("planMove")
 const endMove = query("endMove")
+const writers = query("datasetWriters")
+const recordWriter = query("recordDatasetWriter")
 const around = query("datasetsAround")
 const at = query("datasetsAt")
 const visible = { all: query("visibleBetween", "all"), some: query("visibleBetween", "some") }
@@ -40,6 +42,18 @@ export class DatasetRepository extends ResourceRepository<DataRow> implements Da
     const seen = viewer.seesAll ? visible.all : visible.some
     const found = await this.runner.all(seen, { ...range, user_id: viewer.userId, groups: viewer.groupIds, now: this.clock.now() })
     return found.length > 0
+  }
+
+  async writers(ids: readonly number[]): Promise<DatasetWriter[]> {
+    if (ids.length === 0) return []
+    return (await this.runner.all(writers, { data_ids: ids })).map(datasetWritersTable.toRow)
+  }
+
+  override async update(id: number, fields: Partial<NewRow<DataRow>>): Promise<DataRow | undefined> {
+    const before = fields.userId === undefined ? undefined : await this.get(id)
+    if (before && before.userId !== fields.userId)
+      await this.runner.run(recordWriter, datasetWritersTable.toColumns({ dataId: id, userId: before.userId, groupId: 0 }))
+    return super.update(id, fields)
   }
 
   async moves(): Promise<DatasetMove[]> {

@@ -3,6 +3,7 @@ import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { GrantRow, RowPage, RowPageRequest, Viewer } from "../rows.ts"
 import type { GrantFilter, GrantReads, GrantWrites } from "../store.ts"
+import { datasetWritersTable } from "../tables/datasets.ts"
 import { grantAccessMapper, grantsTable } from "../tables/grants.ts"
 import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
@@ -14,6 +15,7 @@ const q = {
   put: query("putGrant"),
   delete: query("deleteGrant"),
   expired: query("expiredGrants"),
+  recordWriter: query("recordDatasetWriter"),
 }
 
 export class GrantRepository implements GrantReads, GrantWrites {
@@ -58,6 +60,8 @@ export class GrantRepository implements GrantReads, GrantWrites {
   async put(row: Parameters<GrantWrites["put"]>[0]): Promise<GrantRow> {
     const { runner, clock } = this.#context
     const now = clock.now()
+    if (row.resourceType === "data" && row.access === "write")
+      await runner.run(q.recordWriter, datasetWritersTable.toColumns({ ...row, dataId: row.resourceId }))
     const columns = { ...grantsTable.toColumns(row), created_at: now, updated_at: now }
     return grantsTable.toRow((await runner.first(q.put, columns)) as ColumnValue[])
   }

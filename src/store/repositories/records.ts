@@ -19,6 +19,7 @@ const q = {
   journal: query("journal"),
   journalAfter: query("journalAfter"),
   journalBounds: query("journalBounds"),
+  journalBytes: query("journalBytes"),
   pruneJournal: query("pruneJournal"),
   audit: query("audit"),
   pruneAudit: query("pruneAudit"),
@@ -40,6 +41,11 @@ export class JournalRepository implements JournalReads {
   async bounds(): Promise<{ first: number; last: number }> {
     const [first, last] = (await this.#context.runner.first(q.journalBounds, {})) as [number, number]
     return { first, last }
+  }
+
+  async bytesBetween(after: number, upTo: number): Promise<number> {
+    const [bytes] = (await this.#context.runner.first(q.journalBytes, { after, up_to: upTo })) ?? []
+    return Number(bytes)
   }
 
   async add({ event, data, resource, visibility = {} }: NewJournalEntry): Promise<void> {

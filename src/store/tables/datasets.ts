@@ -28,6 +28,20 @@ export const datasetsTable = describeTable({
 
 export interface DataRow extends RowOf<typeof datasetsTable.fields> {}
 
+export const datasetWritersTable = describeTable({
+  name: "dataset_writers",
+  fields: {
+    dataId: integer("data_id"),
+    /** 0: the members of a group. */
+    userId: integer("user_id"),
+    /** 0: a person. */
+    groupId: integer("group_id"),
+  },
+})
+
+/** A person or group that could write to a dataset at some time, as a grantee or as its owner. */
+export interface DatasetWriter extends RowOf<typeof datasetWritersTable.fields> {}
+
 export const datasetMovesTable = describeTable({
   name: "moves",
   fields: { dataId: integer("data_id"), from: text("from_path"), to: text("to_path") },

@@ -1,5 +1,5 @@
 import { openidSubjectsTable, sessionsTable, tokenCodesTable, tokensTable } from "./credentials.ts"
-import { datasetMovesTable, datasetsTable } from "./datasets.ts"
+import { datasetMovesTable, datasetsTable, datasetWritersTable } from "./datasets.ts"
 import { grantsTable } from "./grants.ts"
 import { groupsTable } from "./groups.ts"
 import { auditTable, journalTable } from "./history.ts"
@@ -29,6 +29,7 @@ export const tables = {
   grants: grantsTable,
   run_ports: runPortsTable,
   pulled_images: pulledImagesTable,
+  dataset_writers: datasetWritersTable,
   moves: datasetMovesTable,
   idempotency_keys: idempotencyKeysTable,
   leases: leasesTable,

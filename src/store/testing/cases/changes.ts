@@ -276,6 +276,17 @@ export const changeCases: Record<string, Case> = {
     assert.ok((await store.events.bounds()).last > last)
   },
 
+  "the bytes of rows of the journal are counted by their IDs": async ({ open }) => {
+    await using store = await open()
+    assert.equal(await store.events.bytesBetween(0, 10), 0)
+    const data = { ID: 1, é: "é".repeat(100) }
+    for (let i = 0; i < 5; i += 1) await store.change((tx) => tx.journal({ ...event(i), data }))
+    const { first, last } = await store.events.bounds()
+    const size = Buffer.byteLength(JSON.stringify(data))
+    assert.equal(await store.events.bytesBetween(first - 1, last), 5 * size)
+    assert.equal(await store.events.bytesBetween(first, last - 1), 3 * size)
+  },
+
   "audit rows are listed newest first, filtered, and pruned by age": async ({ open, clock }) => {
     await using store = await open()
     const start = clock.now()

@@ -1,9 +1,38 @@
 import assert from "node:assert/strict"
 import { seededRandom } from "../../../../test/fixtures/random.ts"
-import { addData, addUser } from "../samples.ts"
+import { addData, addUser, groupRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
 export const directoryCases: Record<string, Case> = {
+  "everybody who ever could write to a dataset stays recorded": async ({ open }) => {
+    await using store = await open()
+    const [ann, bob, eve] = [await addUser(store, "ann"), await addUser(store, "bob"), await addUser(store, "eve")]
+    const team = await store.change((tx) => tx.groups.insert(groupRow("team")))
+    const { id: dataId } = await addData(store, ann.id)
+    const { id: other } = await addData(store, eve.id, { accessInfo: "/users/eve/d" })
+    const grant = { resourceType: "data", resourceId: dataId, ownerId: ann.id, expiresAt: null, createdBy: ann.id } as const
+    const put = (to: { userId?: number; groupId?: number }, access: "read" | "write") =>
+      store.change((tx) => tx.grants.put({ ...grant, userId: 0, groupId: 0, ...to, access }))
+    await put({ userId: eve.id }, "read")
+    assert.deepEqual(await store.data.writers([dataId]), [])
+    const { id: toBob } = await put({ userId: bob.id }, "write")
+    await put({ userId: bob.id }, "write")
+    const { id: toTeam } = await put({ groupId: team.id }, "write")
+    await put({ groupId: team.id }, "read")
+    await store.change(async (tx) => void (await Promise.all([toBob, toTeam].map((id) => tx.grants.delete(id)))))
+    await store.change((tx) => tx.data.update(dataId, { name: "n", userId: ann.id }))
+    const granted = [
+      { dataId, userId: 0, groupId: team.id },
+      { dataId, userId: bob.id, groupId: 0 },
+    ]
+    assert.deepEqual(await store.data.writers([dataId, other]), granted)
+    await store.change((tx) => tx.data.update(dataId, { userId: eve.id }))
+    const formerOwner = { dataId, userId: ann.id, groupId: 0 }
+    const all = [granted[0], formerOwner, granted[1]]
+    assert.deepEqual(await store.data.writers([dataId]), all)
+    assert.deepEqual(await store.data.writers([]), [])
+  },
+
   "datasets that share or contain a directory are found at any depth and length": async ({ open }) => {
     await using store = await open()
     const ann = await addUser(store, "ann")
