@@ -22,7 +22,7 @@ test("only well-known registries are allowed by default, and the refusal says ho
       /not among the registries .*; an administrator can add .* to QUAYSIDE_REGISTRIES$/,
       host,
     )
-  await assert.rejects(registries.check({ host: "registry.example.org" }), { code: "image_pull_denied" })
+  await assert.rejects(registries.check({ host: "registry.example.org" }), { code: "image_pull_denied", hint: /allow this one/ })
 })
 
 test("with `public`, all public names are allowed, and no others", () => {

@@ -50,6 +50,8 @@ export interface RegistryAllowlistOptions {
  */
 const lookupSlots = new Semaphore(nameLookups.value)
 
+const deniedHint = "Choose an image from another registry, or ask an administrator to allow this one"
+
 /** The registries from which images may come. */
 export class RegistryAllowlist {
   readonly #allowed: readonly string[]
@@ -83,7 +85,7 @@ export class RegistryAllowlist {
    */
   async check({ host }: Pick<OciReference, "host">): Promise<void> {
     const denial = this.denialReason({ host })
-    if (denial !== undefined) throw new EngineError("image_pull_denied", denial)
+    if (denial !== undefined) throw new EngineError("image_pull_denied", denial, { hint: deniedHint })
     // The client of the default registry chose neither its name nor its addresses.
     if (this.#isListed(host) || host === defaultRegistry) return
     const addresses = await this.#addressesOf(nameOf(host)).catch((cause: unknown) => {
@@ -99,6 +101,7 @@ export class RegistryAllowlist {
       throw new EngineError(
         "image_pull_denied",
         `Images may not come from ${host}: its name resolves to an address that is not public; an administrator can add it to QUAYSIDE_REGISTRIES`,
+        { hint: deniedHint },
       )
   }
 

@@ -39,6 +39,7 @@ export const runs = [
     [
       ["a command of the project's own counts as searched", at("explainSearch", " || plan.command !== null"), ""],
       ["a mounted directory is blamed on the image", at("missingRight", "if (mount) {"), "if (false) {"],
+      ["the system's packages shall be made writable", at("missingRight", "systemPackages.test(path) ? buildHint : "), ""],
     ],
   ),
   ...faults(

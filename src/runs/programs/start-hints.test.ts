@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Reason } from "#contract"
 import type { RunPlan } from "#store"
+import { createReason } from "../lifecycle/reasons.ts"
 import { explainFailedStart } from "./start-hints.ts"
 
 const mounts = [
@@ -33,6 +34,10 @@ const denied = (path: string) =>
   new RegExp(`^It ended\\. The program may not use ${path}, since runs are never root > Ask an administrator`)
 const readOnly = (path: string) => new RegExp(`^It ended\\. The program wants to write to ${path}, and the root file system is read-only`)
 
+const installs = (path: string) =>
+  new RegExp(`^It ended\\. The program may not use ${path}, since runs are never root > Install packages .* when the image is built`)
+const lacks = (name: string) => new RegExp(`^It ended\\. The program lacks the package "${name}" > Add the package to the image`)
+
 for (const [line, hint] of [
   [
     'nginx: [alert] could not open error log file: open() "/var/log/nginx/error.log" failed (13: Permission denied)',
@@ -44,6 +49,15 @@ for (const [line, hint] of [
     denied("/etc/nginx/conf.d/default.conf"),
   ],
   ["mkdir: cannot create directory '/var/lib/app': Read-only file system", readOnly("/var/lib/app")],
+  ["mkdir: cannot create directory ‘/var/lib/app’: Read-only file system", readOnly("/var/lib/app")],
+  ["touch: cannot touch ‘/srv/a’: Permission denied", denied("/srv/a")],
+  ["mkdir: cannot create directory ‘cache’: Permission denied", workDir],
+  ["E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)", installs("/var/lib/dpkg/lock-frontend")],
+  ["E: List directory /var/lib/apt/lists/partial is missing. - Acquire (13: Permission denied)", installs("/var/lib/apt/lists/partial")],
+  ["ModuleNotFoundError: No module named 'sklearn.svm'", lacks("sklearn.svm")],
+  ["/usr/bin/python3: No module named streamlit", lacks("streamlit")],
+  ["Error in library(dplyr) : there is no package called ‘dplyr’", lacks("dplyr")],
+  ["Error: Cannot find module 'express'", lacks("express")],
   ["Error: EROFS: read-only file system, mkdir '/root/.npm'", readOnly("/root/.npm")],
   ["Error: Can't drop privilege as nonroot user", root],
   ["sqlite3.OperationalError: unable to open database file", workDir],
@@ -59,7 +73,13 @@ for (const [line, hint] of [
 }
 
 test("other output, mounted directories and other reasons add no hint about the image", () => {
-  for (const line of ["Traceback: KeyError", "Permission denied", "cannot open /work/code/a: Permission denied", "the root of the tree"])
+  for (const line of [
+    "Traceback: KeyError",
+    "Permission denied",
+    "cannot open /work/code/a: Permission denied",
+    "the root of the tree",
+    "Error: Cannot find module '/work/code/a.js'",
+  ])
     assert.equal(hintOf(line), "It ended", line)
   assert.match(
     hintOf("touch: /work/data/x/a: Read-only file system"),
@@ -84,3 +104,18 @@ test("a search that found nothing explains the failure, but a project's own comm
   assert.equal(explainFailedStart({ ...plan, type: "jupyterlab", command: ["x"] }, exit(line)).msg, "It ended")
   assert.equal(hintOf(line), "It ended")
 })
+
+for (const [command, hint] of [
+  [["cd", "/work", "&&", "python3", "app.py"], 'No shell reads the Command: write sh -c "…" around it'],
+  [["python3", "app.py", "|", "tee", "log"], 'No shell reads the Command: write sh -c "…" around it'],
+  [["pip", "install", "flask;", "flask", "run"], 'No shell reads the Command: write sh -c "…" around it'],
+  [["DEBUG=1", "python3", "app.py"], "Set DEBUG in the image's Env: no shell reads the Command"],
+  [["sudo", "nginx"], "Leave out sudo: runs are never root, and ports below 1024 need no root in a run"],
+  [["sh", "-c", "cd /work; python3 app.py && true"], undefined],
+  [["python3", "app.py", "--name=a"], undefined],
+] as const) {
+  test(`the failed command ${JSON.stringify(command.join(" "))} ${hint ? "gets a hint of its own" : "gets none"}`, () => {
+    const reason = createReason("command_not_found")
+    assert.deepEqual(explainFailedStart({ ...plan, command }, reason), hint ? { ...reason, hint } : reason)
+  })
+}
