@@ -205,7 +205,7 @@ export class LaunchAttempt implements Disposable {
     if (fault) return new EngineError("not_answering", `Port ${port} is open, but ${fault.text}`, { hint: fault.hint })
     if (this.#lastProbe?.ready === false) {
       const { text, hint } = this.#portFault
-      return new EngineError("port_not_open", `${reasonMessages.port_not_open}, ${port}; ${text}`, { hint })
+      return new EngineError("port_not_open", `${reasonMessages.port_not_open}, ${port}: ${text}`, { hint })
     }
     const code = `timeout_${this.#state}` as const
     const { image } = this.#run.spec

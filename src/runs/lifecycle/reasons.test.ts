@@ -28,7 +28,7 @@ const outcomes: [image: string, code: ReasonCode, msg: RegExp][] = [
   [
     "fake/no-port",
     "port_not_open",
-    /^Nothing listens on the project's port, 8000; a program that listens on 127.0.0.1 alone is not reached$/,
+    /^Nothing listens on the project's port, 8000: a program that listens on 127.0.0.1 alone is not reached$/,
   ],
   ["fake/silent", "not_answering", /GET \/ was not answered/],
   ["fake/unhealthy", "not_answering", /status 500/],

@@ -10,6 +10,8 @@ const maxPortsNamed = 5
 export interface StartFault {
   /** A clause: it begins in lower case and has no full stop. */
   text: string
+  /** The clause of the progress, which names the expected port. Default: `text`. */
+  step?: string
   /** Its cure; undefined: that of the reason's code. */
   hint?: string
 }
@@ -27,10 +29,13 @@ export function portFault(run: RunRow, ports: readonly ListeningPort[] | undefin
       text: `the program listens on port ${expected} of 127.0.0.1 only; it must listen on 0.0.0.0`,
       hint: "Let the program listen on 0.0.0.0: many programs have an option such as `--host 0.0.0.0`",
     }
-  if (ports.length === 0) return { text: `the program listens on no port; the project expects ${expected}` }
   const others = ports.slice(0, maxPortsNamed).map(({ port }) => port)
+  const text = `the program listens on ${ports.length === 0 ? "no port" : `port ${others.join(", ")}`}`
+  const step = `${text}; the project expects ${expected}`
+  if (ports.length === 0) return { text, step }
   return {
-    text: `the program listens on port ${others.join(", ")}; the project expects ${expected}`,
+    text,
+    step,
     hint: `Set the image's Port to ${others[0]}, or let the program listen on ${expected}`,
   }
 }

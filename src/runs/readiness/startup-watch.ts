@@ -39,7 +39,8 @@ export async function watchStartup(ctx: RunsContext, run: RunRow, options: Watch
       const current = Math.floor((clock.now() - began) / 1_000)
       const fault = clock.now() - began >= settings.startupHintAfterMs ? await findFault(ctx, run, options) : undefined
       const printed = line?.text.trim().slice(0, maxLineCharacters)
-      const step = (fault?.isFinal ? fault.text : printed || fault?.text) || "waiting for the program"
+      const seen = fault && (fault.step ?? fault.text)
+      const step = (fault?.isFinal ? seen : printed || seen) || "waiting for the program"
       options.report({ step, current, total: Math.ceil(options.totalMs / 1_000), unit: "seconds" })
     }
   } catch {
