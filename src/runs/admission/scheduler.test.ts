@@ -44,6 +44,8 @@ test("a request that no node can satisfy is rejected with the resource and the l
     /1 GPU with 8001 MiB each; the largest has 0 of them; the largest GPU has 8000 MiB/,
   )
   assert.equal(unschedulableReason(run({ cpus: 8, gpus: 1 }), nodes)?.code, "insufficient_gpu")
+  const none = unschedulableReason(run({ gpus: 1 }), allocatableNodes([node("a", 4)], plain))
+  assert.deepEqual([none?.msg, none?.hint?.split(",")[0]], ["No node has a GPU", "Start it without GPUs"])
   assert.equal(unschedulableReason(run({ cpus: 4, gpus: 1 }), nodes), undefined)
   assert.equal(unschedulableReason(run(), [])?.code, "insufficient_cpu")
 })

@@ -50,25 +50,31 @@ export function unschedulableReason(demand: ResourceRequest, nodes: readonly Nod
       `No node has ${demand.memoryMiB} MiB of memory for runs; the largest has ${memory} MiB`,
     )
   }
-  const gpus = Math.max(0, ...nodes.map((node) => fittingGpus(node.gpus, demand).length))
-  const withMemory = demand.gpuMemoryMiB > 0 ? ` with ${demand.gpuMemoryMiB} MiB each` : ""
-  const maxGpuMemoryMiB = Math.max(0, ...nodes.flatMap((node) => node.gpus.map(({ memoryMiB }) => memoryMiB)))
-  const largestGpu = withMemory === "" ? "" : ` of them; the largest GPU has ${maxGpuMemoryMiB} MiB`
-  const faulty = nodes.reduce((sum, { faultyGpus }) => sum + faultyGpus, 0)
-  const outOfOrder = faulty === 0 ? "" : `; out of order at the moment: ${faulty}`
-  if (demand.gpus > gpus) {
-    const most = `the largest has ${gpus}${largestGpu}${outOfOrder}`
-    const wanted = `${demand.gpus} ${demand.gpus === 1 ? "GPU" : "GPUs"}${withMemory}`
-    return insufficientReason("insufficient_gpu", `No node has ${wanted}; ${most}`)
-  }
+  if (demand.gpus > Math.max(0, ...nodes.map((node) => fittingGpus(node.gpus, demand).length))) return gpuReason(demand, nodes)
   return insufficientReason(
     demand.gpus > 0 ? "insufficient_gpu" : "insufficient_memory",
     "No single node has all of what was asked for together",
   )
 }
 
-function insufficientReason(code: ReasonCode, msg: string): Reason {
-  return { code, msg }
+function gpuReason(demand: ResourceRequest, nodes: readonly Node[]): Reason {
+  const faulty = nodes.reduce((sum, { faultyGpus }) => sum + faultyGpus, 0)
+  const all = nodes.flatMap((node) => node.gpus)
+  if (faulty === 0 && all.length === 0) {
+    const hint = "Start it without GPUs, or ask an administrator for a machine that has some"
+    return insufficientReason("insufficient_gpu", "No node has a GPU", hint)
+  }
+  const withMemory = demand.gpuMemoryMiB > 0 ? ` with ${demand.gpuMemoryMiB} MiB each` : ""
+  const wanted = `${demand.gpus} ${demand.gpus === 1 ? "GPU" : "GPUs"}${withMemory}`
+  const most = Math.max(0, ...nodes.map((node) => fittingGpus(node.gpus, demand).length))
+  const largestGpu = Math.max(0, ...all.map(({ memoryMiB }) => memoryMiB))
+  const details = withMemory === "" ? "" : ` of them; the largest GPU has ${largestGpu} MiB`
+  const outOfOrder = faulty === 0 ? "" : `; out of order at the moment: ${faulty}`
+  return insufficientReason("insufficient_gpu", `No node has ${wanted}; the largest has ${most}${details}${outOfOrder}`)
+}
+
+function insufficientReason(code: ReasonCode, msg: string, hint?: string): Reason {
+  return hint === undefined ? { code, msg } : { code, msg, hint }
 }
 
 export function couldFit(node: Node, demand: ResourceRequest): boolean {

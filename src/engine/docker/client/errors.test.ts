@@ -42,6 +42,7 @@ test("failures of NVIDIA's container runtime have a sentence each", () => {
     const error = toEngineError(Object.assign(new Error(message), { statusCode: 500 }))
     assert.equal(error.code, "insufficient_gpu", message)
     assert.match(error.message, sentence, message)
+    assert.match(error.hint ?? "", /^Start without GPUs/, message)
   }
 })
 

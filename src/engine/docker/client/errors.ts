@@ -25,6 +25,8 @@ const cannotRun = {
 /** For a full disk of the engine. */
 export const freeSpaceHint = "Ask an administrator to make room on the engine's disk, such as with `docker image prune`"
 
+const driverHint = "Start without GPUs, or ask an administrator whether `nvidia-smi` works on the machine"
+
 /**
  * The daemon's messages, most specific first. It has codes for few of its failures, so its messages
  * must be parsed.
@@ -35,8 +37,9 @@ const phrases: readonly Phrase[] = [
     /device error: \S+ unknown device|unknown device id|unresolvable CDI/i,
     "insufficient_gpu",
     "The run's GPU has disappeared: NVIDIA's container runtime does not know it",
+    driverHint,
   ],
-  [/nvml error|driver error|libnvidia-ml|driver rpc error/i, "insufficient_gpu", "This machine's NVIDIA driver does not work"],
+  [/nvml error|driver error|libnvidia-ml|driver rpc error/i, "insufficient_gpu", "This machine's NVIDIA driver does not work", driverHint],
   [
     /could not select device driver|nvidia-container/i,
     "insufficient_gpu",
