@@ -36,13 +36,12 @@ export interface Person {
   readonly client: Client
 }
 
-/** Passwords are hashed at a cost that only tests can afford, unless told otherwise. */
+/** Passwords are hashed at a cost that only tests can afford, unless `more` says otherwise. */
 export async function startTestServer(
   options: Readonly<Record<string, string>> = {},
   logger: Logger = silentLogger,
   accessLog?: (line: string) => void,
-  hashing: NonNullable<ComposeOptions["hashing"]> = { cost: cheapHashCost },
-  supervision: NonNullable<ComposeOptions["supervision"]> = {},
+  more: Pick<ComposeOptions, "hashing" | "supervision" | "gpuToolPath"> = {},
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), "quayside-test-"))
   const [port, appsPort, filesPort] = (await freePorts(3)).map(String) as [string, string, string]
@@ -62,8 +61,9 @@ export async function startTestServer(
       ...options,
     },
   })
+  const hashing = { cost: cheapHashCost }
   const start = () =>
-    compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {}, hashing, supervision })
+    compose({ settings, version: "0.0.0", logger, ...(accessLog ? { accessLog } : {}), announcePassword: () => {}, hashing, ...more })
   let quayside = await start()
   const { baseUrl } = quayside
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", adminPassword) })

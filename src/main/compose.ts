@@ -50,6 +50,8 @@ export interface ComposeOptions {
   hashing?: NonNullable<IdentityOptions["hashing"]>
   /** How runs are supervised. Default: as the settings say. */
   supervision?: RunSettingsOptions
+  /** The directories in which NVIDIA's tool is looked for. Default: the system's. */
+  gpuToolPath?: string
   /** When it aborts, the start ends at its next step and throws `StartStoppedError`. */
   signal?: AbortSignal
 }
@@ -122,7 +124,8 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const files = hasFiles(roles) ? startFileServer(context, base, late) : undefined
   // The runs of a process that is alone go on while it starts.
   const isInCharge = () => late.runs?.isInCharge() ?? base.store.notices === undefined
-  const engine = hasRuns(roles) ? stack.use(await createConfiguredEngine({ ...context, store: base.store, isInCharge })) : undefined
+  const engineParts = { ...context, store: base.store, isInCharge, gpuToolPath: options.gpuToolPath }
+  const engine = hasRuns(roles) ? stack.use(await createConfiguredEngine(engineParts)) : undefined
   assertNotStopped()
   const finishIsolation = engine && roles.has("supervisor") ? await startIsolation({ ...context, ...base, engine }) : undefined
   const generatedPassword = roles.has("api")

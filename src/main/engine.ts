@@ -44,9 +44,10 @@ export async function createConfiguredEngine(made: {
   logger: Logger
   /** As in `DockerOptions`. */
   isInCharge: () => boolean
+  gpuToolPath: string | undefined
   stack: AsyncDisposableStack
 }): Promise<Engine> {
-  const { isInCharge, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
+  const { isInCharge, gpuToolPath, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
   const { instance } = store
   const onPull = pullRecorder({ store, logger })
   if (settings.engine === "fake") {
@@ -81,6 +82,7 @@ export async function createConfiguredEngine(made: {
     uid: settings.runUid,
     gpus: settings.gpus,
     mockGpus: settings.mockGpus,
+    ...(gpuToolPath === undefined ? {} : { gpuToolPath }),
     registries,
     maxImageBytes: settings.maxImageSize,
     onPull,

@@ -6,7 +6,7 @@ import { silentLogger } from "#kit"
 import { startTestServer } from "../test-server.ts"
 
 /** Hashes must cost as much as in production for a crowd to queue. */
-const startWithRealHashes = () => startTestServer({}, silentLogger, undefined, {})
+const startWithRealHashes = () => startTestServer({}, silentLogger, undefined, { hashing: {} })
 
 interface Sent {
   from: string

@@ -3,7 +3,6 @@ import { join } from "node:path"
 import type { ReasonCode, RunningProject } from "#contract"
 import { silentLogger } from "#kit"
 import { eventually } from "../fixtures/eventually.ts"
-import { cheapHashCost } from "../fixtures/identity.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 
 /** Short times for outcomes that a deadline causes; a person waits 10 s and two minutes. */
@@ -69,10 +68,13 @@ export interface FaultyRun {
   check(): Promise<RunningProject>
 }
 
-export async function startFaultServer(settings: Readonly<Record<string, string>>): Promise<FaultServer> {
-  const hashing = { cost: cheapHashCost }
+/** `more.gpuToolPath`: the directory of an `nvidia-smi`. */
+export async function startFaultServer(
+  settings: Readonly<Record<string, string>>,
+  more: { gpuToolPath?: string } = {},
+): Promise<FaultServer> {
   const options = { engine: "docker", registries: "127.0.0.1:*", "cpu-overcommit": "50", ...settings }
-  const server = await startTestServer(options, silentLogger, undefined, hashing, supervision)
+  const server = await startTestServer(options, silentLogger, undefined, { supervision, ...more })
   const people = new Map<string, Person>()
   for (const name of ["ann", "bob", "carl"]) people.set(name, await server.person(name))
   people.set("dora", await server.person("dora", { Limits: { MaxCpus: 1 } }))

@@ -4,7 +4,9 @@ import type { RunningProject } from "#contract"
 import { ensureBusyboxImage } from "../fixtures/docker/busybox.ts"
 import { openDockerSocket } from "../fixtures/docker/docker-socket.ts"
 import { privateDaemon } from "../fixtures/docker/dockerd.ts"
+import { fakeNvidiaSmi } from "../fixtures/docker/fake-nvidia-smi.ts"
 import { loadForeignImage } from "../fixtures/docker/foreign-image.ts"
+import { captures } from "../fixtures/docker/nvidia-smi-output.ts"
 import { startRegistry } from "../fixtures/docker/registry.ts"
 import { type Fault, type FaultyRun, startFaultServer } from "./fault-server.ts"
 import { allFaults } from "./faults.ts"
@@ -53,6 +55,21 @@ describe("a start with this fault ends with a reason that names it", { concurren
     await during.check()
     await (await cut.start({ ...engineDown, name: "engine down before", image: busybox })).check()
     socket.connect()
+  })
+
+  test("a GPU whose driver the engine lacks", async () => {
+    await using tool = await fakeNvidiaSmi(captures.h100)
+    await using driverless = await startFaultServer({}, { gpuToolPath: tool.path })
+    const fault: Fault = {
+      name: "GPU without driver",
+      image: busybox,
+      fields: { image: { Command: "httpd -f -p 8000" }, start: { Gpus: 1 } },
+      code: "insufficient_gpu",
+      msg: /^The container engine has no working driver for this machine's GPUs$/,
+      hint: /NVIDIA Container Toolkit/,
+      withinS: 10,
+    }
+    await (await driverless.start(fault)).check()
   })
 
   test("an engine whose disk is full", async () => {

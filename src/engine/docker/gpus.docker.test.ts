@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { startDockerEngine } from "../../../test/fixtures/docker/docker-engine.ts"
 import { privateDaemon } from "../../../test/fixtures/docker/dockerd.ts"
+import { fakeNvidiaSmi } from "../../../test/fixtures/docker/fake-nvidia-smi.ts"
+import { captures, ids, unreadable } from "../../../test/fixtures/docker/nvidia-smi-output.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
-import { fakeNvidiaSmi } from "../gpus/testing/fake-nvidia-smi.ts"
-import { captures, ids, unreadable } from "../gpus/testing/recorded-output.ts"
 
 const never = new AbortController().signal
 const ignore = () => {}

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { type Logger, ManualClock } from "#kit"
+import { fakeNvidiaSmi } from "../../../test/fixtures/docker/fake-nvidia-smi.ts"
+import { captures, ids, messages, unreadable } from "../../../test/fixtures/docker/nvidia-smi-output.ts"
 import { EngineError } from "../engine.ts"
 import { NvidiaGpus } from "./nvidia-gpus.ts"
-import { fakeNvidiaSmi } from "./testing/fake-nvidia-smi.ts"
-import { captures, ids, messages, unreadable } from "./testing/recorded-output.ts"
 
 /** Devices behind a fake program, and a clock by which each query is a new one. */
 async function nvidiaGpus(text: string, options: { isRequired?: boolean; timeoutMs?: number } = {}) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { captures, fields, ids, messages, unreadable } from "../../../test/fixtures/docker/nvidia-smi-output.ts"
 import { parseReadings } from "./nvidia-smi.ts"
-import { captures, fields, ids, messages, unreadable } from "./testing/recorded-output.ts"
 
 const mib = 2 ** 20
 const faultsOf = (text: string) => parseReadings(text, fields).readings.map(({ id, fault }) => [id, fault])
