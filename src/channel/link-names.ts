@@ -1,6 +1,9 @@
-/** Memory for the links of one archive, with `nodeCost` for each name on their paths. */
-const maxCost = 16 * 1024 * 1024
-const nodeCost = 128
+import { bounds } from "#contract"
+
+/** Memory for the links of one archive: for each name on their paths, and for names below it. */
+const maxBytes = bounds.control.archiveLinkBytes.value
+const nodeBytes = 120
+const childrenBytes = 160
 
 interface Node {
   isLink: boolean
@@ -13,17 +16,17 @@ interface Node {
  */
 export class LinkNames {
   readonly #root: Node = { isLink: false, children: undefined }
-  #cost = 0
+  #bytes = 0
 
   /** False if there is no memory for more. */
   add(parts: readonly string[]): boolean {
     let node = this.#root
     for (const name of parts.map(fold)) {
-      node.children ??= new Map()
-      let child = node.children.get(name)
+      let child = node.children?.get(name)
       if (!child) {
-        this.#cost += nodeCost + 2 * name.length
-        if (this.#cost > maxCost) return false
+        this.#bytes += nodeBytes + 2 * name.length + (node.children ? 0 : childrenBytes)
+        if (this.#bytes > maxBytes) return false
+        node.children ??= new Map()
         child = { isLink: false, children: undefined }
         node.children.set(name, child)
       }

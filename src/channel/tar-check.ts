@@ -1,9 +1,10 @@
+import { bounds } from "#contract"
 import { hasTooManyAccents, LinkNames } from "./link-names.ts"
 import { StreamError } from "./stream-error.ts"
 
 const blockBytes = 512
 const maxNameBytes = 65_536
-const maxPathLength = 4_096
+const maxPathLength = bounds.control.archivePathCharacters.value
 /** Names of one entry, from all headers before it. */
 const maxNames = 8
 /** Sizes from here on do not fit into the octal digits of a header. */

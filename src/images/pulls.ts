@@ -1,4 +1,4 @@
-import { Failure, type Progress, type Reason, reasonMessages } from "#contract"
+import { bounds, Failure, type Progress, type Reason, reasonMessages } from "#contract"
 import { type Engine, EngineError, type ImageInfo, type ImagePolicy } from "#engine"
 import type { Actor, Events } from "#events"
 import { type Clock, IdleTimeout, type Logger } from "#kit"
@@ -7,8 +7,7 @@ import type { ImageRow, Store } from "#store"
 /** As for a run: the longest time without data. */
 const idleTimeoutMs = 120_000
 const progressEveryMs = 1_000
-/** The maximum of concurrent pulls per person. */
-const maxPullsPerPerson = 3
+const maxPullsPerPerson = bounds.containers.pullsOfPerson.value
 /** No person has this ID. */
 const serviceUserId = 0
 

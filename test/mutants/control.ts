@@ -1,7 +1,7 @@
 import { at, faults } from "./mutant.ts"
 
 const frames = ["src/channel/multiplexer.test.ts"]
-const archives = ["src/channel/tar-check.test.ts"]
+const archives = ["src/channel/tar-check.test.ts", "src/channel/link-names.test.ts"]
 const channel = ["test/control/control.test.ts"]
 const signals = ["src/control/streams/programs.test.ts"]
 const sessions = ["src/engine/docker/exec/session-processes.test.ts"]
@@ -29,7 +29,8 @@ export const control = [
   ]),
   ...faults("src/channel/link-names.ts", archives, [
     ["a link is found by its exact name only", at("fold", ".toUpperCase()"), ""],
-    ["the links of an archive use any amount of memory", at("LinkNames.add", "this.#cost > maxCost"), "false"],
+    ["the links of an archive use any amount of memory", at("LinkNames.add", "this.#bytes > maxBytes"), "false"],
+    ["names below a link's directory need no memory", at("LinkNames.add", "(node.children ? 0 : childrenBytes)"), "0"],
     ["accents of a name are sorted in quadratic time", at("hasTooManyAccents", "31"), "9999"],
     [
       "the end of a name is searched for from each dot",

@@ -1,4 +1,4 @@
-import { accountNameError, isPlainText } from "#contract"
+import { accountNameError, bounds, isPlainText } from "#contract"
 import { AuthenticationFailure } from "../caller.ts"
 
 /** The names of the claims that the service reads. */
@@ -29,8 +29,8 @@ export interface ProviderUser {
   isAdmin: boolean | undefined
 }
 
-/** Groups of one person that are read; providers of large organisations name thousands. */
-const maxGroups = 1_000
+/** Providers of large organisations name thousands. */
+const maxGroups = bounds.accounts.openIdGroups.value
 
 /** Reads the claims. The user name may be empty: a person who already has an account needs none. */
 export function toProviderUser(claims: Record<string, unknown>, names: ClaimNames): ProviderUser {

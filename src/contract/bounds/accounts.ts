@@ -107,6 +107,13 @@ export const accountBounds = {
     per: "process",
     beyond: "further ones wait",
   },
+  openIdGroups: {
+    what: "Groups that the OpenID provider may name",
+    value: 1_000,
+    unit: "count",
+    per: "sign-in",
+    beyond: "further ones are ignored",
+  },
   basicMs: {
     what: "Time for which a right password in `Authorization: Basic` needs no new check",
     value: 60_000,

@@ -115,6 +115,13 @@ export const containerBounds = {
     beyond: "the start fails with `image_too_large`",
     setting: "QUAYSIDE_MAX_IMAGE_SIZE",
   },
+  pullsOfPerson: {
+    what: "Images that `POST /image/pull` fetches at a time",
+    value: 3,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
   volumes: {
     what: "Volumes of images whose files are counted in one batch",
     value: 1_000,

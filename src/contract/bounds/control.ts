@@ -121,6 +121,27 @@ export const controlBounds = {
     per: "stream",
     beyond: "the stream ends with `invalid`",
   },
+  archiveLinkBytes: {
+    what: "Memory for the names of an archive's links, while a copy into a run is checked",
+    value: 16 * 1024 * 1024,
+    unit: "bytes",
+    per: "stream",
+    beyond: "the stream ends with `unsafe_archive`",
+  },
+  archivePathCharacters: {
+    what: "Path of an entry of such an archive",
+    value: 4_096,
+    unit: "characters",
+    per: "entry",
+    beyond: "the stream ends with `unsafe_archive`",
+  },
+  outputLines: {
+    what: "Last lines of output that a stream of `logs` may ask for",
+    value: 10_000,
+    unit: "count",
+    per: "stream",
+    beyond: "the stream ends with `invalid`",
+  },
   engineCalls: {
     what: "Forwarded connections that ask the engine for an address, at a time",
     value: 4,

@@ -72,6 +72,20 @@ export const gatewayBounds = {
     per: "ticket",
     beyond: "403 `forbidden`, with a link to try again",
   },
+  sessionMs: {
+    what: "Lifetime of a browser's session at a run; requests renew it",
+    value: 43_200_000,
+    unit: "ms",
+    per: "sign-in and run",
+    beyond: "browsers go through `/open` again",
+  },
+  cookieCharacters: {
+    what: "A cookie of a program at a port, with our signature",
+    value: 3_800,
+    unit: "characters",
+    per: "cookie",
+    beyond: "the browser does not receive it",
+  },
   portsPerPerson: {
     what: "Ports that belong to one person, with `QUAYSIDE_APPS_PORTS`; never more than half of the range",
     value: 32,

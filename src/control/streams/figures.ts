@@ -1,5 +1,5 @@
 import type { ChannelStream, JsonObject } from "#channel"
-import { describeValue } from "#contract"
+import { bounds, describeValue } from "#contract"
 import { rfc3339 } from "#kit"
 import type { ConnectionContext } from "../context.ts"
 import { invalidRequest } from "../request-fields.ts"
@@ -7,7 +7,7 @@ import { withStreamErrors } from "./programs.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
 const statsMs = 10_000
-const maxTail = 10_000
+const maxTail = bounds.control.outputLines.value
 
 /** Sends the run's output as JSON lines, as `GET /running_project/logs` does. */
 export async function serveLogs(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {

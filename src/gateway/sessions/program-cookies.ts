@@ -1,3 +1,4 @@
+import { bounds } from "#contract"
 import type { Signer } from "#kit"
 import { confineCookie } from "./cookies.ts"
 
@@ -51,4 +52,4 @@ export class ProgramCookies {
 }
 
 /** The limit of browsers for a cookie, below the limit of `Signer`. */
-const maxCookieLength = 3_800
+const maxCookieLength = bounds.gateway.cookieCharacters.value

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto"
+import { bounds } from "#contract"
 import { cookieValues } from "#http"
 import { type Clock, Signer } from "#kit"
 import type { Visitor } from "../run-directory.ts"
@@ -10,7 +11,7 @@ export interface RunSession {
   issuedAt: number
 }
 
-const sessionLifetimeMs = 12 * 60 * 60_000
+const sessionLifetimeMs = bounds.gateway.sessionMs.value
 const renewAfterMs = 10 * 60_000
 const nonceSeconds = 3_600
 const justCreatedMs = 10_000
