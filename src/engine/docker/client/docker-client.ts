@@ -1,11 +1,10 @@
-import type { Agent } from "node:http"
 import { inspect } from "node:util"
-import type Dockerode from "dockerode"
 import { bounds } from "#contract"
 import { http } from "#http"
 import { abortable } from "#kit"
 import { EngineError } from "../../engine.ts"
 import { type CallKind, CallQueues } from "./call-queue.ts"
+import { type AbortOption, type DockerApi, loadDockerApi } from "./docker-api.ts"
 import { toEngineError } from "./errors.ts"
 
 const defaultSocket = "/var/run/docker.sock"
@@ -27,37 +26,12 @@ export interface CallOptions {
   queueSignal?: AbortSignal
 }
 
-/** An abort signal in the form that dockerode's options expect. */
-export interface AbortOption {
-  abortSignal?: AbortSignal
-}
-
-export interface DaemonInfo {
-  Name: string
-  NCPU: number
-  MemTotal: number
-  LiveRestoreEnabled?: boolean
-  /** A directory on the daemon's host. */
-  DockerRootDir: string
-  /** The storage driver. */
-  Driver?: string
-  DriverStatus?: [string, string][]
-}
-
-/** dockerode, with options that its types lack. */
-export interface DockerApi extends Omit<Dockerode, "ping" | "info" | "getEvents" | "pull"> {
-  ping(options: AbortOption): Promise<unknown>
-  info(options: AbortOption): Promise<DaemonInfo>
-  getEvents(options: AbortOption & { filters: object }): Promise<NodeJS.ReadableStream>
-  pull(reference: string, options: AbortOption): Promise<NodeJS.ReadableStream>
-}
-
 /** The Engine API of one daemon. The first call imports dockerode. */
 export class DockerClient {
   readonly #socketPath: string
   readonly #agent = hideFromInspect(new http.Agent())
   readonly #queues = new CallQueues()
-  #docker: Promise<Dockerode> | undefined
+  #docker: Promise<DockerApi> | undefined
   /** The number of answered calls, including refusals. */
   #answered = 0
 
@@ -72,7 +46,7 @@ export class DockerClient {
   async call<T>(work: (docker: DockerApi, abort: AbortOption) => Promise<T>, options: CallOptions = {}): Promise<T> {
     const { signal, timeoutMs = callMs, kind = timeoutMs > 0 ? "read" : "unlimited", owner, queueSignal = signal } = options
     signal?.throwIfAborted()
-    this.#docker ??= load(this.#socketPath, this.#agent)
+    this.#docker ??= loadDockerApi({ socketPath: this.#socketPath, protocol: "http", agent: this.#agent })
     const docker = await this.#docker
     using _ = await this.#queues.acquire(kind, owner, queueSignal)
     return await this.#run(docker, work, { signal, timeoutMs })
@@ -83,7 +57,7 @@ export class DockerClient {
    * rejected at once, since each would otherwise wait as long in turn.
    */
   async #run<T>(
-    docker: Dockerode,
+    docker: DockerApi,
     work: (docker: DockerApi, abort: AbortOption) => Promise<T>,
     { signal, timeoutMs = 0 }: CallOptions,
   ): Promise<T> {
@@ -92,7 +66,7 @@ export class DockerClient {
     const combined = signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout)
     try {
       // Some of dockerode's calls accept no signal.
-      const answer = await abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined)
+      const answer = await abortable(work(docker, combined ? { abortSignal: combined } : {}), combined)
       this.#answered += 1
       return answer
     } catch (error) {
@@ -114,19 +88,10 @@ export class DockerClient {
 }
 
 /**
- * dockerode formats the arguments of each call for its debug output, to full depth, even if nobody
- * reads it. The agent would lead it through every other open call, log and event stream, so each
- * call would block the thread longer the more of them are open.
+ * docker-modem formats the arguments of each call for its debug output, to full depth, even if
+ * nobody reads it. The agent would lead it through every other open call, log and event stream, so
+ * each call would block the thread longer the more of them are open.
  */
 function hideFromInspect<T extends object>(agent: T): T {
   return Object.defineProperty(agent, inspect.custom, { value: () => "Agent" })
-}
-
-/**
- * Sets every option that dockerode would otherwise read from `DOCKER_*`, so that only the
- * configuration chooses the daemon.
- */
-async function load(socketPath: string, agent: Agent): Promise<Dockerode> {
-  const { default: Docker } = await import("dockerode")
-  return new Docker({ socketPath, protocol: "http", ...({ agent, host: undefined, port: undefined, timeout: undefined } as object) })
 }

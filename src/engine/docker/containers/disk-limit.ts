@@ -1,6 +1,7 @@
 import { type Logger, silentLogger } from "#kit"
 import type { RunSpec } from "../../engine.ts"
-import type { DaemonInfo, DockerClient } from "../client/docker-client.ts"
+import type { DaemonInfo } from "../client/docker-api.ts"
+import type { DockerClient } from "../client/docker-client.ts"
 import { isDiskLimitTooSmall } from "../client/errors.ts"
 
 const mib = 2 ** 20

@@ -5,7 +5,8 @@ import { accountFiles } from "../../containers/account-files.ts"
 import { homeDirectory } from "../../containers/run-directories.ts"
 import { EngineError, type ImageInfo, type ResolveSpec, type RunSpec, type StartStep } from "../../engine.ts"
 import { explainCommandError } from "../client/command-error.ts"
-import type { AbortOption, CallOptions, DockerApi, DockerClient } from "../client/docker-client.ts"
+import type { AbortOption, DockerApi } from "../client/docker-api.ts"
+import type { CallOptions, DockerClient } from "../client/docker-client.ts"
 import {
   isAddressTaken,
   isDiskLimitRefused,
@@ -24,7 +25,6 @@ import type { MountPins, PinnedMount } from "../mounts/mount-pins.ts"
 import type { AddressLease, UserNetworks } from "../network/user-networks.ts"
 import { callWithAbortGrace } from "./abort-grace.ts"
 import { type ContainerOptions, containerOptions, unstartedContainerOptions } from "./container-options.ts"
-import { createContainer } from "./create-container.ts"
 import { DiskLimit } from "./disk-limit.ts"
 import { belongsToInstance, containerName, hasDevicesOf } from "./labels.ts"
 import { checkListEntrySize } from "./list-entry-size.ts"
@@ -213,7 +213,7 @@ export class RunStarter {
     const paths = runtimeCreatedPaths(spec, image)
     if (this.#accountFiles.hasPassed(imageId) && this.#imagePaths.knows(imageId, paths)) return
     const body = { ...unstartedContainerOptions({ spec, imageId, instance: this.#options.instance }), name: containerName(spec.key) }
-    const { id } = await this.#complete((docker, abort) => createContainer(docker, body, abort), { owner: spec.user, signal })
+    const { id } = await this.#complete((docker, abort) => docker.createContainer(body, abort), { owner: spec.user, signal })
     const container = { imageId, id }
     const options = { owner: spec.user, signal }
     await this.#accountFiles.check(container, options)
@@ -257,7 +257,7 @@ export class RunStarter {
     const { instance, uid, gid = uid } = this.#options
     const body = containerOptions({ ...parts, instance, uid, gid, openFiles: this.#openFiles, seccomp: this.#seccomp })
     const named = { ...body, name: containerName(parts.spec.key) }
-    return this.#complete((docker, abort) => createContainer(docker, named, abort), { owner: parts.spec.user, signal })
+    return this.#complete((docker, abort) => docker.createContainer(named, abort), { owner: parts.spec.user, signal })
   }
 
   async #complete<T>(

@@ -1,6 +1,6 @@
 import type Dockerode from "dockerode"
 import { bounds } from "#contract"
-import type { AbortOption, DockerApi } from "../client/docker-client.ts"
+import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 import { daemonJsonBytes } from "../containers/list-entry-size.ts"
 import { imageConfigError, readAnswer } from "./read-answer.ts"
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { EngineError } from "../../engine.ts"
-import type { AbortOption, CallOptions, DockerApi, DockerClient } from "../client/docker-client.ts"
+import type { AbortOption, DockerApi } from "../client/docker-api.ts"
+import type { CallOptions, DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
 
 const maxLookups = bounds.containers.imagePathLookups.value

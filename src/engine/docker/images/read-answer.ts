@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { EngineError } from "../../engine.ts"
-import type { AbortOption, DockerApi } from "../client/docker-client.ts"
+import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 
 const { imageAnswerBytes } = bounds.containers
 

@@ -1,6 +1,6 @@
 import { formatOciReference, type OciReference } from "#contract"
 import type { RegistryCredentials } from "../../engine.ts"
-import type { AbortOption, DockerApi } from "../client/docker-client.ts"
+import type { AbortOption, DockerApi } from "../client/docker-api.ts"
 import { authOptions } from "./pull-image.ts"
 import { readAnswer } from "./read-answer.ts"
 

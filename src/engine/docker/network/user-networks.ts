@@ -225,16 +225,18 @@ export class UserNetworks {
     try {
       await this.#client.call(
         (docker, abort) =>
-          docker.createNetwork({
-            ...abort,
-            Name: name,
-            CheckDuplicate: true,
-            Driver: "bridge",
-            EnableIPv6: false,
-            IPAM: { Driver: "default", Config: [{ Subnet: formatSubnet(subnet), Gateway: formatAddress(subnet.first + 1) }] },
-            Labels: networkLabels(this.#options.instance, identity),
-            Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
-          }),
+          docker.createNetwork(
+            {
+              Name: name,
+              CheckDuplicate: true,
+              Driver: "bridge",
+              EnableIPv6: false,
+              IPAM: { Driver: "default", Config: [{ Subnet: formatSubnet(subnet), Gateway: formatAddress(subnet.first + 1) }] },
+              Labels: networkLabels(this.#options.instance, identity),
+              Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": bridge },
+            },
+            abort,
+          ),
         { kind: "create", owner: identity.user },
       )
     } catch (error) {

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { json } from "node:stream/consumers"
 import { test } from "node:test"
-import { DockerClient } from "../client/docker-client.ts"
-import { createContainer } from "./create-container.ts"
+import { DockerClient } from "./docker-client.ts"
 
 test("a container's options are in no request URL", async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-create-"))
@@ -22,7 +21,7 @@ test("a container's options are in no request URL", async () => {
   try {
     const client = new DockerClient(socketPath)
     const body = { Image: "some", Env: [`PASSWORD=${"secret".repeat(200_000)}`] }
-    const container = await client.call((docker, abort) => createContainer(docker, { name: "quayside-1", ...body }, abort))
+    const container = await client.call((docker, abort) => docker.createContainer({ name: "quayside-1", ...body }, abort))
     assert.equal(container.id, "1234")
     assert.deepEqual(requests, [["/containers/create?name=quayside-1", body]])
     client.close()
