@@ -174,6 +174,35 @@ test("Node's HTTP comes from http: importing it loads what a start has no time f
   none(breaches, '`import { http } from "#http"` is wanted in')
 })
 
+test("the code of a role is loaded by processes with that role only", () => {
+  const doors = (entry: string) => {
+    const [found, queue] = [new Set<string>(), [entry]]
+    const names = new Set<string>()
+    for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+      const file = inSrc.find((each) => each.path === path)
+      if (!file || found.has(path)) continue
+      found.add(path)
+      const atOnce = [...file.text.matchAll(/^(?:import|export) (?!type )[^"]*?from "([^"]+)"/gm)].map(([, name = ""]) => name)
+      for (const name of atOnce) names.add(name)
+      queue.push(...atOnce.filter((name) => name.startsWith(".")).map((name) => relative(root, resolve(root, dirname(file.path), name))))
+    }
+    return names
+  }
+  const roles = {
+    files: ["#api", "#control", "#gateway", "#projects"],
+    runs: ["#api", "#control", "#gateway"],
+    servers: ["#api", "#control"],
+  }
+  none(
+    Object.entries({ compose: ["#files", ...roles.files], ...roles }).flatMap(([name, others]) => {
+      const loaded = doors(`src/main/compose/${name}.ts`)
+      assert.ok(loaded.size > 3, name)
+      return others.filter((door) => loaded.has(door)).map((door) => `src/main/compose/${name}.ts loads ${door}`)
+    }),
+    "Imported where the role is known: 12 MiB in each process of another role",
+  )
+})
+
 test("only store speaks SQL", () => {
   const files = product.filter(({ folder }) => folder !== "store")
   none(

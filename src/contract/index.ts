@@ -43,7 +43,7 @@ export type { Capacity, Preview } from "./resources/capacity.ts"
 export { type Data, type DataPart, dataFields } from "./resources/data.ts"
 export { type Grant, grantFields } from "./resources/grant.ts"
 export { type Image, type ImageCheck, type ImagePart, imageFields } from "./resources/image.ts"
-export type { AuditEntry, Done, InForce, Readiness, ServerEvent } from "./resources/installation.ts"
+export { type AuditEntry, type Done, type InForce, type Readiness, readinessAnswer, type ServerEvent } from "./resources/installation.ts"
 export {
   defaultLimits,
   type EffectiveLimits,

@@ -1,6 +1,5 @@
 import type { Server } from "node:http"
-import { readinessAnswer } from "#api"
-import type { Readiness } from "#contract"
+import { type Readiness, readinessAnswer } from "#contract"
 import { http } from "#http"
 import { listenHosts } from "./addresses.ts"
 

@@ -1,3 +1,4 @@
-export { type ComposeOptions, compose, type Quayside } from "./compose.ts"
+export { compose, type Quayside } from "./compose/compose.ts"
+export type { ComposeOptions } from "./compose/context.ts"
 export { SettingError } from "./settings/setting.ts"
 export { readSettings, type Settings, settingsTable } from "./settings/settings.ts"

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util"
 import { BatchedWriter, createLogger, systemClock } from "#kit"
 import { StoreError } from "#store"
-import { compose, type Quayside, StartStoppedError } from "./compose.ts"
+import { compose, type Quayside, StartStoppedError } from "./compose/compose.ts"
 import { SettingError } from "./settings/setting.ts"
 import { optionName, readSettings, type Settings, settingsHelp, settingsTable } from "./settings/settings.ts"
 import { version } from "./version.ts"

@@ -1,4 +1,4 @@
-import { type AuditEntry, openApi, type Readiness } from "#contract"
+import { type AuditEntry, openApi, readinessAnswer } from "#contract"
 import type { AuditRow } from "#store"
 import { SerializedJson } from "../answer-forms.ts"
 import type { ApiSettings, HandlerResult, Handlers, OperationContext, Services } from "../context.ts"
@@ -44,12 +44,6 @@ function cached<Answer>(make: (settings: ApiSettings) => Answer): (services: Pic
 
 const describe = cached(({ version, baseUrl, memoryUnit }) => new SerializedJson(openApi({ version, baseUrl, memoryUnit })))
 const page = cached(docsPage)
-
-/** The answer of `/readyz`; its status is 503 unless it is ok. */
-export function readinessAnswer(checks: Readiness["checks"]) {
-  const ok = Object.values(checks).every((check) => check.ok)
-  return { ok, ...(ok ? {} : { msg: "A part is not available: see checks", code: "unavailable" }), checks }
-}
 
 export const installationHandlers = {
   listAudit,

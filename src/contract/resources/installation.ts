@@ -21,6 +21,12 @@ export const readiness = structure("Readiness", {
 })
 export type Readiness = StructureValue<typeof readiness>
 
+/** The answer of `/readyz`; its status is 503 unless it is ok. */
+export function readinessAnswer(checks: Readiness["checks"]) {
+  const ok = Object.values(checks).every((check) => check.ok)
+  return { ok, ...(ok ? {} : { msg: "A part is not available: see checks", code: "unavailable" }), checks }
+}
+
 /** All settings of the service, as they are in force. */
 export const inForce = structure("Settings", {
   settings: list(

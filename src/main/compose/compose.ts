@@ -1,31 +1,19 @@
 import { join, resolve } from "node:path"
-import { createIdentity, type Identity, type IdentityOptions } from "#access"
-import { type ApiServer, createApi } from "#api"
-import { createControlServer } from "#control"
-import { type Engine, RegistryAllowlist } from "#engine"
-import { type Events, followJournal, openEvents } from "#events"
-import { deferredTree, type Files, type FileTree, startFiles } from "#files"
-import { createGateway, type Gateway } from "#gateway"
-import { createImages, type Images } from "#images"
-import { type Clock, type Logger, systemClock } from "#kit"
-import { finishInterruptedTransfers, prepareRunDirectories, replanRun, startGrantExpiry } from "#projects"
-import { openRuns, type RunSettingsOptions, type Runs, type StorageMeter, StorageQuotas } from "#runs"
+import { createIdentity, type Identity } from "#access"
+import type { ApiServer } from "#api"
+import { followJournal, openEvents } from "#events"
+import type { Gateway } from "#gateway"
+import { systemClock } from "#kit"
+import { StorageQuotas } from "#runs"
 import { openStore, type Store } from "#store"
-import { assignFreePorts, listenHosts, type PublicUrls, resolvePublicUrls, runPortRange } from "./addresses.ts"
-import { apiSettings, filesOptions, runEvents, runSettings } from "./component-options.ts"
-import { createConnectionLimit } from "./connection-limit.ts"
-import { assertCanIsolate, assertGpuSettings, createConfiguredEngine, startIsolation } from "./engine.ts"
-import { startHealthServer } from "./health-server.ts"
-import { createImagePolicy, imageOwner } from "./image-policy.ts"
-import { assertOpenIdSettings, createOpenIdSignIn } from "./openid.ts"
-import { createReadiness } from "./readiness.ts"
-import { readRegistryCredentials } from "./registry-credentials.ts"
-import { type Roles, rolesOf } from "./roles.ts"
-import { createPortAssignments, createRunDirectory } from "./run-directory.ts"
-import { warnAboutLoginAccount } from "./run-user.ts"
-import { prepareDataDir, secretKey } from "./secrets.ts"
-import type { Settings } from "./settings/settings.ts"
-import { SharedFiles } from "./shared-files.ts"
+import { assignFreePorts, listenHosts, resolvePublicUrls, runPortRange } from "../addresses.ts"
+import { assertCanIsolate, assertGpuSettings } from "../engine.ts"
+import { startHealthServer } from "../health-server.ts"
+import { assertOpenIdSettings } from "../openid.ts"
+import { createReadiness } from "../readiness.ts"
+import { type Roles, rolesOf } from "../roles.ts"
+import { prepareDataDir, secretKey } from "../secrets.ts"
+import type { BaseComponents, ComposeOptions, FileServer, LateComponents, RunComponents, StartContext } from "./context.ts"
 
 /** A running installation. Its disposal stops all components; the containers of runs stay. */
 export interface Quayside extends AsyncDisposable {
@@ -38,78 +26,15 @@ export interface Quayside extends AsyncDisposable {
   readonly generatedPassword: string | undefined
 }
 
-export interface ComposeOptions {
-  settings: Settings
-  version: string
-  logger: Logger
-  /** Receives one line for each request to the base URL. Without it, none are written. */
-  accessLog?: (line: string) => void
-  /** Called before the generated password is valid. */
-  announcePassword: (password: string) => void
-  /** How passwords are hashed. Default: as `createIdentity` does. */
-  hashing?: NonNullable<IdentityOptions["hashing"]>
-  /** How runs are supervised. Default: as the settings say. */
-  supervision?: RunSettingsOptions
-  /** The directories in which NVIDIA's tool is looked for. Default: the system's. */
-  gpuToolPath?: string
-  /** When it aborts, the start ends at its next step and throws `StartStoppedError`. */
-  signal?: AbortSignal
-}
-
 /** The start was stopped before it was complete. No component is left running. */
 export class StartStoppedError extends Error {
   override readonly name = "StartStoppedError"
 }
 
-/** How long open requests have to finish when the service stops. */
-const closeMs = 8_000
-
-/** Shared by all steps of the start. */
-interface StartContext {
-  settings: Settings
-  roles: Roles
-  urls: PublicUrls
-  runPorts: ReturnType<typeof runPortRange>
-  dataDir: string
-  filesRoot: string
-  clock: Clock
-  logger: Logger
-  registries: RegistryAllowlist
-  /** Disposes of all components, the latest first. */
-  stack: AsyncDisposableStack
-}
-
-/** The components that every process has. */
-interface BaseComponents {
-  store: Store
-  identity: Identity
-  quotas: StorageQuotas
-  events: Events
-}
-
-/** The files root. A process without the role `files` reads and writes it without an address. */
-interface FileServer {
-  /** Resolves when the worker serves requests. */
-  starting: Promise<Files>
-  tree: FileTree
-}
-
-interface RunComponents {
-  engine: Engine
-  images: Images
-  runs: Runs
-}
-
-/** Components that are made later than those that use them. */
-interface LateComponents {
-  gateway?: Gateway
-  files?: Promise<Files | undefined>
-  runs?: Runs
-}
-
 /**
  * Starts the components of this process's roles in the order of their dependencies, and owns their
- * lifetimes. If one cannot start, it disposes of the others and rejects.
+ * lifetimes. If one cannot start, it disposes of the others and rejects. The code of other roles is
+ * not loaded.
  */
 export async function compose(options: ComposeOptions): Promise<Quayside> {
   const assertNotStopped = () => {
@@ -121,25 +46,25 @@ export async function compose(options: ComposeOptions): Promise<Quayside> {
   const late: LateComponents = {}
   const base = await openBase(context, options, late)
   assertNotStopped()
-  const files = hasFiles(roles) ? startFileServer(context, base, late) : undefined
-  // The runs of a process that is alone go on while it starts.
-  const isInCharge = () => late.runs?.isInCharge() ?? base.store.notices === undefined
-  const engineParts = { ...context, store: base.store, isInCharge, gpuToolPath: options.gpuToolPath }
-  const engine = hasRuns(roles) ? stack.use(await createConfiguredEngine(engineParts)) : undefined
+  const files = hasFiles(roles) ? (await import("./files.ts")).startFileServer(context, base, late) : undefined
+  const runParts = hasRuns(roles) ? await import("./runs.ts") : undefined
   assertNotStopped()
-  const finishIsolation = engine && roles.has("supervisor") ? await startIsolation({ ...context, ...base, engine }) : undefined
+  const opened = await runParts?.openEngine(context, base, { options, late })
   const generatedPassword = roles.has("api")
     ? await base.identity.ensureAdmin(context.settings.adminPassword || undefined, options.announcePassword)
     : undefined
   const home = files?.tree.ensureDirectory("/users/admin")
   home?.catch(() => {})
-  const parts = engine && (await openRunComponents(context, { ...base, files, engine }, { options, late }))
-  const servers = parts && createServers(context, { ...base, ...parts, files }, options)
+  const parts = opened && (await runParts?.openRunComponents(context, { ...base, ...opened, files }, { options, late }))
+  const servers =
+    parts && hasServers(roles)
+      ? await (await import("./servers.ts")).createServers(context, { ...base, ...parts, files }, options)
+      : undefined
   if (servers) late.gateway = servers.gateway
   assertNotStopped()
   await listen(context, { ...base, ...parts, ...servers, files })
-  await finishIsolation?.()
-  await superviseRuns(context, parts)
+  await opened?.finishIsolation?.()
+  if (parts) await runParts?.superviseRuns(context, parts)
   await files?.starting
   await home
   assertNotStopped()
@@ -154,7 +79,11 @@ function hasFiles(roles: Roles): boolean {
 }
 
 function hasRuns(roles: Roles): boolean {
-  return roles.has("api") || roles.has("supervisor") || roles.has("gateway")
+  return roles.has("supervisor") || hasServers(roles)
+}
+
+function hasServers(roles: Roles): boolean {
+  return roles.has("api") || roles.has("gateway")
 }
 
 /** Checks the settings and prepares the data directory. Throws a `SettingError`. */
@@ -168,9 +97,8 @@ async function prepareStart({ settings: given, logger }: ComposeOptions, stack: 
   if (roles.has("supervisor")) assertCanIsolate(settings)
   assertGpuSettings(settings)
   assertOpenIdSettings(settings)
-  const registries = new RegistryAllowlist({ allowed: settings.registries })
   const filesRoot = settings.filesDir === "" ? join(dataDir, "files") : resolve(settings.filesDir)
-  return { settings, roles, urls, runPorts, dataDir, filesRoot, clock: systemClock, logger, registries, stack }
+  return { settings, roles, urls, runPorts, dataDir, filesRoot, clock: systemClock, logger, stack }
 }
 
 async function openBase(
@@ -214,161 +142,6 @@ function followPeople({ notices }: Store, identity: Identity): Disposable {
   return { [Symbol.dispose]: () => listening?.[Symbol.dispose]() }
 }
 
-/**
- * Starts the worker without waiting for it: it takes a while to load, and the first requests do not
- * need it.
- */
-function startFileServer(
-  { settings, roles, urls, dataDir, filesRoot, clock, logger, stack }: StartContext,
-  { store, identity, quotas, events }: BaseComponents,
-  late: LateComponents,
-): FileServer {
-  const { hostNames, origin: baseOrigin } = urls
-  const all = filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, quotas })
-  const relayKey = () => secretKey({ ...settings, dataDir }, "files-relay")
-  const starting = !roles.has("files")
-    ? startFiles({ ...all, listen: undefined })
-    : store.dialect === "postgres"
-      ? SharedFiles.start({ files: all, relayKey: relayKey(), store, clock, logger })
-      : startFiles(all)
-  const files = starting.catch(() => undefined)
-  late.files = files
-  stack.defer(async () => (await files)?.[Symbol.asyncDispose]())
-  identity.onInvalidate(async () => (await files)?.invalidate())
-  return { starting, tree: deferredTree(starting) }
-}
-
-/**
- * On SQLite, no other process can have moves under way, so the start waits until all are finished.
- */
-async function finishMoves({ clock, logger, stack }: StartContext, { store, tree }: { store: Store; tree: FileTree }): Promise<void> {
-  const stopping = new AbortController()
-  stack.defer(() => stopping.abort())
-  const finished = finishInterruptedTransfers({ store, tree, clock, logger }, stopping.signal).catch((err) =>
-    logger.warn({ err }, "interrupted moves were not finished"),
-  )
-  if (store.dialect === "sqlite") await finished
-}
-
-interface RunParts extends BaseComponents {
-  engine: Engine
-  files: FileServer | undefined
-}
-
-async function openRunComponents(
-  context: StartContext,
-  base: RunParts,
-  { options, late }: { options: ComposeOptions; late: LateComponents },
-): Promise<RunComponents> {
-  const { settings, clock, logger, stack, roles } = context
-  const { store, events, engine, files } = base
-  const images = stack.use(
-    createImages({
-      engine,
-      store,
-      events,
-      registries: context.registries,
-      credentials: readRegistryCredentials(settings.registryCredentials),
-      ownerOf: imageOwner({ store, clock }),
-      pruneRules: { days: settings.pruneImagesDays, maxBytes: settings.pruneImagesSize },
-      isInCharge: () => late.runs?.isInCharge() ?? false,
-      clock,
-      logger,
-    }),
-  )
-  if (roles.has("supervisor") && files) {
-    await finishMoves(context, { store, tree: files.tree })
-    stack.use(startGrantExpiry({ store, events, clock, logger }))
-  }
-  const runs = await createRuns(context, { ...base, images }, options.supervision)
-  late.runs = runs
-  return { engine, images, runs }
-}
-
-async function createRuns(
-  context: StartContext,
-  components: RunParts & { images: Images },
-  supervision: RunSettingsOptions = {},
-): Promise<Runs> {
-  const { settings, roles, dataDir, clock, logger, stack } = context
-  const { store, engine, events, images, files, quotas } = components
-  const internetGroups = settings.groupInternet.map(({ group }) => group)
-  const mode = !roles.has("supervisor") ? "never" : store.dialect === "sqlite" ? "alone" : "leased"
-  return stack.use(
-    await openRuns({
-      store,
-      engine,
-      clock,
-      logger,
-      events: runEvents(events),
-      settings: { ...runSettings(settings, context.urls, dataDir), ...supervision },
-      supervision: { mode, onTurn: () => prepareTurn(engine, images) },
-      imagePolicy: createImagePolicy({ store, images, clock }),
-      onImageUse: images.recordUse,
-      replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),
-      ...(files && {
-        prepareDirectories: (run, options) => prepareRunDirectories({ store, tree: files.tree, events }, run, options),
-        storage: { quotas, meter: storageMeter(files.starting) },
-      }),
-    }),
-  )
-}
-
-async function prepareTurn(engine: Engine, images: Images): Promise<void> {
-  await engine.prepare()
-  images.recheckKept()
-}
-
-function storageMeter(starting: Promise<Files>): StorageMeter {
-  return {
-    diskSpace: async () => (await starting).diskSpace(),
-    count: async (account, maxBytes) => (await starting).countStorage(account, maxBytes),
-    hasQuotas: async () => (await starting).hasQuotas,
-  }
-}
-
-/**
- * The gateway and, for its role, the API. Neither listens yet. The API asks the gateway for
- * addresses and tickets, whichever process serves them.
- */
-function createServers(
-  context: StartContext,
-  components: BaseComponents & RunComponents & { files: FileServer | undefined },
-  options: ComposeOptions,
-): { api: ApiServer | undefined; gateway: Gateway } {
-  const { settings, urls, runPorts, dataDir, clock, logger, stack, roles } = context
-  const { store, identity, events, engine, runs, images, files } = components
-  const connections = createConnectionLimit(settings, logger)
-  const gateway = createGateway({
-    runs: createRunDirectory({ store, identity, events, runs, logger }),
-    baseUrl: urls.baseUrl,
-    appsUrl: urls.appsUrl,
-    ...(runPorts ? { ports: { ...runPorts, ledger: createPortAssignments(store) } } : {}),
-    cookieKey: secretKey({ ...settings, dataDir }, "gateway-cookie"),
-    trustedProxies: settings.trustedProxies,
-    connections,
-    logger,
-    clock,
-  })
-  const control = createControlServer({ store, identity, events, engine, runs, clock, logger })
-  const api =
-    roles.has("api") && files
-      ? createApi({
-          ...{ store, identity, runs, images, tree: files.tree, gateway, control, events, clock, logger, connections },
-          openId: createOpenIdSignIn(settings, { store, baseUrl: urls.baseUrl, dataDir, clock }),
-          readiness: createReadiness({ store, engine, files: files.starting, runs }),
-          accessLog: options.accessLog,
-          settings: apiSettings(settings, urls, options.version),
-        })
-      : undefined
-  // All stop together, so that open requests get the whole time that a stop may take.
-  stack.defer(
-    async () =>
-      void (await Promise.all([control[Symbol.asyncDispose](), api?.[Symbol.asyncDispose](), gateway.close({ deadlineMs: closeMs })])),
-  )
-  return { api, gateway }
-}
-
 async function listen(
   { settings, roles, stack }: StartContext,
   parts: BaseComponents & Partial<RunComponents> & { api?: ApiServer | undefined; gateway?: Gateway; files: FileServer | undefined },
@@ -381,11 +154,4 @@ async function listen(
   if (healthPort === undefined) return
   const readiness = createReadiness({ store, engine, startsRuns: roles.has("supervisor"), files: files?.starting, runs })
   stack.use(await startHealthServer({ host, port: healthPort, readiness }))
-}
-
-async function superviseRuns({ settings, roles, logger }: StartContext, parts: RunComponents | undefined): Promise<void> {
-  const isSupervisor = roles.has("supervisor")
-  if (isSupervisor && settings.engine === "docker" && settings.isolation === "on") await warnAboutLoginAccount(settings.runUid, logger)
-  parts?.runs.startSupervisor()
-  if (isSupervisor) parts?.images.startKeeping()
 }

@@ -1,0 +1,31 @@
+import { type ApiServer, createApi } from "#api"
+import { type ControlServer, createControlServer } from "#control"
+import type { Gateway } from "#gateway"
+import type { ConnectionLimit } from "#http"
+import { apiSettings } from "../component-options.ts"
+import { createOpenIdSignIn } from "../openid.ts"
+import { createReadiness } from "../readiness.ts"
+import type { BaseComponents, ComposeOptions, FileServer, RunComponents, StartContext } from "./context.ts"
+
+interface ApiParts extends BaseComponents, RunComponents {
+  files: FileServer
+  gateway: Gateway
+  connections: ConnectionLimit
+}
+
+/** The API with the web UI, and its control channel. Neither listens yet. */
+export function createApiServers(
+  { settings, urls, dataDir, clock, logger }: StartContext,
+  { store, identity, events, engine, runs, images, files, gateway, connections }: ApiParts,
+  options: ComposeOptions,
+): { api: ApiServer; control: ControlServer } {
+  const control = createControlServer({ store, identity, events, engine, runs, clock, logger })
+  const api = createApi({
+    ...{ store, identity, runs, images, tree: files.tree, gateway, control, events, clock, logger, connections },
+    openId: createOpenIdSignIn(settings, { store, baseUrl: urls.baseUrl, dataDir, clock }),
+    readiness: createReadiness({ store, engine, files: files.starting, runs }),
+    accessLog: options.accessLog,
+    settings: apiSettings(settings, urls, options.version),
+  })
+  return { api, control }
+}
