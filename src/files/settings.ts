@@ -1,4 +1,5 @@
 import { bounds } from "#contract"
+import type { ConnectionSettings } from "#http"
 import type { RequestLimits } from "./requests/dav-request.ts"
 import type { StorageSettings } from "./storage/storage.ts"
 
@@ -23,13 +24,6 @@ export interface SharingSettings {
   relayKey: string
   /** Requests are refused when so long nobody said that this process is still the one. */
   confirmedWithinMs: number
-}
-
-/** Limits of connections; see `bounds.http`. */
-export interface ConnectionSettings {
-  max: number
-  maxPerAddress: number
-  maxPerPerson: number
 }
 
 export const defaultRequestLimits: RequestLimits = {

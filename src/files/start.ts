@@ -1,4 +1,5 @@
 import { statfs } from "node:fs/promises"
+import type { ConnectionSettings } from "#http"
 import type { Logger } from "#kit"
 import type { Authority } from "./access/authority.ts"
 import { type BoundAddress, bindAll, type ListenAddress } from "./bound-addresses.ts"
@@ -6,7 +7,6 @@ import { WorkerSupervisor } from "./process/supervisor.ts"
 import { unwrapOutcome } from "./process/tree-reply.ts"
 import type { RequestLimits } from "./requests/dav-request.ts"
 import {
-  type ConnectionSettings,
   defaultConnections,
   defaultRequestLimits,
   defaultStorageSettings,

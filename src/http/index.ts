@@ -6,7 +6,7 @@ export {
   markConnectionInUse,
   tooManyConnections,
 } from "./connections/connection-limit.ts"
-export { connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
+export { type ConnectionSettings, connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
 export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
 export { HttpServers, type ListenTarget } from "./connections/http-servers.ts"
 export type { ParseErrorOptions } from "./connections/parse-errors.ts"

@@ -1,4 +1,3 @@
-import { bounds } from "#contract"
 import { ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
 import type { Logger } from "#kit"
 import type { Settings } from "./settings/settings.ts"
@@ -8,11 +7,9 @@ export function createConnectionLimit(settings: Settings, logger: Logger): Conne
   return new ConnectionLimit({
     ...connectionLimits({
       max: settings.maxConnections,
-      anonymousPercent: bounds.http.anonymousConnectionPercent.value,
-      maxReserved: bounds.http.reservedDescriptors.value,
+      maxPerAddress: settings.maxConnectionsPerAddress,
+      maxPerPerson: settings.maxConnectionsPerPerson,
     }),
-    maxPerAddress: settings.maxConnectionsPerAddress,
-    maxPerPerson: settings.maxConnectionsPerPerson,
     proxies: new TrustedProxies(settings.trustedProxies),
     onFull: (what, err) => {
       if (what === "accept") logger.error({ err }, "a connection could not be accepted")

@@ -1,4 +1,3 @@
-import { bounds } from "#contract"
 import { AllowedHosts, ConnectionLimit, connectionLimits, HttpServers, type ListenTarget, PendingRequests, TrustedProxies } from "#http"
 import { sharedScheduler } from "#kit"
 import type { Authority } from "../access/authority.ts"
@@ -115,13 +114,7 @@ export class FileServer implements AsyncDisposable {
 /** Limited by the descriptors of this process, which needs few others. */
 function connectionLimit({ connections, trustedProxies }: FileServerSettings, report: (error: unknown) => void): ConnectionLimit {
   return new ConnectionLimit({
-    ...connectionLimits({
-      max: connections.max,
-      anonymousPercent: bounds.http.anonymousConnectionPercent.value,
-      maxReserved: bounds.http.reservedDescriptors.value,
-    }),
-    maxPerAddress: connections.maxPerAddress,
-    maxPerPerson: connections.maxPerPerson,
+    ...connectionLimits(connections),
     proxies: new TrustedProxies(trustedProxies),
     onFull: (what, error) => {
       if (what === "accept") report(error)

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { existsSync } from "node:fs"
+import { request } from "node:http"
+import { type AddressInfo, createServer, type Socket } from "node:net"
 import { after, before, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { silentLogger } from "#kit"
@@ -17,12 +20,37 @@ after(() => relayed[Symbol.asyncDispose]())
 const head = (method: string, path: string, more = "") =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
 
+function openRelay(target: () => string | undefined): FilesRelay {
+  return new FilesRelay({ target, signer: relaySigner(relayKey), trustedProxies: [], connections: {}, logger: silentLogger })
+}
+
+/** Answers nothing, and records what it receives. */
+async function recordingServer() {
+  let received = ""
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket.on("error", () => {}).on("data", (chunk) => (received += chunk)))
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: () => received,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
 test("the client's address arrives, and no client can claim another one", async () => {
   const ask = (headers: Record<string, string>) => relayed.ask("GET", "/users/ann/", { user: `ann:${Math.random()}`, headers })
   await ask({ "x-forwarded-for": "203.0.113.7" })
   assert.equal(relayed.authority.lastAddress, "203.0.113.7")
-  await ask({ "x-forwarded-for": "203.0.113.8", [relayHeader]: relaySigner(relayKey).sign("203.0.113.9") })
-  assert.equal(relayed.authority.lastAddress, "203.0.113.8", "a relay takes no signature from outside")
+  for (const name of [relayHeader, "Quayside-Relay"]) {
+    await ask({ "x-forwarded-for": "203.0.113.8", [name]: relaySigner(relayKey).sign("203.0.113.9") })
+    assert.equal(relayed.authority.lastAddress, "203.0.113.8", `a relay accepts no ${name} from outside`)
+  }
   const direct = await TestFilesServer.start({ sharing: { relayKey, confirmedWithinMs: 60_000 } })
   for (const forged of [
     "203.0.113.7",
@@ -51,6 +79,25 @@ test("bodies of any framing arrive once and whole, and connections go on", async
   other.socket.destroy()
 })
 
+test("the body of a `DELETE` is sent on as its body, and not as another request", async () => {
+  await using target = await recordingServer()
+  const relay = openRelay(() => target.address)
+  const [bound] = await relay.listen([{ host: "127.0.0.1", port: 0 }])
+  const sent = request({
+    host: "127.0.0.1",
+    port: bound?.port,
+    method: "DELETE",
+    path: "/users/ann/x",
+    headers: { "transfer-encoding": "chunked" },
+  })
+  sent.on("error", () => {})
+  sent.end("GET / HTTP/1.1\r\n\r\n")
+  await eventually("the relay sent the body", () => target.received().includes("GET /"))
+  sent.destroy()
+  await relay.close()
+  assert.match(target.received(), /^transfer-encoding: chunked\r$/im)
+})
+
 test("a client that waits for `100 Continue` gets it, or the refusal", async () => {
   const connection = await relayed.raw()
   connection.write(head("PUT", "/users/ann/expected", "Content-Length: 5\r\nExpect: 100-continue\r\n"))
@@ -66,14 +113,15 @@ test("a client that waits for `100 Continue` gets it, or the refusal", async () 
 })
 
 test("an upload that its client leaves, or that stalls, leaves nothing", async () => {
-  for (const leaves of [true, false]) {
-    const upload = await relayed.raw()
+  await using patient = await TestFilesServer.start({ isRelayed: true })
+  for (const server of [patient, relayed]) {
+    const upload = await server.raw()
     upload.write(head("PUT", "/users/ann/left", "Content-Length: 100000\r\n"))
-    await eventually("it began", () => relayed.unfinished().length === 1)
-    if (leaves) upload.socket.destroy()
+    await eventually("it began", () => server.unfinished().length === 1)
+    if (server === patient) upload.socket.destroy()
     await upload.end()
-    await eventually("it is undone", () => relayed.unfinished().length === 0)
-    assert.equal(existsSync(relayed.at("left")), false)
+    await eventually("it is undone", () => server.unfinished().length === 0)
+    assert.equal(existsSync(server.at("left")), false)
   }
 })
 
@@ -85,13 +133,7 @@ test("a repeated header is judged as without a relay", async () => {
 
 test("while no process serves, or none answers, requests are refused for a moment", async () => {
   let target: string | undefined
-  const relay = new FilesRelay({
-    target: () => target,
-    signer: relaySigner(relayKey),
-    trustedProxies: [],
-    connections: {},
-    logger: silentLogger,
-  })
+  const relay = openRelay(() => target)
   const [bound] = await relay.listen([{ host: "127.0.0.1", port: 0 }])
   for (target of [undefined, "127.0.0.1:1"]) {
     const put = await fetch(`http://127.0.0.1:${bound?.port}/users/ann/x`, { method: "PUT", body: "x".repeat(100_000) })

@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, Server, Serve
 import { bounds, Failure } from "#contract"
 import {
   ConnectionLimit,
+  type ConnectionSettings,
   checkTransferEncoding,
   connectionLimits,
   createHttpServer,
@@ -18,7 +19,7 @@ import { invalid } from "../failures.ts"
 import { methodNames } from "../methods/method-names.ts"
 import { closeStalledConnections } from "../requests/stalled-connections.ts"
 import { securityHeaders, sendFailure } from "../responses.ts"
-import { type ConnectionSettings, defaultConnections, defaultRequestLimits } from "../settings.ts"
+import { defaultConnections, defaultRequestLimits } from "../settings.ts"
 import { relayHeader } from "./relayed-address.ts"
 
 /** Of one connection; the others are sent on. */
@@ -78,15 +79,8 @@ export class FilesRelay {
 
   #connectionLimit(): ConnectionLimit {
     const { logger } = this.#options
-    const connections = { ...defaultConnections, ...this.#options.connections }
     return new ConnectionLimit({
-      ...connectionLimits({
-        max: connections.max,
-        anonymousPercent: bounds.http.anonymousConnectionPercent.value,
-        maxReserved: bounds.http.reservedDescriptors.value,
-      }),
-      maxPerAddress: connections.maxPerAddress,
-      maxPerPerson: connections.maxPerPerson,
+      ...connectionLimits({ ...defaultConnections, ...this.#options.connections }),
       proxies: this.#proxies,
       onFull: (what, err) => {
         if (what === "accept") logger.error({ err }, "the files address accepts no more connections")
@@ -130,6 +124,7 @@ export class FilesRelay {
       ...sentOn(request.rawHeaders),
       // Without it Node would send the body of a DELETE as if it were the next request.
       ...(request.headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
+      // Replaces a client's own.
       [relayHeader]: this.#options.signer.sign(this.#proxies.clientAddress(request)),
     }
   }
@@ -182,7 +177,7 @@ function sentOn(rawHeaders: readonly string[]): OutgoingHttpHeaders {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name = "", value = ""] = rawHeaders.slice(i, i + 2)
     const key = name.toLowerCase()
-    if (hopHeaders.has(key) || key === relayHeader) continue
+    if (hopHeaders.has(key)) continue
     const former = sent.get(key)
     if (former) former.values.push(value)
     else sent.set(key, { name, values: [value] })

@@ -86,12 +86,12 @@ test("a person over their limit loses idle connections, and the person with most
 })
 
 test("connection limits reserve descriptors and count two for each authenticated connection", () => {
-  const shares = (descriptors: number) => connectionLimits({ max: 20_000, anonymousPercent: 25, maxReserved: 2_048, descriptors })
+  const shares = (descriptors: number) => connectionLimits({ max: 20_000, maxPerAddress: 100, maxPerPerson: 200 }, descriptors)
   for (const descriptors of [1_024, 20_000, 1_048_576]) {
     const { maxAnonymous, maxAuthenticated } = shares(descriptors)
     assert.ok(maxAnonymous + 2 * maxAuthenticated <= descriptors - Math.min(2_048, descriptors / 4), String(descriptors))
   }
-  assert.deepEqual(shares(1_048_576), { maxAnonymous: 5_000, maxAuthenticated: 15_000 })
+  assert.deepEqual(shares(1_048_576), { maxAnonymous: 5_000, maxAuthenticated: 15_000, maxPerAddress: 100, maxPerPerson: 200 })
 })
 
 const outOfDescriptors = `

@@ -3,22 +3,16 @@ import type { Server, Socket } from "node:net"
 import { Failure } from "#contract"
 import { FairBudget, networkOf, plainAddress } from "#kit"
 import type { TrustedProxies } from "../requests/trusted-proxies.ts"
+import type { ConnectionMaxima } from "./descriptors.ts"
 import { hasPendingRequest } from "./pipelining.ts"
 
-export interface ConnectionLimitOptions {
-  /**
-   * Anonymous connections. Beyond the limit, the address that has most of them loses its oldest.
-   */
-  maxAnonymous: number
-  /** Anonymous connections of one address. Beyond the limit, it loses its oldest. */
-  maxPerAddress: number
-  /** Authenticated connections. Beyond the limit, the person who has most of them loses one. */
-  maxAuthenticated: number
-  /**
-   * Connections of one person. Beyond the limit, they lose their oldest idle one; if none is
-   * idle, the new one is refused.
-   */
-  maxPerPerson: number
+/**
+ * Beyond `maxAnonymous`, the address that has most connections loses its oldest, and beyond
+ * `maxPerAddress` this one does. Beyond `maxAuthenticated`, the person who has most loses one.
+ * Beyond `maxPerPerson`, a person loses their oldest idle one; if none is idle, the new one is
+ * refused.
+ */
+export interface ConnectionLimitOptions extends ConnectionMaxima {
   /**
    * Trusted proxies: the address that they forward counts, for as long as its request lasts.
    */

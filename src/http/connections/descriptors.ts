@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { bounds } from "#contract"
 
 /**
  * The maximum of open descriptors of this process; undefined if the system does not report it. Node
@@ -13,28 +14,32 @@ export function maxDescriptors(): number | undefined {
   }
 }
 
-export interface DescriptorOptions {
-  /** The configured maximum of all connections. */
+/** The configured maxima of connections. */
+export interface ConnectionSettings {
   max: number
-  /** The share of anonymous connections. */
-  anonymousPercent: number
-  /**
-   * Descriptors that are reserved for the engine, the database, files and logs; a quarter of all
-   * if that is less.
-   */
-  maxReserved: number
-  /** Default: the process's. */
-  descriptors?: number | undefined
+  maxPerAddress: number
+  maxPerPerson: number
+}
+
+/** The maxima of connections, anonymous and authenticated ones apart. */
+export interface ConnectionMaxima extends Omit<ConnectionSettings, "max"> {
+  maxAnonymous: number
+  maxAuthenticated: number
 }
 
 /**
- * The maxima of connections. An authenticated one may need a second descriptor, for its connection
- * to a program.
+ * The maxima that the process's descriptors allow. Some are reserved for the engine, the database,
+ * files and logs: a quarter at most. An authenticated connection may need a second descriptor, for
+ * its connection to a program.
  */
-export function connectionLimits(options: DescriptorOptions): { maxAnonymous: number; maxAuthenticated: number } {
-  const { max, anonymousPercent, maxReserved, descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY } = options
-  const free = descriptors - Math.min(maxReserved, Math.ceil(descriptors / 4))
+export function connectionLimits(
+  { max, ...perClient }: ConnectionSettings,
+  descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY,
+): ConnectionMaxima {
+  const { reservedDescriptors, anonymousConnectionPercent } = bounds.http
+  const anonymousPercent = anonymousConnectionPercent.value
+  const free = descriptors - Math.min(reservedDescriptors.value, Math.ceil(descriptors / 4))
   const total = Math.max(8, Math.floor(Math.min(max, free / (2 - anonymousPercent / 100))))
   const maxAnonymous = Math.ceil((total * anonymousPercent) / 100)
-  return { maxAnonymous, maxAuthenticated: total - maxAnonymous }
+  return { maxAnonymous, maxAuthenticated: total - maxAnonymous, ...perClient }
 }
