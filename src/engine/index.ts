@@ -1,6 +1,7 @@
 export { isForeignArchitecture, runsForeignPrograms, wrongArchitectureHint, wrongArchitectureMessage } from "./architecture.ts"
 export { createEngine, type EngineOptions, openFakeDaemon } from "./create-engine.ts"
 export { isNetworkPool, isSubnet } from "./docker/network/subnet-pool.ts"
+export { emptyImageInfo } from "./empty-image-info.ts"
 export * from "./engine.ts"
 export { type ExecOutput, type ExecProcess, type ExecRequest, loginShell, type TerminalSize } from "./exec.ts"
 export type { FakeContainer } from "./fake/fake-container.ts"
