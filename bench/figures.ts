@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { promisify } from "node:util"
+import { unlimited } from "#contract"
 import { createEngine, openFakeDaemon } from "#engine"
 import { silentLogger, systemClock } from "#kit"
 import { openRuns, type StartRequest } from "#runs"
@@ -47,17 +48,7 @@ async function measure(): Promise<void> {
 
 /** The requests of as many people, each for a run. */
 async function populate(store: Store, people: number): Promise<StartRequest[]> {
-  const limits = {
-    MaxRuns: null,
-    MaxCpus: null,
-    MaxMemory: null,
-    MaxGpus: null,
-    MaxRunHours: null,
-    IdleMinutes: null,
-    MaxDisk: null,
-    MaxStorage: null,
-  }
-  const person = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits }
+  const person = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: unlimited }
   const plan = {
     type: "http" as const,
     image: "fake/http",

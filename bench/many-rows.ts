@@ -1,18 +1,9 @@
 import { createHash, randomBytes } from "node:crypto"
 import { DatabaseSync } from "node:sqlite"
+import { unlimited } from "#contract"
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
 
-const unlimited = {
-  MaxRuns: null,
-  MaxCpus: null,
-  MaxMemory: null,
-  MaxGpus: null,
-  MaxRunHours: null,
-  IdleMinutes: null,
-  MaxDisk: null,
-  MaxStorage: null,
-}
 const owners = 40
 const groups = 40
 

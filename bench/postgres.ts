@@ -3,6 +3,7 @@
 //   node bench/postgres.ts postgres://…
 
 import pg from "pg"
+import { unlimited } from "#contract"
 import { silentLogger, systemClock } from "#kit"
 import { openStore, unrestrictedViewer } from "#store"
 import { compare, report } from "./tools.ts"
@@ -15,16 +16,6 @@ if (url === undefined) {
   process.exit(0)
 }
 await using store = await openStore({ url, logger: silentLogger, clock: systemClock })
-const unlimited = {
-  MaxRuns: null,
-  MaxCpus: null,
-  MaxMemory: null,
-  MaxGpus: null,
-  MaxRunHours: null,
-  IdleMinutes: null,
-  MaxDisk: null,
-  MaxStorage: null,
-}
 const ann = { userName: "ann", passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: unlimited }
 await store.change((tx) => tx.users.insert(ann))
 const types = { getTypeParser: (oid: number, format?: "text") => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) }

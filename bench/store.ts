@@ -12,6 +12,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { parseArgs } from "node:util"
+import { unlimited } from "#contract"
 import { silentLogger, systemClock } from "#kit"
 import { type ImageRow, openStore, type Store, unrestrictedViewer, type Viewer } from "#store"
 import { compare, report } from "./tools.ts"
@@ -29,16 +30,6 @@ const text = (seed: number, length: number) =>
   Array.from({ length: Math.ceil(length / 8) }, (_, i) => words[(seed + i * 7) % words.length])
     .join(" ")
     .slice(0, length)
-const unlimited = {
-  MaxRuns: null,
-  MaxCpus: null,
-  MaxMemory: null,
-  MaxGpus: null,
-  MaxRunHours: null,
-  IdleMinutes: null,
-  MaxDisk: null,
-  MaxStorage: null,
-}
 const person = (userName: string) => ({
   userName,
   passwordHash: null,

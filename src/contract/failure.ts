@@ -56,3 +56,15 @@ export interface FailureBody {
   requestId?: string
   [extra: string]: unknown
 }
+
+/** The failure of an address's response; `internal` if the body is something else. */
+export async function readFailure(response: Pick<Response, "status" | "text">, address: string): Promise<Failure> {
+  const { status } = response
+  const text = await response.text().catch(() => "")
+  try {
+    const { code, msg } = JSON.parse(text) as FailureBody
+    return new Failure(code, msg, { status })
+  } catch {
+    return new Failure("internal", `${address} answered ${status}`, { status })
+  }
+}

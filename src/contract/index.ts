@@ -2,7 +2,7 @@ export type { Answer, Body, List, QueryOf } from "./answer.ts"
 export { type Bound, type BoundUnit, boundSections, bounds } from "./bounds/index.ts"
 export { type FailureCode, failureStatus } from "./codes.ts"
 export type { Endpoint, HttpMethod } from "./endpoint.ts"
-export { Failure, type FailureBody, type FailureOptions } from "./failure.ts"
+export { Failure, type FailureBody, type FailureOptions, readFailure } from "./failure.ts"
 export { BodyChanges, parseRequestBody } from "./fields/body.ts"
 export { type AnswerValues, type BodyValues, describeValue, type Fields, invalidField, type JsonSchema } from "./fields/field.ts"
 export type { Structure, StructureValue } from "./fields/structure.ts"
@@ -52,11 +52,12 @@ export {
   type LimitName,
   type Limits,
   limitNames,
-  noLimits,
   sessionFields,
   type Token,
   tokenFields,
   type User,
+  unlimited,
+  unsetLimits,
   userFields,
   type Whoami,
 } from "./resources/people.ts"

@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import { projectTypes } from "#contract"
-import type { ImageInfo } from "#engine"
+import { emptyImageInfo, type ImageInfo } from "#engine"
 import { silentLogger, systemClock } from "#kit"
 import type { RunRow } from "#store"
 import { basePath, engineSpecOf, upstreamHeaders, withImagePort } from "./lifecycle/engine-spec.ts"
@@ -165,19 +165,8 @@ test("a WebSocket is ready if its first message begins as its type's, after any 
 })
 
 test("an empty port of type `http` is the image's only exposed TCP port, otherwise the type's default", () => {
-  const image = {
-    digest: "",
-    registryDigest: "",
-    size: 0,
-    architecture: "",
-    user: "",
-    entryPoint: [],
-    command: [],
-    workDir: "",
-    variables: [],
-    volumes: [],
-  }
-  const portWith = (ports: string[], fields: Partial<RunRow["spec"]> = {}) => withImagePort(runOf(fields).spec, { ...image, ports }).port
+  const portWith = (ports: string[], fields: Partial<RunRow["spec"]> = {}) =>
+    withImagePort(runOf(fields).spec, { ...emptyImageInfo, ports }).port
   assert.equal(portWith(["8501/tcp"]), 8501)
   assert.equal(portWith(["8501/tcp", "53/udp"]), 8501)
   assert.equal(portWith(["8000/tcp", "9000/tcp"]), null)
@@ -187,19 +176,7 @@ test("an empty port of type `http` is the image's only exposed TCP port, otherwi
 })
 
 test("the image's working directory wins over the code directory, unless it is `/`", () => {
-  const image = {
-    digest: "",
-    registryDigest: "",
-    size: 0,
-    architecture: "",
-    user: "",
-    entryPoint: [],
-    command: [],
-    ports: [],
-    variables: [],
-    volumes: [],
-  }
-  const workDirWith = (workDir: string) => engineSpecOf(runOf({}), { image: { ...image, workDir } }).workDir
+  const workDirWith = (workDir: string) => engineSpecOf(runOf({}), { image: { ...emptyImageInfo, workDir } }).workDir
   assert.deepEqual(["/app", "/", ""].map(workDirWith), [undefined, "/code", "/code"])
 })
 

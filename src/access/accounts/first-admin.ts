@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { noLimits } from "#contract"
+import { unsetLimits } from "#contract"
 import type { Store } from "#store"
 import type { Accounts } from "./accounts.ts"
 
@@ -29,7 +29,7 @@ export async function ensureAdmin({ store, identity, announce }: FirstAdminConte
       comment: "The first administrator",
       isAdmin: true,
       isDisabled: false,
-      limits: noLimits,
+      limits: unsetLimits,
     })
     return true
   })

@@ -1,4 +1,4 @@
-import { accountNameError, Failure, noLimits } from "#contract"
+import { accountNameError, Failure, unsetLimits } from "#contract"
 import type { Change, GroupRow, UserRow } from "#store"
 import type { Accounts } from "../accounts/accounts.ts"
 import { AuthenticationFailure } from "../caller.ts"
@@ -75,7 +75,7 @@ async function created(
   if (rules.unknown === "refuse") {
     throw new AuthenticationFailure("forbidden", `There is no account with the user name ${userName}; an administrator can create one`)
   }
-  const plain = { comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
+  const plain = { comment: "", isAdmin: false, isDisabled: false, limits: unsetLimits }
   const user = await accounts.create(tx, { userName, passwordHash: null, email, ...plain })
   await tx.subjects.insert({ issuer, subject, userId: user.id })
   return { user, account: "created" }
@@ -116,7 +116,7 @@ async function withGroups(tx: Change, { groups: names }: ProviderUser, about: { 
 async function join(tx: Change, groupName: string, userId: number): Promise<ProvisionedAccount["groups"][number] | undefined> {
   const stored = await tx.groups.byName(groupName)
   if (stored && stored.deletedAt !== null) return undefined
-  const plain = { comment: "", limits: noLimits, totalLimits: noLimits }
+  const plain = { comment: "", limits: unsetLimits, totalLimits: unsetLimits }
   const group = stored ?? (await tx.groups.insert({ groupName, ...plain }))
   await tx.groups.addMember(group.id, userId)
   return { group, verb: stored ? "updated" : "created" }

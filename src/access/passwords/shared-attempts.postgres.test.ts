@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { after, test } from "node:test"
 import { createIdentity } from "#access"
-import { bounds, noLimits } from "#contract"
+import { bounds, unsetLimits } from "#contract"
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
 import { eventually } from "../../../test/fixtures/eventually.ts"
@@ -25,7 +25,7 @@ test("wrong passwords at one process count at another, and a right one ends the 
   const [one, other] = [await open(), await open()]
   await eventually("both listen", () => [one, other].every(({ store }) => store.notices?.isListening === true))
   const passwordHash = await one.identity.hashPassword("sesam")
-  const fields = { email: "", comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
+  const fields = { email: "", comment: "", isAdmin: false, isDisabled: false, limits: unsetLimits }
   await one.store.change((tx) => one.identity.accounts.create(tx, { userName: "ann", passwordHash, ...fields }))
   const attempt = (at: typeof one, password: string) => at.identity.authenticate(basic("ann", password), undefined, clientAddress)
 

@@ -1,4 +1,4 @@
-import { Failure, type FailureBody, type FailureCode } from "#contract"
+import { Failure, readFailure } from "#contract"
 import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { createFetch } from "../session/connection.ts"
@@ -73,7 +73,7 @@ export class FilesClient {
       ...(content === undefined ? {} : { body: content, duplex: "half" }),
     } as RequestInit)
     if (response.ok) return response
-    throw await failureOf(response)
+    throw await readFailure(response, "The files address")
   }
 
   /** Whether the connection or the server failed, and not the request. */
@@ -104,16 +104,5 @@ export class FilesClient {
     await this.send("MKCOL", this.url(path)).catch((error: unknown) => {
       if (!(error instanceof Failure && error.status === 405)) throw error
     })
-  }
-}
-
-async function failureOf(response: Response): Promise<Failure> {
-  const { status } = response
-  const text = await response.text().catch(() => "")
-  try {
-    const { code, msg } = JSON.parse(text) as FailureBody
-    return new Failure(code as FailureCode, msg, { status })
-  } catch {
-    return new Failure("internal", `The files address answered ${status}`, { status })
   }
 }

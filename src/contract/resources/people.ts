@@ -28,8 +28,10 @@ export type LimitName = (typeof limitNames)[number]
 export type Limits = Partial<Record<LimitName, number | null>>
 /** The limits as they apply, with every name. */
 export type EffectiveLimits = Record<LimitName, number | null>
-/** Sets no limit, so that the defaults apply. */
-export const noLimits: Limits = {}
+/** Every amount is allowed. */
+export const unlimited = Object.fromEntries(limitNames.map((name) => [name, null])) as EffectiveLimits
+/** The defaults apply. */
+export const unsetLimits: Limits = {}
 
 /**
  * The defaults, if neither a person nor a group of theirs has the limit. Memory and
@@ -61,7 +63,7 @@ const limits = (description: string) =>
   custom<Limits>({
     description,
     write: "optional",
-    initial: noLimits,
+    initial: unsetLimits,
     schema: limitsSchema,
     parse: (value, field) => {
       const object = parseObject(value, field, field)

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { emptyImageInfo } from "#engine"
 import type { RunRow } from "#store"
 import { ruleOfType } from "../project-types.ts"
 import { environmentOf } from "./environment.ts"
@@ -7,19 +8,7 @@ import { environmentOf } from "./environment.ts"
 const mounts = [{ source: "/users/eve/private", target: "/work/data/rows", readOnly: true, dataId: 3 }]
 const spec = { home: "/work/home", env: {}, secret: "s", mounts }
 const run = { id: 7, projectId: 5, userName: "ann", cpus: 4, memoryMiB: 512, spec } as unknown as RunRow
-const image = {
-  digest: "",
-  registryDigest: "",
-  size: 0,
-  architecture: "",
-  user: "",
-  entryPoint: [],
-  command: [],
-  workDir: "",
-  ports: [],
-  volumes: [],
-  variables: ["LANG", "OMP_NUM_THREADS"],
-}
+const image = { ...emptyImageInfo, variables: ["LANG", "OMP_NUM_THREADS"] }
 const options = {
   rule: ruleOfType("http"),
   placeholders: { port: "80", baseUrl: "/" },

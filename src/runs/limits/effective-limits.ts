@@ -1,10 +1,8 @@
-import { type EffectiveLimits, type Limits, limitNames } from "#contract"
+import { type EffectiveLimits, type Limits, limitNames, unlimited } from "#contract"
 import type { GroupRow, Reads, UserRow } from "#store"
 import type { GroupQuota } from "../admission/quotas.ts"
 
 type Readable = Pick<Reads, "users" | "groups">
-
-const unlimited = Object.fromEntries(limitNames.map((name) => [name, null])) as EffectiveLimits
 
 /** The effective limits of one person; memory and disk in MiB. */
 export async function effectiveLimitsOf(reads: Readable, userId: number, defaults: EffectiveLimits): Promise<EffectiveLimits> {

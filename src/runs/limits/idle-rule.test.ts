@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { describe, it } from "node:test"
-import { noLimits } from "#contract"
+import { unsetLimits } from "#contract"
 import type { ContainerStats, Engine } from "#engine"
 import type { Limits, RunRow } from "#store"
 import type { Runs, StartRequest } from "../index.ts"
@@ -75,7 +75,8 @@ class IdleFixture implements AsyncDisposable {
       settings: { sampleEveryMs: 10, maxSamples: 10_000 },
     })
     await fixture.store.change(async (tx) => {
-      for (const [i, each] of [limits].flat().entries()) await tx.users.update(fixture.users[i] ?? 0, { limits: { ...noLimits, ...each } })
+      for (const [i, each] of [limits].flat().entries())
+        await tx.users.update(fixture.users[i] ?? 0, { limits: { ...unsetLimits, ...each } })
     })
     const jupyter = new TestJupyter()
     const engine = await fixture.engine()

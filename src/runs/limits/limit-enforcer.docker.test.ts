@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { after, before, test } from "node:test"
 import { WebSocket } from "ws"
-import { noLimits } from "#contract"
+import { unsetLimits } from "#contract"
 import { type Clock, systemClock } from "#kit"
 import type { RunRow } from "#store"
 import type { RunSettingsOptions, Runs } from "../index.ts"
@@ -28,9 +28,9 @@ before(async () => {
 after(() => docker[Symbol.asyncDispose]())
 
 /** Runs of one person with limits, and the warnings that were sent. */
-async function open(limits: Partial<typeof noLimits>, { clock = systemClock, ...given }: RunSettingsOptions & { clock?: Clock } = {}) {
+async function open(limits: Partial<typeof unsetLimits>, { clock = systemClock, ...given }: RunSettingsOptions & { clock?: Clock } = {}) {
   const fixture = await RunsFixture.open({ settings: { ...settings, ...given }, clock })
-  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
+  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...unsetLimits, ...limits } }))
   const warnings: string[] = []
   const runs = await fixture.runs({ engine: await docker.engine(), events: { warning: (_, text) => void warnings.push(text) } })
   const shell = (script: string) =>

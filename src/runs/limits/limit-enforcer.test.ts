@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { noLimits } from "#contract"
+import { unsetLimits } from "#contract"
 import type { Limits, RunRow } from "#store"
 import type { Runs } from "../index.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
@@ -14,7 +14,7 @@ async function withLimits(limits: Partial<Limits>, layersEveryMs = 0) {
   const fixture = await RunsFixture.open({ clock, settings: { sampleEveryMs: 10, layersEveryMs, maxSamples: 1_000 } })
   const warnings: string[] = []
   const open = () => fixture.runs({ events: { warning: (_, text) => void warnings.push(text) } })
-  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...noLimits, ...limits } }))
+  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...unsetLimits, ...limits } }))
   return {
     fixture,
     clock,
@@ -77,7 +77,7 @@ test("a run that uses a processor or has a busy kernel is not idle", async () =>
   await using it = await withLimits({ IdleMinutes: 20 })
   await using runs = await it.open()
   const working = [it.fixture.request("fake/busy"), it.fixture.request("fake/computing", { person: 1, plan: { type: "jupyterlab" } })]
-  await it.fixture.store.change((tx) => tx.users.update(it.fixture.users[1] ?? 0, { limits: { ...noLimits, IdleMinutes: 20 } }))
+  await it.fixture.store.change((tx) => tx.users.update(it.fixture.users[1] ?? 0, { limits: { ...unsetLimits, IdleMinutes: 20 } }))
   for (const request of working) {
     const { id } = await ready(runs, request)
     for (let quarter = 0; quarter < 8; quarter += 1) await it.pass(runs, id, 17 * minute)
@@ -127,7 +127,12 @@ test("the run that wrote most gets a warning near a disk limit and ends beyond i
   assert.equal((await runs.usageSamples(id)).at(-1)?.disk, 100 * 2 ** 20)
   const other = await ready(runs, it.fixture.request("fake/writes:60", { person: 1 }))
   await it.fixture.store.change(async (tx) => {
-    const group = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 159 } })
+    const group = await tx.groups.insert({
+      groupName: "lab",
+      comment: "",
+      limits: unsetLimits,
+      totalLimits: { ...unsetLimits, MaxDisk: 159 },
+    })
     await tx.groups.setMembers(group.id, it.fixture.users.slice(0, 2))
   })
   await over(it.fixture, id)
@@ -142,7 +147,12 @@ test("the engine enforces the lowest disk limit of the start, and a run that onl
   await using it = await withLimits({ MaxDisk: 120 })
   const { store, users, fake } = it.fixture
   const group = await store.change(async (tx) => {
-    const created = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: { ...noLimits, MaxDisk: 90 } })
+    const created = await tx.groups.insert({
+      groupName: "lab",
+      comment: "",
+      limits: unsetLimits,
+      totalLimits: { ...unsetLimits, MaxDisk: 90 },
+    })
     await tx.groups.setMembers(created.id, users.slice(0, 2))
     return created
   })
@@ -153,7 +163,7 @@ test("the engine enforces the lowest disk limit of the start, and a run that onl
     [key, other.key].map((each) => fake.containers.get(each)?.spec.diskMiB),
     [90, undefined],
   )
-  await store.change((tx) => tx.groups.update(group.id, { totalLimits: noLimits }))
+  await store.change((tx) => tx.groups.update(group.id, { totalLimits: unsetLimits }))
   const container = fake.containers.get(key)
   if (container) container.spec = { ...container.spec, image: "fake/writes:100" }
   await it.pass(runs, id, minute)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { defaultLimits, noLimits } from "#contract"
+import { defaultLimits, unsetLimits } from "#contract"
 import { type Runs, type StorageMeter, StorageQuotas } from "../index.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
 import { SteppedClock } from "../testing/stepped-clock.ts"
@@ -38,7 +38,7 @@ async function withMeter(maxStorage: number | null = null, { hasQuotas = false }
   const clock = new SteppedClock()
   const fixture = await RunsFixture.open({ clock, settings: { diskSpaceEveryMs: 5, sampleEveryMs: 3_600_000 }, people: 3 })
   await fixture.store.change(async (tx) => {
-    for (const id of fixture.users) await tx.users.update(id, { limits: { ...noLimits, MaxStorage: maxStorage } })
+    for (const id of fixture.users) await tx.users.update(id, { limits: { ...unsetLimits, MaxStorage: maxStorage } })
   })
   const { stored, disk, counts, limits, meter } = fakeStorage(hasQuotas)
   const warnings: [number, string][] = []
@@ -256,7 +256,7 @@ test("a changed limit of a person with a run applies at once, not after a minute
   it.store(0, 10)
   await it.start(0)
   await eventually("the first limit is set", () => it.limits.get("person0") === 100 * mib)
-  await it.fixture.store.change((tx) => tx.users.update(it.fixture.users[0] ?? 0, { limits: { ...noLimits, MaxStorage: 50 } }))
+  await it.fixture.store.change((tx) => tx.users.update(it.fixture.users[0] ?? 0, { limits: { ...unsetLimits, MaxStorage: 50 } }))
   it.quotas.recordChange({ type: "user", id: it.fixture.users[0] ?? 0 })
   await eventually("the new limit is set", () => {
     it.clock.advance(5)
@@ -274,11 +274,11 @@ test("with quotas of the file system a changed limit of a person or group applie
   await settled("everybody is counted", [100, 100, 100])
   const { store, users } = it.fixture
   const [first = 0, second = 0] = users
-  await store.change((tx) => tx.users.update(first, { limits: { ...noLimits, MaxStorage: 50 } }))
+  await store.change((tx) => tx.users.update(first, { limits: { ...unsetLimits, MaxStorage: 50 } }))
   it.quotas.recordChange({ type: "user", id: first })
   await settled("the person's limit is set", [50, 100, 100])
   const group = await store.change(async (tx) => {
-    const { id } = await tx.groups.insert({ groupName: "lab", comment: "", limits: { MaxStorage: 40 }, totalLimits: noLimits })
+    const { id } = await tx.groups.insert({ groupName: "lab", comment: "", limits: { MaxStorage: 40 }, totalLimits: unsetLimits })
     await tx.groups.setMembers(id, [second])
     return id
   })

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { ReasonCode, RunState } from "#contract"
+import { type ReasonCode, type RunState, unlimited } from "#contract"
 import { createEngine, type Engine, type FakeDaemon, openFakeDaemon } from "#engine"
 import { type Clock, silentLogger, systemClock } from "#kit"
 import { openStore, type RunPlan, type RunRow, type Store } from "#store"
@@ -9,17 +9,6 @@ import { eventually } from "../../../test/fixtures/eventually.ts"
 import { openRuns, type RunSettingsOptions, type Runs, type RunsOptions, type StartRequest } from "../index.ts"
 
 export { eventually }
-
-const noLimits = {
-  MaxRuns: null,
-  MaxCpus: null,
-  MaxMemory: null,
-  MaxGpus: null,
-  MaxRunHours: null,
-  IdleMinutes: null,
-  MaxDisk: null,
-  MaxStorage: null,
-}
 
 export const fastSettings: RunSettingsOptions = {
   graceMs: 300,
@@ -81,7 +70,7 @@ export class RunsFixture implements AsyncDisposable {
     await this.store.change(async (tx) => {
       this.users.length = 0
       for (let n = 0; n < people; n += 1) {
-        const person = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: noLimits }
+        const person = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: unlimited }
         this.users.push((await tx.users.insert({ ...person, userName: `person${n}` })).id)
       }
       const common = { userId: this.users[0] ?? 0, comment: "", doc: "", isTrusted: false, writtenBy: 0 }

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { unlimited } from "#contract"
 import { silentLogger } from "#kit"
 import type { RunRow } from "#store"
 import type { RunSettingsOptions, Runs, UsageRange } from "../index.ts"
@@ -87,16 +88,7 @@ test("warnings, memory that ran out and a restart of the container are marks", a
   await using it = await withUsage()
   await it.fixture.store.change((tx) =>
     tx.users.update(it.fixture.users[0] ?? 0, {
-      limits: {
-        MaxRuns: null,
-        MaxCpus: null,
-        MaxMemory: null,
-        MaxGpus: null,
-        MaxRunHours: null,
-        IdleMinutes: 20,
-        MaxDisk: null,
-        MaxStorage: null,
-      },
+      limits: { ...unlimited, IdleMinutes: 20 },
     }),
   )
   const { engine, observations } = await it.fixture.observedEngine()

@@ -17,7 +17,7 @@ import { rolesMigration } from "./0016-roles.ts"
 import { datasetWritersMigration } from "./0017-dataset-writers.ts"
 import type { Migration } from "./migration.ts"
 
-export { type Dialect, type Migration, statementsOf } from "./migration.ts"
+export { type Dialect, type Migration, migrationError, statementsOf } from "./migration.ts"
 
 /** In the order in which they run. */
 export const migrations: readonly Migration[] = [

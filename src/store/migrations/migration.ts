@@ -1,3 +1,5 @@
+import { StoreError } from "../errors.ts"
+
 export type Dialect = "sqlite" | "postgres"
 
 /**
@@ -21,6 +23,20 @@ export function statementsOf(migration: Migration, dialect: Dialect): string[] {
     const statement = text.replace(/\$(?:id|int|text|keyed)\b/g, (word) => words[dialect][word] ?? word)
     return dialect === "sqlite" ? strict(statement) : statement
   })
+}
+
+/**
+ * The error of a failed migration, whose message names the database. A `StoreError` is returned
+ * unchanged.
+ */
+export function migrationError(error: unknown, database: string, { version }: Migration): unknown {
+  if (error instanceof StoreError) return error
+  const reason = error instanceof Error ? error.message : String(error)
+  return new StoreError(
+    "migration",
+    `The database ${database} could not be brought to version ${version} and is as it was (${reason})`,
+    error,
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 import pg from "pg"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
-import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
+import { migrationError, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { QueryCompiler } from "../queries/query-compiler.ts"
 import { writeLock } from "./connection.ts"
 import { databaseIdentityOf } from "./database-identity.ts"
@@ -79,7 +79,7 @@ async function migrate(client: pg.Client, options: Migrate): Promise<void> {
       for (const statement of statementsOf(migration, "postgres")) await client.query(statement)
       await client.query("insert into migrations values ($1, $2, $3)", [migration.version, migration.name, options.now()])
     } catch (error) {
-      throw migrationError(error, options.where, migration)
+      throw migrationError(openingError(error, options.where), options.where, migration)
     }
     options.logger.info({ version: migration.version, name: migration.name }, "Database migrated")
   }
@@ -98,15 +98,4 @@ async function versionOf(client: pg.Client, where: string): Promise<number> {
   )
   if (columns.rowCount !== 3) throw foreign
   return Number((await client.query("select coalesce(max(version), 0) as version from migrations")).rows[0].version)
-}
-
-function migrationError(error: unknown, where: string, migration: Migration): unknown {
-  const opening = openingError(error, where)
-  if (opening instanceof StoreError) return opening
-  const reason = error instanceof Error ? error.message : String(error)
-  return new StoreError(
-    "migration",
-    `The database ${where} could not be brought to version ${migration.version} and is as it was (${reason})`,
-    error,
-  )
 }

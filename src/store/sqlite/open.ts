@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { Logger } from "#kit"
 import { StoreError } from "../errors.ts"
-import { type Migration, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
+import { type Migration, migrationError, migrations, newestVersion, statementsOf } from "../migrations/index.ts"
 import { QueryCompiler } from "../queries/query-compiler.ts"
 import { lockPath } from "./database-identity.ts"
 import { DiskReserve } from "./disk-reserve.ts"
@@ -150,7 +150,7 @@ function applyMigration(writer: DatabaseSync, migration: Migration, { file, now 
     for (const statement of statementsOf(migration, "sqlite")) writer.exec(statement)
     writer.prepare("insert into migrations values (?, ?, ?)").run(migration.version, migration.name, now())
   } catch (error) {
-    throw migrationError(error, file, migration)
+    throw migrationError(openingError(error, file), file, migration)
   }
 }
 
@@ -164,15 +164,4 @@ function versionOf(db: DatabaseSync, file: string): number {
   if (version <= newestVersion) return version
   const text = `The database ${file} is of version ${version}, made by a newer Quayside; this one knows versions up to ${newestVersion}`
   throw new StoreError("newer", text)
-}
-
-function migrationError(error: unknown, file: string, migration: Migration): unknown {
-  const opening = openingError(error, file)
-  if (opening instanceof StoreError) return opening
-  const reason = error instanceof Error ? error.message : String(error)
-  return new StoreError(
-    "migration",
-    `The database ${file} could not be brought to version ${migration.version} and is as it was (${reason})`,
-    error,
-  )
 }

@@ -1,17 +1,7 @@
 import { randomBytes } from "node:crypto"
-import type { DataRow, GroupRow, ImageRow, Limits, ProjectRow, UserRow } from "../rows.ts"
+import { unlimited } from "#contract"
+import type { DataRow, GroupRow, ImageRow, ProjectRow, UserRow } from "../rows.ts"
 import type { NewRow, RunWrites, Store } from "../store.ts"
-
-export const unlimited: Limits = {
-  MaxRuns: null,
-  MaxCpus: null,
-  MaxMemory: null,
-  MaxGpus: null,
-  MaxRunHours: null,
-  IdleMinutes: null,
-  MaxDisk: null,
-  MaxStorage: null,
-}
 
 export function userRow(userName: string, fields: Partial<NewRow<UserRow>> = {}): NewRow<UserRow> {
   return { userName, passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: unlimited, ...fields }

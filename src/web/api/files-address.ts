@@ -1,4 +1,4 @@
-import { Failure, type FailureBody, type FailureCode } from "#contract"
+import { Failure, readFailure } from "#contract"
 import { texts } from "../text/index.ts"
 import { client } from "./client.ts"
 import { installation } from "./installation.ts"
@@ -69,18 +69,7 @@ export async function sendFileRequest(method: string, url: string, options: File
     response = await request()
   }
   if (response.ok) return response
-  throw await failureOf(response)
-}
-
-async function failureOf(response: Response): Promise<Failure> {
-  const { status } = response
-  const text = await response.text().catch(() => "")
-  try {
-    const { code, msg } = JSON.parse(text) as FailureBody
-    return new Failure(code as FailureCode, msg, { status })
-  } catch {
-    return new Failure("internal", `The files address answered ${status}`, { status })
-  }
+  throw await readFailure(response, "The files address")
 }
 
 export async function listDirectory(path: string, signal?: AbortSignal): Promise<DirectoryList> {

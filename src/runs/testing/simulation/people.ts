@@ -1,4 +1,4 @@
-import { type Limits, noLimits } from "#contract"
+import { type Limits, unsetLimits } from "#contract"
 import type { RunRow, Store } from "#store"
 
 /** Limits of the simulation's people, in their order. */
@@ -35,10 +35,17 @@ export function populate(store: Store): Promise<People> {
   return store.change(async (tx) => {
     const ids: number[] = []
     for (const [n, limits] of peopleLimits.entries()) {
-      const person = { passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: { ...noLimits, ...limits } }
+      const person = {
+        passwordHash: null,
+        email: "",
+        comment: "",
+        isAdmin: false,
+        isDisabled: false,
+        limits: { ...unsetLimits, ...limits },
+      }
       ids.push((await tx.users.insert({ ...person, userName: `person${n}` })).id)
     }
-    const group = await tx.groups.insert({ groupName: "lab", comment: "", limits: noLimits, totalLimits: groupLimits })
+    const group = await tx.groups.insert({ groupName: "lab", comment: "", limits: unsetLimits, totalLimits: groupLimits })
     await tx.groups.setMembers(group.id, ids.slice(0, 2))
     const common = { userId: ids[0] ?? 0, comment: "", doc: "", isTrusted: false, writtenBy: 0 }
     const image = await tx.images.insert({

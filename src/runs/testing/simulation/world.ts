@@ -1,3 +1,4 @@
+import { unlimited } from "#contract"
 import { createEngine, type FakeDaemon, openFakeDaemon } from "#engine"
 import { silentLogger } from "#kit"
 import type { RunRow, Store } from "#store"
@@ -14,10 +15,6 @@ import { SimulatedProcess } from "./simulated-process.ts"
 import { VirtualClock } from "./virtual-clock.ts"
 
 const node = { cpus: 8, memoryMiB: 8_192, mockGpus: 3 }
-const unlimited = {
-  ...{ MaxRuns: null, MaxCpus: null, MaxMemory: null, MaxGpus: null, MaxRunHours: null, IdleMinutes: null },
-  ...{ MaxDisk: null, MaxStorage: null, MaxQueued: null, MaxObjects: null },
-}
 /** Turns of the event loop without any activity after which nothing moves by itself. */
 const quietTurns = 4
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
+import { unlimited } from "#contract"
 import { unrestrictedViewer } from "../../viewer.ts"
-import { addImage, addProject, addUser, dataRow, groupRow, imageRow, projectRow, unlimited, userRow } from "../samples.ts"
+import { addImage, addProject, addUser, dataRow, groupRow, imageRow, projectRow, userRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
 const odd = 'Größe 🎈 ‘x’ "y" \\ % _ $1 ? :a 漢字 \u0301 \r\n\t'
