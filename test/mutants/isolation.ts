@@ -175,7 +175,7 @@ export const isolation = [
   ),
   ...faults(
     "src/files/tree/directory-handle.ts",
-    ["src/files/tree/swapped-names.integration.test.ts"],
+    ["src/files/tree/swapped-at-worst-moment.test.ts"],
     [
       ["the file server follows a link to a directory", at("directoryFlags"), "constants.O_RDONLY | constants.O_DIRECTORY"],
       ["the file server follows a link to a file", at("safeOpenFlags"), "constants.O_NONBLOCK"],

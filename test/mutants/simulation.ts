@@ -9,8 +9,12 @@ export const simulation = [
   ]),
   ...faults("src/runs/lifecycle/run-controller.ts", tests, [
     ["a resumed start fails while its container runs", at("RunController.#handleFailure", "!this.#wasSubmitted &&"), ""],
-    ["a run that has ended is started again", at("RunController.#run", "mayBeStale ||= !(error instanceof EngineError)"), ""],
   ]),
+  ...faults(
+    "src/runs/lifecycle/run-controller.ts",
+    ["src/runs/lifecycle/store-down.test.ts"],
+    [["a run that has ended is started again", at("RunController.#run", "mayBeStale ||= !(error instanceof EngineError)"), ""]],
+  ),
   ...faults(
     "src/runs/lifecycle/supervisor.ts",
     ["src/runs/lifecycle/gpu-ledger.test.ts"],

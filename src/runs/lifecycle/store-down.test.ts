@@ -3,7 +3,8 @@ import { mkdtempDisposable } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { Failure, noLimits } from "#contract"
+import { Failure, unsetLimits } from "#contract"
+import { EngineError } from "#engine"
 import type { Actor } from "#events"
 import type { RunRow, Store } from "#store"
 import { seededRandom } from "../../../test/fixtures/random.ts"
@@ -66,6 +67,38 @@ test("a run that ended without an answer, and was pruned, is not started again",
   assert.equal(startedCount, 1)
 })
 
+/** The same object with another member. */
+function withMember<T extends object>(object: T, name: keyof T, member: unknown): T {
+  return new Proxy(object, {
+    get(target, key) {
+      if (key === name) return member
+      const own: unknown = Reflect.get(target, key, target)
+      return typeof own === "function" ? own.bind(target) : own
+    },
+  })
+}
+
+test("a run whose end was committed without an answer is not started again", async () => {
+  await using fixture = await RunsFixture.open({ settings: { observeEveryMs: 3_600_000 } })
+  let losesAnswer = false
+  const change: Store["change"] = async (work, options) => {
+    if (!losesAnswer) return fixture.store.change(work, options)
+    losesAnswer = false
+    await fixture.store.change((tx) => work(withMember(tx, "afterCommit", () => {})), options)
+    throw new Error("The connection was lost")
+  }
+  let startedCount = 0
+  const prepareDirectories = async () => {
+    startedCount += 1
+    losesAnswer = startedCount === 1
+    throw new EngineError("mount_missing", "It is missing")
+  }
+  await using runs = await fixture.runs({ store: withMember(fixture.store, "change", change), prepareDirectories })
+  const { id } = await runs.start(fixture.request("fake/http"))
+  assert.equal((await runs.waitUntilSettled(id)).state, "failed")
+  assert.equal(startedCount, 1)
+})
+
 /** The same store with a disk that the test can fill, also for urgent changes. */
 function filled(store: Store) {
   const disk = { isFull: false, refused: 0 }
@@ -114,7 +147,7 @@ test("a stop works although the database is full: the caller gets 507, and the e
 test("a run that fills the disk ends although the database is full, and its cause and output are written later", async () => {
   await using logs = await mkdtempDisposable(join(tmpdir(), "quayside-logs-"))
   await using fixture = await RunsFixture.open({ settings: { sampleEveryMs: 10, layersEveryMs: 0, logsDir: logs.path } })
-  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...noLimits, MaxDisk: 120 } }))
+  await fixture.store.change((tx) => tx.users.update(fixture.users[0] ?? 0, { limits: { ...unsetLimits, MaxDisk: 120 } }))
   const { disk, store } = filled(fixture.store)
   await using runs = await fixture.runs({ store })
   const { id, key } = await runs.start(fixture.request("fake/writes:100"))
