@@ -2,6 +2,7 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
+import { drained } from "#kit"
 import type { ConnectionContext } from "../context.ts"
 import { readPort } from "../request-fields.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
@@ -71,15 +72,9 @@ async function refusal({ engine, run, usage }: ConnectionContext, port: number):
 async function toProgram(stream: ChannelStream, socket: Socket): Promise<void> {
   for await (const { data } of stream) {
     if (!socket.writable) return
-    if (!socket.write(data)) await untilDrained(socket)
+    if (!socket.write(data)) await drained(socket)
   }
   socket.end()
-}
-
-async function untilDrained(socket: Socket): Promise<void> {
-  const over = new AbortController()
-  const { signal } = over
-  await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).finally(() => over.abort())
 }
 
 async function toClient(socket: Socket, stream: ChannelStream): Promise<void> {

@@ -1,13 +1,13 @@
-import { once } from "node:events"
-import type { Duplex } from "node:stream"
+import type { Duplex, Writable } from "node:stream"
 import { setTimeout as pause } from "node:timers/promises"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
-import type { Logger } from "#kit"
+import { drained, type Logger } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../exec.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { separateOutputs, terminalOutput } from "./exec-output.ts"
+import { openInputPipe } from "./input-pipe.ts"
 import { type ExecSession, signalSession } from "./session-processes.ts"
 
 /** How long the daemon may take until a program has its process ID. */
@@ -94,10 +94,15 @@ class DockerExec implements ExecProcess {
   readonly #parts: ExecParts
   readonly #exit = Promise.withResolvers<number>()
   readonly output: AsyncIterable<ExecOutput>
+  /** Receives the program's input: the daemon's socket, or the pipe behind it. */
+  readonly #input: Writable
   #closing: Promise<void> | undefined
 
   constructor(parts: ExecParts, hasTerminal: boolean) {
     this.#parts = parts
+    const pipe = hasTerminal ? undefined : openInputPipe(parts.session)
+    pipe?.on("error", () => pipe.destroy())
+    this.#input = pipe ?? parts.socket
     this.#exit.promise.catch(() => {})
     this.output = this.#read(hasTerminal ? terminalOutput(parts.socket) : separateOutputs(parts.socket))
   }
@@ -107,14 +112,13 @@ class DockerExec implements ExecProcess {
   }
 
   async write(data: Uint8Array): Promise<void> {
-    const { socket } = this.#parts
-    if (!socket.writable || socket.write(data)) return
-    const left = new AbortController()
-    const { signal } = left
-    await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).finally(() => left.abort())
+    const input = this.#input
+    if (input.writable && !input.write(data)) await drained(input)
   }
 
+  /** The runtime has the pipe open, too, until the daemon's socket ends. */
   endInput(): void {
+    this.#input.end()
     this.#parts.socket.end()
   }
 
@@ -147,6 +151,7 @@ class DockerExec implements ExecProcess {
       if (left) await pause(pollMs)
     }
     if (left === undefined) log.warn({ container: session.container }, "a program's processes are not visible and cannot be ended")
+    this.#input.destroy()
     socket.destroy()
     this.#exit.reject(new EngineError("engine_error", "The program was ended"))
   }
