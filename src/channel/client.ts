@@ -51,11 +51,14 @@ export function connectControl(socket: WebSocketLike): Promise<Multiplexer> {
   })
 }
 
-/** A browser reports no drained socket, so the amount is polled while it is too high. */
+/**
+ * Waits while too much is unsent. A browser does not tell when it has sent something, so the amount
+ * is polled there.
+ */
 class ClientTransport implements Transport {
   readonly #socket: WebSocketLike
   readonly #resume: () => void
-  #isPolling = false
+  #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(socket: WebSocketLike, resume: () => void) {
     this.#socket = socket
@@ -64,7 +67,7 @@ class ClientTransport implements Transport {
 
   get isCongested(): boolean {
     const isCongested = this.#socket.bufferedAmount > unsentBytes.value
-    if (isCongested && !this.#isPolling) this.#poll()
+    if (isCongested) this.#timer ??= setTimeout(() => this.#continue(), drainPollMs)
     return isCongested
   }
 
@@ -76,6 +79,7 @@ class ClientTransport implements Transport {
     if (this.#socket.readyState !== 1) return
     this.#socket.send(frame as Uint8Array<ArrayBuffer>, (error) => {
       if (!error) giveBackFrame(frame)
+      if (this.#timer !== undefined && this.#socket.bufferedAmount <= unsentBytes.value / 2) this.#continue()
     })
   }
 
@@ -83,12 +87,10 @@ class ClientTransport implements Transport {
     this.#socket.close(status, reason)
   }
 
-  #poll(): void {
-    this.#isPolling = true
-    setTimeout(() => {
-      this.#isPolling = false
-      this.#resume()
-    }, drainPollMs)
+  #continue(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#resume()
   }
 }
 

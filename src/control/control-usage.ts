@@ -1,6 +1,7 @@
 import { StreamError } from "#channel"
 import { bounds, Failure } from "#contract"
 import { Semaphore } from "#kit"
+import { growHeapFaster } from "./heap-growth.ts"
 
 const { connections, copies, engineCalls, explanations, shells, streamsPerPerson, wideWindowBytes, wideWindowBytesPerPerson, windowBytes } =
   bounds.control
@@ -63,7 +64,11 @@ export class ControlUsage {
   addWideWindow(): Disposable | undefined {
     if (this.#wideBytes + extraBytes > wideWindowBytesPerPerson.value) return undefined
     this.#wideBytes += extraBytes
-    return onDispose(() => (this.#wideBytes -= extraBytes))
+    const growth = growHeapFaster()
+    return onDispose(() => {
+      this.#wideBytes -= extraBytes
+      growth[Symbol.dispose]()
+    })
   }
 }
 

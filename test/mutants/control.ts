@@ -38,6 +38,19 @@ export const control = [
       "name.toLowerCase().replace(/[. ]+$/, '')",
     ],
   ]),
+  ...faults(
+    "src/engine/docker/exec/input-pipe.ts",
+    ["src/engine/docker/exec/input-pipe.test.ts"],
+    [
+      ["input goes to a process of another container", at("openInputPipe", ".includes(container)"), '.includes("")'],
+      ["input goes into whatever a program has opened", at("openInputPipe", "fstatSync(fd).isFIFO() && "), ""],
+    ],
+  ),
+  ...faults(
+    "src/cli/files/pack-file.ts",
+    ["src/cli/files/pack-file.test.ts"],
+    [["a copied file keeps the mark to run as its owner", at("packFile", "mode & 0o777"), "mode & 0o7777"]],
+  ),
   ...faults("src/control/paced-message-queue.ts", channel, [
     ["all messages of one read are handled in one turn", at("PacedMessageQueue.#handleAll", "!this.#isOpen) break"), "false) break"],
   ]),

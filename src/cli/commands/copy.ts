@@ -109,7 +109,7 @@ async function unpack(cli: Cli, connection: Multiplexer, { path, directory }: { 
     for await (const { data } of stream) {
       check.check(data)
       bytes += data.length
-      line.text(formatBytes(bytes))
+      line.amount(bytes)
       if (!tar.child.stdin.write(data)) await Promise.race([once(tar.child.stdin, "drain"), tar.ended])
     }
     check.end()
@@ -125,10 +125,18 @@ async function unpack(cli: Cli, connection: Multiplexer, { path, directory }: { 
   }
 }
 
-async function send(cli: Cli, run: ControlledRun, { path, directory }: { path: string; directory: string }): Promise<number> {
+interface Shipment {
+  path: string
+  /** In the run. */
+  directory: string
+  /** Whether the path is a file, and neither a folder nor a link. */
+  isFile: boolean
+}
+
+async function send(cli: Cli, run: ControlledRun, { path, directory }: Omit<Shipment, "isFile">): Promise<number> {
   const isFile = (await lstat(path)).isFile()
   try {
-    return await withConnection(cli, run.open(), (connection) => pack(cli, connection, { path, directory }))
+    return await withConnection(cli, run.open(), (connection) => pack(cli, connection, { path, directory, isFile }))
   } catch (error) {
     const { continueFile, isConnectionLost } = await import("../files/run-file.ts")
     if (!isConnectionLost(error) || !isFile) throw error
@@ -136,22 +144,32 @@ async function send(cli: Cli, run: ControlledRun, { path, directory }: { path: s
   }
 }
 
-async function pack(cli: Cli, connection: Multiplexer, { path, directory }: { path: string; directory: string }): Promise<number> {
+async function pack(cli: Cli, connection: Multiplexer, { path, directory, isFile }: Shipment): Promise<number> {
   const { openCopy } = await import("#channel")
   const stream = openCopy(connection, "in", directory)
   await stream.accepted
-  const tar = startTar(["-cf", "-", "-C", dirname(path), "--", basename(path)])
   using line = new ProgressLine(cli)
+  const write = (data: Uint8Array) => stream.write(data)
+  let bytes: number
+  if (isFile) {
+    const { packFile } = await import("../files/pack-file.ts")
+    bytes = await packFile(path, write, (done, size) => line.bytes(basename(path), done, size))
+  } else bytes = await packFolder(path, write, (done) => line.amount(done))
+  stream.end()
+  await stream.done
+  return bytes
+}
+
+async function packFolder(path: string, write: (data: Uint8Array) => Promise<void>, onBytes: (done: number) => void): Promise<number> {
+  const tar = startTar(["-cf", "-", "-C", dirname(path), "--", basename(path)])
   let bytes = 0
   try {
     for await (const chunk of tar.child.stdout) {
-      await stream.write(chunk as Buffer)
+      await write(chunk as Buffer)
       bytes += (chunk as Buffer).length
-      line.text(formatBytes(bytes))
+      onBytes(bytes)
     }
     await tar.ended
-    stream.end()
-    await stream.done
     return bytes
   } catch (error) {
     tar.child.kill()

@@ -26,6 +26,11 @@ export class ProgressLine implements Disposable {
     this.#draw(`${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${formatBytes(done)} of ${formatBytes(total)}  ${text}`)
   }
 
+  /** Shows how much is done if the total is unknown. */
+  amount(done: number): void {
+    this.#draw(formatBytes(done))
+  }
+
   text(text: string): void {
     this.#drawnAt = 0
     this.#draw(text)

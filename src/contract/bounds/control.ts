@@ -32,7 +32,7 @@ export const controlBounds = {
   },
   wideWindowBytes: {
     what: "The same for a copy or a forwarded connection, while the person's share of memory allows it",
-    value: 1024 * 1024,
+    value: 4 * 1024 * 1024,
     unit: "bytes",
     per: "stream",
     beyond: "the stream ends with `protocol_error`",
