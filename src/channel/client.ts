@@ -2,6 +2,7 @@ import { bounds } from "#contract"
 import type { ChannelStream, JsonObject } from "./channel-stream.ts"
 import { giveBackFrame, takeFrame } from "./frame-memory.ts"
 import { protocolName } from "./frames.ts"
+import { receiveConnection } from "./listen.ts"
 import { Multiplexer, type Transport } from "./multiplexer.ts"
 import { StreamError } from "./stream-error.ts"
 
@@ -31,7 +32,9 @@ const { unsentBytes, wideWindowBytes } = bounds.control
  */
 export function connectControl(socket: WebSocketLike): Promise<Multiplexer> {
   socket.binaryType = "arraybuffer"
-  const multiplexer = new Multiplexer({ transport: new ClientTransport(socket, () => multiplexer.resume()), side: "client" })
+  const transport = new ClientTransport(socket, () => multiplexer.resume())
+  const onOpen = (stream: ChannelStream, request: JsonObject) => receiveConnection(multiplexer, stream, request)
+  const multiplexer = new Multiplexer({ transport, side: "client", onOpen })
   return new Promise((resolve, reject) => {
     const opened = () => {
       if (socket.protocol === protocolName) return resolve(multiplexer)

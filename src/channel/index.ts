@@ -16,6 +16,7 @@ export {
 } from "./client.ts"
 export { giveBackFrame, takeFrame } from "./frame-memory.ts"
 export { copyBlockBytes, maxDataFrameBytes, protocolName } from "./frames.ts"
+export { openListen } from "./listen.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
 export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"
 export { TarCheck } from "./tar-check.ts"

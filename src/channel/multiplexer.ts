@@ -174,7 +174,6 @@ export class Multiplexer {
     }
     if (!onOpen) return void this.#refuse(id, "invalid", "This side accepts no streams")
     const stream = new ChannelStream(id, this.#owner)
-    // Only the peer's own streams count, which have one kind of number.
     if (this.#streams.size >= maxStreams) return void stream.fail("too_many_streams", `At most ${maxStreams} streams may be open`)
     this.#streams.set(id, stream)
     onOpen(stream, request)

@@ -6,6 +6,7 @@ import { SocketTransport } from "./socket-transport.ts"
 import { serveCopy } from "./streams/copy.ts"
 import { serveLogs, serveStats } from "./streams/figures.ts"
 import { serveForward } from "./streams/forward.ts"
+import { serveListen } from "./streams/listen.ts"
 import { serveExec } from "./streams/programs.ts"
 import { serveShell } from "./streams/shell.ts"
 
@@ -13,14 +14,16 @@ const handlers: Readonly<Record<string, StreamHandler>> = {
   exec: serveExec,
   shell: serveShell,
   forward: serveForward,
+  listen: serveListen,
   copy: serveCopy,
   logs: serveLogs,
   stats: serveStats,
 }
 
 /** Serves the streams of one WebSocket. */
-export function serveConnection(context: ConnectionContext, socket: WebSocket): Multiplexer {
-  const { caller } = context
+export function serveConnection(options: Omit<ConnectionContext, "open">, socket: WebSocket): Multiplexer {
+  const { caller } = options
+  const context = { ...options, open: (kind: string, request: JsonObject) => multiplexer.open(kind, request) }
   const transport = new SocketTransport(socket, () => {
     multiplexer.resume()
     inbox.resume()

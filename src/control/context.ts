@@ -35,6 +35,8 @@ export interface ConnectionContext extends ControlOptions {
   readonly usage: ControlUsage
   readonly shells: ShellSessions
   readonly limits: PersonLimits
+  /** Opens a stream to the client. */
+  open(kind: string, options: JsonObject): ChannelStream
   /** Aborted with the given signal, or when the caller's right, proof or run ends. */
   watchRight(signal: AbortSignal): AbortSignal
   /** Aborted when the connection ends. */

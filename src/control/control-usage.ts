@@ -3,8 +3,18 @@ import { bounds, Failure } from "#contract"
 import { Semaphore } from "#kit"
 import { growHeapFaster } from "./heap-growth.ts"
 
-const { connections, copies, engineCalls, explanations, shells, streamsPerPerson, wideWindowBytes, wideWindowBytesPerPerson, windowBytes } =
-  bounds.control
+const {
+  connections,
+  copies,
+  engineCalls,
+  explanations,
+  listeners,
+  shells,
+  streamsPerPerson,
+  wideWindowBytes,
+  wideWindowBytesPerPerson,
+  windowBytes,
+} = bounds.control
 const explanationPeriodMs = 60_000
 const extraBytes = wideWindowBytes.value - windowBytes.value
 
@@ -14,6 +24,7 @@ export class ControlUsage {
   #streams = 0
   #shells = 0
   #copies = 0
+  #listeners = 0
   #wideBytes = 0
   #explanations = { count: 0, until: 0 }
   /** Questions about addresses, of which further ones wait. */
@@ -50,6 +61,13 @@ export class ControlUsage {
     if (this.#copies >= copies.value) throw new StreamError("too_many_streams", `At most ${copies.value} copies of one person may run`)
     this.#copies += 1
     return onDispose(() => (this.#copies -= 1))
+  }
+
+  addListener(): Disposable {
+    if (this.#listeners >= listeners.value)
+      throw new StreamError("too_many_streams", `At most ${listeners.value} ports of one person's clients may be open to runs`)
+    this.#listeners += 1
+    return onDispose(() => (this.#listeners -= 1))
   }
 
   /** Whether the reason of a refused connection may be looked up, which takes milliseconds. */

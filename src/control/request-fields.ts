@@ -57,9 +57,10 @@ export function readSignal(value: unknown): ClientSignal {
   throw invalidRequest(`signal must be one of ${clientSignals.join(", ")}; got ${describeValue(value)}`)
 }
 
-export function readPort(value: unknown): number {
-  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535) return value as number
-  throw invalidRequest(`port must be 1–65535; got ${describeValue(value)}`)
+/** `first` 0: a free port may be asked for. */
+export function readPort(value: unknown, first: 0 | 1 = 1): number {
+  if (Number.isInteger(value) && (value as number) >= first && (value as number) <= 65_535) return value as number
+  throw invalidRequest(`port must be ${first}–65535; got ${describeValue(value)}`)
 }
 
 function isArgument(value: unknown): value is string {

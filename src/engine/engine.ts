@@ -1,10 +1,23 @@
+import type { Server } from "node:net"
 import type { Progress, ReasonCode } from "#contract"
 import type { ListeningPort, RunAddress } from "./address.ts"
 import type { GpuDevice, GpuRequest, NodeCapacity } from "./capacity.ts"
+import type { ContainerLogLine, LogOptions } from "./containers/log-lines.ts"
 import type { ExecProcess, ExecRequest } from "./exec.ts"
 import type { ImageRemoval, RemovableImage, StoredImage } from "./stored-images.ts"
 
-export type { GpuDevice, ImageRemoval, ListeningPort, NodeCapacity, Progress, RemovableImage, RunAddress, StoredImage }
+export type {
+  ContainerLogLine,
+  GpuDevice,
+  ImageRemoval,
+  ListeningPort,
+  LogOptions,
+  NodeCapacity,
+  Progress,
+  RemovableImage,
+  RunAddress,
+  StoredImage,
+}
 
 /**
  * The interface to a container engine. An engine knows neither users nor the database: a run is its
@@ -143,6 +156,13 @@ export interface Engine extends AsyncDisposable {
 
   /** The TCP ports on which the run's programs listen; undefined if the engine cannot know. */
   listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined>
+
+  /**
+   * Listens at a port of the run's own loopback address; 0 is a free one. Accepted connections are
+   * paused. Undefined if the run does not run. Rejects with `engine_error` if the port is in use,
+   * or if this engine cannot do that.
+   */
+  listen(key: string, port: number, signal?: AbortSignal): Promise<Server | undefined>
 
   /**
    * Runs another program in the run's container, with the run's user, environment and limits.
@@ -347,27 +367,6 @@ export interface ContainerStats {
   networkIn: number | null
   networkOut: number | null
   oomKills: number | null
-}
-
-export interface LogOptions {
-  /** Only the last `tail` lines. Default: all. */
-  tail?: number
-  /** Milliseconds since the epoch; older lines are skipped. */
-  since?: number
-  follow?: boolean
-  /** Only the output of this rank of a run on several nodes. Default: that of all. */
-  rank?: number
-  signal?: AbortSignal
-}
-
-export interface ContainerLogLine {
-  /** Milliseconds since the epoch. */
-  time: number
-  stream: "stdout" | "stderr"
-  /** The rank of the node, of a run on several ones. */
-  rank?: number
-  /** Without its line end; a line over 16 KiB is split. */
-  text: string
 }
 
 /** A failure of the engine, with the code of a run's `Reason`. */

@@ -65,7 +65,10 @@ export interface Events extends AsyncDisposable {
   /** A person signed in, or ended a session. */
   sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
   /** A person requested a start, a stop or more time, or acts inside a run. */
-  runRequested(tx: Change, asked: { actor: Actor; verb: "start" | "stop" | "keep" | "shell" | "exec" | "copy"; run: RunRow }): Promise<void>
+  runRequested(
+    tx: Change,
+    asked: { actor: Actor; verb: "start" | "stop" | "keep" | "shell" | "exec" | "copy" | "listen"; run: RunRow },
+  ): Promise<void>
   /** A run changed its state; `before` is undefined for a new one. */
   runStateChanged(tx: Change, run: RunRow, before: RunRow | undefined): Promise<void>
   /** How far the start of a run is. */

@@ -3,7 +3,7 @@ import { execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises"
-import { connect } from "node:net"
+import { connect, createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { after, test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -187,6 +187,52 @@ test("ssh -L reaches a port, also of a program that listens for its own containe
     child.kill()
     await once(child, "exit")
   }
+})
+
+/** A program of this machine that answers each connection with one line. */
+async function answering(line: string) {
+  const local = createServer((socket) => socket.on("error", () => {}).end(`${line}\n`))
+  local.listen(0, "127.0.0.1")
+  await once(local, "listening")
+  return { port: (local.address() as { port: number }).port, [Symbol.dispose]: () => void local.close() }
+}
+
+/** Reads from a port of the run's own loopback address. */
+async function readInRun(port: number): Promise<string> {
+  const program = `import socket; print(socket.create_connection(('localhost', ${port})).makefile().read(), end='')`
+  return (await cli.run(["exec", "Fit", "--", "python3", "-c", program], { env: signedIn })).stdout
+}
+
+test("ssh -R shows a port of this machine in the run, until ssh ends", async () => {
+  using local = await answering("from this machine")
+  const child = spawn("ssh", ["-N", "-R", `9700:localhost:${local.port}`, "Fit.quayside"], { env, stdio: "ignore" })
+  try {
+    await eventually("the port is there", async () => (await readInRun(9700)) === "from this machine\n")
+    await assert.rejects(
+      tool("ssh", "-o", "ExitOnForwardFailure=yes", "-R", `9700:localhost:${local.port}`, "Fit.quayside", "true"),
+      /remote port forwarding failed/,
+    )
+  } finally {
+    child.kill()
+    await once(child, "exit")
+  }
+  await eventually("the port is gone", async () => (await readInRun(9700)) === "")
+})
+
+test("forward --back shows a port of this machine in the run", async () => {
+  using local = await answering("from this machine")
+  const controller = new AbortController()
+  const isOpen = Promise.withResolvers<string>()
+  const ended = cli.run(["forward", "Fit", "--back", `9701:${local.port}`], {
+    env: signedIn,
+    signal: controller.signal,
+    onOutput: (text) => isOpen.resolve(text),
+  })
+  assert.match(await isOpen.promise, new RegExp(`^localhost:9701 of run \\d+ is port ${local.port} of this machine\\.`))
+  assert.equal(await readInRun(9701), "from this machine\n")
+  controller.abort()
+  assert.equal((await ended).code, 0)
+  await eventually("the port is gone", async () => (await readInRun(9701)) === "")
 })
 
 test("an editor's ssh works: a script on standard input, a shared connection, ports on demand and a single stream", async () => {

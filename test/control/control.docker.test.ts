@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { createHash, randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { createConnection } from "node:net"
 import { after, test } from "node:test"
-import { type ChannelStream, type Multiplexer, openCopy, openExec, openFileRest, openForward, openShell } from "#channel"
+import { type ChannelStream, type Multiplexer, openCopy, openExec, openFileRest, openForward, openListen, openShell } from "#channel"
 import { bounds } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { startTestServer } from "../test-server.ts"
@@ -136,6 +138,33 @@ test("64 MiB pass a forwarded connection both ways unchanged, and each direction
   await readUntil(local, "on")
   await assert.rejects(openForward(connection, 9002).accepted, /its own container only/)
   local.cancel()
+})
+
+test("a port of the client is at the loopback address of its run, and nowhere else", async () => {
+  using connection = await connect()
+  const received = Promise.withResolvers<string>()
+  const listening = openListen(connection, 5432, async (stream) => {
+    stream.accept()
+    await stream.write(Buffer.alloc(4 * 2 ** 20, "y"))
+    stream.end()
+    received.resolve((await readBytes(stream)).toString())
+  })
+  assert.deepEqual(await listening.accepted, { port: 5432 })
+  const client =
+    "import socket\ns=socket.create_connection(('localhost',5432))\nd=0\nwhile b:=s.recv(1<<16): d+=len(b)\n" +
+    "s.sendall(b'from the run')\ns.close()\nprint(d)"
+  assert.equal((await runToEnd(openExec(connection, { command: ["python3", "-c", client] }))).stdout, `${4 * 2 ** 20}\n`)
+  assert.equal(await received.promise, "from the run")
+  await assert.rejects(openListen(connection, 5432, () => {}).accepted, { code: "unavailable", message: "Port 5432 of the run is in use" })
+  await assert.rejects(openForward(connection, 5432).accepted, { code: "connection_refused" })
+  const here = createConnection(5432, "127.0.0.1")
+  await assert.rejects(once(here, "connect"), { code: "ECONNREFUSED" })
+  listening.fail("cancelled", "")
+  const again = "import socket\ntry: socket.create_connection(('localhost',5432))\nexcept OSError: print('refused')"
+  await eventually("the port is closed", async () => {
+    const { stdout } = await runToEnd(openExec(connection, { command: ["python3", "-c", again] }))
+    return stdout === "refused\n"
+  })
 })
 
 test("files are copied into a container and back as an archive, and hostile archives are rejected in both directions", async () => {

@@ -51,6 +51,14 @@ export const control = [
     ["src/cli/files/pack-file.test.ts"],
     [["a copied file keeps the mark to run as its owner", at("packFile", "mode & 0o777"), "mode & 0o7777"]],
   ),
+  ...faults(
+    "src/control/streams/listen.ts",
+    ["test/control/listen.test.ts"],
+    [
+      ["a port of a client stays open after its stream", at("serveListen", "server.close()"), ""],
+      ["connections stay open after the stream that listens", at("serveListen", "for (const socket of sockets) socket.destroy()"), ""],
+    ],
+  ),
   ...faults("src/control/paced-message-queue.ts", channel, [
     ["all messages of one read are handled in one turn", at("PacedMessageQueue.#handleAll", "!this.#isOpen) break"), "false) break"],
   ]),

@@ -4,6 +4,7 @@ import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { usageError } from "../io/formats.ts"
 import { sanitize } from "../io/table.ts"
+import { BackPort } from "../session/back-port.ts"
 import { controlRun } from "../session/control.ts"
 import { connectFromRun, isHost, joinTcp } from "../session/run-tcp.ts"
 import { SharedConnection } from "../session/shared-connection.ts"
@@ -32,17 +33,35 @@ export function parsePorts(text: string): ForwardedPort {
   return { local, ...(host === undefined ? {} : { host }), remote }
 }
 
-/** Forwards ports of this machine to a run until Ctrl-C. Only this machine can connect to them. */
-export async function forward(cli: Cli, name: string, texts: readonly string[]): Promise<undefined> {
-  const ports = texts.map(parsePorts)
+interface ForwardOptions {
+  back?: string[]
+}
+
+/**
+ * Forwards ports of this machine to a run until Ctrl-C, and ports of the run to this machine. Only
+ * this machine, and only the run, can connect to them.
+ */
+export async function forward(cli: Cli, name: string, texts: readonly string[], options: ForwardOptions): Promise<undefined> {
+  const [ports, backPorts] = [texts.map(parsePorts), (options.back ?? []).map(parsePorts)]
+  if (ports.length + backPorts.length === 0) throw usageError(`Name at least one port: ${forms}`)
   const run = await controlRun(cli, name)
   const connection = new SharedConnection(run)
-  await connection.get()
+  const opened = await connection.get()
   const servers = await Promise.all(ports.map((port) => listen(cli, port, connection)))
-  const opened = servers.map((server, i) => ({ ...(ports[i] as ForwardedPort), local: (server.address() as AddressInfo).port }))
-  cli.show(opened, () => opened.map((port) => `localhost:${port.local} is ${describeTarget(port, run.run.ID)}.`).join("\n"))
+  const forwarded = servers.map((server, i) => ({ ...(ports[i] as ForwardedPort), local: (server.address() as AddressInfo).port }))
+  const back = await Promise.all(backPorts.map((port) => BackPort.open(opened, port)))
+  const shown = [...forwarded, ...back.map(({ port }) => ({ ...port, isBack: true }))]
+  cli.show(shown, () =>
+    [
+      ...forwarded.map((port) => `localhost:${port.local} is ${describeTarget(port, run.run.ID)}.`),
+      ...back.map(
+        ({ port: { local, host, remote } }) => `localhost:${local} of run ${run.run.ID} is port ${remote} of ${host ?? "this machine"}.`,
+      ),
+    ].join("\n"),
+  )
   cli.note("Ctrl-C ends it.")
   const { signal } = cli.process
+  for (const each of back) void each.keep(cli, { ...run, open: () => connection.get() })
   if (!signal.aborted) await once(signal, "abort")
   for (const server of servers) server.close()
   connection.close()

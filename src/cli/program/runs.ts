@@ -117,16 +117,22 @@ function addProgramCommands(program: Command, state: ProgramState): void {
   program
     .command("forward")
     .argument(...runArgument)
-    .argument("<ports...>", "PORT, LOCAL:REMOTE, LOCAL:HOST or LOCAL:HOST:REMOTE; without LOCAL, a free port here")
-    .summary("Forward ports of this machine to a run, or to hosts that it reaches")
+    .argument("[ports...]", "PORT, LOCAL:REMOTE, LOCAL:HOST or LOCAL:HOST:REMOTE; without LOCAL, a free port here")
+    .option(
+      "--back <port>",
+      "show a port of this machine, or of a host that it reaches, at localhost of the run; LOCAL is the run's port; may repeat",
+      collectOption,
+    )
+    .summary("Forward ports of this machine to a run, or back")
     .description(
-      "Forward TCP ports of this machine to ports of a run, until Ctrl-C, or to a host as the run reaches it. For a host, and for programs that listen at 127.0.0.1, the image needs bash, python3 or nc. Other machines cannot connect to the ports.",
+      "Forward TCP ports of this machine to ports of a run, until Ctrl-C, or to a host as the run reaches it. For a host, and for programs that listen at 127.0.0.1, the image needs bash, python3 or nc. Other machines cannot connect to the ports. With --back, programs of the run reach a port of this machine at their own localhost.",
     )
     .addHelpText(
       "after",
       examples(
         ["TensorBoard of a run at http://localhost:6006", "forward Notebook 6006"],
         ["Also port 5432 of the host db, as the run reaches it", "forward Notebook 6006 5432:db"],
+        ["A database of this machine at localhost:5432 of the run", "forward Notebook --back 5432"],
       ),
     )
     .action(lazyAction(state, async () => (await import("../commands/forward.ts")).forward))

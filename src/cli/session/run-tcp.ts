@@ -1,6 +1,8 @@
 import { once } from "node:events"
+import { connect } from "node:net"
 import type { Duplex } from "node:stream"
-import { type Chunk, type Multiplexer, openExec, openForward, outputPart, StreamError } from "#channel"
+import { type ChannelStream, type Chunk, type Multiplexer, openExec, openForward, openListen, outputPart, StreamError } from "#channel"
+import { bounds } from "#contract"
 
 /** Names of the run itself. */
 const ownNames = new Set(["localhost", "127.0.0.1", "::1", "0.0.0.0", "::"])
@@ -93,12 +95,33 @@ export async function joinTcp(local: Duplex, end: RunTcp, endLocal: () => void):
 async function connectToPort(connection: Multiplexer, port: number): Promise<RunTcp> {
   const stream = openForward(connection, port)
   await stream.accepted
+  return tcpOf(stream)
+}
+
+export function tcpOf(stream: ChannelStream): RunTcp {
   return {
     write: (data) => stream.write(data),
     end: () => stream.end(),
     cancel: () => stream.fail("cancelled", "The local connection was closed"),
     data: bytesOf(stream),
   }
+}
+
+/**
+ * Listens at a port of the run, 0 for a free one, and passes each connection on to a host and port
+ * as this machine reaches them. The stream is over with the listening; `accepted` has the port.
+ */
+export function listenInRun(connection: Multiplexer, port: number, target: Required<TcpTarget>): ChannelStream {
+  return openListen(connection, port, (stream) => {
+    const socket = connect({ ...target, allowHalfOpen: true, noDelay: true })
+    const refuse = (error: Error) => stream.fail("connection_refused", error.message)
+    socket.once("error", refuse).once("connect", () => {
+      socket.off("error", refuse).on("error", () => socket.destroy())
+      stream.accept()
+      stream.widen(bounds.control.wideWindowBytes.value)
+      joinTcp(socket, tcpOf(stream), () => socket.end()).catch(() => socket.destroy())
+    })
+  })
 }
 
 async function connectInside(connection: Multiplexer, host: string, port: number): Promise<RunTcp> {

@@ -1,6 +1,6 @@
-import type { ServerChannel } from "ssh2"
-import type { Multiplexer } from "#channel"
-import { connectFromRun, joinTcp } from "../session/run-tcp.ts"
+import type { Connection, ServerChannel } from "ssh2"
+import { type Multiplexer, openListen, type StreamError } from "#channel"
+import { connectFromRun, joinTcp, tcpOf } from "../session/run-tcp.ts"
 
 interface ForwardRequest {
   accept(): ServerChannel
@@ -17,4 +17,37 @@ export async function serveForward(connection: Multiplexer, { accept, reject, ho
   channel.on("error", () => {})
   await joinTcp(channel, end, () => channel.eof()).catch(() => {})
   channel.end()
+}
+
+/** `ssh -R`: ports of the run's loopback address lead to the machine of `ssh`. */
+export function serveRemoteForwards(connection: Multiplexer, client: Connection): void {
+  const listening = new Map<number, () => void>()
+  client.on("request", (accept, reject, name, info) => {
+    if (name === "tcpip-forward") {
+      const { bindAddr, bindPort } = info as { bindAddr: string; bindPort: number }
+      const stream = openListen(connection, bindPort, (each) => {
+        const { port } = opened
+        client.forwardOut(bindAddr, port, "127.0.0.1", 0, (error, channel) => {
+          if (error) return each.fail("connection_refused", error.message)
+          each.accept()
+          channel.on("error", () => {})
+          void joinTcp(channel, tcpOf(each), () => channel.end()).catch(() => channel.end())
+        })
+      })
+      const opened = { port: bindPort }
+      stream.accepted.then(
+        ({ port }) => {
+          opened.port = port as number
+          listening.set(opened.port, () => stream.fail("cancelled", "No longer forwarded"))
+          accept?.(opened.port)
+        },
+        (_error: StreamError) => reject?.(),
+      )
+    } else if (name === "cancel-tcpip-forward") {
+      const { bindPort } = info as { bindPort: number }
+      listening.get(bindPort)?.()
+      listening.delete(bindPort)
+      accept?.()
+    } else reject?.()
+  })
 }

@@ -4,7 +4,7 @@ import type { Socket } from "node:net"
 import { Duplex, type Readable, type Writable } from "node:stream"
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from "ssh2"
 import type { Multiplexer } from "#channel"
-import { serveForward } from "./forwarded.ts"
+import { serveForward, serveRemoteForwards } from "./forwarded.ts"
 import { publicKey } from "./keys.ts"
 import { serveSession } from "./sessions.ts"
 
@@ -32,6 +32,7 @@ export async function serveSsh({ input, output, connection, hostKey, identity }:
     "tcpip",
     (accept, reject, { destIP, destPort }) => void serveForward(connection, { accept, reject, host: destIP, port: destPort }),
   )
+  serveRemoteForwards(connection, client)
   // An error of the transport ends the connection, which is all that matters.
   client.on("error", () => {})
   pipes.on("error", () => {})

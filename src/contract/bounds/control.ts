@@ -107,6 +107,13 @@ export const controlBounds = {
     per: "person",
     beyond: "the new stream ends with `too_many_streams`",
   },
+  listeners: {
+    what: "Ports of clients that runs reach",
+    value: 16,
+    unit: "count",
+    per: "person",
+    beyond: "the new stream ends with `too_many_streams`",
+  },
   copyPathCharacters: {
     what: "Path of a copy",
     value: 4_096,

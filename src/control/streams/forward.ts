@@ -69,7 +69,8 @@ async function refusal({ engine, run, usage }: ConnectionContext, port: number):
   return new StreamError("connection_refused", `The run does not accept connections at port ${port}: ${why}`)
 }
 
-async function toProgram(stream: ChannelStream, socket: Socket): Promise<void> {
+/** Passes on what the client sends, and its end. */
+export async function toProgram(stream: ChannelStream, socket: Socket): Promise<void> {
   for await (const { data } of stream) {
     if (!socket.writable) return
     if (!socket.write(data)) await drained(socket)

@@ -1,4 +1,5 @@
 import { statfs } from "node:fs/promises"
+import type { Server } from "node:net"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
 import { abortable, type Logger, silentLogger } from "#kit"
@@ -47,6 +48,7 @@ import { ImageStore } from "./images/image-store.ts"
 import { MountPins } from "./mounts/mount-pins.ts"
 import { AddressOwnership } from "./network/address-owner.ts"
 import { findCollidingGroups } from "./network/kernel-names.ts"
+import { listenInContainer } from "./network/run-listener.ts"
 import { UserNetworks } from "./network/user-networks.ts"
 import { Coalescer } from "./observe/coalescer.ts"
 import { ContainerObserver } from "./observe/container-observer.ts"
@@ -322,6 +324,12 @@ class DockerEngine implements Engine {
   async listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined> {
     const found = await this.#find(key, signal)
     return found && listeningPorts({ id: found.Id, pid: found.State.Pid })
+  }
+
+  async listen(key: string, port: number, signal?: AbortSignal): Promise<Server | undefined> {
+    const container = await this.#find(key, signal)
+    if (!container?.State.Running) return undefined
+    return listenInContainer({ container: container.Id, init: container.State.Pid, port })
   }
 
   async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {

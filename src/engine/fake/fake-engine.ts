@@ -1,4 +1,6 @@
+import { once } from "node:events"
 import { stat } from "node:fs/promises"
+import { createServer, type Server } from "node:net"
 import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { reasonMessages } from "#contract"
@@ -226,6 +228,18 @@ export class FakeEngine implements Engine {
     if (listensElsewhere === "everywhere") return [{ port: argument, isLocal: false }]
     const isOpen = this.#daemon.portOf(key) !== undefined
     return isOpen || listensElsewhere ? [{ port: container.spec.port, isLocal: listensElsewhere !== undefined }] : []
+  }
+
+  /** The runs' loopback address is that of this process. */
+  async listen(key: string, port: number, signal?: AbortSignal): Promise<Server | undefined> {
+    await this.ping(signal)
+    if (this.#ownContainer(key)?.state !== "running") return undefined
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true })
+    server.listen(port, "127.0.0.1")
+    await once(server, "listening").catch(() => {
+      throw new EngineError("engine_error", `Port ${port} of the run is in use`)
+    })
+    return server
   }
 
   async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {

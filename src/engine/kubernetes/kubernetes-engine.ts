@@ -1,3 +1,4 @@
+import type { Server } from "node:net"
 import type { V1Node, V1Pod } from "@kubernetes/client-node"
 import { deadline, type Logger, silentLogger } from "#kit"
 import { parseListeningPorts } from "../containers/listening-ports.ts"
@@ -294,6 +295,11 @@ class KubernetesEngine implements Engine {
     let text = ""
     for await (const { stream, data } of process.output) if (stream === "stdout") text += Buffer.from(data).toString()
     return parseListeningPorts(text)
+  }
+
+  /** A pod's network belongs to its node, where nothing of this process runs. */
+  async listen(): Promise<Server | undefined> {
+    throw new EngineError("engine_error", "Runs on a cluster cannot reach ports of clients")
   }
 
   async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
