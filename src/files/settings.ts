@@ -18,11 +18,11 @@ export interface FileServerSettings {
   sharing: SharingSettings | undefined
 }
 
-/** One process at a time serves the files, and the others pass requests on to it. */
+/** One process at a time serves the files. The others forward requests to it. */
 export interface SharingSettings {
-  /** By which they tell the client's address: 32 bytes in base64, the same in all of them. */
+  /** The key that signs the client's address: 32 bytes in base64, the same in all processes. */
   relayKey: string
-  /** Requests are refused when so long nobody said that this process is still the one. */
+  /** Requests are refused if `confirm` was not called for this long. */
   confirmedWithinMs: number
 }
 

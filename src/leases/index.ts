@@ -1,10 +1,10 @@
 export {
   type HeldLease,
   type Lease,
+  LeaseAcquirer,
   type LeasedTask,
-  LeaseKeeper,
   LeaseLostError,
   type LeaseTimes,
   LeaseWatch,
-  soleLease,
+  permanentLease,
 } from "./lease.ts"

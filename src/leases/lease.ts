@@ -4,46 +4,46 @@ import type { Clock, Logger } from "#kit"
 import type { Change, LeaseRow, Store } from "#store"
 
 /**
- * The machine's own clock, in milliseconds: other processes go by theirs, whatever clock the rest
- * of this one has.
+ * The machine's clock, in milliseconds, whatever clock the rest of this process has: other
+ * processes measure by it, too.
  */
 const monotonicNow = () => performance.now()
 
-/** The right to do a task, which one process has at a time. */
+/** The right to do a task. One process has it at a time. */
 export interface Lease {
   /** Aborted once another process may have the right. */
   readonly lost: AbortSignal
-  /** By this process's own clock, so also true of one that was stopped for a while. */
+  /** Measured by this process's clock, so it is right also after the process stood still. */
   isHeld(): boolean
-  /** Throws a `LeaseLostError` in a transaction after another process took the right. */
+  /** Throws a `LeaseLostError` in a transaction if another process took the right. */
   assertHeldIn(tx: Change): Promise<void>
 }
 
-/** Another process has the task, or may soon. */
+/** Another process does the task, or may soon. */
 export class LeaseLostError extends Error {
   override readonly name = "LeaseLostError"
 }
 
-/** The lease of a process that has its database to itself. */
-export function soleLease(): Lease {
+/** The lease of a process that shares its database with no other. It is never lost. */
+export function permanentLease(): Lease {
   return { lost: new AbortController().signal, isHeld: () => true, assertHeldIn: async () => {} }
 }
 
 export interface LeaseTimes {
-  /** Between two beats of the holder, and two looks of the others. Default 1,000. */
-  beatEveryMs: number
-  /** The holder gives up so long after its last beat. Default 4,000. */
+  /** The holder renews the lease, and the others read it, this often. Default 1,000. */
+  renewEveryMs: number
+  /** The holder gives up this long after its last renewal. Default 4,000. */
   lostAfterMs: number
-  /** Another process takes over after so long without a beat. Default 6,000. */
+  /** Another process takes over after this long without a renewal. Default 6,000. */
   takenAfterMs: number
 }
-const defaultTimes: LeaseTimes = { beatEveryMs: 1_000, lostAfterMs: 4_000, takenAfterMs: 6_000 }
+const defaultTimes: LeaseTimes = { renewEveryMs: 1_000, lostAfterMs: 4_000, takenAfterMs: 6_000 }
 
-/** A task of an installation that one of its processes does at a time. */
+/** A task that one process of an installation does at a time. */
 export interface LeasedTask {
   name: string
-  /** In messages: "this process …". */
-  does: string
+  /** The task in messages, after "this process": a verb and its object. */
+  activity: string
 }
 
 export interface LeaseWatchOptions {
@@ -54,8 +54,8 @@ export interface LeaseWatchOptions {
 
 export interface LeaseKeeperOptions extends LeaseWatchOptions {
   /**
-   * At which the others reach the holder; empty (default) if they need not. This process listens
-   * there already, so that an earlier holder of this address has ended.
+   * The address at which other processes reach the holder; empty (default) if they need not. This
+   * process already listens there, so an earlier holder with this address has ended.
    */
   address?: string | undefined
   clock: Clock
@@ -63,8 +63,8 @@ export interface LeaseKeeperOptions extends LeaseWatchOptions {
 }
 
 /**
- * Sees whether any process has the right. No two clocks are compared: the holder's beats stand
- * still, for longer than the holder itself would go on without one.
+ * Finds out whether any process holds a lease. It compares no two clocks: it waits for a renewal
+ * for longer than the holder itself would go on without one.
  */
 export class LeaseWatch {
   readonly #options: LeaseWatchOptions
@@ -74,7 +74,7 @@ export class LeaseWatch {
     this.#options = options
   }
 
-  /** As of the last look. */
+  /** The row that was read last. */
   get row(): LeaseRow | undefined {
     return this.#seen?.row
   }
@@ -88,8 +88,8 @@ export class LeaseWatch {
   }
 }
 
-/** Waits for the right to do a task. */
-export class LeaseKeeper {
+/** Acquires the lease of a task when no other process holds it. */
+export class LeaseAcquirer {
   readonly #options: LeaseKeeperOptions
   readonly #times: LeaseTimes
   readonly #watch: LeaseWatch
@@ -101,18 +101,17 @@ export class LeaseKeeper {
     this.#watch = new LeaseWatch(options)
   }
 
-  /** Rejects with the signal's reason. */
+  /** Resolves when this process has the lease. Rejects with the signal's reason. */
   async acquire(closed: AbortSignal): Promise<HeldLease> {
     for (;;) {
       const held = await this.acquireUnlessHeld(closed)
       if (held) return held
-      await this.#options.clock.sleep(this.#times.beatEveryMs, closed)
+      await this.#options.clock.sleep(this.#times.renewEveryMs, closed)
     }
   }
 
   /**
-   * Asks until the database answers. Undefined if another process has it. Rejects with the signal's
-   * reason.
+   * Like `tryAcquire`, repeated until the database answers. Rejects with the signal's reason.
    */
   async acquireUnlessHeld(closed: AbortSignal): Promise<HeldLease | undefined> {
     const { clock, logger, task } = this.#options
@@ -121,13 +120,13 @@ export class LeaseKeeper {
       try {
         return await this.tryAcquire()
       } catch (err) {
-        if (!closed.aborted && !isTold) logger.warn({ err }, `it is not known which process ${task.does}`)
+        if (!closed.aborted && !isTold) logger.warn({ err }, `it is not known which process ${task.activity}`)
       }
-      await clock.sleep(this.#times.beatEveryMs, closed)
+      await clock.sleep(this.#times.renewEveryMs, closed)
     }
   }
 
-  /** Undefined while another process has it. Rejects when the database cannot be asked. */
+  /** Undefined if another process holds the lease. Rejects if the database does not answer. */
   async tryAcquire(): Promise<HeldLease | undefined> {
     const { address = "" } = this.#options
     const isHeld = await this.#watch.isHeldByAnybody()
@@ -135,37 +134,44 @@ export class LeaseKeeper {
     return isHeld && (address === "" || row?.address !== address) ? undefined : this.#take(row)
   }
 
-  /** At which the last holder seen is reached; undefined if there is none. */
+  /** The address of the last known holder; undefined if there is none. */
   get holderAddress(): string | undefined {
     const { row } = this.#watch
     return row === undefined || row.holder === "" ? undefined : row.address
   }
 
-  /** Unless somebody else was quicker. */
+  /** Undefined if another process was quicker. */
   async #take(seen: LeaseRow | undefined): Promise<HeldLease | undefined> {
     const { store, task, address = "" } = this.#options
     const since = monotonicNow()
     const token = await store.change(async (tx) =>
       isDeepStrictEqual(await tx.leases.get(task.name), seen) ? tx.leases.take(task.name, { holder: this.#holder, address }) : undefined,
     )
-    return token === undefined ? undefined : new HeldLease({ ...this.#options, times: this.#times }, { token, since })
+    if (token === undefined) return undefined
+    const lease = new HeldLease({ ...this.#options, times: this.#times }, { token, since })
+    lease.startRenewing()
+    return lease
   }
 }
 
-/** Beats until it is disposed of, which frees it, or is lost. */
+/** A lease of this process. Its disposal releases it. */
 export class HeldLease implements Lease, AsyncDisposable {
   readonly #options: LeaseKeeperOptions & { times: LeaseTimes }
   readonly #token: number
   readonly #lost = new AbortController()
   readonly #released = new AbortController()
-  readonly #beating: Promise<void>
-  #lastBeat: number
+  #renewing: Promise<void> = Promise.resolve()
+  #lastRenewal: number
 
   constructor(options: LeaseKeeperOptions & { times: LeaseTimes }, { token, since }: { token: number; since: number }) {
     this.#options = options
     this.#token = token
-    this.#lastBeat = since
-    this.#beating = this.#beatUntilReleased()
+    this.#lastRenewal = since
+  }
+
+  /** Renews the lease until it is released or lost. */
+  startRenewing(): void {
+    this.#renewing = this.#renewUntilReleased()
   }
 
   get lost(): AbortSignal {
@@ -174,7 +180,7 @@ export class HeldLease implements Lease, AsyncDisposable {
 
   isHeld(): boolean {
     const { times } = this.#options
-    if (monotonicNow() - this.#lastBeat >= times.lostAfterMs) this.#lose("no beat could be written in time")
+    if (monotonicNow() - this.#lastRenewal >= times.lostAfterMs) this.#lose("it could not be renewed in time")
     return !this.#lost.signal.aborted
   }
 
@@ -182,50 +188,50 @@ export class HeldLease implements Lease, AsyncDisposable {
     const row = await tx.leases.get(this.#options.task.name)
     if (row?.token === this.#token && this.isHeld()) return
     this.#lose("another process took over")
-    throw new LeaseLostError(`Another process ${this.#options.task.does}`)
+    throw new LeaseLostError(`Another process ${this.#options.task.activity}`)
   }
 
   #lose(why: string): void {
     if (this.#lost.signal.aborted) return
     const { logger, task } = this.#options
-    if (!this.#released.signal.aborted) logger.warn({ why }, `this process no longer ${task.does}`)
-    this.#lost.abort(new LeaseLostError(`This process no longer ${task.does}: ${why}`))
+    if (!this.#released.signal.aborted) logger.warn({ why }, `this process no longer ${task.activity}`)
+    this.#lost.abort(new LeaseLostError(`This process no longer ${task.activity}: ${why}`))
   }
 
-  /** A write that hangs must not keep the holder from noticing the time. */
-  async #beatUntilReleased(): Promise<void> {
+  /** Does not wait for a write: one that hangs must not hide that the time has passed. */
+  async #renewUntilReleased(): Promise<void> {
     const { clock, times } = this.#options
-    let beating: Promise<void> | undefined
+    let renewal: Promise<void> | undefined
     while (!this.#released.signal.aborted && this.isHeld()) {
-      beating ??= this.#beat().finally(() => {
-        beating = undefined
+      renewal ??= this.#renew().finally(() => {
+        renewal = undefined
       })
-      await clock.sleep(times.beatEveryMs, this.#released.signal).catch(() => {})
+      await clock.sleep(times.renewEveryMs, this.#released.signal).catch(() => {})
     }
-    await beating
+    await renewal
   }
 
-  async #beat(): Promise<void> {
+  async #renew(): Promise<void> {
     const { store, logger, task } = this.#options
     const began = monotonicNow()
     try {
-      const isKnown = await store.change((tx) => tx.leases.beat(task.name, this.#token), { urgent: true })
-      if (isKnown) this.#lastBeat = Math.max(this.#lastBeat, began)
+      const isHolder = await store.change((tx) => tx.leases.renew(task.name, this.#token), { urgent: true })
+      if (isHolder) this.#lastRenewal = Math.max(this.#lastRenewal, began)
       else this.#lose("another process took over")
     } catch (err) {
-      if (!this.#released.signal.aborted) logger.warn({ err }, `it was not recorded that this process ${task.does}`)
+      if (!this.#released.signal.aborted) logger.warn({ err }, `it was not recorded that this process ${task.activity}`)
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const { store, logger, task } = this.#options
     this.#released.abort()
-    await this.#beating
+    await this.#renewing
     const wasHeld = !this.#lost.signal.aborted
     this.#lose("it was released")
     if (!wasHeld) return
     await store
       .change((tx) => tx.leases.release(task.name, this.#token), { urgent: true })
-      .catch((err: unknown) => logger.warn({ err }, `another process ${task.does} only a few seconds later`))
+      .catch((err: unknown) => logger.warn({ err }, `another process ${task.activity} only a few seconds later`))
   }
 }

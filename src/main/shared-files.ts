@@ -2,12 +2,12 @@ import { isIP } from "node:net"
 import { hostname, networkInterfaces } from "node:os"
 import { type Files, type FilesOptions, FilesRelay, FileTree, type ListenAddress, relaySigner, startFiles } from "#files"
 import { aborted, type Clock, type Logger } from "#kit"
-import { type HeldLease, type LeasedTask, LeaseKeeper, type LeaseTimes } from "#leases"
+import { type HeldLease, LeaseAcquirer, type LeasedTask, type LeaseTimes } from "#leases"
 import type { Store } from "#store"
 import { listenHosts } from "./addresses.ts"
 
-const task: LeasedTask = { name: "files", does: "serves the files" }
-/** Less than the time without beats after which another process takes over. */
+const task: LeasedTask = { name: "files", activity: "serves the files" }
+/** Shorter than the time after which another process takes over. */
 const confirmedWithinMs = 4_000
 const confirmEveryMs = 500
 const retryMs = 2_000
@@ -23,13 +23,14 @@ export interface SharedFilesOptions {
 }
 
 /**
- * The files address in an installation of several processes. One at a time serves it, so that
- * locks, properties and the space that uploads reserve are the same for everybody; the others pass
- * requests on to it. Each has its own file tree; what it does there is undone when a turn ends.
+ * The files address in an installation of several processes. One process at a time serves it, so
+ * that locks, properties and reserved space are the same for everybody; the others forward
+ * requests to it. Each process has a file tree of its own, which is replaced when the process
+ * begins or stops to serve: that undoes unfinished operations.
  */
 export class SharedFiles implements Files {
   readonly #options: SharedFilesOptions
-  readonly #keeper: LeaseKeeper
+  readonly #acquirer: LeaseAcquirer
   readonly #closing = new AbortController()
   #current: Files
   #relay: FilesRelay | undefined
@@ -37,26 +38,26 @@ export class SharedFiles implements Files {
   #running: Promise<void> = Promise.resolve()
   readonly tree = new FileTree((operation, options) => this.#current.tree.perform(operation, options))
 
-  private constructor(options: SharedFilesOptions, keeper: LeaseKeeper, parts: { current: Files; relay: FilesRelay | undefined }) {
+  private constructor(options: SharedFilesOptions, acquirer: LeaseAcquirer, parts: { current: Files; relay: FilesRelay | undefined }) {
     this.#options = options
-    this.#keeper = keeper
+    this.#acquirer = acquirer
     this.#current = parts.current
     this.#relay = parts.relay
   }
 
   /**
-   * Rejects when the address is taken, the root cannot be used, or the database cannot be asked.
+   * Rejects when the address is taken, the root cannot be used, or the database does not answer.
    */
   static async start(options: SharedFilesOptions): Promise<SharedFiles> {
     const { store, clock, logger, leaseTimes, files } = options
-    const keeper = new LeaseKeeper({ store, clock, logger, task, times: leaseTimes, address: leaseAddress(files.listen) })
-    const relay = await openRelay(options, keeper)
+    const acquirer = new LeaseAcquirer({ store, clock, logger, task, times: leaseTimes, address: leaseAddress(files.listen) })
+    const relay = await openRelay(options, acquirer)
     let lease: HeldLease | undefined
     try {
-      lease = await keeper.tryAcquire()
+      lease = await acquirer.tryAcquire()
       if (lease) await relay.close()
       const current = await startFiles({ ...files, listen: lease ? files.listen : undefined, sharing: sharing(options) })
-      const shared = new SharedFiles(options, keeper, { current, relay: lease ? undefined : relay })
+      const shared = new SharedFiles(options, acquirer, { current, relay: lease ? undefined : relay })
       shared.#lease = lease
       shared.#running = shared.#run()
       return shared
@@ -81,7 +82,7 @@ export class SharedFiles implements Files {
 
   async health(): Promise<{ ok: boolean; msg: string }> {
     if (!this.#relay) return this.#current.health()
-    return this.#keeper.holderAddress === undefined
+    return this.#acquirer.holderAddress === undefined
       ? { ok: false, msg: "No process serves the files; one takes over in a few seconds" }
       : { ok: true, msg: "Another process serves the files; this one passes requests on to it" }
   }
@@ -110,16 +111,16 @@ export class SharedFiles implements Files {
     if (closing.aborted) return
     this.#lease = undefined
     await lease[Symbol.asyncDispose]()
-    // While the database is away, nobody takes over, and what the worker has under way goes on.
-    this.#lease = await this.#keeper.acquireUnlessHeld(closing)
+    // Without the database no process can take over, so the worker finishes its requests.
+    this.#lease = await this.#acquirer.acquireUnlessHeld(closing)
     if (!this.#lease) await this.#replaceCurrent(undefined)
   }
 
   async #relayUntilHeld(): Promise<HeldLease> {
-    this.#relay ??= await openRelay(this.#options, this.#keeper)
-    const lease = await this.#keeper.acquire(this.#closing.signal)
+    this.#relay ??= await openRelay(this.#options, this.#acquirer)
+    const lease = await this.#acquirer.acquire(this.#closing.signal)
     try {
-      // It stops listening at once, and what it passes on goes on.
+      // It stops listening at once. Requests under way continue.
       void this.#relay.close()
       await this.#replaceCurrent(this.#options.files.listen)
       this.#options.logger.info({}, "this process serves the files")
@@ -143,15 +144,15 @@ export class SharedFiles implements Files {
     const relayClosed = this.#relay?.close()
     await this.#running
     await relayClosed
-    // Nobody else begins while this process still listens.
+    // The lease goes last: no other process serves while this one still listens.
     await this.#current[Symbol.asyncDispose]()
     await this.#lease?.[Symbol.asyncDispose]()
   }
 }
 
-async function openRelay({ files, relayKey, logger }: SharedFilesOptions, keeper: LeaseKeeper): Promise<FilesRelay> {
+async function openRelay({ files, relayKey, logger }: SharedFilesOptions, acquirer: LeaseAcquirer): Promise<FilesRelay> {
   const relay = new FilesRelay({
-    target: () => keeper.holderAddress?.split(" ")[1],
+    target: () => acquirer.holderAddress?.split(" ")[1],
     signer: relaySigner(relayKey.toString("base64")),
     trustedProxies: files.trustedProxies ?? [],
     connections: files.connections ?? {},
@@ -166,7 +167,7 @@ function sharing({ relayKey }: SharedFilesOptions): NonNullable<FilesOptions["sh
   return { relayKey: relayKey.toString("base64"), confirmedWithinMs }
 }
 
-/** This machine's name, and where the others reach it. */
+/** This machine's name, and the `host:port` at which other processes reach it. */
 function leaseAddress({ host, port }: ListenAddress): string {
   const first = listenHosts(host)[0] ?? host
   const isAny = first === "0.0.0.0" || first === "::"

@@ -23,7 +23,7 @@ import type { StorageMeter } from "./storage/storage-meter.ts"
 import type { StorageQuotas } from "./storage/storage-quotas.ts"
 import { IdleQuestions } from "./supervision/idle-questions.ts"
 import { RowFollower } from "./supervision/row-follower.ts"
-import { type SupervisionOptions, SupervisionTurns } from "./supervision/turns.ts"
+import { type SupervisionOptions, SupervisorElection } from "./supervision/supervisor-election.ts"
 import { MemoryWarnings } from "./usage/memory-warnings.ts"
 import { type RunUsage, readRunUsage } from "./usage/run-usage.ts"
 import { minStepMs, type UsageRange } from "./usage/usage-file.ts"
@@ -192,29 +192,30 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   const activity = new ActivityTracker(ctx)
   const capacity = new CapacityCache(ctx)
   const rows = new RowFollower(ctx)
-  const turns = new SupervisionTurns(ctx, { ...options.supervision, storage: options.storage, activity, capacity, rows })
+  const election = new SupervisorElection(ctx, { ...options.supervision, storage: options.storage, activity, capacity, rows })
   const idleQuestions = new IdleQuestions(ctx, {
-    findHere: (minutes) => turns.current?.idleRule.findIdle(minutes),
-    check: () => turns.check(),
+    findHere: (minutes) => election.current?.idleRule.findIdle(minutes),
+    check: () => election.check(),
   })
+  election.resume()
   const tasks = [activity.run(), rows.run()]
   const { runCache } = ctx
-  const parts: RunsParts = { ctx, capacity, turns }
+  const parts: RunsParts = { ctx, capacity, election }
   const close = async () => {
     closing.abort(new DOMException("Quayside closes", "AbortError"))
     idleQuestions[Symbol.dispose]()
-    await Promise.all([turns[Symbol.asyncDispose](), ...tasks])
+    await Promise.all([election[Symbol.asyncDispose](), ...tasks])
   }
   return {
-    startSupervisor: () => turns.start(),
-    isInCharge: () => turns.isInCharge,
-    checkSupervision: () => turns.check(),
+    startSupervisor: () => election.start(),
+    isInCharge: () => election.isInCharge,
+    checkSupervision: () => election.check(),
     start: (request, options = {}) => startRun(parts, request, options),
     findByIdempotencyKey: (userId, idempotency) => findByIdempotencyKey(ctx.store, userId, idempotency),
     preview: async (request) => previewStart(ctx, await admissionInput(parts, request)),
     waitUntilSettled: (id, settling = {}) => waitUntilSettled(ctx, id, settling),
-    stop: (id, options) => stopRun({ ctx, wake: () => turns.current?.supervisor.wake(id) }, id, options),
-    untilRouted: (id) => turns.untilRouted(id),
+    stop: (id, options) => stopRun({ ctx, wake: () => election.current?.supervisor.wake(id) }, id, options),
+    untilRouted: (id) => election.untilRouted(id),
     target: (id) => runCache.target(id),
     targetByKey: (key) => runCache.targetByKey(key),
     targets: () => runCache.targets(),
@@ -224,13 +225,13 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     usageSamples: (id) => loadSamples(parts, id),
     usage: (run, range, readerId = run.userId) => readRunUsage(ctx, run, range, readerId),
     keepAlive: (id, actor) => keepAlive(ctx, activity, { id, actor }),
-    idleEnd: (id) => (turns.current ? turns.current.idleRule.endOf(id) : (runCache.row(id)?.idleEndsAt ?? undefined)),
+    idleEnd: (id) => (election.current ? election.current.idleRule.endOf(id) : (runCache.row(id)?.idleEndsAt ?? undefined)),
     findIdle: (minutes) => idleQuestions.find(minutes),
-    progress: (id) => turns.current?.supervisor.progressOf(id) ?? null,
+    progress: (id) => election.current?.supervisor.progressOf(id) ?? null,
     queuePosition: (id) => runCache.queuePosition(id),
     waitsFor: (id) => runCache.waitsFor(id),
     logs: (run, options = {}) => readLogs(ctx, run, options),
-    nodeUsage: () => nodeUsage(ctx, capacity, turns.containerDevices()),
+    nodeUsage: () => nodeUsage(ctx, capacity, election.containerDevices()),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -246,7 +247,7 @@ async function loadLiveRuns({ store, settings, runCache }: RunsContext): Promise
 interface RunsParts {
   ctx: RunsContext
   capacity: CapacityCache
-  turns: SupervisionTurns
+  election: SupervisorElection
 }
 
 function createContext(options: RunsOptions, closed: AbortSignal): RunsContext {
@@ -296,21 +297,21 @@ function createContext(options: RunsOptions, closed: AbortSignal): RunsContext {
 }
 
 async function startRun(parts: RunsParts, request: StartRequest, { idempotency, actor }: StartOptions): Promise<RunRow> {
-  const onAdmitted = (run: RunRow) => parts.turns.current?.supervisor.markNew(run)
+  const onAdmitted = (run: RunRow) => parts.election.current?.supervisor.markNew(run)
   return admit(parts.ctx, { ...(await admissionInput(parts, request)), idempotency, actor, onAdmitted })
 }
 
-async function admissionInput({ capacity, turns }: RunsParts, request: StartRequest): Promise<AdmissionInput> {
+async function admissionInput({ capacity, election }: RunsParts, request: StartRequest): Promise<AdmissionInput> {
   const nodes = await capacity.nodes().catch((error: unknown) => {
     if (error instanceof EngineError) return error
     return new EngineError("engine_unreachable", reasonMessages.engine_unreachable, { cause: error })
   })
-  return { request, nodes, containerDevices: turns.containerDevices() }
+  return { request, nodes, containerDevices: election.containerDevices() }
 }
 
 /** The process that supervises stores the samples that it takes. */
-async function loadSamples({ ctx, turns }: RunsParts, id: number): Promise<readonly UsageSample[]> {
-  if (turns.current) return turns.current.usage.loadSamplesOf(id)
+async function loadSamples({ ctx, election }: RunsParts, id: number): Promise<readonly UsageSample[]> {
+  if (election.current) return election.current.usage.loadSamplesOf(id)
   const run = ctx.runCache.row(id)
   if (run?.state !== "ready") return []
   const { settings, clock } = ctx

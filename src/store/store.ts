@@ -298,11 +298,11 @@ export interface LeaseReads {
   get(name: string): Promise<LeaseRow | undefined>
 }
 export interface LeaseWrites {
-  /** Gives it to this process, whoever had it, with the next token, which it returns. */
+  /** Makes this process the holder, whoever it was before. Returns the next token. */
   take(name: string, lease: { holder: string; address: string }): Promise<number>
-  /** Counts one more beat; false if the lease has another token by now. */
-  beat(name: string, token: number): Promise<boolean>
-  /** Frees it, unless it has another token by now. */
+  /** False if the lease has another token by now. */
+  renew(name: string, token: number): Promise<boolean>
+  /** Does nothing if the lease has another token by now. */
   release(name: string, token: number): Promise<void>
 }
 

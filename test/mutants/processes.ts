@@ -1,24 +1,24 @@
 import { at, faults } from "./mutant.ts"
 
-const turns = ["src/runs/supervision/turns.postgres.test.ts"]
+const election = ["src/runs/supervision/supervisor-election.postgres.test.ts"]
 const relay = ["src/files/relay/relay.test.ts"]
 const sharedFiles = ["test/processes/files.docker.test.ts"]
 const recovery = ["src/engine/docker/recovery.docker.test.ts"]
 
 /** Several processes on one database: one supervises, and all learn what another one changed. */
 export const processes = [
-  ...faults("src/leases/lease.ts", turns, [
+  ...faults("src/leases/lease.ts", election, [
     ["a former supervisor writes", at("HeldLease.assertHeldIn", "row?.token === this.#token && this.isHeld()"), "row"],
-    ["beats of a former supervisor count", at("HeldLease.#beat", "if (isKnown) "), ""],
+    ["a former supervisor renews its lease", at("HeldLease.#renew", "if (isHolder) "), ""],
     ["a lease is taken from a living process", at("LeaseWatch.isHeldByAnybody", "now - this.#seen.at <"), "this.#seen.at - now >"],
     ["a dead process keeps the lease", at("LeaseWatch.isHeldByAnybody", "now - this.#seen.at <"), "now - this.#seen.at > -"],
     ["a process that closes keeps the lease", at("HeldLease.[Symbol.asyncDispose]", "if (!wasHeld) return"), "return"],
   ]),
-  ...faults("src/runs/supervision/row-follower.ts", turns, [
+  ...faults("src/runs/supervision/row-follower.ts", election, [
     ["what other processes write is not read", at("RowFollower.#handle", 'notice.kind === "run"'), 'notice.kind === "people"'],
   ]),
-  ...faults("src/runs/supervision/route-keeper.ts", turns, [
-    ["a process that only follows has no addresses", at("RouteKeeper.#update", "!runCache.target(run.id)?.address"), "false"],
+  ...faults("src/runs/supervision/route-follower.ts", election, [
+    ["a process that only follows has no addresses", at("RouteFollower.#update", "!runCache.target(run.id)?.address"), "false"],
   ]),
   ...faults("src/engine/docker/containers/run-starter.ts", recovery, [
     [
@@ -27,11 +27,11 @@ export const processes = [
       "",
     ],
   ]),
-  ...faults("src/runs/supervision/idle-questions.ts", turns, [
+  ...faults("src/runs/supervision/idle-questions.ts", election, [
     ["only the first message of an answer counts", at("IdleQuestions.#take", 'last === "end"'), "last"],
     ["idle runs are looked for where nobody supervises", at("IdleQuestions.find", "supervision && !supervision.ok"), "false"],
   ]),
-  ...faults("src/runs/limits/idle-rule.ts", turns, [
+  ...faults("src/runs/limits/idle-rule.ts", election, [
     ["other processes do not know when an idle run ends", at("IdleRule.isDue", "if (!isDue) await this.#storeEnd(run.id)"), ""],
   ]),
   ...faults("src/files/relay/relay.ts", relay, [
@@ -41,8 +41,8 @@ export const processes = [
       at("FilesRelay.#headersFor", "[relayHeader]:"),
       "[request.headers[relayHeader] ? 'x' : relayHeader]:",
     ],
-    ["a client that leaves is not noticed", at("FilesRelay.#connect", 'response.once("close", () => onward.destroy())'), ""],
-    ["a client waits for 100 Continue in vain", at("FilesRelay.#connect", 'onward.on("continue", () => response.writeContinue())'), ""],
+    ["a client that leaves is not noticed", at("FilesRelay.#connect", 'response.once("close", () => forwarded.destroy())'), ""],
+    ["a client waits for 100 Continue in vain", at("FilesRelay.#connect", 'forwarded.on("continue", () => response.writeContinue())'), ""],
   ]),
   ...faults("src/files/relay/relayed-address.ts", relay, [
     ["any address is believed", at("relayedAddress", "signer.verify(given)"), "JSON.parse(Buffer.from(given, 'base64url').toString())"],

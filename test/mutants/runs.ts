@@ -100,7 +100,7 @@ export const runs = [
   ...faults(
     "src/runs/supervision/supervision.ts",
     ["src/runs/limits/heavy-user.integration.test.ts"],
-    [["the history is never pruned", at("Supervision.constructor", "pruneHistory(ctx),"), ""]],
+    [["the history is never pruned", at("Supervision.resume", "pruneHistory(ctx),"), ""]],
   ),
   ...faults(
     "src/api/operation.ts",

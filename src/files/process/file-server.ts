@@ -83,7 +83,7 @@ export class FileServer implements AsyncDisposable {
     await this.#servers.listen(sockets)
   }
 
-  /** No other process serves the files now. */
+  /** Records that no other process serves the files now. */
   confirm(): void {
     this.#confirmedAt = performance.now()
   }

@@ -22,11 +22,11 @@ import { securityHeaders, sendFailure } from "../responses.ts"
 import { defaultConnections, defaultRequestLimits } from "../settings.ts"
 import { relayHeader } from "./relayed-address.ts"
 
-/** Of one connection; the others are sent on. */
+/** Headers that concern one connection. All others are forwarded. */
 const hopHeaders = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade proxy-authenticate proxy-authorization".split(" "),
 )
-/** Each has two connections, and the process that serves counts all of them for one address. */
+/** A request may hold two connections, and the serving process counts all for one address. */
 const maxAtOnce = bounds.http.connectionsPerAddress.value / 2
 const connectMs = 5_000
 const closeMs = 10_000
@@ -43,8 +43,8 @@ export interface RelayOptions {
 }
 
 /**
- * Passes requests to the process that serves the files, as they come. That one judges all of them:
- * names of hosts, credentials, rights, sizes and time.
+ * Forwards requests to the process that serves the files. That process makes all checks: host
+ * names, credentials, rights, sizes and times.
  */
 export class FilesRelay {
   readonly #options: RelayOptions
@@ -106,13 +106,13 @@ export class FilesRelay {
     if (this.#servers.isClosing) response.shouldKeepAlive = false
     const target = this.#options.target()
     try {
-      if (target === undefined) throw unserved()
+      if (target === undefined) throw notServed()
       checkTransferEncoding(request)
       const { hostname, port } = new URL(`http://${target}`)
       const { method, url: path } = request
       const host = hostname.replace(/^\[|\]$/g, "")
-      const onward = http.request({ host, port, method, path, headers: this.#headersFor(request), agent: this.#agent, setHost: false })
-      this.#connect({ request, response, onward })
+      const forwarded = http.request({ host, port, method, path, headers: this.#headersFor(request), agent: this.#agent, setHost: false })
+      this.#connect({ request, response, forwarded })
     } catch (error) {
       const failure = error instanceof Failure ? error : invalid(`The request cannot be passed on: ${(error as Error).message}`)
       this.#refuse(response, failure)
@@ -121,7 +121,7 @@ export class FilesRelay {
 
   #headersFor(request: IncomingMessage): OutgoingHttpHeaders {
     return {
-      ...sentOn(request.rawHeaders),
+      ...forwardedHeaders(request.rawHeaders),
       // Without it Node would send the body of a DELETE as if it were the next request.
       ...(request.headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" }),
       // Replaces a client's own.
@@ -129,32 +129,32 @@ export class FilesRelay {
     }
   }
 
-  #connect({ request, response, onward }: { request: IncomingMessage; response: ServerResponse; onward: ClientRequest }): void {
-    const timer = setTimeout(() => onward.destroy(new Error("no connection in time")), connectMs)
-    onward.once("socket", (socket) => {
+  #connect({ request, response, forwarded }: { request: IncomingMessage; response: ServerResponse; forwarded: ClientRequest }): void {
+    const timer = setTimeout(() => forwarded.destroy(new Error("no connection in time")), connectMs)
+    forwarded.once("socket", (socket) => {
       if (socket.connecting) socket.once("connect", () => clearTimeout(timer))
       else clearTimeout(timer)
     })
-    response.once("close", () => onward.destroy())
-    onward.on("continue", () => response.writeContinue())
-    onward.on("response", (answer) => void this.#answer(request, response, answer))
-    onward.on("error", (err) => {
+    response.once("close", () => forwarded.destroy())
+    forwarded.on("continue", () => response.writeContinue())
+    forwarded.on("response", (answer) => void this.#answer(request, response, answer))
+    forwarded.on("error", (err) => {
       clearTimeout(timer)
       if (response.closed) return
       this.#options.logger.debug({ err }, "the process that serves the files did not answer")
       if (response.headersSent) response.destroy()
-      else this.#refuse(response, unserved())
+      else this.#refuse(response, notServed())
     })
-    if (!hasBody(request)) return void onward.end()
-    onward.flushHeaders()
-    request.pipe(onward)
+    if (!hasBody(request)) return void forwarded.end()
+    forwarded.flushHeaders()
+    request.pipe(forwarded)
   }
 
-  /** An answer to half of a body refuses the rest. */
+  /** An answer that arrives before the end of the body refuses the rest. */
   async #answer(request: IncomingMessage, response: ServerResponse, answer: IncomingMessage): Promise<void> {
     request.unpipe()
     const ends = await drainBody(request, { answerBefore: 0 })
-    const headers = { ...sentOn(answer.rawHeaders), ...(ends ? { Connection: "close" } : {}) }
+    const headers = { ...forwardedHeaders(answer.rawHeaders), ...(ends ? { Connection: "close" } : {}) }
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
     answer.on("error", () => response.destroy())
     answer.pipe(response)
@@ -166,13 +166,13 @@ export class FilesRelay {
   }
 }
 
-const unserved = () =>
+const notServed = () =>
   new Failure("unavailable", "No process serves the files at present; another one takes over in a few seconds", {
     headers: { "Retry-After": "2" },
   })
 
-/** Repeated names keep all of their values, so that the other process judges them. */
-function sentOn(rawHeaders: readonly string[]): OutgoingHttpHeaders {
+/** Repeated headers keep all their values, so that the serving process checks them. */
+function forwardedHeaders(rawHeaders: readonly string[]): OutgoingHttpHeaders {
   const sent = new Map<string, { name: string; values: string[] }>()
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name = "", value = ""] = rawHeaders.slice(i, i + 2)

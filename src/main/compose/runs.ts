@@ -97,7 +97,7 @@ async function createRuns(
       logger,
       events: runEvents(events),
       settings: { ...runSettings(settings, context.urls, dataDir), ...supervision },
-      supervision: { mode, onTurn: () => prepareTurn(engine, images) },
+      supervision: { mode, onElected: () => prepareSupervision(engine, images) },
       imagePolicy: createImagePolicy({ store, images, clock }),
       onImageUse: images.recordUse,
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),
@@ -109,7 +109,7 @@ async function createRuns(
   )
 }
 
-async function prepareTurn(engine: Engine, images: Images): Promise<void> {
+async function prepareSupervision(engine: Engine, images: Images): Promise<void> {
   await engine.prepare()
   images.recheckKept()
 }

@@ -3,7 +3,7 @@ import { Failure } from "#contract"
 import type { Notice } from "#store"
 import type { RunsContext } from "../context.ts"
 import type { IdleRun } from "../limits/idle-rule.ts"
-import type { SupervisionTurns } from "./turns.ts"
+import type { SupervisorElection } from "./supervisor-election.ts"
 
 const questionTopic = "idle-question"
 const answerTopic = "idle-answer"
@@ -30,12 +30,12 @@ export type FindIdle = (minutes: number) => Promise<IdleRun[]> | undefined
 export class IdleQuestions implements Disposable {
   readonly #ctx: RunsContext
   readonly #findHere: FindIdle
-  readonly #check: SupervisionTurns["check"]
+  readonly #check: SupervisorElection["check"]
   readonly #pending = new Map<string, Question>()
   readonly #listening: Disposable | undefined
   #answering = 0
 
-  constructor(ctx: RunsContext, { findHere, check }: { findHere: FindIdle; check: SupervisionTurns["check"] }) {
+  constructor(ctx: RunsContext, { findHere, check }: { findHere: FindIdle; check: SupervisorElection["check"] }) {
     this.#ctx = ctx
     this.#findHere = findHere
     this.#check = check

@@ -3,15 +3,15 @@ import type { RunsContext } from "../context.ts"
 import { publishStored } from "../lifecycle/transitions.ts"
 import { WakeSignal } from "../wake-signal.ts"
 
-/** All rows are compared so often where notices name those that changed. */
+/** Longest time between two comparisons of all rows, if notices arrive. */
 const compareEveryMs = 30_000
 const retryMs = 1_000
 
-/** Keeps the cache as the database is, whichever process writes. */
+/** Keeps the cache equal to the database, whichever process writes. */
 export class RowFollower {
   readonly #ctx: RunsContext
   readonly #signal = new WakeSignal()
-  /** Changed runs by ID, with the version that they have at least. */
+  /** The lowest version that each changed run has, by ID. */
   readonly #changed = new Map<number, number>()
   #comparedAt = Number.NEGATIVE_INFINITY
 
@@ -19,7 +19,7 @@ export class RowFollower {
     this.#ctx = ctx
   }
 
-  /** Follows notices until Quayside closes. Returns at once if this database has none. */
+  /** Follows notices until Quayside closes. Returns at once if the database sends none. */
   async run(): Promise<void> {
     const { store, clock, closed, logger } = this.#ctx
     using listening = store.notices?.on((notice) => this.#handle(notice))
@@ -53,7 +53,7 @@ export class RowFollower {
     }
   }
 
-  /** Compares all rows, if that was long ago: seldom if notices arrive. */
+  /** Compares all rows if the last comparison was long ago. Notices make that rare. */
   async compareIfDue(): Promise<void> {
     const { clock, settings, store } = this.#ctx
     const now = clock.monotonic()

@@ -32,11 +32,12 @@ export class Supervision implements AsyncDisposable {
   readonly supervisor: Supervisor
   readonly usage: UsageMonitor
   readonly idleRule: IdleRule
+  readonly #ctx: RunsContext
+  readonly #storage: StorageEnforcer | undefined
   readonly #closing = new AbortController()
-  readonly #listening: Disposable
-  readonly #tasks: Promise<unknown>[]
+  readonly #stack = new DisposableStack()
+  #tasks: Promise<unknown>[] = []
 
-  /** Resumes the starts and stops of all live runs. `supervisor.start` compares with the engine. */
   constructor(base: RunsContext, { lease, rows, capacity, activity, storage }: SupervisionParts) {
     const ctx = supervisionContext(base, {
       lease,
@@ -44,25 +45,35 @@ export class Supervision implements AsyncDisposable {
       scheduleObservation: () => supervisor.scheduleObservation(),
     })
     const supervisor: Supervisor = new Supervisor(ctx, { capacity, rows })
+    this.#ctx = ctx
     this.supervisor = supervisor
     this.usage = new UsageMonitor(ctx, activity)
     this.idleRule = new IdleRule(ctx, { usage: this.usage, activity })
-    this.#listening = ctx.runCache.onChange((run) => supervisor.handleChange(run))
-    for (const run of ctx.runCache.rows()) supervisor.handleChange(run)
+    this.#storage = storage && new StorageEnforcer(ctx, { ...storage, usage: this.usage })
+  }
+
+  /**
+   * Resumes the starts and stops of all live runs, and starts the background tasks.
+   * `supervisor.start` compares with the engine.
+   */
+  resume(): void {
+    const ctx = this.#ctx
+    this.#stack.use(ctx.runCache.onChange((run) => this.supervisor.handleChange(run)))
+    for (const run of ctx.runCache.rows()) this.supervisor.handleChange(run)
     this.#tasks = [
       pruneLogs(ctx),
       pruneHistory(ctx),
       pruneUsage(ctx),
       replanQueuedRuns(ctx),
       enforceLimits(ctx, this.usage, new LimitEnforcer(ctx, { usage: this.usage, idleRule: this.idleRule })),
+      this.#storage?.run() ?? Promise.resolve(),
     ]
-    if (storage) this.#tasks.push(new StorageEnforcer(ctx, { ...storage, usage: this.usage }).run())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new DOMException("Quayside closes", "AbortError"))
     await Promise.all([this.supervisor.waitUntilClosed(), ...this.#tasks])
-    this.#listening[Symbol.dispose]()
+    this.#stack.dispose()
   }
 }
 

@@ -19,7 +19,7 @@ export const leaseQueries = {
       .onConflict((conflict) => conflict.column("name").doUpdateSet({ holder, address, token: sql`leases.token + 1`, beat: sql.lit(0) }))
       .returning("token"),
 
-  beatLease: ({ db }: QueryBuilder, { name, token }: HeldArgs) =>
+  renewLease: ({ db }: QueryBuilder, { name, token }: HeldArgs) =>
     db.updateTable("leases").set({ beat: sql`beat + 1` }).where("name", "=", name).where("token", "=", token),
 
   releaseLease: ({ db }: QueryBuilder, { name, token }: HeldArgs) =>

@@ -4,7 +4,7 @@ import type { LeaseReads, LeaseWrites } from "../store.ts"
 import { leasesTable } from "../tables/processes.ts"
 import type { RepositoryContext } from "./resource.ts"
 
-const q = { get: query("lease"), take: query("takeLease"), beat: query("beatLease"), release: query("releaseLease") }
+const q = { get: query("lease"), take: query("takeLease"), renew: query("renewLease"), release: query("releaseLease") }
 
 /** Tasks that one of several processes has alone. */
 export class LeaseRepository implements LeaseReads, LeaseWrites {
@@ -24,8 +24,8 @@ export class LeaseRepository implements LeaseReads, LeaseWrites {
     return Number(values?.[0])
   }
 
-  async beat(name: string, token: number): Promise<boolean> {
-    return (await this.#context.runner.run(q.beat, { name, token })) > 0
+  async renew(name: string, token: number): Promise<boolean> {
+    return (await this.#context.runner.run(q.renew, { name, token })) > 0
   }
 
   async release(name: string, token: number): Promise<void> {

@@ -6,12 +6,12 @@ const fields = {
   name: text("name", { written: "once" }),
   /** A random name of the process that holds it; empty if none does. */
   holder: text("holder"),
-  /** At which the others reach the last holder; empty if they need not. */
+  /** The address at which other processes reach the last holder; empty if they need not. */
   address: text("address"),
-  /** Grows with each holder. Later writes of a former one carry a lower token. */
+  /** Grows with each holder, so that late writes of a former one carry a lower token. */
   token: integer("token"),
   /** Grows while the holder lives. */
-  beat: integer("beat"),
+  renewals: integer("beat"),
 }
 
 export const leasesTable = describeTable({ name: "leases", fields })

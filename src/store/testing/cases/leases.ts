@@ -7,15 +7,15 @@ export const leaseCases: Record<string, Case> = {
     const name = "supervisor"
     assert.equal(await store.leases.get(name), undefined)
     const first = await store.change((tx) => tx.leases.take(name, { holder: "one", address: "one:1" }))
-    assert.equal(await store.change((tx) => tx.leases.beat(name, first)), true)
-    assert.deepEqual(await store.leases.get(name), { name, holder: "one", address: "one:1", token: first, beat: 1 })
+    assert.equal(await store.change((tx) => tx.leases.renew(name, first)), true)
+    assert.deepEqual(await store.leases.get(name), { name, holder: "one", address: "one:1", token: first, renewals: 1 })
     const second = await store.change((tx) => tx.leases.take(name, { holder: "two", address: "two:1" }))
     assert.ok(second > first)
-    assert.equal(await store.change((tx) => tx.leases.beat(name, first)), false, "the former holder's beats do not count")
+    assert.equal(await store.change((tx) => tx.leases.renew(name, first)), false, "the former holder renews nothing")
     await store.change((tx) => tx.leases.release(name, first))
-    assert.deepEqual(await store.leases.get(name), { name, holder: "two", address: "two:1", token: second, beat: 0 })
+    assert.deepEqual(await store.leases.get(name), { name, holder: "two", address: "two:1", token: second, renewals: 0 })
     await store.change((tx) => tx.leases.release(name, second))
-    assert.deepEqual(await store.leases.get(name), { name, holder: "", address: "two:1", token: second, beat: 0 })
+    assert.deepEqual(await store.leases.get(name), { name, holder: "", address: "two:1", token: second, renewals: 0 })
     assert.equal(await store.change((tx) => tx.leases.take("another", { holder: "two", address: "" })), 1)
   },
 

@@ -8,12 +8,12 @@ import type { Runs } from "../index.ts"
 import { CrashableProcess } from "../testing/crashable-process.ts"
 import { eventually, RunsFixture, type RunsFixtureOptions } from "../testing/runs-fixture.ts"
 import { SteppedClock } from "../testing/stepped-clock.ts"
-import type { SupervisionOptions } from "./turns.ts"
+import type { SupervisionOptions } from "./supervisor-election.ts"
 
 const server = await postgresServer()
 after(() => server[Symbol.asyncDispose]())
 
-const leaseTimes = { beatEveryMs: 50, lostAfterMs: 600, takenAfterMs: 900 }
+const leaseTimes = { renewEveryMs: 50, lostAfterMs: 600, takenAfterMs: 900 }
 const leased: SupervisionOptions = { mode: "leased", leaseTimes }
 
 /** A database and an engine, on which several processes are opened. */
@@ -105,7 +105,7 @@ test("every process tells which runs are idle, and when they end for that", asyn
 test("a process that cannot begin says why, and another one supervises", async () => {
   await using cluster = await openCluster()
   const { fixture, openProcess } = cluster
-  const unable = await openProcess({ ...leased, onTurn: () => Promise.reject(new Error("it may not mount")) })
+  const unable = await openProcess({ ...leased, onElected: () => Promise.reject(new Error("it may not mount")) })
   await eventually(
     "it says why",
     async () => (await unable.checkSupervision())?.msg === "This process cannot look after the runs: it may not mount",
@@ -142,7 +142,7 @@ test("when the supervisor dies in the middle of 40 starts and stops, another one
 test("a supervisor that does not know that another one took over writes nothing", async () => {
   await using cluster = await openCluster()
   const { fixture, openProcess } = cluster
-  const slow = await openProcess({ mode: "leased", leaseTimes: { beatEveryMs: 60_000, lostAfterMs: 60_000, takenAfterMs: 60_000 } })
+  const slow = await openProcess({ mode: "leased", leaseTimes: { renewEveryMs: 60_000, lostAfterMs: 60_000, takenAfterMs: 60_000 } })
   await eventually("it supervises", () => slow.isInCharge())
   const { id } = await slow.start(fixture.request("fake/slow-pull:400"))
   await eventually("the pull has begun", () => slow.progress(id) !== null)
@@ -153,7 +153,7 @@ test("a supervisor that does not know that another one took over writes nothing"
   assert.deepEqual(await fixture.row(id), row)
 })
 
-test("a supervisor whose beats do not arrive gives up before another one begins, and writes nothing more", async () => {
+test("a supervisor that cannot renew its lease gives up before another one begins, and writes nothing more", async () => {
   await using cluster = await openCluster()
   const { fixture, openProcess } = cluster
   const first = await openProcess()

@@ -4,16 +4,16 @@ import type { RunsContext } from "../context.ts"
 import { portOf } from "../lifecycle/engine-spec.ts"
 import { WakeSignal } from "../wake-signal.ts"
 
-/** Shortest time between two observations, however often the engine reports changes. */
+/** Shortest time between two observations. */
 const minGapMs = 50
-/** The engine is observed so often without news. */
+/** Longest time between two observations, if the engine reports nothing. */
 const observeEveryMs = 30_000
 
 /**
- * Knows the addresses of ready runs in a process that does not supervise: it observes, and changes
- * nothing.
+ * Keeps the addresses of ready runs current in a process that does not supervise. It observes the
+ * engine and changes nothing there.
  */
-export class RouteKeeper {
+export class RouteFollower {
   readonly #ctx: RunsContext
   readonly #capacity: CapacityCache
   readonly #startedAt = new Map<string, number | null>()
@@ -29,7 +29,7 @@ export class RouteKeeper {
     return this.#containerDevices
   }
 
-  /** Until the signal is aborted. */
+  /** Follows until the signal is aborted. */
   async run(closed: AbortSignal): Promise<void> {
     const { engine, clock, logger, runCache } = this.#ctx
     const signal = new WakeSignal()
@@ -37,7 +37,7 @@ export class RouteKeeper {
       if (state === "ready") signal.notify()
     })
     const watching = engine.watch(() => signal.notify(), closed)
-    watching.catch((err: unknown) => closed.aborted || logger.error({ err }, "the engine's reports are not received"))
+    watching.catch((err: unknown) => closed.aborted || logger.error({ err }, "the engine's events are not received"))
     let isReachable = true
     while (!closed.aborted) {
       const failure = await this.#update(closed).then(
@@ -45,7 +45,7 @@ export class RouteKeeper {
         (error: unknown) => error,
       )
       if (failure !== undefined && isReachable && !closed.aborted)
-        logger.warn({ err: failure }, "the addresses of runs are not known anew; they stay as they are")
+        logger.warn({ err: failure }, "the addresses of runs cannot be refreshed and stay as they are")
       isReachable = failure === undefined
       await clock.sleep(minGapMs, closed).catch(() => {})
       await signal.wait(clock, closed, isReachable ? observeEveryMs : this.#ctx.settings.observeEveryMs)
@@ -75,8 +75,8 @@ export class RouteKeeper {
   }
 
   /**
-   * Also true of a container whose start this process has not seen: an address may be of a time in
-   * which it supervised. An engine may list containers before it knows when each of them started.
+   * Also true of a container whose start this process has not seen: it may have learned the address
+   * when it still supervised. An engine may list containers before it knows when each one started.
    */
   #isRestarted({ key, startedAt }: ObservedRun): boolean {
     const before = this.#startedAt.get(key)

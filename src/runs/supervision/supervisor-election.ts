@@ -1,7 +1,7 @@
 import { aborted } from "#kit"
-import { type Lease, type LeasedTask, LeaseKeeper, type LeaseTimes, LeaseWatch, soleLease } from "#leases"
+import { type Lease, LeaseAcquirer, type LeasedTask, type LeaseTimes, LeaseWatch, permanentLease } from "#leases"
 import type { RunsContext } from "../context.ts"
-import { RouteKeeper } from "./route-keeper.ts"
+import { RouteFollower } from "./route-follower.ts"
 import { Supervision, type SupervisionParts } from "./supervision.ts"
 
 export interface SupervisionOptions {
@@ -10,41 +10,45 @@ export interface SupervisionOptions {
    * `never`: others do it. Default `alone`.
    */
   mode?: "alone" | "leased" | "never"
-  /** Called when a turn begins, before anything is compared. A rejection gives the turn back. */
-  onTurn?: () => Promise<void>
+  /** Called before this process begins to supervise. If it rejects, the lease is released. */
+  onElected?: () => Promise<void>
   leaseTimes?: Partial<LeaseTimes>
 }
 
-const task: LeasedTask = { name: "supervisor", does: "supervises the runs" }
+const task: LeasedTask = { name: "supervisor", activity: "supervises the runs" }
 
-/** Pause after a turn that could not begin. */
-const failedTurnMs = 2_000
+/** Pause after a supervision that could not begin. */
+const retryMs = 2_000
 
-/** An answer of the API is this much ahead of what another process knows, at most. */
+/** How long a request waits for an address that another process knows already. */
 const routedWithinMs = 2_000
-const routeLookMs = 20
+const routeCheckMs = 20
 
-/** The times in which this process supervises, and those in which it only follows. */
-export class SupervisionTurns implements AsyncDisposable {
+/** Decides when this process supervises, and when it only follows. */
+export class SupervisorElection implements AsyncDisposable {
   readonly #ctx: RunsContext
   readonly #options: SupervisionOptions & Omit<SupervisionParts, "lease">
-  readonly #routes: RouteKeeper
+  readonly #routes: RouteFollower
   readonly #watch: LeaseWatch
   #lease: Lease | undefined
   #current: Supervision | undefined
-  /** Why the last turn could not begin. */
+  /** Why the last supervision could not begin. */
   #failure: string | undefined
   #running: Promise<void> = Promise.resolve()
 
-  /** If this process is alone, its only turn begins here. */
   constructor(ctx: RunsContext, options: SupervisionOptions & Omit<SupervisionParts, "lease">) {
     this.#ctx = ctx
     this.#options = options
-    this.#routes = new RouteKeeper(ctx, options.capacity)
+    this.#routes = new RouteFollower(ctx, options.capacity)
     this.#watch = new LeaseWatch({ ...ctx, task, times: options.leaseTimes })
+  }
+
+  /** If this process is alone, it supervises from here on. */
+  resume(): void {
     if (this.#mode !== "alone") return
-    this.#lease = soleLease()
-    this.#current = new Supervision(ctx, { ...options, lease: this.#lease })
+    this.#lease = permanentLease()
+    this.#current = new Supervision(this.#ctx, { ...this.#options, lease: this.#lease })
+    this.#current.resume()
   }
 
   /** Undefined while another process supervises. */
@@ -52,7 +56,7 @@ export class SupervisionTurns implements AsyncDisposable {
     return this.#current
   }
 
-  /** Whether this process starts and ends runs; also true shortly before a turn begins. */
+  /** Whether this process may start and end runs; also true just before it begins to supervise. */
   get isInCharge(): boolean {
     return this.#lease?.isHeld() ?? false
   }
@@ -73,7 +77,7 @@ export class SupervisionTurns implements AsyncDisposable {
 
   start(): void {
     if (this.#mode === "alone") this.#current?.supervisor.start()
-    else this.#running = this.#mode === "never" ? this.#routes.run(this.#ctx.closed) : this.#takeTurns()
+    else this.#running = this.#mode === "never" ? this.#routes.run(this.#ctx.closed) : this.#campaign()
   }
 
   /**
@@ -93,38 +97,40 @@ export class SupervisionTurns implements AsyncDisposable {
     }
     if (this.#current || isSettled()) return undefined
     const wait = async () => {
-      for (let waited = 0; waited < routedWithinMs && !isSettled() && !closed.aborted; waited += routeLookMs)
-        await clock.sleep(routeLookMs, closed).catch(() => {})
+      for (let waited = 0; waited < routedWithinMs && !isSettled() && !closed.aborted; waited += routeCheckMs)
+        await clock.sleep(routeCheckMs, closed).catch(() => {})
     }
     return wait()
   }
 
-  async #takeTurns(): Promise<void> {
+  /** Supervises whenever it has the lease, until Quayside closes. */
+  async #campaign(): Promise<void> {
     const { closed, logger, clock, store } = this.#ctx
-    const keeper = new LeaseKeeper({ store, clock, logger, task, times: this.#options.leaseTimes })
+    const acquirer = new LeaseAcquirer({ store, clock, logger, task, times: this.#options.leaseTimes })
     while (!closed.aborted) {
-      await this.#takeTurn(keeper).catch(async (err: unknown) => {
+      await this.#superviseOnce(acquirer).catch(async (err: unknown) => {
         if (closed.aborted) return
         this.#failure = err instanceof Error ? err.message : String(err)
         logger.error({ err }, "this process could not begin to supervise the runs; it tries again")
-        await clock.sleep(failedTurnMs, closed).catch(() => {})
+        await clock.sleep(retryMs, closed).catch(() => {})
       })
     }
   }
 
-  async #takeTurn(keeper: LeaseKeeper): Promise<void> {
+  async #superviseOnce(acquirer: LeaseAcquirer): Promise<void> {
     const { closed, logger } = this.#ctx
     const waiting = new AbortController()
     const following = this.#routes.run(AbortSignal.any([closed, waiting.signal]))
-    const acquired = keeper.acquire(closed)
+    const acquired = acquirer.acquire(closed)
     await using lease = await acquired.finally(async () => {
       waiting.abort()
       await following
     })
     this.#lease = lease
-    await this.#options.onTurn?.()
+    await this.#options.onElected?.()
     await this.#options.rows.compare()
     await using supervision = new Supervision(this.#ctx, { ...this.#options, lease })
+    supervision.resume()
     this.#current = supervision
     this.#failure = undefined
     logger.info({}, "this process supervises the runs")
