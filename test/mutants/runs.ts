@@ -169,8 +169,8 @@ export const runs = [
     [
       [
         "calls without a signal wait forever",
-        at("DockerClient.#run", "abortable(work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}), combined"),
-        "work(docker as unknown as DockerApi, combined ? { abortSignal: combined } : {}",
+        at("DockerClient.#run", "abortable(work(docker, combined ? { abortSignal: combined } : {}), combined"),
+        "work(docker, combined ? { abortSignal: combined } : {}",
       ],
     ],
   ),
