@@ -1,11 +1,13 @@
 import assert from "node:assert/strict"
+import { chownSync, existsSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
+import { join } from "node:path"
 import { after, test } from "node:test"
-import { bearerAuth } from "#client"
+import { basicAuth, bearerAuth } from "#client"
 import { sendRequest } from "../api/http-client.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { withSoonExpiring } from "../fixtures/expiry.ts"
-import { type Person, startTestServer } from "../test-server.ts"
+import { adminPassword, type Person, startTestServer } from "../test-server.ts"
 
 /*
  * Downloads and uploads that are under way when the right to them ends. The server ends them within
@@ -88,11 +90,12 @@ async function upload(authorization: string, name: string): Promise<Slow> {
 }
 
 test("losing the right to a file ends that person's download, and nobody else's", async () => {
-  const [gus, tom, dan, eve, fay] = await Promise.all(["gus", "tom", "dan", "eve", "fay"].map((name) => server.person(name)))
-  await server.acquaint(ann, ...[gus, tom, dan, eve, fay].filter((each) => each !== undefined))
-  assert.ok(gus && tom && dan && eve && fay)
+  const people = await Promise.all(["gus", "tom", "dan", "eve", "fay", "rob"].map((name) => server.person(name)))
+  await server.acquaint(ann, ...people)
+  const [gus, tom, dan, eve, fay, rob] = people
+  assert.ok(gus && tom && dan && eve && fay && rob)
   const granted = await grant(gus)
-  for (const person of [tom, dan, fay]) await grant(person)
+  for (const person of [tom, dan, fay, rob]) await grant(person)
   const token = await tom.client.createToken({ body: { Name: "slow" } })
   const losers = { gus: gus.authorization, tom: bearerAuth(token.Token), dan: dan.authorization }
   const [stays, stayed] = [await download(fay.authorization), await upload(fay.authorization, "fay")]
@@ -107,6 +110,9 @@ test("losing the right to a file ends that person's download, and nobody else's"
     return both("eve", eve.authorization)
   }
   open.push(...(await withSoonExpiring(until, 2_000)))
+  open.push(["rob writes", await upload(rob.authorization, "rob")])
+  const robsDownload = await download(rob.authorization)
+  await grant(rob, { Access: "read" })
   await ann.client.deleteGrant({ query: { ID: granted.ID } })
   await tom.client.deleteToken({ query: { ID: token.ID } })
   const { data } = await server.admin.listUsers({ query: { UserName: "dan" } })
@@ -117,12 +123,66 @@ test("losing the right to a file ends that person's download, and nobody else's"
   for (const [what, { received }] of open) if (what.endsWith("reads")) assert.ok(received < size, what)
   stays.resume()
   await eventually("who may read gets all of it", () => stays.received > size)
+  robsDownload.resume()
+  await eventually("reading needs no right to write", () => robsDownload.received > size)
   stayed.write(Buffer.alloc(size - 1_000_000))
   await eventually(
     "who may write is done",
     async () => (await sendRequest(filesUrl, "HEAD", "/users/ann/shared/fay", { as: ann.authorization })).status === 200,
   )
-  for (const name of [...Object.keys(losers), "eve"])
+  for (const name of [...Object.keys(losers), "eve", "rob"])
     assert.equal((await sendRequest(filesUrl, "HEAD", `/users/ann/shared/${name}`, { as: ann.authorization })).status, 404)
-  for (const slow of [stays, stayed]) slow.end()
+  for (const slow of [stays, stayed, robsDownload]) slow.end()
+})
+
+/** Directories of files that are long holes: they need no space, and copying them takes long. */
+async function makeHoles(directory: string): Promise<void> {
+  await sendRequest(filesUrl, "MKCOL", directory, { as: basicAuth("admin", adminPassword) })
+  const path = join(server.dataDir, "files", directory)
+  const { uid, gid } = statSync(path)
+  for (let n = 0; n < 4_000; n += 1) {
+    const file = join(path, String(n))
+    writeFileSync(file, "")
+    truncateSync(file, 15_000_000)
+    chownSync(file, uid, gid)
+  }
+}
+
+/** The copies and uploads under way. */
+function staged(): string[] {
+  const work = join(server.dataDir, "files/.quayside/work")
+  return readdirSync(work).flatMap((id) => readdirSync(join(work, id)))
+}
+
+test("losing the right to the source or to the target of a copy ends it, and nothing of it remains", async () => {
+  const [gil, dot, flo] = await Promise.all(["gil", "dot", "flo"].map((name) => server.person(name)))
+  assert.ok(gil && dot && flo)
+  const source = await server.admin.createData({ body: { Name: "source", AccessInfo: "/source" } })
+  const target = await server.admin.createData({ body: { Name: "target", AccessInfo: "/target" } })
+  await Promise.all(["/source", "/users/flo/source"].map(makeHoles))
+  const grantOn = ({ ID }: { ID: number }, { userName }: Person, Access: "read" | "write") =>
+    server.admin.createGrant({ body: { DataID: ID, UserName: userName, Access } })
+  const toGil = await grantOn(source, gil, "read")
+  await grantOn(source, dot, "read")
+  await grantOn(target, flo, "write")
+  const copyAs = ({ authorization }: Person, from: string, to: string) => Slow.send(`COPY ${from}\nDestination: ${to}`, authorization)
+  const copies = [
+    copyAs(gil, "/source", "/users/gil/copy"),
+    copyAs(dot, "/source", "/users/dot/copy"),
+    copyAs(flo, "/users/flo/source", "/target/copy"),
+  ]
+  const stays = copyAs(flo, "/users/flo/source", "/users/flo/copy")
+  await eventually("the copies are under way", () => staged().length === 4)
+  await server.admin.deleteGrant({ query: { ID: toGil.ID } })
+  const { data } = await server.admin.listUsers({ query: { UserName: "dot" } })
+  await server.admin.updateUser({ body: { ID: data[0]?.ID ?? 0, IsDisabled: true } })
+  await grantOn(target, flo, "read")
+  await eventually("they are cut off", () => copies.every(({ closed }) => closed))
+  for (const { head } of copies) assert.equal(head, "", "none was answered")
+  await eventually("their files are removed", () => staged().length === 1)
+  assert.equal(stays.closed, false)
+  stays.end()
+  await eventually("so are those of the other one, when its client leaves", () => staged().length === 0)
+  for (const path of ["users/gil", "users/dot", "users/flo", "target"])
+    assert.equal(existsSync(join(server.dataDir, "files", path, "copy")), false, path)
 })

@@ -23,10 +23,15 @@ const text = (data: string) => new TextEncoder().encode(data)
 const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest("hex")
 const sh = (connection: Multiplexer, script: string) => runToEnd(openExec(connection, { command: ["sh", "-c", script] }))
 
+/** Those of the command lines, or of their beginnings, that run in the container. */
+async function running(connection: Multiplexer, commands: readonly string[]): Promise<string[]> {
+  const { stdout } = await sh(connection, `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null`)
+  return commands.filter((command) => stdout.split("\n").some((line) => line.startsWith(command)))
+}
+
 /** Whether a program with this argument runs in the container. */
 async function runs(connection: Multiplexer, argument: string): Promise<boolean> {
-  const { stdout } = await sh(connection, `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null`)
-  return stdout.split("\n").some((line) => line.startsWith(`sleep ${argument}`))
+  return (await running(connection, [`sleep ${argument}`])).length > 0
 }
 
 async function readBytes(stream: ChannelStream): Promise<Buffer> {
@@ -209,6 +214,26 @@ test("the rest of a file is read and written at its place, and a failure is a co
   assert.equal((await readBytes(beyond)).length, 0)
   await assert.rejects(write(0, rest, "/tmp/none/file"), { code: "copy_failed", message: /none/ })
   await assert.rejects(openFileRest(connection, "out", { path: "/tmp/none", offset: 1 }).done, { code: "copy_failed", message: /none/ })
+})
+
+test("losing the right to control a run ends the copies under way, in both directions, and their programs", async () => {
+  const fay = await server.person("fay")
+  await server.acquaint(ann, fay)
+  const grant = await ann.client.createGrant({ body: { RunID: run.ID, UserName: "fay", Access: "write" } })
+  const fays = await connectTo(run.ControlURL, fay.authorization)
+  const out = openFileRest(fays, "out", { path: "/dev/zero", offset: 5 })
+  const into = openCopy(fays, "in", "/tmp")
+  const rest = openFileRest(fays, "in", { path: "/tmp/rest", offset: 0 })
+  await Promise.all([out, into, rest].map((stream) => stream.accepted))
+  assert.ok((await out.read())?.data.length)
+  await rest.write(new Uint8Array(70_000))
+  using anns = await connect()
+  const programs = ["tail -c +6", "tar -x", "dd of=/tmp/rest"]
+  await eventually("the programs of the copies run", async () => (await running(anns, programs)).length === 3)
+  await ann.client.deleteGrant({ query: { ID: grant.ID } })
+  await Promise.all([out, into, rest].map((stream) => assert.rejects(stream.done, { code: "connection_lost" })))
+  assert.match((await fays.closed).message, /The right to control this run/)
+  await eventually("the programs have ended", async () => (await running(anns, programs)).length === 0)
 })
 
 test("of 200 streams one that is never read delays no other", async () => {

@@ -85,7 +85,29 @@ export const guards = [
     ["test/access/open-files.test.ts"],
     [
       ["a download or upload continues after the credentials end", at("OpenRequests.#check", "await request.revalidate()"), ""],
-      ["a download or upload continues after the right ends", at("OpenRequests.#check", "await request.assertVisible()"), ""],
+      ["a download or upload continues after the right ends", at("OpenRequests.#check", "await request.assertStillAllowed()"), ""],
+    ],
+  ),
+  ...faults(
+    "src/files/methods/copy-move.ts",
+    ["test/access/open-files.test.ts"],
+    [
+      [
+        "a copy continues after the right to write to its target ends",
+        at("readTransfer", "await request.assertReplaceable(target.names)\n  }"),
+        "await request.assertReadable()\n  }",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/files/methods/put.ts",
+    ["test/access/open-files.test.ts"],
+    [
+      [
+        "an upload continues for people who may only read by then",
+        at("put", "request.assertStillAllowed = () => request.assertReplaceable()"),
+        "await request.assertReplaceable()",
+      ],
     ],
   ),
   ...faults("src/gateway/addressing/run-path.ts", gateway, [

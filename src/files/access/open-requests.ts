@@ -15,7 +15,8 @@ const fatalStatuses: ReadonlySet<number> = new Set([401, 403, 404])
 interface OpenRequest {
   readonly incoming: IncomingMessage
   readonly revalidate: () => Promise<void>
-  assertVisible(): Promise<unknown>
+  /** Throws when the caller lost a right that the request needs to its end. */
+  assertStillAllowed(): Promise<unknown>
 }
 
 /**
@@ -50,7 +51,7 @@ export class OpenRequests implements Disposable {
   async #check(request: OpenRequest): Promise<void> {
     try {
       await request.revalidate()
-      await request.assertVisible()
+      await request.assertStillAllowed()
     } catch (error) {
       if (!(error instanceof Failure) || !fatalStatuses.has(error.status)) return
       this.#open.get(request)?.(error)

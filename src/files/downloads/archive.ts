@@ -29,7 +29,8 @@ const noteName = "NOT-AS-EXPECTED.txt"
  * first byte.
  */
 export async function sendArchive(request: DavRequest, entries: readonly string[]): Promise<void> {
-  await request.assertReadable()
+  request.assertStillAllowed = () => request.assertReadable()
+  await request.assertStillAllowed()
   using _slot = request.context.requestLimiter.acquire(request.userId, "deep")
   const roots = rootsOf(request, entries)
   await checkSize(request, roots)

@@ -29,7 +29,6 @@ interface Transfer {
 
 /** Copies an entry; the copy becomes visible as a whole. */
 export async function copy(request: DavRequest): Promise<void> {
-  await request.assertReadable()
   const transfer = await readTransfer(request, false)
   await copyInto(transfer)
 }
@@ -39,7 +38,6 @@ export async function copy(request: DavRequest): Promise<void> {
  * mounted by other runs: an open file or a second hard link would otherwise follow the entry there.
  */
 export async function move(request: DavRequest): Promise<void> {
-  await request.assertReplaceable()
   const transfer = await readTransfer(request, true)
   if (transfer.isShallow) throw invalid("MOVE takes Depth: infinity only")
   const together = await request.context.rights.shareMountArea(request.names, transfer.target.names)
@@ -47,10 +45,16 @@ export async function move(request: DavRequest): Promise<void> {
 }
 
 async function readTransfer(request: DavRequest, isMove: boolean): Promise<Transfer> {
+  const assertSource = () => (isMove ? request.assertReplaceable() : request.assertReadable())
+  await assertSource()
   const target = destinationOf(request)
   const depth = String(request.headers.depth ?? "infinity").toLowerCase()
   if (depth !== "0" && depth !== "infinity") throw invalid(`Depth must be 0 or infinity, got ${JSON.stringify(depth)}`)
   assertValidNewName(target.names)
+  request.assertStillAllowed = async () => {
+    await assertSource()
+    await request.assertReplaceable(target.names)
+  }
   await request.assertReplaceable(target.names)
   const [from, to] = [`${request.path}/`, `${joinPath(target.names)}/`]
   if (from === to) throw forbidden("Source and destination are the same")
@@ -99,7 +103,7 @@ async function copyInto(transfer: Transfer): Promise<void> {
   await using staged = await copyToStaging(transfer, room)
   using properties = await stageProperties(transfer)
   await request.revalidate()
-  await request.assertReplaceable(transfer.target.names)
+  await request.assertStillAllowed()
   using endpoints = checkedEndpoints(transfer)
   if (!staged.parent.lstat(staged.name)) throw notFound()
   replace(transfer, endpoints, staged)

@@ -17,7 +17,8 @@ import { receiveBody } from "./receive-body.ts"
  * Creates or replaces a file in one step: a concurrent reader sees the old content or the new one.
  */
 export async function put(request: DavRequest): Promise<void> {
-  await request.assertReplaceable()
+  request.assertStillAllowed = () => request.assertReplaceable()
+  await request.assertStillAllowed()
   checkForm(request)
   const account = await request.storageAccount()
   using upload = await startUpload(request, account)
@@ -28,7 +29,7 @@ export async function put(request: DavRequest): Promise<void> {
   await receiveBody(request.incoming, { fd: file.fd, userId: request.userId, onBytes })
   await file.flush()
   await request.revalidate()
-  await request.assertReplaceable()
+  await request.assertStillAllowed()
   finishUpload(request, upload, {})
 }
 

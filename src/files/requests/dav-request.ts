@@ -62,6 +62,11 @@ export class DavRequest {
   readonly revalidate: () => Promise<void>
   /** Paths that the `If` header names and the caller may read. */
   readableIfPaths: ReadonlySet<string> = new Set()
+  /**
+   * Throws when the caller lost a right that the request needs to its end. Methods that need more
+   * than sight set it; long requests are asked again and again.
+   */
+  assertStillAllowed: () => Promise<unknown> = () => this.assertVisible()
   readonly #sendContinue: () => void
   #clientGone: AbortSignal | undefined
 

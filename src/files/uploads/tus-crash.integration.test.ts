@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
@@ -38,6 +38,7 @@ test("an upload goes on after the worker was killed, and still counts for the pe
     return head?.status === 200
   })
   assert.ok(offset > 5 * mib && offset <= 6 * mib, String(offset))
+  assert.equal(existsSync(server.at("large")), false, "nothing half-written has the file's name")
   const other = await server.ask("PUT", "/users/ann/other", { body: Buffer.alloc(3 * mib) })
   assert.deepEqual([other.status, JSON.parse(other.text).code], [507, "storage_full"])
   assert.equal((await patch(offset, content.length)).status, 204)

@@ -54,7 +54,8 @@ export async function describeUpload(request: DavRequest, id: string): Promise<v
  */
 export async function continueUpload(request: DavRequest, id: string): Promise<void> {
   checkVersion(request)
-  await request.assertReplaceable()
+  request.assertStillAllowed = () => request.assertReplaceable()
+  await request.assertStillAllowed()
   if (request.headers["content-type"] !== bodyType)
     throw new Failure(
       "unsupported_media_type",
