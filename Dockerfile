@@ -17,9 +17,10 @@ COPY bin bin
 COPY script/build-web.ts script/build-web.ts
 COPY script/lib/web-build.ts script/lib/web-build.ts
 COPY src src
+# The icon and the style of the pages that the server makes stay in src/web.
 RUN node_modules/node/bin/node script/build-web.ts \
   && if [ -f /host/env ]; then . /host/env; fi && npm prune --omit=dev --ignore-scripts --loglevel error \
-  && find src -name '*.test.ts' -delete && rm -rf src/web node_modules/.cache
+  && find src '(' -name '*.test.ts' -o -path 'src/web/*.ts*' ')' -delete && rm -rf node_modules/.cache
 
 FROM debian:bookworm
 COPY --from=build /opt/quayside /opt/quayside

@@ -92,6 +92,7 @@ test("an installation from the chart runs projects, with two replicas of the rol
     const ready = (await kubectl(["get", "pods", "--selector", "app.kubernetes.io/name=quayside", "--output", "name"])).split("\n")
     assert.equal(ready.length, 8)
 
+    for (const path of ["/ui/style.css", "/ui/icon.svg"]) assert.equal((await fetch(`${values.urls.base}${path}`)).status, 200, path)
     const put = await fetch(`${values.urls.files}/users/admin/rows.csv`, { method: "PUT", headers: { authorization }, body: "a,b\n" })
     assert.equal(put.status, 201)
     const body = { Name: "page", Image: image, Command: 'sh -c "exec httpd -f -p 8000 -h $HOME"', Port: "8000" }
