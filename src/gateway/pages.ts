@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
 
 export interface PageContent {
   title: string
@@ -9,10 +10,12 @@ export interface PageContent {
 }
 
 /** The look of the web UI, whose files another origin serves. */
+const icon = readFileSync(new URL("../web/icon.svg", import.meta.url), "utf8").trim()
 const style = [
   ":root{color-scheme:light dark}",
   "body{margin:0;min-height:100vh;background:light-dark(#f7f8f9,#0e1214);color:light-dark(#14191d,#e8edf0);font:14px/1.55 system-ui,sans-serif}",
   "main{box-sizing:border-box;width:min(26rem,calc(100vw - 2rem));margin:14vh auto 0;padding:1.75rem;overflow-wrap:anywhere;background:light-dark(#fff,#151a1d);border:1px solid light-dark(#e2e6e9,#262e33);border-radius:10px}",
+  ".brand{display:flex;align-items:center;gap:.55rem;margin:0 0 1rem;font-weight:650}.brand span{display:flex}.brand svg{width:1.4rem;height:1.4rem}p:last-child{margin-bottom:0}",
   "h1{margin:0 0 .75rem;font-size:1.25rem;line-height:1.25}",
   "a{color:light-dark(#0b5d7a,#63bcd8)}",
 ].join("")
@@ -49,6 +52,7 @@ export function renderPage({ title, text, link }: PageContent): string {
 <title>${escapeHtml(title)}</title>
 <style>${style}</style>
 <main>
+<p class="brand"><span aria-hidden="true">${icon}</span>Quayside</p>
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(text)}</p>
 ${anchor}</main>

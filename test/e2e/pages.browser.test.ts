@@ -30,6 +30,8 @@ test("every page fits into a narrow window with long names", { timeout: 120_000 
     )
     assert.deepEqual(cut, [], path)
     assert.ok((await page.$$("h1")).length === 1, `${path} is a page`)
+    if (path.startsWith("/o") || path.startsWith("/no"))
+      assert.ok(await page.$eval(".brand img", (icon) => (icon as HTMLImageElement).naturalWidth > 0), `${path} has the product's sign`)
   }
 })
 

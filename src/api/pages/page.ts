@@ -103,7 +103,7 @@ export function messagePage(status: number, content: { title: string; text: stri
 <title>${title} · Quayside</title>
 <link rel="icon" href="/ui/icon.svg">
 <link rel="stylesheet" href="/ui/style.css">
-<main class="card"><h1>${title}</h1><p>${escapeHtml(content.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
+<main class="card"><p class="brand"><img src="/ui/icon.svg" alt="">Quayside</p><h1>${title}</h1><p>${escapeHtml(content.text)}</p><p><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></p></main>
 </html>`
   const failure = status < 400 ? {} : { failure: new Failure(codeOf(status), content.text.replace(/\.$/, ""), { status }) }
   return { status, headers: { "content-type": "text/html; charset=utf-8", ...securityHeaders }, body, ...failure }
