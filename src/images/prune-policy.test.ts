@@ -55,7 +55,7 @@ test("an image with a name that somebody else gave it stays", () => {
 })
 
 test("kept images and those of live runs stay, by name and by digest", () => {
-  const given = facts({ a: 900, b: 900, c: 900, d: 900 })
+  const given = facts({ a: 900, b: 900, c: 900, d: 900, e: 0.5 })
   const needs = { kept: new Set([name("a")]), inUse: new Set([name("b"), "c"]) }
   const decisions = decidePruning({ ...given, ...needs }, { days: 1, maxBytes: 1 })
   assert.deepEqual(
@@ -65,6 +65,7 @@ test("kept images and those of live runs stay, by name and by digest", () => {
       [false, "A run uses it or waits for it"],
       [false, "A run uses it or waits for it"],
       [true, "Nobody has used it for 900 days"],
+      [false, "It was used within the last day"],
     ],
   )
 })

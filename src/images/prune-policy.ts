@@ -58,7 +58,7 @@ export function decidePruning(facts: PruneFacts, rules: PruneRules): PruneDecisi
   return facts.stored.map((image) => {
     const need = needed.get(image)
     const days = Math.floor(idleMs(image) / dayMs)
-    const unused = `Nobody has used it for ${days} ${days === 1 ? "day" : "days"}`
+    const unused = days === 0 ? "It was used within the last day" : `Nobody has used it for ${days} ${days === 1 ? "day" : "days"}`
     const why = need ?? (excess.has(image) ? `${unused}, and the images are too large together` : unused)
     return { image, record: facts.fetched.get(image.digest), prune: need === undefined && (isOld(image) || excess.has(image)), why }
   })
