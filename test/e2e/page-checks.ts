@@ -62,3 +62,32 @@ export async function layoutFaults(page: Page): Promise<string[]> {
     return [...overlapping, ...cut, ...(scrollWidth > clientWidth ? [`the page is ${scrollWidth - clientWidth} px too wide`] : [])]
   })
 }
+
+/** Plain words that stand on two lines, as in columns that are too narrow for them. */
+export async function brokenWords(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const broken: string[] = []
+    while (texts.nextNode()) {
+      const text = texts.currentNode as Text
+      if (!text.parentElement?.checkVisibility() || text.parentElement.closest("code, pre, math")) continue
+      for (const { 0: word, index } of text.data.matchAll(/(?<![^\s])[A-Za-z]{2,16}(?![^\s.,:])/g)) {
+        const range = document.createRange()
+        range.setStart(text, index)
+        range.setEnd(text, index + word.length)
+        const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
+        if (lines.size > 1) broken.push(`“${word}” is broken`)
+      }
+    }
+    return broken
+  })
+}
+
+/** Tables that must be scrolled sideways. */
+export async function scrollingTables(page: Page): Promise<string[]> {
+  return page.$$eval(".table-frame", (frames) =>
+    frames
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map((frame) => `the table “${frame.getAttribute("aria-label")}” is ${frame.scrollWidth - frame.clientWidth} px too wide`),
+  )
+}

@@ -43,8 +43,8 @@ export function Table<T>({ label, rows, columns, keyOf, paging }: TableProps<T>)
           <tbody>
             {rows.map((row) => (
               <tr key={keyOf(row)}>
-                {columns.map(({ title, cell, isNumber }) => (
-                  <td key={title} className={isNumber ? "number-cell" : undefined}>
+                {columns.map(({ title, cell, isNumber, isActions }) => (
+                  <td key={title} className={isNumber ? "number-cell" : isActions ? "actions-cell" : undefined}>
                     {cell(row)}
                   </td>
                 ))}

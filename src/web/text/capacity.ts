@@ -18,7 +18,7 @@ export const capacity = {
   runs: {
     person: "Person",
     state: "State",
-    all: "All that are not over",
+    all: "All that have not ended",
     empty: "No run matches.",
     resources: "Resources",
     amounts: (cpus: string, memory: string, gpus: number) =>
@@ -29,7 +29,7 @@ export const capacity = {
     names: "Image",
     size: "Size",
     used: "Last used",
-    why: "Why it stays",
+    why: "Use",
     goes: (why: string) => `It will be removed: ${why}`,
     empty: "The engine has no image.",
   },

@@ -20,8 +20,7 @@ const columns: readonly Column<RunningProject>[] = [
   { title: texts.run.project, cell: (run) => <RunName run={run} /> },
   { title: text.person, cell: (run) => run.UserName },
   { title: text.state, cell: (run) => <StateBadge state={run.State} /> },
-  { title: text.resources, cell: (run) => text.amounts(formatCpus(run.Cpus), formatMemory(run.Memory), run.Gpus) },
-  { title: adminTexts.capacity.node, cell: (run) => run.NodeNames.join(", ") },
+  { title: text.resources, cell: (run) => <Resources run={run} /> },
   { title: adminTexts.capacity.since, cell: (run) => <Time value={run.StartTime} /> },
   { title: texts.run.lastActivity, cell: (run) => <Time value={run.LastActivity} /> },
   { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
@@ -32,6 +31,15 @@ function RunName({ run }: { run: RunningProject }) {
     <Link to="/runs/$id" params={{ id: run.ID }}>
       {projectName(run)}
     </Link>
+  )
+}
+
+function Resources({ run: { Cpus, Memory, Gpus, NodeNames } }: { run: RunningProject }) {
+  return (
+    <>
+      <span className="nowrap">{text.amounts(formatCpus(Cpus), formatMemory(Memory), Gpus)}</span>
+      <p className="quiet small">{NodeNames.join(", ")}</p>
+    </>
   )
 }
 

@@ -39,7 +39,9 @@ export function ResourceList<T extends Row>({ label, query, search, onSearch, co
     isBin
       ? { title: listing.deleted, cell: (row) => <Time value={row.DeletedAt} /> }
       : { title: listing.updated, cell: (row) => <Time value={row.UpdatedAt} /> },
-    ...(isBin ? [{ title: listing.restore, cell: (row: T) => <Restore name={nameOf(row)} onRestore={() => restore(row.ID)} /> }] : []),
+    ...(isBin
+      ? [{ title: listing.restore, isActions: true, cell: (row: T) => <Restore name={nameOf(row)} onRestore={() => restore(row.ID)} /> }]
+      : []),
   ]
   return (
     <Loaded query={query} height={16}>
