@@ -222,6 +222,17 @@ test("the audit shows a person's actions by the filters of its address", { timeo
   assert.match(page.url(), /action=session\.created/)
 })
 
+test("the audit leads to the pages of objects", { timeout: 120_000 }, async () => {
+  const group = await admin.createGroup({ body: { GroupName: "audited" } })
+  const data = await admin.createData({ body: { Name: "Audited files" } })
+  const page = await openPage("audit?action=group.created")
+  await page.getByRole("link", { name: `group ${group.ID}`, exact: true }).click()
+  await page.getByRole("heading", { name: "audited", level: 1 }).waitFor()
+  await page.goto(`${baseUrl}/ui/audit?action=data.created`)
+  await page.getByRole("link", { name: `dataset ${data.ID}`, exact: true }).click()
+  await page.getByRole("heading", { name: "Audited files", level: 1 }).waitFor()
+})
+
 test("texts of people run no script and keep pages in a narrow window", { timeout: 120_000 }, async () => {
   const { ID } = await admin.createUser({ body: { UserName: "h".repeat(64), Email: hostile, Comment: hostile } })
   await admin.createGroup({ body: { GroupName: "g".repeat(64), Comment: hostile, Members: ["h".repeat(64)] } })

@@ -78,10 +78,53 @@ test("closing a tab with typed text asks, and a form that was saved or is empty 
 test("an address with a word in the place of an ID is not found", options, async () => {
   const page = await openPage()
   await page.getByRole("heading", { name: "Home", level: 1 }).waitFor()
-  for (const path of ["runs/abc", "projects/0", "images/1.5/edit", "datasets/-1", "groups/9e99", "people/x", "start/one"]) {
+  for (const path of ["runs/abc", "projects/0", "images/1.5/edit", "datasets/-1", "groups/9e99", "people/x", "start/one", "no-such-page"]) {
     await page.goto(`${baseUrl}/ui/${path}`)
     await page.getByRole("heading", { name: "There is no such page" }).waitFor()
+    await page.getByRole("navigation", { name: "Main" }).waitFor()
   }
+  await page.context().close()
+})
+
+test("the page of an object that is not there says so and leads on", options, async () => {
+  const page = await openPage()
+  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor()
+  const lists = {
+    projects: "Projects",
+    images: "Images",
+    datasets: "Datasets",
+    groups: "Groups",
+    people: "People",
+    runs: "Home",
+    start: "Home",
+  }
+  for (const [path, list] of Object.entries(lists)) {
+    await page.goto(`${baseUrl}/ui/${path}/99999`)
+    await page.getByRole("heading", { name: "Not found", level: 1 }).waitFor()
+    await page.getByRole("alert").getByRole("link").click()
+    await page.getByRole("heading", { name: list, level: 1, exact: true }).waitFor()
+  }
+  await page.context().close()
+})
+
+test("a project that runs leads to its run, from its page and from its start", options, async () => {
+  const id = await newProject("Runs already")
+  const page = await openPage(`projects/${id}`)
+  await page.getByRole("link", { name: "Start", exact: true }).waitFor()
+  const run = await admin.startRun({ body: { ProjectID: id } })
+  await page.getByText("Ready", { exact: true }).waitFor()
+  await page.getByRole("link", { name: "Show the run" }).click()
+  await page.waitForURL(`${baseUrl}/ui/runs/${run.ID}`)
+  await page.goto(`${baseUrl}/ui/start/${id}`)
+  await page.getByText("You run this project already.").waitFor()
+  assert.equal(await page.getByRole("button", { name: "Start", exact: true }).count(), 0)
+  await page.getByRole("link", { name: "Show the run" }).click()
+  await page.waitForURL(`${baseUrl}/ui/runs/${run.ID}`)
+  await admin.stopRun({ query: { ID: run.ID } })
+  await page.goto(`${baseUrl}/ui/projects/${id}`)
+  await page.getByRole("link", { name: "Start", exact: true }).waitFor()
+  await page.getByRole("link", { name: "Its runs that have ended" }).click()
+  await page.getByRole("row", { name: "Runs already" }).waitFor()
   await page.context().close()
 })
 
@@ -174,6 +217,32 @@ test("a wide table says in a narrow window that it scrolls, and its column of bu
   await page.setViewportSize({ width: 360, height: 700 })
   assert.equal(await hint.isVisible(), true)
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360)
+  await page.context().close()
+})
+
+test("a person without runs and datasets is told what to do first", options, async () => {
+  const newcomer = await server.person("newcomer")
+  const page = await (await freshContext(browser)).newPage()
+  await page.goto(`${baseUrl}/ui/history`)
+  await page.getByLabel("User name").fill(newcomer.userName)
+  await page.getByLabel("Password").fill(newcomer.password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByText("No run has ended yet.").waitFor()
+  await page.getByLabel("User name of a person").fill("nobody-else")
+  await page.getByText("No run matches.").waitFor()
+  await page.getByRole("link", { name: "Clear filters" }).click()
+  await page.getByText("No run has ended yet.").waitFor()
+  await page.goto(`${baseUrl}/ui/projects/new`)
+  await page.getByLabel("Add a dataset").click()
+  await page.getByText("There is none yet.").waitFor()
+  await page.keyboard.press("Escape")
+  const [tab] = await Promise.all([page.waitForEvent("popup"), page.getByRole("link", { name: "Make a new dataset" }).click()])
+  await tab.getByLabel("Name", { exact: true }).fill("First files")
+  await tab.getByRole("button", { name: "Create" }).click()
+  await tab.getByRole("heading", { name: "First files", level: 1 }).waitFor()
+  await page.getByLabel("Add a dataset").click()
+  await page.getByRole("option", { name: "First files" }).click()
+  await page.getByLabel("Path in the run: First files").waitFor()
   await page.context().close()
 })
 

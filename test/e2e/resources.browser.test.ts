@@ -45,7 +45,7 @@ test("one form makes an image and a project with a dataset, and starts it", opti
   const { page, server, url } = shared
   const data = await server.admin.createData({ body: { Name: "buoys of 2024" } })
   await page.goto(url("/ui/projects/new"))
-  await page.getByRole("button", { name: "Use another image" }).click()
+  await page.getByRole("button", { name: "Use an image by its reference" }).click()
   await page.getByLabel("Image reference").fill("fake/http:form")
   await page.getByLabel("Name", { exact: true }).fill("made by form")
   await page.getByLabel("Type").click()
@@ -67,7 +67,7 @@ test("one form makes an image and a project with a dataset, and starts it", opti
 test("a refused project keeps what was typed and makes no second image", options, async () => {
   const { page, server, url } = shared
   await page.goto(url("/ui/projects/new"))
-  await page.getByRole("button", { name: "Use another image" }).click()
+  await page.getByRole("button", { name: "Use an image by its reference" }).click()
   await page.getByLabel("Image reference").fill("fake/http:once")
   await page.getByLabel("Name", { exact: true }).fill("kept name")
   await page.getByLabel("Add a dataset").fill("buoys")

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from "playwright-core"
 import { basicAuth } from "#client"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
-import { seriousViolations } from "./page-checks.ts"
+import { brokenWords, layoutFaults, scrollingTables, seriousViolations } from "./page-checks.ts"
 import { fillInstallation, uiPages } from "./ui-pages.ts"
 
 const server = await startTestServer()
@@ -144,6 +144,16 @@ test("signing out in one tab signs out all", { timeout: 60_000 }, async () => {
   for (const page of [first, second]) await page.waitForURL(`${baseUrl}/ui/sign-in`)
 })
 
+test("a wrong password says so where it was typed, and what helps", { timeout: 60_000 }, async () => {
+  const page = await (await freshContext(browser)).newPage()
+  await page.goto(`${baseUrl}/ui/`)
+  await signIn(page, "not the password")
+  const refusal = page.getByRole("alert")
+  await refusal.getByText("do not match").waitFor()
+  await refusal.getByText("Type both again").waitFor()
+  assert.equal(await page.getByLabel("User name").inputValue(), "admin")
+})
+
 test("after signing in, the browser goes to the page that it asked for", { timeout: 60_000 }, async () => {
   const page = await openPage("history?page=1")
   await page.getByRole("heading", { name: "History" }).waitFor()
@@ -179,7 +189,7 @@ test("the palette goes to a project by keyboard alone", { timeout: 60_000 }, asy
   await page.getByRole("heading", { name: "Start Reached by keys" }).waitFor()
 })
 
-test("axe finds nothing serious on any page, and enough contrast in the dark", { timeout: 240_000 }, async () => {
+test("axe is content with every page, light and dark, and every page fits into 1280 and 360 pixels", { timeout: 240_000 }, async () => {
   await using filled = await startTestServer()
   await fillInstallation(filled)
   const page = await (await freshContext(browser, { viewport: { width: 1280, height: 900 } })).newPage()
@@ -191,6 +201,16 @@ test("axe finds nothing serious on any page, and enough contrast in the dark", {
       found.push(...violations.map((each) => `${name} (${colorScheme}): ${each}`))
     }
   }
+  const fit = async (name: string) => {
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 900 })
+      // Plots take their new size in the frame after the page's.
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+      const faults = [...(await layoutFaults(page)), ...(await brokenWords(page)), ...(width > 360 ? await scrollingTables(page) : [])]
+      found.push(...faults.map((fault) => `${name} at ${width}: ${fault}`))
+    }
+    await page.setViewportSize({ width: 1280, height: 900 })
+  }
   await page.goto(`${filled.quayside.baseUrl}/ui/`)
   await page.getByRole("heading").waitFor()
   await check("sign-in")
@@ -200,6 +220,7 @@ test("axe finds nothing serious on any page, and enough contrast in the dark", {
     await page.goto(`${filled.quayside.baseUrl}/ui/${path}`)
     await isDrawn(page)
     await check(name)
+    await fit(name)
   }
   assert.deepEqual(found, [])
 })

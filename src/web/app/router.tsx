@@ -1,4 +1,4 @@
-import { createRouter } from "@tanstack/react-router"
+import { createRoute, createRouter } from "@tanstack/react-router"
 import { ErrorState } from "../components/feedback.tsx"
 import { auditRoutes } from "../pages/audit/routes.tsx"
 import { authorizeRoutes } from "../pages/authorize/routes.tsx"
@@ -29,7 +29,9 @@ const pageRoutes = [
   ...authorizeRoutes,
 ] as const
 const adminRoutes = adminRoute.addChildren([...peopleRoutes, ...capacityRoutes, ...auditRoutes, ...healthRoutes])
-const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([...pageRoutes, adminRoutes])])
+/** Every other address: the navigation leads on from it. */
+const unknownRoute = createRoute({ getParentRoute: () => shellRoute, path: "$", component: NotFound })
+const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([...pageRoutes, adminRoutes, unknownRoute])])
 
 export const router = createRouter({
   routeTree,

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react"
-import type { Whoami } from "#contract"
+import { Failure, type Whoami } from "#contract"
 import { installation } from "../api/installation.ts"
 import { Button, LinkButton } from "../components/button.tsx"
 import { ErrorState } from "../components/feedback.tsx"
@@ -55,7 +55,7 @@ export function SignInForm({ onSignedIn, next, isNewTab = false }: SignInFormPro
         autoComplete="current-password"
         required
       />
-      {error !== undefined && <ErrorState error={error} />}
+      {error !== undefined && <ErrorState error={error} hint={isWrong(error) ? texts.session.wrongHint : undefined} />}
       <Button type="submit" kind="primary" isBusy={isBusy}>
         {texts.session.signIn}
       </Button>
@@ -66,4 +66,8 @@ export function SignInForm({ onSignedIn, next, isNewTab = false }: SignInFormPro
       )}
     </form>
   )
+}
+
+function isWrong(error: unknown): boolean {
+  return error instanceof Failure && error.code === "unauthorized"
 }

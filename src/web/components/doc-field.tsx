@@ -12,6 +12,11 @@ interface DocFieldProps extends FieldProps {
   drawImage?: DrawImage | undefined
 }
 
+/** The field grows with its text, so that an empty one takes little of a form. */
+function rowsOf(text: string): number {
+  return Math.min(18, Math.max(5, text.split("\n").length + 1))
+}
+
 /** Markdown to write, with a preview of how it reads. */
 export function DocField({ value, onValue, error, label, drawImage }: DocFieldProps) {
   const [isPreview, setPreview] = useState(false)
@@ -26,7 +31,7 @@ export function DocField({ value, onValue, error, label, drawImage }: DocFieldPr
           {value.trim() === "" ? <p className="quiet">{editing.noText}</p> : <Markdown text={value} drawImage={drawImage} />}
         </section>
       ) : (
-        <TextArea label={label} hint={editing.markdownHint} error={error} value={value} onValue={onValue} rows={12} spellCheck />
+        <TextArea label={label} hint={editing.markdownHint} error={error} value={value} onValue={onValue} rows={rowsOf(value)} spellCheck />
       )}
     </div>
   )

@@ -32,14 +32,15 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   )
 }
 
-/** A failed read or action: one sentence, what helps, and the next step. */
-export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const { title, hint, requestId } = errorText(error)
+/** A failed read or action: one sentence, what helps (here or as usual), and the next step. */
+export function ErrorState({ error, hint, onRetry }: { error: unknown; hint?: string | undefined; onRetry?: () => void }) {
+  const { title, hint: usualHint, requestId } = errorText(error)
+  const help = hint ?? usualHint
   return (
     <Note tone="bad" role="alert">
       <div className="grow">
         <strong>{title}</strong>
-        {hint && <p>{hint}</p>}
+        {help && <p>{help}</p>}
         {requestId && <p className="small quiet">{texts.errors.requestId(requestId)}</p>}
       </div>
       {onRetry && (

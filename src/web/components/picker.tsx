@@ -45,7 +45,9 @@ export function Picker({ label, hint, error, value, onValue, choices, onWords, p
         <Combobox.Portal>
           <Combobox.Positioner className="positioner" sideOffset={4}>
             <Combobox.Popup className="popup">
-              <Combobox.Empty className="picker-empty quiet">{resourceTexts.editing.noChoice}</Combobox.Empty>
+              <Combobox.Empty className="picker-empty quiet">
+                {typed === "" ? resourceTexts.editing.noChoiceYet : resourceTexts.editing.noChoice}
+              </Combobox.Empty>
               <Combobox.List>
                 {(choice: Choice) => (
                   <Combobox.Item key={choice.ID} value={choice} className="option">

@@ -10,7 +10,7 @@ export const datasets = {
   comment: "Comment",
   commentHint: "One line for lists.",
   doc: "Description",
-  noDoc: "There is no description.",
+  noDoc: "It has no description.",
   files: "Browse and upload",
   details: "Details",
   created: "Created",

@@ -9,7 +9,7 @@ export const errors = {
   hints: {
     unauthorized: "Sign in again.",
     forbidden: "Ask the owner or an administrator for the right.",
-    not_found: "It was deleted, or you may not see it any more.",
+    not_found: "It may have been deleted meanwhile.",
     conflict: "Load the page again to see the present state.",
     stale: "Somebody changed it meanwhile. Load the page again to see the change.",
     too_many_requests: "Wait a moment and try again.",

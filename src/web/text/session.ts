@@ -4,6 +4,7 @@ export const session = {
   userName: "User name",
   password: "Password",
   signIn: "Sign in",
+  wrongHint: "Type both again, or ask an administrator for a new password.",
   signInWith: (provider: string) => `Sign in with ${provider}`,
   signOut: "Sign out",
   signOutEverywhere: "Sign out everywhere",

@@ -16,6 +16,7 @@ export const start = {
   failed: "It would fail.",
   useDefaults: "Use the default amounts",
   checking: "Checking capacity",
-  none: "Nothing",
+  isRunning: "You run this project already. Stop that run to start it with other amounts.",
+  none: "None",
   write: "can write",
 }

@@ -76,23 +76,25 @@ function Actor({ entry: { Actor: actor } }: { entry: AuditEntry }) {
   )
 }
 
+const thingPages = {
+  run: "/runs/$id",
+  user: "/people/$id",
+  image: "/images/$id",
+  data: "/datasets/$id",
+  project: "/projects/$id",
+  group: "/groups/$id",
+} as const
+
 /** The object of an action, with a link to its page if it has one. */
 function Thing({ entry: { Thing: thing } }: { entry: AuditEntry }) {
   if (!thing) return null
-  const label = `${thing.Type} ${thing.ID}`
-  if (thing.Type === "run")
-    return (
-      <Link to="/runs/$id" params={{ id: thing.ID }}>
-        {label}
-      </Link>
-    )
-  if (thing.Type === "user")
-    return (
-      <Link to="/people/$id" params={{ id: thing.ID }}>
-        {label}
-      </Link>
-    )
-  return label
+  const label = `${audit.things[thing.Type] ?? thing.Type} ${thing.ID}`
+  if (!Object.hasOwn(thingPages, thing.Type)) return label
+  return (
+    <Link to={thingPages[thing.Type as keyof typeof thingPages]} params={{ id: thing.ID }}>
+      {label}
+    </Link>
+  )
 }
 
 const presets: readonly (readonly [label: string, search: AuditSearch])[] = [

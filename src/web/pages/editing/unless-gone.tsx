@@ -1,6 +1,8 @@
 import type { ReactNode } from "react"
 import { Failure } from "#contract"
-import { ErrorState, Loaded, Note } from "../../components/feedback.tsx"
+import { errorText } from "../../api/error-text.ts"
+import { EmptyState, Loaded, Note } from "../../components/feedback.tsx"
+import { PageHeader } from "../../components/page.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 
 interface Read<T> {
@@ -19,10 +21,15 @@ function isGone(error: unknown): boolean {
 export function UnlessGone<T>({ query, back, children }: { query: Read<T>; back: ReactNode; children: (data: T) => ReactNode }) {
   if (isGone(query.error))
     return (
-      <div className="stack">
-        <ErrorState error={query.error} />
-        <div className="row">{back}</div>
-      </div>
+      <>
+        <PageHeader title={resourceTexts.editing.notFound} />
+        <div role="alert">
+          <EmptyState title={errorText(query.error).title}>
+            <p>{errorText(query.error).hint}</p>
+            {back}
+          </EmptyState>
+        </div>
+      </>
     )
   return (
     <Loaded query={query} height={12}>

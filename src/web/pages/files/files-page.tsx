@@ -46,7 +46,7 @@ function Directory({ path, file, userName }: { path: string; file: string | unde
   return (
     <>
       <PageHeader title={safeDisplayName(path.split("/").at(-1) || files.root)} subtitle={<Trail path={path} userName={userName} />}>
-        <Button icon="share" onClick={() => setMounting(true)}>
+        <Button icon="database" onClick={() => setMounting(true)}>
           {files.mount}
         </Button>
       </PageHeader>

@@ -39,7 +39,7 @@ function GroupView({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
           {Members.length === 0 ? (
             <p className="quiet">{groups.noMembers}</p>
           ) : (
-            <>
+            <div className="stack">
               <p className="quiet small">{groups.memberCount(Members.length)}</p>
               <ul className="row members">
                 {Members.map((name) => (
@@ -48,7 +48,7 @@ function GroupView({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
                   </li>
                 ))}
               </ul>
-            </>
+            </div>
           )}
         </Section>
         <GroupProjects groupName={GroupName} />

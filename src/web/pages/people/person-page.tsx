@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query"
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import type { User } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
@@ -7,6 +7,8 @@ import { Loaded } from "../../components/feedback.tsx"
 import { PageHeader, Section, Tabs } from "../../components/page.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
+import { resourceTexts } from "../../text/resources.ts"
+import { UnlessGone } from "../editing/unless-gone.tsx"
 import { AccountForm } from "./account-form.tsx"
 import { PersonActions } from "./person-actions.tsx"
 import { PersonBadges } from "./person-badges.tsx"
@@ -19,9 +21,9 @@ export function PersonPage() {
   const { id } = useParams({ from: "/shell/admin/people/$id" })
   const user = useQuery(apiQuery("readUser", { query: { ID: id } }))
   return (
-    <Loaded query={user} height={12}>
+    <UnlessGone query={user} back={<ButtonLink to="/people">{resourceTexts.editing.back}</ButtonLink>}>
       {(data) => <PersonView user={data} />}
-    </Loaded>
+    </UnlessGone>
   )
 }
 
@@ -98,7 +100,9 @@ function PersonGroups({ user: { UserName } }: { user: User }) {
               <ul className="list">
                 {own.map(({ ID, GroupName, Comment }) => (
                   <li key={ID}>
-                    <span className="wrap-anywhere">{GroupName}</span>
+                    <Link to="/groups/$id" params={{ id: ID }} className="wrap-anywhere">
+                      {GroupName}
+                    </Link>
                     <span className="grow quiet">{Comment}</span>
                   </li>
                 ))}

@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import { type Data, type List, planMounts } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
@@ -80,6 +81,11 @@ function AddDataset({ taken, onAdd }: AddProps) {
   return (
     <Picker
       label={resourceTexts.projects.addDataset}
+      hint={
+        <Link to="/datasets/new" target="_blank">
+          {resourceTexts.projects.newDataset}
+        </Link>
+      }
       placeholder={resourceTexts.projects.datasetPlaceholder}
       value={null}
       onValue={(choice) => choice && onAdd(choice)}

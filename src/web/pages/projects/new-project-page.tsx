@@ -14,7 +14,7 @@ import { fieldError } from "../editing/field-error.ts"
 import { isSame } from "../editing/merge.ts"
 import { failedRunId } from "../run/run-actions.tsx"
 import { emptyDraft, nameOfReference, type ProjectDraft, toBody } from "./project-draft.ts"
-import { FurtherFields, ImagePicker, ProjectFields } from "./project-form.tsx"
+import { ImagePicker, MoreOptions, ProjectFields } from "./project-form.tsx"
 
 /** One form from an image to a running project. */
 export function NewProjectPage() {
@@ -71,7 +71,7 @@ function NewProjectForm({ image }: { image: ProjectDraft["Image"] }) {
           </div>
         </div>
         <ProjectFields draft={draft} onDraft={set} error={create.error} typeHint={likely ? projects.looksLike(likely) : undefined} />
-        <FurtherFields draft={draft} onDraft={set} error={create.error} isAdmin={person?.IsAdmin ?? false} />
+        <MoreOptions draft={draft} onDraft={set} error={create.error} isAdmin={person?.IsAdmin ?? false} />
         <LeaveGuard isChanged={(reference ?? "") !== "" || !isSame(draft, { ...emptyDraft, Image: image })} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         {!hasImage && <Note>{projects.imageNeeded}</Note>}

@@ -13,6 +13,7 @@ import { showError, showToast } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
 import { ShareButton } from "../sharing/share-dialog.tsx"
+import { useOwnRun } from "../start/own-run.ts"
 
 const { projects, listing } = resourceTexts
 type Question = "publish" | "release" | "delete"
@@ -33,11 +34,7 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
     : ask(listing.publish, "open", "publish")
   return (
     <>
-      {rights.use && (
-        <ButtonLink to="/start/$project" params={{ project: ID }} kind="primary" icon="play">
-          {projects.start}
-        </ButtonLink>
-      )}
+      {rights.use && <StartOrShow project={ID} />}
       {rights.change && (
         <ButtonLink to="/projects/$id/edit" params={{ id: ID }} icon="edit">
           {resourceTexts.editing.edit}
@@ -63,6 +60,22 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
         ))}
       </Dialog>
     </>
+  )
+}
+
+/** A person has one run of a project at a time: while there is one, the button leads to it. */
+function StartOrShow({ project }: { project: number }) {
+  const run = useOwnRun(project)
+  if (run)
+    return (
+      <ButtonLink to="/runs/$id" params={{ id: run.ID }} kind="primary" icon="right">
+        {texts.run.show}
+      </ButtonLink>
+    )
+  return (
+    <ButtonLink to="/start/$project" params={{ project }} kind="primary" icon="play">
+      {projects.start}
+    </ButtonLink>
   )
 }
 

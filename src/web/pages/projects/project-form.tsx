@@ -97,6 +97,18 @@ export function FurtherFields({ draft, onDraft, error, isAdmin }: DraftProps & {
   )
 }
 
+/** The same fields behind a line to open: nobody's first project needs them. */
+export function MoreOptions(props: DraftProps & { isAdmin: boolean }) {
+  return (
+    <details>
+      <summary>{resourceTexts.projects.further}</summary>
+      <div className="form further">
+        <FurtherFields {...props} />
+      </div>
+    </details>
+  )
+}
+
 function GroupField({ value, onValue, error }: { value: string; onValue: (value: string) => void; error?: string }) {
   const { data: groups } = useQuery(apiQuery("listGroups", { query: { pageSize: 200 } }))
   const names = new Set([...(groups?.data.map(({ GroupName }) => GroupName) ?? []), ...(value === "" ? [] : [value])])

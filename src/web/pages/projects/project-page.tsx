@@ -12,7 +12,9 @@ import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
 import { ProjectMounts } from "../run/run-mounts.tsx"
+import { StateBadge } from "../run/state-badge.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
+import { useOwnRun } from "../start/own-run.ts"
 import { ProjectActions } from "./project-actions.tsx"
 import { projectPartName } from "./project-draft.ts"
 
@@ -53,8 +55,10 @@ function ProjectView({ project, person }: { project: Project; person: Whoami }) 
 }
 
 function Subtitle({ project }: { project: Project }) {
+  const run = useOwnRun(project.ID)
   return (
     <>
+      {run && <StateBadge state={run.State} />}
       <Badge>{projects.types[project.Type]}</Badge>
       {project.IsPublic && <Badge tone="good">{projects.public}</Badge>}
       {project.IsTrusted && <Badge tone="good">{projects.trusted}</Badge>}
@@ -85,10 +89,11 @@ function Definition({ project }: { project: Project }) {
         [projects.maxRunHours, MaxRunHours > 0 ? projects.hours(MaxRunHours) : ""],
         [projects.created, <Time key="created" value={project.CreatedAt} />],
         [resourceTexts.listing.updated, <Time key="updated" value={project.UpdatedAt} />],
+        [projects.id, project.ID],
         [
-          projects.id,
-          <Link key="id" to="/history" search={{ project: project.ID }}>
-            {`${project.ID} · ${projects.history}`}
+          projects.history,
+          <Link key="history" to="/history" search={{ project: project.ID }}>
+            {projects.endedRuns}
           </Link>,
         ],
       ]}

@@ -6,6 +6,7 @@ import { sentence } from "../../api/error-text.ts"
 import { formatDuration } from "../../api/formats.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName } from "../../api/run-names.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
 import { Button } from "../../components/button.tsx"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { Select } from "../../components/fields.tsx"
@@ -14,6 +15,7 @@ import { Picker } from "../../components/picker.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
+import { resourceTexts } from "../../text/resources.ts"
 import { WordsFilter } from "../listing/words-filter.tsx"
 import type { HistorySearch } from "./history-search.ts"
 import { RunActions } from "./run-actions.tsx"
@@ -57,13 +59,28 @@ export function HistoryPage() {
       <Loaded query={runs} height={16}>
         {({ data, pageCount }) =>
           data.length === 0 ? (
-            <EmptyState title={history.empty} />
+            <NoRuns isFiltered={project !== undefined || person !== undefined || state !== undefined} />
           ) : (
             <Table label={history.title} rows={data} columns={columns} keyOf={(run) => run.ID} paging={{ page, pageCount, onPage }} />
           )
         }
       </Loaded>
     </>
+  )
+}
+
+function NoRuns({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered)
+    return (
+      <EmptyState title={history.empty}>
+        <ButtonLink to="/history">{resourceTexts.listing.clear}</ButtonLink>
+      </EmptyState>
+    )
+  return (
+    <EmptyState title={history.none}>
+      <p>{history.noneHint}</p>
+      <ButtonLink to="/">{texts.common.nav.home}</ButtonLink>
+    </EmptyState>
   )
 }
 
@@ -78,7 +95,7 @@ function HistoryFilters() {
   return (
     <div className="filters">
       <WordsFilter
-        label={history.person}
+        label={history.personFilter}
         value={person}
         onValue={(next) => show(next.trim() === "" ? withoutPerson : { ...search, person: next.trim() })}
       />

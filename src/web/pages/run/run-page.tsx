@@ -4,10 +4,12 @@ import { lazy, Suspense } from "react"
 import { isLive, type RunningProject } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
-import { Loaded, Note, Skeleton } from "../../components/feedback.tsx"
+import { ButtonLink } from "../../app/button-link.tsx"
+import { Note, Skeleton } from "../../components/feedback.tsx"
 import { PageHeader, Section, Tabs } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { projectTypes } from "../../text/project-types.ts"
+import { UnlessGone } from "../editing/unless-gone.tsx"
 import { EndReason } from "./end-reason.tsx"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunAccess } from "./run-access.tsx"
@@ -28,9 +30,9 @@ export function RunPage() {
   const { id } = useParams({ from: "/shell/runs/$id" })
   const run = useQuery(apiQuery("readRun", { query: { ID: id } }))
   return (
-    <Loaded query={run} height={12}>
+    <UnlessGone query={run} back={<ButtonLink to="/">{texts.common.nav.home}</ButtonLink>}>
       {(data) => <RunView run={data} />}
-    </Loaded>
+    </UnlessGone>
   )
 }
 

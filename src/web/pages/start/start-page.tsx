@@ -1,16 +1,20 @@
 import { useMutation, useQuery } from "@tanstack/react-query"
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { type FormEvent, useRef, useState } from "react"
-import type { Project } from "#contract"
+import type { Project, RunningProject } from "#contract"
 import { client } from "../../api/client.ts"
 import { apiQuery } from "../../api/queries.ts"
+import { ButtonLink } from "../../app/button-link.tsx"
 import { Button } from "../../components/button.tsx"
-import { Badge, ErrorState, Loaded } from "../../components/feedback.tsx"
+import { Badge, ErrorState, Note, Skeleton } from "../../components/feedback.tsx"
 import { PageHeader, Section } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
 import { projectTypes } from "../../text/project-types.ts"
+import { UnlessGone } from "../editing/unless-gone.tsx"
 import { failedRunId } from "../run/run-actions.tsx"
 import { ProjectMounts } from "../run/run-mounts.tsx"
+import { StateBadge } from "../run/state-badge.tsx"
+import { useOwnRun } from "./own-run.ts"
 import { ResourceFields, type Resources } from "./resource-fields.tsx"
 import { StartPreview } from "./start-preview.tsx"
 import "./start.css"
@@ -18,14 +22,15 @@ import "./start.css"
 export function StartPage() {
   const { project: id } = useParams({ from: "/shell/start/$project" })
   const project = useQuery(apiQuery("readProject", { query: { ID: id } }))
+  const run = useOwnRun(id)
   return (
-    <Loaded query={project} height={14}>
-      {(data) => <StartForm project={data} />}
-    </Loaded>
+    <UnlessGone query={project} back={<ButtonLink to="/">{texts.common.nav.home}</ButtonLink>}>
+      {(data) => (run === undefined ? <Skeleton height={14} /> : <StartForm project={data} run={run} />)}
+    </UnlessGone>
   )
 }
 
-function StartForm({ project }: { project: Project }) {
+function StartForm({ project, run }: { project: Project; run: RunningProject | null }) {
   const { cpus = null, memory = null, gpus = null } = useSearch({ from: "/shell/start/$project" })
   const { data: person } = useQuery(apiQuery("whoami"))
   const [resources, setResources] = useState<Resources>({ cpus, memory, gpus })
@@ -40,6 +45,8 @@ function StartForm({ project }: { project: Project }) {
     event.preventDefault()
     start.mutate()
   }
+  // The run that this page itself starts opens by its own address.
+  if (run && start.isIdle) return <AlreadyRunning project={project} run={run} />
   return (
     <>
       <PageHeader title={texts.start.title(project.ProjectName)} subtitle={<Subtitle project={project} />} />
@@ -76,6 +83,22 @@ function Subtitle({ project }: { project: Project }) {
     <>
       <Badge>{projectTypes[project.Type]}</Badge>
       {project.Comment && <span className="wrap-anywhere">{project.Comment}</span>}
+    </>
+  )
+}
+
+/** A person has one run of a project at a time. */
+function AlreadyRunning({ project, run }: { project: Project; run: RunningProject }) {
+  return (
+    <>
+      <PageHeader title={texts.start.title(project.ProjectName)} subtitle={<Subtitle project={project} />} />
+      <Note role="status">
+        <StateBadge state={run.State} />
+        <span className="grow">{texts.start.isRunning}</span>
+        <ButtonLink to="/runs/$id" params={{ id: run.ID }} kind="primary" size="small">
+          {texts.run.show}
+        </ButtonLink>
+      </Note>
     </>
   )
 }
