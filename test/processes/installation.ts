@@ -38,9 +38,10 @@ const run = promisify(execFile)
 const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
 const password = "a password for tests"
 
-export async function openInstallation(env: Readonly<Record<string, string>> = {}): Promise<Installation> {
+/** `server` is disposed of with the installation. Default: one of its own. */
+export async function openInstallation(env: Readonly<Record<string, string>> = {}, server?: PostgresServer): Promise<Installation> {
   const stack = new AsyncDisposableStack()
-  const postgres = stack.use(await postgresServer())
+  const postgres = stack.use(server ?? (await postgresServer()))
   const database = stack.use(await postgres.makeDatabase())
   const directory = await mkdtemp(join(tmpdir(), "quayside-processes-"))
   stack.defer(() => rm(directory, { recursive: true, force: true }))
