@@ -1,8 +1,11 @@
 import type { Readiness } from "#contract"
 import type { Engine } from "#engine"
 import type { Files } from "#files"
+import { abortable, deadline } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
+
+const checkMs = 5_000
 
 interface ReadinessParts {
   store: Store
@@ -22,13 +25,20 @@ export function createReadiness({ store, engine, startsRuns = true, files, runs 
       .catch((error: unknown) => ({ ok: false, msg: (error as Error).message }))
   return async () => {
     const [storeCheck, engineCheck, filesCheck, supervision] = await Promise.all([
-      checked(store.check()),
-      checked(engine?.[startsRuns ? "check" : "ping"](AbortSignal.timeout(5_000))),
+      checked(inTime("The database's answer", store.check())),
+      checked(engine?.[startsRuns ? "check" : "ping"](AbortSignal.timeout(checkMs))),
       files ? healthOf(files) : { ok: true, msg: "This process has no files" },
-      runs?.checkSupervision().catch((error: unknown) => ({ ok: false, msg: (error as Error).message })),
+      runs &&
+        inTime("The database's answer", runs.checkSupervision()).catch((error: unknown) => ({ ok: false, msg: (error as Error).message })),
     ])
     return { store: storeCheck, engine: engineCheck, files: filesCheck, ...(supervision && { supervision }) }
   }
+}
+
+/** A connection that was cut without a word would answer only when a query's time is over. */
+async function inTime<T>(what: string, check: Promise<T>): Promise<T> {
+  using signal = deadline(checkMs, what)
+  return await abortable(check, signal)
 }
 
 async function healthOf(files: Promise<Files>): Promise<{ ok: boolean; msg: string }> {

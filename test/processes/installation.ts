@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { basicAuth, type Client, createClient } from "#client"
 import { freePorts } from "../fixtures/free-ports.ts"
+import type { OtherMachine } from "../fixtures/other-machine.ts"
 import { type PostgresServer, postgresServer } from "../fixtures/postgres-server.ts"
 
 export interface RoleProcess {
@@ -32,11 +33,15 @@ export interface Installation extends AsyncDisposable {
   start(...roles: string[]): Promise<RoleProcess>
   /** The same with further settings. */
   startWith(env: Readonly<Record<string, string>>, ...roles: string[]): Promise<RoleProcess>
+  /** The same on another machine. */
+  startOn(machine: OtherMachine, env: Readonly<Record<string, string>>, ...roles: string[]): Promise<RoleProcess>
 }
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
 const password = "a password for tests"
+/** A probe of a process that hangs would wait for no longer, either. */
+const probeMs = 10_000
 
 /** `server` is disposed of with the installation. Default: one of its own. */
 export async function openInstallation(env: Readonly<Record<string, string>> = {}, server?: PostgresServer): Promise<Installation> {
@@ -50,10 +55,11 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
   const common = { ...process.env, ...settingsFor(places), ...env }
   const baseUrl = `http://localhost:${port}`
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", password) })
-  const startWith = async (further: Readonly<Record<string, string>>, ...roles: string[]) => {
+  const launch = async (enter: readonly string[], further: Readonly<Record<string, string>>, roles: string[]) => {
     const [healthPort] = await freePorts(1)
     const settings = { ...common, ...further, QUAYSIDE_ONLY: roles.join(","), QUAYSIDE_HEALTH_PORT: String(healthPort) }
-    const child = spawn(process.execPath, [program, "serve"], { cwd: directory, env: settings, stdio: ["ignore", "pipe", "inherit"] })
+    const [command = "", ...words] = [...enter, process.execPath, program, "serve"]
+    const child = spawn(command, words, { cwd: directory, env: settings, stdio: ["ignore", "pipe", "inherit"] })
     const kill = async (signal: NodeJS.Signals = "SIGKILL") => {
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, "exit")
@@ -66,9 +72,11 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
     })
     await ready(child)
     const health = roles.includes("api") ? baseUrl : `http://localhost:${healthPort}`
-    const checks = async () => (await (await fetch(`${health}/readyz`)).json()).checks
+    const checks = async () => (await (await fetch(`${health}/readyz`, { signal: AbortSignal.timeout(probeMs) })).json()).checks
     return { child, checks, kill }
   }
+  const startWith: Installation["startWith"] = (further, ...roles) => launch([], further, roles)
+  const startOn: Installation["startOn"] = (machine, further, ...roles) => launch(machine.enter, further, roles)
   const start = (...roles: string[]) => startWith({}, ...roles)
   const containers = async () => {
     const client = await postgres.connect(new URL(database.url).pathname.slice(1))
@@ -88,6 +96,7 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
       password,
       start,
       startWith,
+      startOn,
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
