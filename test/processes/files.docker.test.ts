@@ -14,7 +14,7 @@ before(async () => {
   installation = await openInstallation()
   await installation.start("api")
   first = { process: await installation.start("files"), url: installation.filesUrl, start: () => installation.start("files") }
-  const elsewhere = () => installation.startWith({ QUAYSIDE_FILES_PORT: String(port) }, "files")
+  const elsewhere = () => installation.startWith({ env: { QUAYSIDE_FILES_PORT: String(port) } }, "files")
   second = { process: await elsewhere(), url: `http://localhost:${port}`, start: elsewhere }
 })
 after(() => installation[Symbol.asyncDispose]())

@@ -18,6 +18,15 @@ export interface RoleProcess {
   kill(signal?: NodeJS.Signals): Promise<void>
 }
 
+export interface StartOptions {
+  /** Further settings. */
+  env?: Readonly<Record<string, string>>
+  /** Where it runs. Default: this machine. */
+  machine?: OtherMachine
+  /** The program's directory. Default: this checkout. */
+  checkout?: string
+}
+
 /** Processes of `quayside serve --only …` with one PostgreSQL, one data directory and Docker. */
 export interface Installation extends AsyncDisposable {
   readonly postgres: PostgresServer
@@ -25,20 +34,18 @@ export interface Installation extends AsyncDisposable {
   readonly baseUrl: string
   readonly appsUrl: string
   readonly filesUrl: string
+  readonly dataDir: string
   readonly admin: Client
   readonly password: string
   /** The names of the containers of its runs. */
   containers(): Promise<string[]>
   /** Resolves when it is ready. */
   start(...roles: string[]): Promise<RoleProcess>
-  /** The same with further settings. */
-  startWith(env: Readonly<Record<string, string>>, ...roles: string[]): Promise<RoleProcess>
-  /** The same on another machine. */
-  startOn(machine: OtherMachine, env: Readonly<Record<string, string>>, ...roles: string[]): Promise<RoleProcess>
+  startWith(options: StartOptions, ...roles: string[]): Promise<RoleProcess>
 }
 
 const run = promisify(execFile)
-const program = fileURLToPath(new URL("../../bin/quayside.js", import.meta.url))
+const thisCheckout = fileURLToPath(new URL("../..", import.meta.url))
 const password = "a password for tests"
 /** A probe of a process that hangs would wait for no longer, either. */
 const probeMs = 10_000
@@ -55,10 +62,10 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
   const common = { ...process.env, ...settingsFor(places), ...env }
   const baseUrl = `http://localhost:${port}`
   const admin = createClient({ baseUrl, authorization: basicAuth("admin", password) })
-  const launch = async (enter: readonly string[], further: Readonly<Record<string, string>>, roles: string[]) => {
+  const startWith: Installation["startWith"] = async ({ env: further, machine, checkout = thisCheckout }, ...roles) => {
     const [healthPort] = await freePorts(1)
     const settings = { ...common, ...further, QUAYSIDE_ONLY: roles.join(","), QUAYSIDE_HEALTH_PORT: String(healthPort) }
-    const [command = "", ...words] = [...enter, process.execPath, program, "serve"]
+    const [command = "", ...words] = [...(machine?.enter ?? []), process.execPath, join(checkout, "bin/quayside.js"), "serve"]
     const child = spawn(command, words, { cwd: directory, env: settings, stdio: ["ignore", "pipe", "inherit"] })
     const kill = async (signal: NodeJS.Signals = "SIGKILL") => {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -75,8 +82,6 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
     const checks = async () => (await (await fetch(`${health}/readyz`, { signal: AbortSignal.timeout(probeMs) })).json()).checks
     return { child, checks, kill }
   }
-  const startWith: Installation["startWith"] = (further, ...roles) => launch([], further, roles)
-  const startOn: Installation["startOn"] = (machine, further, ...roles) => launch(machine.enter, further, roles)
   const start = (...roles: string[]) => startWith({}, ...roles)
   const containers = async () => {
     const client = await postgres.connect(new URL(database.url).pathname.slice(1))
@@ -92,11 +97,11 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
       baseUrl,
       appsUrl: `http://localhost:${appsPort}`,
       filesUrl: `http://localhost:${filesPort}`,
+      dataDir: join(directory, "data"),
       admin,
       password,
       start,
       startWith,
-      startOn,
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

@@ -24,16 +24,16 @@ before(async () => {
   const [one, two, others] = machine.cables as [Cable, Cable, Cable]
   ;[toSupervisor, toGateway] = [one, two]
   installation = await openInstallation({}, await ownServer(machine))
-  const url = (cable: Cable) => {
+  const by = (cable: Cable) => {
     const { pathname } = new URL(installation.databaseUrl)
-    return { QUAYSIDE_DATABASE_URL: `postgres://postgres@${cable.there}${pathname}` }
+    return { env: { QUAYSIDE_DATABASE_URL: `postgres://postgres@${cable.there}${pathname}` } }
   }
-  await installation.startWith(url(others), "api")
-  first = await installation.startWith(url(toSupervisor), "supervisor")
+  await installation.startWith(by(others), "api")
+  first = await installation.startWith(by(toSupervisor), "supervisor")
   await eventually("the first one supervises", async () => /^This process/.test(await says(first)))
   ;[gateway, second] = await Promise.all([
-    installation.startWith(url(toGateway), "gateway"),
-    installation.startWith(url(others), "supervisor"),
+    installation.startWith(by(toGateway), "gateway"),
+    installation.startWith(by(others), "supervisor"),
   ])
   imageId = (await installation.admin.createImage({ body: { Name: "App", Image: "quayside/python-app", Port: "8000" } })).ID
 })
@@ -99,8 +99,9 @@ test("a files process that is cut from the one that serves refuses, and an uploa
   await using elsewhere = await otherMachine(2)
   const [toClient, between] = elsewhere.cables as [Cable, Cable]
   const [port, otherPort] = await freePorts(2)
-  await installation.startWith({ QUAYSIDE_HOST: between.here, QUAYSIDE_FILES_PORT: String(port) }, "files")
-  const relay = await installation.startOn(elsewhere, { QUAYSIDE_HOST: "0.0.0.0", QUAYSIDE_FILES_PORT: String(otherPort) }, "files")
+  await installation.startWith({ env: { QUAYSIDE_HOST: between.here, QUAYSIDE_FILES_PORT: String(port) } }, "files")
+  const env = { QUAYSIDE_HOST: "0.0.0.0", QUAYSIDE_FILES_PORT: String(otherPort) }
+  const relay = await installation.startWith({ machine: elsewhere, env }, "files")
   const send = (host: string, at: number | undefined, method: string, name: string) => {
     const headers = { authorization: authorization(), host: "localhost" }
     const sent = request({ host, port: at, method, path: `/users/admin/${name}`, headers })
