@@ -1,6 +1,6 @@
 // Several processes on one PostgreSQL: the cost of a death of the supervisor in the middle of
 // starts, against the same starts without one; sockets of a gateway while the API is restarted; and
-// a gateway that only knows of many runs, against one that knows of none.
+// a gateway and a files process beside many runs, against ones that know of none.
 // Usage: processes.ts [STARTS] [SOCKETS] [RUNS]
 import { readFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
@@ -9,6 +9,7 @@ import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
 import { ensureBusyboxImage } from "../test/fixtures/docker/busybox.ts"
 import { type Installation, openInstallation, type RoleProcess } from "../test/processes/installation.ts"
+import { family, memoryOf } from "./tools.ts"
 
 const starts = Number(process.argv[2] ?? 40)
 const sockets = Number(process.argv[3] ?? 200)
@@ -20,7 +21,8 @@ const seconds = (ms: number) => (ms / 1_000).toFixed(1)
 
 await measureDeath()
 await measureSockets()
-await measureGateway()
+await measureIdle("gateway")
+await measureIdle("files")
 
 async function open() {
   const installation = await openInstallation({
@@ -117,19 +119,19 @@ async function measureSockets(): Promise<void> {
   await stopAll(installation)
 }
 
-async function measureGateway(): Promise<void> {
-  const figures: { mib: number; share: number }[] = []
+async function measureIdle(role: string): Promise<void> {
+  const figures: IdleFigures[] = []
   for (const count of [0, idleRuns]) {
     const { installation, api } = await open()
     await using _ = installation
     await insertReadyRuns(installation, count)
     await api.kill("SIGTERM")
-    figures.push(await figuresOf(await installation.start("gateway")))
+    figures.push(await idleFiguresOf(await installation.start(role)))
   }
   const [none, many] = figures
   if (none && many)
     print(
-      `gateway idle with ${idleRuns} runs: ${many.mib} MiB (${none.mib} without runs, ${(many.mib / none.mib).toFixed(2)}), ${(many.share * 100).toFixed(2)} % of a core`,
+      `${role} idle with ${idleRuns} runs: ${many.mib.toFixed(0)} MiB (${none.mib.toFixed(0)} without runs, ${(many.mib / none.mib).toFixed(2)}; where nothing else runs Node ${many.aloneMiB.toFixed(0)}), ${(many.share * 100).toFixed(2)} % of a core`,
     )
 }
 
@@ -163,15 +165,31 @@ async function insertReadyRuns({ admin, databaseUrl }: Installation, count: numb
   }
 }
 
-/** After half a minute in which nobody asks for anything. */
-async function figuresOf({ child }: RoleProcess): Promise<{ mib: number; share: number }> {
-  const ticks = () => {
-    const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
-    return Number(fields[11]) + Number(fields[12])
-  }
+interface IdleFigures {
+  /** The proportional part of memory that is shared with other programs, and all of its own. */
+  mib: number
+  /** As if no other program had Node's own pages in memory. */
+  aloneMiB: number
+  /** Of a processor core. */
+  share: number
+}
+
+/** After half a minute in which nobody asks for anything, of the process and its children. */
+async function idleFiguresOf({ child }: RoleProcess): Promise<IdleFigures> {
   await pause(10_000)
-  const before = ticks()
+  const pids = await family(child.pid as number)
+  const sum = (of: (pid: number) => number) => pids.reduce((total, pid) => total + of(pid), 0)
+  const before = sum(ticksOf)
   await pause(30_000)
-  const mib = Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1_024)
-  return { mib, share: (ticks() - before) / 100 / 30 }
+  const own = sum((pid) => memoryOf(pid, "Pss_Anon"))
+  return {
+    mib: sum((pid) => memoryOf(pid, "Pss")),
+    aloneMiB: own + Math.max(...pids.map((pid) => memoryOf(pid, "Rss") - memoryOf(pid, "Anonymous"))),
+    share: (sum(ticksOf) - before) / 100 / 30,
+  }
+}
+
+function ticksOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
+  return Number(fields[11]) + Number(fields[12])
 }

@@ -86,9 +86,9 @@ export async function family(pid: number): Promise<number[]> {
 
 /**
  * Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among the processes that
- * share them.
+ * share them. `Pss_Anon` and `Anonymous` are the parts of each that stand in no file.
  */
-export function memoryOf(pid: number, kind: "Rss" | "Pss"): number {
+export function memoryOf(pid: number, kind: "Rss" | "Pss" | "Pss_Anon" | "Anonymous"): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")
   return Number(new RegExp(`^${kind}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1]) / 1024
 }

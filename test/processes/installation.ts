@@ -21,7 +21,7 @@ export interface RoleProcess {
 export interface StartOptions {
   /** Further settings. */
   env?: Readonly<Record<string, string>>
-  /** Where it runs. Default: this machine. */
+  /** Default: this one. */
   machine?: OtherMachine
   /** The program's directory. Default: this checkout. */
   checkout?: string
