@@ -6,7 +6,7 @@ import type { Clock, Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { RunRow, Store } from "#store"
 import type { ControlUsage } from "./control-usage.ts"
-import type { ShellSessions } from "./streams/shell-sessions.ts"
+import type { ShellSessions } from "./shells/shell-sessions.ts"
 
 /** The parts of the service that the control channel uses. */
 export interface ControlOptions {
@@ -17,6 +17,8 @@ export interface ControlOptions {
   runs: Runs
   clock: Clock
   logger: Logger
+  /** Records of shells, which then survive this process. Undefined: none does. */
+  shellsDirectory?: string | undefined
 }
 
 /** The limits of the API for a person, which streams share. Both throw a 429 beyond them. */
@@ -34,6 +36,8 @@ export interface ConnectionContext extends ControlOptions {
   readonly run: RunRow
   readonly usage: ControlUsage
   readonly shells: ShellSessions
+  /** Resolves when the shells of dead processes are among them. */
+  readonly restored: Promise<void>
   readonly limits: PersonLimits
   /** Opens a stream to the client. */
   open(kind: string, options: JsonObject): ChannelStream

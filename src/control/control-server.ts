@@ -5,13 +5,15 @@ import { type Caller, runResource } from "#access"
 import { closeStatus, type Multiplexer, protocolName } from "#channel"
 import { bounds, Failure, isLive } from "#contract"
 import type { Actor } from "#events"
-import { abortOnRevocation } from "#projects"
+import { abortOnRevocation, type RightHolder } from "#projects"
 import type { RunRow } from "#store"
 import { isControllable } from "./address.ts"
 import { serveConnection } from "./connection.ts"
 import type { ControlOptions, PersonLimits } from "./context.ts"
 import { ControlUsageByPerson } from "./control-usage.ts"
-import { ShellSessions } from "./streams/shell-sessions.ts"
+import { restoreShells } from "./shells/restore-shells.ts"
+import { ShellKeeper } from "./shells/shell-keeper.ts"
+import { ShellSessions } from "./shells/shell-sessions.ts"
 
 /** A request for a WebSocket whose caller may control the run. */
 export interface ControlUpgrade {
@@ -35,7 +37,6 @@ export interface ControlServer extends AsyncDisposable {
 }
 
 export function createControlServer(options: ControlOptions): ControlServer {
-  const { runs, clock, identity, logger, store } = options
   const webSockets = new WebSocketServer({
     noServer: true,
     maxPayload: bounds.control.frameBytes.value + 16,
@@ -44,8 +45,11 @@ export function createControlServer(options: ControlOptions): ControlServer {
   })
   const connections = new Set<Multiplexer>()
   const usages = new ControlUsageByPerson()
-  const shells = new ShellSessions()
   const closing = new AbortController()
+  const watchRight = createRightWatcher(options)
+  const keeper = options.shellsDirectory === undefined ? undefined : new ShellKeeper(options.shellsDirectory)
+  const shells = new ShellSessions(keeper)
+  const restored = keeper ? restoreShells({ ...options, keeper, shells, usages, watchRight }) : Promise.resolve()
 
   function accept({ request, socket, head, caller, actor, run, release, limits }: ControlUpgrade): void {
     checkRequest(request, run)
@@ -57,17 +61,12 @@ export function createControlServer(options: ControlOptions): ControlServer {
     release()
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const ended = new AbortController()
-      const resource = async () => {
-        const now = runs.row(run.id)
-        return now && now.key === run.key && isLive(now.state) ? runResource(now) : undefined
-      }
-      const watchRight = (signal: AbortSignal) =>
-        abortOnRevocation({ store, identity, clock, logger }, { caller, signal }, { action: "run:control", resource })
-      const person = { caller, actor, usage, limits, watchRight }
-      const connection = serveConnection({ ...options, ...person, run, shells, signal: ended.signal }, webSocket)
+      const watch = (signal: AbortSignal) => watchRight(caller, run, signal)
+      const person = { caller, actor, usage, limits, watchRight: watch }
+      const connection = serveConnection({ ...options, ...person, run, shells, restored, signal: ended.signal }, webSocket)
       connections.add(connection)
       isServed = true
-      const right = watchRight(ended.signal)
+      const right = watch(ended.signal)
       right.addEventListener("abort", () =>
         connection.close(closeStatus.revoked, "The right to control this run, or the run itself, ended"),
       )
@@ -88,9 +87,26 @@ export function createControlServer(options: ControlOptions): ControlServer {
     async [Symbol.asyncDispose]() {
       closing.abort()
       for (const connection of connections) connection.close(1001, "The service stops")
+      await restored
       await shells.close()
       for (const client of webSockets.clients) client.terminate()
     },
+  }
+}
+
+type WatchRight = (holder: RightHolder, run: Pick<RunRow, "id" | "key">, signal: AbortSignal) => AbortSignal
+
+/**
+ * Each signal is aborted with the given one, or when the right to control the run, or its proof,
+ * ends.
+ */
+function createRightWatcher({ runs, clock, identity, logger, store }: ControlOptions): WatchRight {
+  return (holder, { id, key }, signal) => {
+    const resource = async () => {
+      const now = runs.row(id)
+      return now && now.key === key && isLive(now.state) ? runResource(now) : undefined
+    }
+    return abortOnRevocation({ store, identity, clock, logger }, { caller: holder, signal }, { action: "run:control", resource })
   }
 }
 

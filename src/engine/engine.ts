@@ -3,7 +3,7 @@ import type { Progress, ReasonCode } from "#contract"
 import type { ListeningPort, RunAddress } from "./address.ts"
 import type { GpuDevice, GpuRequest, NodeCapacity } from "./capacity.ts"
 import type { ContainerLogLine, LogOptions } from "./containers/log-lines.ts"
-import type { ExecProcess, ExecRequest } from "./exec.ts"
+import type { ExecContinuation, ExecProcess, ExecRequest } from "./exec.ts"
 import type { ImageRemoval, RemovableImage, StoredImage } from "./stored-images.ts"
 
 export type {
@@ -169,6 +169,9 @@ export interface Engine extends AsyncDisposable {
    * Undefined if the run does not run. Rejects with `command_not_found` if the image lacks it.
    */
   exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined>
+
+  /** Goes on with a program that a dead process had started. Undefined if it has ended. */
+  resumeExec(continuation: ExecContinuation): Promise<ExecProcess | undefined>
 }
 
 /** Returns what is allowed at this moment, and the fields that depend on the image. */

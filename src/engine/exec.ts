@@ -1,3 +1,5 @@
+import type { Socket } from "node:net"
+
 /**
  * The command of an interactive shell: the person's own by `SHELL`, else the best that the image
  * has. It is no login shell (`-l`): `/etc/profile` would replace the image's `PATH`.
@@ -41,6 +43,8 @@ export interface ExecProcess {
   write(data: Uint8Array): Promise<void>
   endInput(): void
   resize(size: TerminalSize): Promise<void>
+  /** Absent if no other process can go on with the program. */
+  readonly continuation?: ExecContinuation | undefined
   /** Signals its process group; with a terminal, the foreground one, as Ctrl-C does. */
   kill(signal: NodeJS.Signals): Promise<void>
   /**
@@ -48,4 +52,12 @@ export interface ExecProcess {
    * kills. Programs that began a session of their own, such as tmux, continue.
    */
   close(): Promise<void>
+}
+
+/** The means by which another process goes on with a program after this one died. */
+export interface ExecContinuation {
+  /** The connection to the engine, which must stay open. */
+  socket: Socket
+  /** Stored as JSON; `Engine.resumeExec` understands it. */
+  program: unknown
 }

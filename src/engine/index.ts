@@ -3,7 +3,7 @@ export { createEngine, type EngineOptions, openFakeDaemon } from "./create-engin
 export { isNetworkPool, isSubnet } from "./docker/network/subnet-pool.ts"
 export { emptyImageInfo } from "./empty-image-info.ts"
 export * from "./engine.ts"
-export { type ExecOutput, type ExecProcess, type ExecRequest, loginShell, type TerminalSize } from "./exec.ts"
+export { type ExecContinuation, type ExecOutput, type ExecProcess, type ExecRequest, loginShell, type TerminalSize } from "./exec.ts"
 export type { FakeContainer } from "./fake/fake-container.ts"
 export type { FakeDaemon } from "./fake/fake-daemon.ts"
 export { isRegistryPattern, RegistryAllowlist, type ResolveHost, wellKnownRegistries } from "./registry-allowlist.ts"

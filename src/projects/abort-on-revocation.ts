@@ -13,6 +13,12 @@ interface RevalidationContext {
   logger: Logger
 }
 
+/** The parts of a caller that tell whether the right still holds. */
+export interface RightHolder {
+  readonly userId: number
+  readonly credential: Pick<Caller["credential"], "id">
+}
+
 interface Right {
   action: Action
   /** Reads the resource anew; undefined if it does not exist any more. */
@@ -25,7 +31,7 @@ interface Right {
  */
 export function abortOnRevocation(
   context: RevalidationContext,
-  { caller, signal }: { caller: Caller; signal: AbortSignal },
+  { caller, signal }: { caller: RightHolder; signal: AbortSignal },
   right: Right,
 ): AbortSignal {
   const controller = new AbortController()
@@ -36,7 +42,7 @@ export function abortOnRevocation(
 /** Resolves with the reason when the right has ended, or the request is aborted. */
 async function untilRevoked(
   { store, identity, clock, logger }: RevalidationContext,
-  { caller, signal }: { caller: Caller; signal: AbortSignal },
+  { caller, signal }: { caller: RightHolder; signal: AbortSignal },
   { action, resource }: Right,
 ): Promise<unknown> {
   for (let failures = 0; failures < maxFailuresInRow; ) {

@@ -114,7 +114,8 @@ test("the processes of a program end with its stream, also those that ignore sig
   stubborn.cancel()
   other.close(1000, "")
   await eventually("both ended", async () => !(await runs(connection, "1003")) && !(await runs(connection, "1004")))
-  await sh(connection, "setsid sleep 1005 >/dev/null 2>&1 </dev/null &")
+  const own = "setsid sh -c 'touch /tmp/own; exec sleep 1005' >/dev/null 2>&1 </dev/null &"
+  await sh(connection, `${own} while [ ! -e /tmp/own ]; do sleep 0.05; done`)
   assert.equal(await runs(connection, "1005"), true, "a program with a session of its own continues")
 })
 

@@ -71,7 +71,7 @@ export const control = [
   ...faults("src/control/control-server.ts", channel, [
     ["a connection outlives its right", at("createControlServer", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],
   ]),
-  ...faults("src/control/streams/shell-sessions.ts", channel, [
+  ...faults("src/control/shells/shell-sessions.ts", channel, [
     ["a shell outlives its right", at("ShellSession.endWith", "!watch.signal.aborted"), "false"],
     ["a shell is shown to others", at("ShellSessions.find", "session?.owner.userId === userId && "), "session && "],
   ]),

@@ -3,8 +3,8 @@ import { describeValue } from "#contract"
 import { type ExecProcess, type ExecRequest, loginShell } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { invalidRequest, readProgram } from "../request-fields.ts"
+import type { ShellSession } from "../shells/shell-sessions.ts"
 import { auditProgram, copyInput, handleProgramMessage, startProgram } from "./programs.ts"
-import type { ShellSession } from "./shell-sessions.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
 const defaultSize = { columns: 80, rows: 24 }
@@ -14,14 +14,14 @@ export async function serveShell(context: ConnectionContext, stream: ChannelStre
   const { command: _, ...options } = request
   const program = readProgram(options, loginShell)
   const isNew = request.session === undefined
-  const session = isNew ? await open(context, program) : find(context, request.session)
+  const session = isNew ? await open(context, program) : await find(context, request.session)
   stream.onMessage = (message) => handleProgramMessage(session.process, stream, message)
   // The client's first words may ask for the size.
   if (program.terminal) await session.process.resize(program.terminal)
   if (!isNew) await waitForTurn(context.caller.userId, session.scrollback, stream)
   if (stream.isOver && !isNew) return
   session.attach(stream)
-  session.endWith(context.watchRight)
+  session.endWith(context.watchRight, context.caller.credential.id)
   await copyInput(stream, session.process)
   await stream.done.catch(() => {})
 }
@@ -33,7 +33,8 @@ async function open(context: ConnectionContext, program: ExecRequest): Promise<S
     await auditProgram(context, "shell")
     const env = { TERM: "xterm-256color", ...program.env }
     const process = await startShell(context, { ...program, env, terminal: program.terminal ?? defaultSize })
-    return shells.add(process, { userId: caller.userId, runKey: run.key }, () => slot[Symbol.dispose]())
+    const owner = { userId: caller.userId, runId: run.id, runKey: run.key, credentialId: caller.credential.id }
+    return shells.add(process, owner, () => slot[Symbol.dispose]())
   } catch (error) {
     slot[Symbol.dispose]()
     throw error
@@ -49,8 +50,9 @@ async function startShell(context: ConnectionContext, program: ExecRequest): Pro
   }
 }
 
-function find({ caller, run, shells }: ConnectionContext, id: unknown): ShellSession {
+async function find({ caller, run, shells, restored }: ConnectionContext, id: unknown): Promise<ShellSession> {
   if (typeof id !== "string") throw invalidRequest(`session must be the ID of a shell; got ${describeValue(id)}`)
+  await restored
   const session = shells.find(id, { userId: caller.userId, runKey: run.key })
   if (session) return session
   throw new StreamError("not_found", "This shell has ended; open a new one")

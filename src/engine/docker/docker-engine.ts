@@ -26,7 +26,7 @@ import {
   type StoredImage,
   type WritableLayer,
 } from "../engine.ts"
-import type { ExecProcess, ExecRequest } from "../exec.ts"
+import type { ExecContinuation, ExecProcess, ExecRequest } from "../exec.ts"
 import { createGpuProvider } from "../gpus/create-gpu-provider.ts"
 import { checkUsableGpus, type GpuProvider } from "../gpus/gpu-provider.ts"
 import { KeyedLock } from "../keyed-lock.ts"
@@ -41,7 +41,7 @@ import { removeContainer } from "./containers/remove-container.ts"
 import { RunStarter } from "./containers/run-starter.ts"
 import { loadSeccompProfile } from "./containers/seccomp.ts"
 import type { DockerOptions } from "./docker-options.ts"
-import { startExec } from "./exec/docker-exec.ts"
+import { resumeExec, startExec } from "./exec/docker-exec.ts"
 import { Firewall } from "./firewall/firewall.ts"
 import { Shell } from "./host/shell.ts"
 import { ImageStore } from "./images/image-store.ts"
@@ -336,6 +336,10 @@ class DockerEngine implements Engine {
     const container = await this.#find(key, signal, { owner: request.user })
     if (!container?.State.Running) return undefined
     return startExec({ client: this.#client, log: this.#log, container }, request)
+  }
+
+  resumeExec(continuation: ExecContinuation): Promise<ExecProcess | undefined> {
+    return resumeExec({ client: this.#client, log: this.#log }, continuation)
   }
 
   async #addressByList(key: string, port: number, signal: AbortSignal | undefined): Promise<RunAddress | undefined> {

@@ -242,6 +242,8 @@ export class FakeEngine implements Engine {
     return server
   }
 
+  async resumeExec(): Promise<undefined> {}
+
   async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
     await this.ping(signal)
     const container = this.#ownContainer(key)

@@ -302,6 +302,8 @@ class KubernetesEngine implements Engine {
     throw new EngineError("engine_error", "Runs on a cluster cannot reach ports of clients")
   }
 
+  async resumeExec(): Promise<undefined> {}
+
   async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
     const pods = podsOf(await this.#pods.items(signal), key)
     const name = pods[0]?.metadata?.name

@@ -5,11 +5,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, syml
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { Yielder } from "#kit"
+import { createProcessId, Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
-import { createProcessId } from "./process-id.ts"
 import { StagingArea } from "./staging-area.ts"
 
 let path: string

@@ -1,4 +1,5 @@
 import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs"
+import { createProcessId, hasProcessEnded } from "#kit"
 import { fileFailure } from "../failures.ts"
 import { reservedDirectory, reservedPrefix } from "../requests/address.ts"
 import { readQuotaProject, writeQuotaProject } from "../storage/quota-project.ts"
@@ -8,7 +9,6 @@ import { ignoreErrors } from "../tree/ignore-errors.ts"
 import { moveEntry } from "../tree/move-entry.ts"
 import { namesIn, openOrMake } from "../tree/names-in.ts"
 import { removeTree } from "../tree/remove-tree.ts"
-import { createProcessId, hasProcessEnded } from "./process-id.ts"
 import { StagedEntry } from "./staged-entry.ts"
 import { TempFile } from "./temp-file.ts"
 

@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import { type ApiServer, createApi } from "#api"
 import { type ControlServer, createControlServer } from "#control"
 import type { Gateway } from "#gateway"
@@ -19,7 +20,7 @@ export function createApiServers(
   { store, identity, events, engine, runs, images, files, gateway, connections }: ApiParts,
   options: ComposeOptions,
 ): { api: ApiServer; control: ControlServer } {
-  const control = createControlServer({ store, identity, events, engine, runs, clock, logger })
+  const control = createControlServer({ store, identity, events, engine, runs, clock, logger, shellsDirectory: join(dataDir, "shells") })
   const api = createApi({
     ...{ store, identity, runs, images, tree: files.tree, gateway, control, events, clock, logger, connections },
     openId: createOpenIdSignIn(settings, { store, baseUrl: urls.baseUrl, dataDir, clock }),

@@ -38,15 +38,17 @@ export interface DockerApi {
   createContainer(body: Dockerode.ContainerCreateOptions & { name: string }, options: AbortOption): Promise<Dockerode.Container>
   createNetwork(body: Dockerode.NetworkCreateOptions, options: AbortOption): Promise<unknown>
   getContainer(id: string): Dockerode.Container
+  getExec(id: string): Dockerode.Exec
   getImage(name: string): Dockerode.Image
   getNetwork(id: string): Dockerode.Network
 }
 
 /** Every option is set, so that none comes from `DOCKER_*`. */
 export async function loadDockerApi(options: DockerModem.ConstructorOptions): Promise<DockerApi> {
-  const [{ default: Modem }, { default: Container }, { default: Image }, { default: Network }] = await Promise.all([
+  const [{ default: Modem }, { default: Container }, { default: Exec }, { default: Image }, { default: Network }] = await Promise.all([
     import("docker-modem"),
     import("dockerode/lib/container.js"),
+    import("dockerode/lib/exec.js"),
     import("dockerode/lib/image.js"),
     import("dockerode/lib/network.js"),
   ])
@@ -72,6 +74,7 @@ export async function loadDockerApi(options: DockerModem.ConstructorOptions): Pr
     },
     createNetwork: (body, options) => post("/networks/create", { _query: {}, _body: body }, options),
     getContainer,
+    getExec: (id) => new Exec(modem, id) as Dockerode.Exec,
     getImage: (name) => new Image(modem, name) as Dockerode.Image,
     getNetwork: (id) => new Network(modem, id) as Dockerode.Network,
   }

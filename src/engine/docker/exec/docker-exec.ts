@@ -1,10 +1,11 @@
+import { Socket } from "node:net"
 import type { Duplex, Writable } from "node:stream"
 import { setTimeout as pause } from "node:timers/promises"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
 import { drained, type Logger } from "#kit"
 import { EngineError } from "../../engine.ts"
-import type { ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../exec.ts"
+import type { ExecContinuation, ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../exec.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { separateOutputs, terminalOutput } from "./exec-output.ts"
 import { openInputPipe } from "./input-pipe.ts"
@@ -56,6 +57,28 @@ export async function startExec({ client, log, container }: ExecContext, request
   return process
 }
 
+/** The program of a terminal, whose output has no frames that a death could cut. */
+interface StoredProgram {
+  /** The ID of the exec. */
+  id: string
+  session: ExecSession
+  owner: string | undefined
+}
+
+/** Goes on with a program, on the connection that a dead process had to the daemon. */
+export async function resumeExec(
+  { client, log }: Pick<ExecContext, "client" | "log">,
+  { socket, program }: ExecContinuation,
+): Promise<ExecProcess | undefined> {
+  const { id, session, owner } = program as StoredProgram
+  socket.on("error", () => socket.destroy())
+  const exec = await client.call(async (docker) => docker.getExec(id), { owner })
+  const state = (await client.call((_docker, abort) => exec.inspect(abort), { owner }).catch(() => undefined)) as ExecState | undefined
+  if (state?.Running && state.Pid === session.leader) return new DockerExec({ client, log, exec, socket, session, owner }, true)
+  socket.destroy()
+  return undefined
+}
+
 interface ExecState {
   Pid: number
   Running: boolean
@@ -96,15 +119,23 @@ class DockerExec implements ExecProcess {
   readonly output: AsyncIterable<ExecOutput>
   /** Receives the program's input: the daemon's socket, or the pipe behind it. */
   readonly #input: Writable
+  readonly #hasTerminal: boolean
   #closing: Promise<void> | undefined
 
   constructor(parts: ExecParts, hasTerminal: boolean) {
     this.#parts = parts
+    this.#hasTerminal = hasTerminal
     const pipe = hasTerminal ? undefined : openInputPipe(parts.session)
     pipe?.on("error", () => pipe.destroy())
     this.#input = pipe ?? parts.socket
     this.#exit.promise.catch(() => {})
     this.output = this.#read(hasTerminal ? terminalOutput(parts.socket) : separateOutputs(parts.socket))
+  }
+
+  get continuation(): ExecContinuation | undefined {
+    const { exec, socket, session, owner } = this.#parts
+    if (!this.#hasTerminal || !(socket instanceof Socket)) return undefined
+    return { socket, program: { id: exec.id, session, owner } satisfies StoredProgram }
   }
 
   get exitCode(): Promise<number> {

@@ -2,34 +2,60 @@ import { randomBytes } from "node:crypto"
 import { type ChannelStream, outputPart } from "#channel"
 import { bounds } from "#contract"
 import type { ExecProcess } from "#engine"
+import { waitForTurn } from "../streams/wait-for-turn.ts"
 import { Scrollback } from "./scrollback.ts"
-import { waitForTurn } from "./wait-for-turn.ts"
+import type { FoundShell, ShellKeeper } from "./shell-keeper.ts"
 
 const lost = "connection_lost"
 const { detachedMs, scrollBackBytes } = bounds.control
 
+/** How often the last output is stored, at most. */
+const storeMs = 250
+
 export interface ShellOwner {
   userId: number
+  runId: number
   /** The run's key. */
   runKey: string
+  /** The proof of the client that attached last. */
+  credentialId: string
 }
 
 /** Shells, attached to a stream or waiting for their client to come back. */
 export class ShellSessions {
   readonly #sessions = new Map<string, ShellSession>()
+  readonly #keeper: ShellKeeper | undefined
+
+  /** Without a keeper, no shell survives this process. */
+  constructor(keeper?: ShellKeeper) {
+    this.#keeper = keeper
+  }
 
   /** Takes over a running shell. `onEnd` is called when it is over. */
   add(process: ExecProcess, owner: ShellOwner, onEnd: () => void): ShellSession {
-    const session = new ShellSession(process, owner, () => {
-      this.#sessions.delete(session.id)
+    return this.#add({ id: randomBytes(16).toString("hex"), process, owner, keeper: this.#keeper }, onEnd)
+  }
+
+  /** Takes over the shell of a process that died, which waits for its client. */
+  restore({ record, scrollback }: FoundShell, process: ExecProcess, onEnd: () => void): ShellSession {
+    const { id, program: _, ...owner } = record
+    const session = this.#add({ id, process, owner, keeper: this.#keeper }, onEnd)
+    session.scrollback.add(scrollback)
+    session.waitForClient()
+    return session
+  }
+
+  #add(options: ShellOptions, onEnd: () => void): ShellSession {
+    const session = new ShellSession(options, () => {
+      this.#sessions.delete(options.id)
       onEnd()
     })
-    this.#sessions.set(session.id, session)
+    this.#sessions.set(options.id, session)
     return session
   }
 
   /** A person's own shell in a run. */
-  find(id: string, { userId, runKey }: ShellOwner): ShellSession | undefined {
+  find(id: string, { userId, runKey }: Pick<ShellOwner, "userId" | "runKey">): ShellSession | undefined {
     const session = this.#sessions.get(id)
     return session?.owner.userId === userId && session.owner.runKey === runKey && !session.isEnding ? session : undefined
   }
@@ -40,23 +66,39 @@ export class ShellSessions {
   }
 }
 
+interface ShellOptions {
+  id: string
+  process: ExecProcess
+  owner: ShellOwner
+  keeper: ShellKeeper | undefined
+}
+
 /** One shell with its scrollback, which outlives connections. */
 export class ShellSession {
-  readonly id = randomBytes(16).toString("hex")
+  readonly id: string
   readonly process: ExecProcess
-  readonly owner: ShellOwner
+  owner: ShellOwner
+  readonly #keeper: ShellKeeper | undefined
   readonly scrollback = new Scrollback(scrollBackBytes.value)
   readonly #onEnd: () => void
   #stream: ChannelStream | undefined
   #timer: NodeJS.Timeout | undefined
   #watch = new AbortController()
   #hasEnded = false
+  #isStored = true
 
-  constructor(process: ExecProcess, owner: ShellOwner, onEnd: () => void) {
+  constructor({ id, process, owner, keeper }: ShellOptions, onEnd: () => void) {
+    this.id = id
     this.process = process
     this.owner = owner
+    this.#keeper = keeper
     this.#onEnd = onEnd
+    if (process.continuation) void keeper?.keep(this.#record(), process.continuation)
     void this.#pump()
+  }
+
+  #record() {
+    return { id: this.id, ...this.owner, program: this.process.continuation?.program }
   }
 
   /** Whether its client has given it up. */
@@ -77,8 +119,12 @@ export class ShellSession {
   }
 
   /** Ends with the right of the client that attached last, also while it waits without one. */
-  endWith(watchRight: (signal: AbortSignal) => AbortSignal): void {
+  endWith(watchRight: (signal: AbortSignal) => AbortSignal, credentialId: string): void {
     this.#watch.abort()
+    if (credentialId !== this.owner.credentialId) {
+      this.owner = { ...this.owner, credentialId }
+      void this.#keeper?.update(this.#record())
+    }
     if (this.#hasEnded) return
     const watch = new AbortController()
     this.#watch = watch
@@ -92,7 +138,12 @@ export class ShellSession {
     this.#hasEnded = true
     this.#watch.abort()
     clearTimeout(this.#timer)
-    await this.process.close()
+    await Promise.all([this.process.close(), this.#keeper?.forget(this.id)])
+  }
+
+  /** Ends after a while if no client attaches. */
+  waitForClient(): void {
+    this.#timer = setTimeout(() => void this.end(), detachedMs.value).unref()
   }
 
   /** A lost connection leaves the shell for a while; any other end of the stream ends it. */
@@ -100,13 +151,23 @@ export class ShellSession {
     if (this.#stream !== stream) return
     if (code !== lost) return void this.end()
     this.#stream = undefined
-    this.#timer = setTimeout(() => void this.end(), detachedMs.value).unref()
+    this.waitForClient()
+  }
+
+  #storeSoon(): void {
+    if (!this.#isStored || !this.#keeper) return
+    this.#isStored = false
+    setTimeout(() => {
+      this.#isStored = true
+      void this.#keeper?.storeScrollback(this.id, this.scrollback.bytes())
+    }, storeMs).unref()
   }
 
   async #pump(): Promise<void> {
     try {
       for await (const { data } of this.process.output) {
         this.scrollback.add(data)
+        this.#storeSoon()
         // A client that does not read makes the shell wait. Without one, the shell goes on.
         await this.#stream?.write(data, outputPart.stdout).catch(() => {})
         await waitForTurn(this.owner.userId, data, this)

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from "node:crypto"
 import { existsSync, readFileSync, readlinkSync } from "node:fs"
 
 /**
- * Identifies this process among all that share the files root: boot and process namespace, process
- * ID, start time, and a random part.
+ * Identifies a process among all that share a directory: boot and process namespace, process ID,
+ * start time, and a random part. Default: this process.
  */
-export function createProcessId(): string {
-  return [domain(), process.pid, startOf(process.pid), randomBytes(4).toString("hex")].join("-")
+export function createProcessId(pid = process.pid): string {
+  return [domain(), pid, startOf(pid), randomBytes(4).toString("hex")].join("-")
 }
 
 /**
