@@ -15,6 +15,10 @@ after(() => server[Symbol.asyncDispose]())
 
 const leaseTimes = { renewEveryMs: 50, lostAfterMs: 600, takenAfterMs: 900 }
 const leased: SupervisionOptions = { mode: "leased", leaseTimes }
+/** For tests with so many runs that a busy machine cannot renew a lease in time. */
+const patient: SupervisionOptions = { mode: "leased", leaseTimes: { ...leaseTimes, lostAfterMs: 3_000, takenAfterMs: 4_000 } }
+/** For tests in which nobody takes over. */
+const lasting: SupervisionOptions = { mode: "leased", leaseTimes: { ...leaseTimes, lostAfterMs: 50_000, takenAfterMs: 60_000 } }
 
 /** A database and an engine, on which several processes are opened. */
 async function openCluster(options: RunsFixtureOptions = {}) {
@@ -36,11 +40,10 @@ async function openCluster(options: RunsFixtureOptions = {}) {
 test("one process supervises, and another that only follows starts, routes and stops runs", async () => {
   await using cluster = await openCluster()
   const { fixture, openProcess } = cluster
-  const patient: SupervisionOptions = { mode: "leased", leaseTimes: { ...leaseTimes, takenAfterMs: 60_000 } }
-  const supervisor = await openProcess(patient)
+  const supervisor = await openProcess(lasting)
   await eventually("the first process supervises", () => supervisor.isInCharge())
   const other = await openProcess({ mode: "never" })
-  const standby = await openProcess(patient)
+  const standby = await openProcess(lasting)
   const { id } = await other.start(fixture.request("fake/http"))
   assert.equal((await other.waitUntilSettled(id)).state, "ready")
   await other.untilRouted(id)
@@ -77,7 +80,7 @@ test("every process tells which runs are idle, and when they end for that", asyn
   const clock = new SteppedClock()
   await using cluster = await openCluster({ clock, people: 160, cpus: 160, settings: { sampleEveryMs: 10, maxSamples: 10_000 } })
   const { fixture, openProcess } = cluster
-  const supervisor = await openProcess()
+  const supervisor = await openProcess(lasting)
   await eventually("the first process supervises", () => supervisor.isInCharge())
   const other = await openProcess({ mode: "never" })
   const requests = fixture.users.map((_, person) => fixture.request("fake/http", { person, plan: { idleMinutes: 30 } }))
@@ -120,9 +123,9 @@ test("when the supervisor dies in the middle of 40 starts and stops, another one
   await using cluster = await openCluster({ people: 40 })
   const { fixture, openProcess } = cluster
   const dying = new CrashableProcess()
-  const first = await openProcess(leased, dying)
+  const first = await openProcess(patient, dying)
   await eventually("the first process supervises", () => first.isInCharge())
-  const standby = await openProcess()
+  const standby = await openProcess(patient)
   const api = await openProcess({ mode: "never" })
   const ids: number[] = []
   for (let person = 0; person < 40; person += 1) {
