@@ -6,7 +6,8 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { Browser, Download, Page } from "playwright-core"
-import { basicAuth } from "#client"
+import { basicAuth, createClient } from "#client"
+import { eventually } from "../fixtures/eventually.ts"
 import { mayMount, mount } from "../fixtures/mount.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
@@ -335,6 +336,57 @@ test("a file that changes during its upload is reported, and its new content rep
   await page.getByLabel("Upload files").setInputFiles(local)
   await page.getByText("All files are uploaded.").waitFor()
   assert.equal(readFileSync(join(home(), "edited.bin"), "utf8"), "new content")
+})
+
+test("an upload beyond a person's storage says so, and goes on once there is room", { timeout }, async () => {
+  const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
+  const { ID } = await admin.createUser({ body: { UserName: "hoarder", Password: "hoarder-password", Limits: { MaxStorage: 1 } } })
+  const page = await (await freshContext(browser)).newPage()
+  await page.goto(`${server.baseUrl}/ui/files`)
+  await page.getByLabel("User name").fill("hoarder")
+  await page.getByLabel("Password").fill("hoarder-password")
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByText("This folder is empty.").waitFor()
+  await page.getByLabel("Upload files").setInputFiles({ name: "much.bin", mimeType: "", buffer: Buffer.alloc(3 * 2 ** 20) })
+  const refusal = page.getByRole("alert").filter({ hasText: "hoarder may store 1 MiB" })
+  await refusal.getByText("Delete files, or ask an administrator for more.").waitFor()
+  await admin.updateUser({ body: { ID, Limits: { MaxStorage: 100 } } })
+  const goOn = page.getByRole("button", { name: "Go on" })
+  const done = page.getByText("All files are uploaded.")
+  // The file server asks for a person's limits every few seconds.
+  const isDone = async () => {
+    if (await goOn.isVisible()) await goOn.click()
+    return done.isVisible()
+  }
+  await eventually("the new limit is known", isDone, 60_000)
+  assert.equal(statSync(join(home(), "../hoarder/much.bin")).size, 3 * 2 ** 20)
+})
+
+test("an upload onto a full disk says so, and goes on once there is room", {
+  timeout,
+  skip: !mayMount() && "no right to mount",
+}, async () => {
+  const folder = join(home(), "small-disk")
+  const { uid, gid } = statSync(home())
+  const unmount = mount(folder, { size: "16m", uid, gid })
+  try {
+    writeFileSync(join(folder, "filler.bin"), Buffer.alloc(12 * 2 ** 20))
+    const page = await openFiles("/users/admin/small-disk")
+    await page.getByRole("link", { name: "filler.bin" }).waitFor()
+    await page.getByLabel("Upload files").setInputFiles({ name: "new.bin", mimeType: "", buffer: Buffer.alloc(6 * 2 ** 20) })
+    await page
+      .getByRole("alert")
+      .getByText(/full|no room/)
+      .first()
+      .waitFor()
+    rmSync(join(folder, "filler.bin"))
+    await page.getByRole("button", { name: "Go on" }).click()
+    await page.getByText("All files are uploaded.").waitFor()
+    assert.equal(statSync(join(folder, "new.bin")).size, 6 * 2 ** 20)
+    await page.context().close()
+  } finally {
+    unmount()
+  }
 })
 
 test("a large file reaches a folder that has a file system of its own", { timeout, skip: !mayMount() && "no right to mount" }, async () => {

@@ -83,11 +83,15 @@ export async function brokenWords(page: Page): Promise<string[]> {
   })
 }
 
-/** Tables that must be scrolled sideways. */
-export async function scrollingTables(page: Page): Promise<string[]> {
-  return page.$$eval(".table-frame", (frames) =>
-    frames
-      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-      .map((frame) => `the table “${frame.getAttribute("aria-label")}” is ${frame.scrollWidth - frame.clientWidth} px too wide`),
+/** Tables that do not fill their frame, or must be scrolled sideways in it. */
+export async function tableFaults(page: Page, mayScroll: boolean): Promise<string[]> {
+  const misfits = await page.$$eval(".table-frame", (frames) =>
+    frames.map((frame) => ({
+      name: frame.getAttribute("aria-label"),
+      excess: (frame.querySelector("table")?.offsetWidth ?? 0) - frame.clientWidth,
+    })),
   )
+  return misfits
+    .filter(({ excess }) => excess < -1 || (excess > 0 && !mayScroll))
+    .map(({ name, excess }) => `the table “${name}” is ${Math.abs(excess)} px too ${excess > 0 ? "wide" : "narrow"}`)
 }

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test"
 import type { Page } from "playwright-core"
 import { adminPassword, startTestServer, type TestServer } from "../test-server.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
+import { brokenWords, layoutFaults } from "./page-checks.ts"
 
 const hostile = '<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>'
 const hostileDoc = [
@@ -147,6 +148,9 @@ test("a deletion is undone by the note that tells of it", options, async () => {
   await page.getByRole("menuitem", { name: "Delete" }).click()
   await page.getByRole("button", { name: "Delete" }).click()
   await page.getByText("deleted by mistake is in the bin.").waitFor()
+  await page.setViewportSize({ width: 360, height: 700 })
+  assert.deepEqual([...(await layoutFaults(page)), ...(await brokenWords(page))], [])
+  await page.setViewportSize({ width: 1280, height: 1000 })
   await page.getByRole("button", { name: "Undo" }).click()
   await page.getByText("Undone.").waitFor()
   assert.equal((await server.admin.readImage({ query: { ID: image.ID } })).DeletedAt, null)

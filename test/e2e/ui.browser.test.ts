@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from "playwright-core"
 import { basicAuth } from "#client"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
-import { brokenWords, layoutFaults, scrollingTables, seriousViolations } from "./page-checks.ts"
+import { brokenWords, layoutFaults, seriousViolations, tableFaults } from "./page-checks.ts"
 import { fillInstallation, uiPages } from "./ui-pages.ts"
 
 const server = await startTestServer()
@@ -206,7 +206,7 @@ test("axe is content with every page, light and dark, and every page fits into 1
       await page.setViewportSize({ width, height: 900 })
       // Plots take their new size in the frame after the page's.
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
-      const faults = [...(await layoutFaults(page)), ...(await brokenWords(page)), ...(width > 360 ? await scrollingTables(page) : [])]
+      const faults = [...(await layoutFaults(page)), ...(await brokenWords(page)), ...(await tableFaults(page, width === 360))]
       found.push(...faults.map((fault) => `${name} at ${width}: ${fault}`))
     }
     await page.setViewportSize({ width: 1280, height: 900 })

@@ -15,6 +15,12 @@ test("the hint of a failed start comes from its reason", () => {
   assert.equal(errorText(new Failure("oom_killed", "m", { extra })).hint, "Start the project with more memory.")
 })
 
+test("a refusal that says what to do gets no second hint", () => {
+  const why = "ann may store 1 GiB and stores 1 GiB"
+  assert.match(errorText(new Failure("storage_full", why)).hint ?? "", /Delete files/)
+  assert.equal(errorText(new Failure("storage_full", `${why}. Delete files, or ask an administrator for more`)).hint, undefined)
+})
+
 test("only internal errors show the request's number", () => {
   const extra = { requestId: "r-1" }
   assert.equal(errorText(new Failure("internal", "Something went wrong", { extra })).requestId, "r-1")

@@ -28,10 +28,15 @@ function failureText(failure: Failure): ErrorText {
   const { requestId, Reason: reason } = failure.extra as { requestId?: string; Reason?: { hint?: string } | null }
   return {
     title: sentence(failure.message),
-    hint: reason?.hint ? sentence(reason.hint) : hints[failure.code as FailureCode],
+    hint: reason?.hint ? sentence(reason.hint) : usualHint(failure),
     field: failure.field,
     requestId: failure.code === "internal" ? requestId : undefined,
   }
+}
+
+/** A refusal of two sentences says what to do itself. */
+function usualHint({ code, message }: Failure): string | undefined {
+  return message.includes(". ") ? undefined : hints[code as FailureCode]
 }
 
 /**

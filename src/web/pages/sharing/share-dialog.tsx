@@ -1,13 +1,13 @@
 import { useMutation } from "@tanstack/react-query"
 import { type FormEvent, useState } from "react"
 import { client } from "../../api/client.ts"
-import { errorText } from "../../api/error-text.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { Select, TextField } from "../../components/fields.tsx"
 import { Dialog } from "../../components/overlays.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
+import { fieldError } from "../editing/field-error.ts"
 import { AccessList } from "./access-list.tsx"
 import { type Access, accessesOf, dayOf, endOfDay, kindOf, type ShareKind, type ShareTarget } from "./share.ts"
 import "../editing/editing.css"
@@ -47,7 +47,7 @@ function ShareForm({ target }: { target: ShareTarget }) {
     event.preventDefault()
     share.mutate()
   }
-  const field = share.error ? errorText(share.error).field : undefined
+  const ofName = fieldError(share.error, grantee)
   return (
     <form className="stack" onSubmit={submit}>
       <div className="form-columns">
@@ -69,11 +69,11 @@ function ShareForm({ target }: { target: ShareTarget }) {
           autoComplete="off"
           spellCheck={false}
           required
-          {...(field === grantee && share.error ? { error: errorText(share.error).title } : {})}
+          {...ofName}
         />
         <RightFields kind={kind} access={access} onAccess={setAccess} day={day} onDay={setDay} />
       </div>
-      {share.error && field !== grantee && <ErrorState error={share.error} />}
+      {share.error && ofName.error === undefined && <ErrorState error={share.error} />}
       <div className="row">
         <Button type="submit" kind="primary" isBusy={share.isPending}>
           {sharing.share}
