@@ -1,7 +1,7 @@
 // Comments and paragraphs wrap at 100 columns, so that files read well side by side in an editor.
 // Their sentences begin with a noun that acts, not with a pronoun in its place.
 
-import { deepEqual } from "node:assert/strict"
+import { deepEqual, ok } from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
@@ -70,4 +70,12 @@ test("no sentence of a comment or a page begins with a pronoun like what or who"
     found.map(({ at, text }) => `${at} ${text}`),
     [],
   )
+})
+
+test("the changelog has at most 30 lines, and the glossary at most 30 words", () => {
+  const changelog = linesOf("CHANGELOG.md")
+  ok(changelog.length <= 31, `The changelog has ${changelog.length - 1} lines`)
+  const glossary = readFileSync(`${root}ARCHITECTURE.md`, "utf8").split("\n## ").find((section) => section.startsWith("Words")) ?? ""
+  const words = glossary.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| word "))
+  ok(words.length > 0 && words.length <= 30, `The glossary has ${words.length} words`)
 })
