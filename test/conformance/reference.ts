@@ -3,6 +3,7 @@ import {
   failureStatus,
   openApi,
   operationsByTag,
+  type ProjectType,
   type ReasonCode,
   type ReasonTopic,
   type ReferenceRow,
@@ -213,7 +214,26 @@ ${searchedDirectories()}
 
 The first one found starts with these arguments, without the image's entry point. If none is found, the image's own entry point starts with its command; so does the command of an image that exposes the type's port. Otherwise the run fails with \`command_not_found\` and names the programs and directories.
 
-${table(["Type", "Port", "Program", "Arguments", "Environment", "Ready when", "First page", "May write to its root file system"], rows)}`
+${table(["Type", "Port", "Program", "Arguments", "Environment", "Ready when", "First page", "May write to its root file system"], rows)}
+## First pages
+
+${firstPages()}`
+}
+
+const lab = "JupyterLab with a notebook that reads a dataset"
+/** Each type's first page in use: a text and a file. */
+const pictures: Readonly<Record<ProjectType, readonly [alt: string, file: string]>> = {
+  jupyter: [lab, "jupyterlab.png"],
+  jupyterlab: [lab, "jupyterlab.png"],
+  jupyternotebook: ["Notebook, in which a cell was computed", "notebook.png"],
+  novnc: ["A desktop with a terminal and an editor", "desktop.png"],
+  vscode: ["VS Code with a file of the code, and a terminal", "vscode.png"],
+  http: ["A Streamlit app", "http.png"],
+}
+
+function firstPages(): string {
+  const byPicture = Map.groupBy(Object.entries(pictures), ([, [alt, file]]) => `![${alt}](../images/${file})`)
+  return [...byPicture].map(([picture, types]) => `${code(types.map(([name]) => name))}:\n\n${picture}\n`).join("\n")
 }
 
 function readiness(ready: ReadinessCheck): string {
