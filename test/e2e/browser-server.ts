@@ -36,9 +36,8 @@ export interface OpenedRun {
   readonly headers: { authorization: string }
   /** The text of a file of the code, once it is there. */
   textOfFile(name: string): Promise<string>
+  /** When somebody used the run last. */
   lastActivity(): Promise<string | null>
-  /** Stops the run, starts another one of the project, and opens it. */
-  startAgain(): Promise<OpenedRun>
 }
 
 /** A server with real Docker, and a browser. */
@@ -120,11 +119,6 @@ export class BrowserServer implements AsyncDisposable {
         return text
       },
       lastActivity: async () => (await this.client.readRun({ query: { ID: run.ID } })).LastActivity,
-      startAgain: async () => {
-        await context.close()
-        await this.client.stopRun({ query: { ID: run.ID } })
-        return this.#open(ProjectID, codeUrl, project)
-      },
     }
   }
 

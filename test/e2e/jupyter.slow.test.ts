@@ -8,7 +8,8 @@ import { join } from "node:path"
 import { after, before, suite, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import type { FileChooser, Page } from "playwright-core"
+import type { FileChooser, Page, WebSocket } from "playwright-core"
+import { abortable } from "#kit"
 import { eventually } from "../fixtures/eventually.ts"
 import { BrowserServer, type OpenedRun } from "./browser-server.ts"
 
@@ -22,6 +23,7 @@ const files = {
   "slider.ipynb": notebook(slider, "print('value', slider.value)"),
   "other.ipynb": notebook("print('slider' in globals())"),
   "ticks.ipynb": notebook(ticks, "print('last', i)"),
+  "plot.ipynb": notebook("%matplotlib inline\nimport matplotlib.pyplot as plt\n_ = plt.plot([1, 4, 9])"),
 }
 
 suite("Jupyter in a browser and by its kernel's WebSocket", () => {
@@ -61,19 +63,13 @@ suite("Jupyter in a browser and by its kernel's WebSocket", () => {
 
       await openInLab(page, "ticks.ipynb")
       await run(page, "Run All Cells")
-      await output(page, "tick 3")
-      await page.keyboard.press("Control+s")
-      const isSaved = async () => (await opened.textOfFile("ticks.ipynb")).includes("tick 3")
-      await eventually("the notebook is saved", isSaved, patience.timeout)
-      await page.reload()
-      await output(page, "tick 3")
-      await runLastCell(page)
-      await output(page, "last 19")
+      await reloadWhileItTicks(opened, page)
     })
   })
 
-  test("Notebook 7: a widget, and a second kernel in a second tab", async () => {
-    await rig.withRun({ image: "notebook", type: "jupyternotebook", files }, async ({ page }) => {
+  test("Notebook 7: a widget, two kernels, a plot, a terminal, 50 MiB in both directions, a reload during a cell", async () => {
+    await rig.withRun({ image: "notebook", type: "jupyternotebook", files }, async (opened) => {
+      const { page } = opened
       const first = await openInTab(page, "slider.ipynb")
       await runFirstCell(first)
       const value = await moveSlider(first)
@@ -82,6 +78,24 @@ suite("Jupyter in a browser and by its kernel's WebSocket", () => {
       const second = await openInTab(page, "other.ipynb")
       await runFirstCell(second)
       await output(second, "False")
+
+      const plot = await openInTab(page, "plot.ipynb")
+      await runFirstCell(plot)
+      await plot.locator(".jp-OutputArea-output img").waitFor(patience)
+
+      await page.getByText("New", { exact: true }).click(patience)
+      const [terminal] = await Promise.all([
+        page.waitForEvent("popup", patience),
+        page.getByRole("menuitem", { name: "Terminal", exact: true }).click(patience),
+      ])
+      await terminal.locator(".xterm-helper-textarea").focus(patience)
+      await terminal.keyboard.type("cd /work/code && pwd >typed.txt\n", { delay: 20 })
+      assert.equal(await opened.textOfFile("typed.txt"), "/work/code\n")
+
+      await passLargeFile(opened, local)
+      const ticking = await openInTab(page, "ticks.ipynb")
+      await runFirstCell(ticking)
+      await reloadWhileItTicks(opened, ticking)
     })
   })
 
@@ -134,8 +148,18 @@ async function openInTab(page: Page, name: string): Promise<Page> {
   const item = page.locator(".jp-DirListing-item", { hasText: name })
   await item.waitFor(patience)
   const [tab] = await Promise.all([page.waitForEvent("popup", patience), item.dblclick()])
+  await kernelAnswers(tab)
   await tab.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').waitFor({ ...patience, state: "attached" })
   return tab
+}
+
+/** Notebook shows an idle kernel before it has one, and asks for another if a cell is run then. */
+async function kernelAnswers(page: Page): Promise<void> {
+  const ofKernel = (socket: WebSocket) => socket.url().includes("/channels")
+  const isAnswered = new Promise<void>((resolve) => {
+    page.on("websocket", (socket) => ofKernel(socket) && socket.once("framereceived", () => resolve()))
+  })
+  await abortable(isAnswered, AbortSignal.timeout(patience.timeout))
 }
 
 async function runFirstCell(page: Page): Promise<void> {
@@ -156,6 +180,18 @@ async function output(page: Page, text: string): Promise<void> {
 
 async function run(page: Page, name: string): Promise<void> {
   for (const item of ["Run", name]) await page.getByRole("menuitem", { name: item, exact: true }).click(patience)
+}
+
+/** A cell of `ticks.ipynb` runs: its output and its kernel's variables are there after a reload. */
+async function reloadWhileItTicks({ textOfFile }: OpenedRun, page: Page): Promise<void> {
+  await output(page, "tick 3")
+  await page.keyboard.press("Control+s")
+  const isSaved = async () => (await textOfFile("ticks.ipynb")).includes("tick 3")
+  await eventually("the notebook is saved", isSaved, patience.timeout)
+  await Promise.all([kernelAnswers(page), page.reload()])
+  await output(page, "tick 3")
+  await runLastCell(page)
+  await output(page, "last 19")
 }
 
 /** Resolves with the new value. */
