@@ -30,6 +30,9 @@ RUN useradd --uid 1001 --no-create-home --home-dir /var/lib/quayside --shell /us
   && ldconfig && install -d -o quayside -g quayside -m 0700 /var/lib/quayside
 WORKDIR /opt/quayside
 ENV PATH=/opt/quayside/node_modules/node/bin:$PATH QUAYSIDE_DATA_DIR=/var/lib/quayside QUAYSIDE_HOST=0.0.0.0
+# Node keeps a cache of compiled code for each user.
+RUN install -d -m 1777 node_modules/.cache/quayside && node bin/compile.js \
+  && setpriv --reuid 1001 --regid 1001 --clear-groups node bin/compile.js && chmod 0755 node_modules/.cache/quayside
 EXPOSE 8080 8081 8082
 ENTRYPOINT ["node", "/opt/quayside/bin/quayside.js"]
 CMD ["serve"]

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module"
 import { parseArgs } from "node:util"
 import { BatchedWriter, createLogger, systemClock } from "#kit"
 import { StoreError } from "#store"
@@ -20,6 +21,8 @@ export async function serve(words: readonly string[]): Promise<number> {
     await using quayside = await start(settings, stop)
     if (stop.aborted) return 0
     process.stdout.write(`Quayside is ready: ${describe(quayside)}\n`)
+    // Otherwise a process that is killed leaves nothing to the next one.
+    flushCompileCache()
     await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }))
     return 0
   } catch (error) {

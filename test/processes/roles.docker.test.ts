@@ -88,17 +88,29 @@ test("each role in processes of its own: a run starts, answers, reads a file, an
   }
 })
 
-test("sockets of a separate gateway outlive a restart of the API, and lost rights cut them", async () => {
+test("sockets of a separate gateway and files process outlive a restart of the API, and lost rights cut them", async () => {
   const project = await addProject("Sockets")
   const { ID } = await start(project)
   const made = await admin.createToken({ body: { Name: "page" } })
   const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(ID, authorization())))
   const byToken = await openSocket(ID, `Bearer ${made.Token}`)
+  const pieces = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = pieces.writable.getWriter()
+  const upload = fetch(`${installation.filesUrl}/users/admin/long.txt`, {
+    method: "PUT",
+    headers: { authorization: authorization() },
+    body: pieces.readable,
+    duplex: "half",
+  } as RequestInit)
+  await writer.write(Buffer.from("before, "))
   await api.kill()
   assert.equal(await sockets[0]?.echo("while the API is away"), "while the API is away")
   api = await installation.start("api")
   assert.deepEqual(new Set(await Promise.all(sockets.map((socket) => socket.echo("still here")))), new Set(["still here"]))
   assert.equal(await byToken.echo("with a token"), "with a token")
+  await writer.write(Buffer.from("after"))
+  await writer.close()
+  assert.equal((await upload).status, 201)
   await admin.deleteToken({ query: { ID: made.ID } })
   await byToken.closed
   assert.equal(await sockets[0]?.echo("others stay"), "others stay")
