@@ -200,3 +200,21 @@ test("the start fails if only one of two settings that need each other is set", 
     assert.match(told, sentence)
   }
 })
+
+test("the start fails if a process shall have some roles only, and the other settings need all in one process", async () => {
+  const DATABASE_URL = "postgres://nobody@localhost/none"
+  for (const [env, sentence] of [
+    [{ QUAYSIDE_ONLY: "gateway" }, /QUAYSIDE_ONLY needs PostgreSQL: with SQLite, one process has all roles/],
+    [{ QUAYSIDE_ONLY: "api,files", QUAYSIDE_DATABASE_URL: DATABASE_URL }, /QUAYSIDE_ONLY needs Docker or Kubernetes/],
+    [
+      { QUAYSIDE_ONLY: "gateway", QUAYSIDE_ENGINE: "docker", QUAYSIDE_DATABASE_URL: DATABASE_URL, QUAYSIDE_APPS_PORTS: "20000-20100" },
+      /QUAYSIDE_APPS_PORTS needs the roles api and gateway in one process/,
+    ],
+    [{ QUAYSIDE_ONLY: "gatekeeper" }, /QUAYSIDE_ONLY must be .*got "gatekeeper"/],
+  ] as const) {
+    const { code, sentence: told } = await refusedStart({ QUAYSIDE_DATA_DIR: join(dir, "roles"), ...env })
+    assert.equal(code, 1)
+    assert.match(told, sentence)
+    assert.ok(!existsSync(join(dir, "roles")), "nothing was made")
+  }
+})

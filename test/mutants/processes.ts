@@ -62,6 +62,21 @@ export const processes = [
     [["each process counts wrong passwords by itself", at("PasswordThrottle.#recordOwn", "this.#shared?.tell(outcome)"), ""]],
   ),
   ...faults(
+    "src/files/access/rights-cache.ts",
+    ["test/processes/queries.docker.test.ts"],
+    [["every request to the files asks the database", at("RightsCache.constructor", "options.ttlMs ?? 2_000"), "0"]],
+  ),
+  ...faults(
+    "src/main/readiness.ts",
+    ["test/processes/network.docker.test.ts"],
+    [["a probe waits for a database that was cut off", at("inTime", "await abortable(check, signal)"), "await check"]],
+  ),
+  ...faults(
+    "src/engine/docker/client/docker-api.ts",
+    ["src/engine/create-engine.test.ts"],
+    [["each process loads gRPC", at("loadDockerApi", 'import("dockerode/lib/image.js")'), 'import("dockerode") as never']],
+  ),
+  ...faults(
     "src/store/migrations/0016-roles.ts",
     ["src/store/postgres/notices.postgres.test.ts"],
     [
