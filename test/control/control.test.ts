@@ -153,6 +153,15 @@ test("a control connection is cut within 5 s of the end of its right or proof, a
   for (const id of [session, waiting]) await eventually("the shell has ended", () => hasEnded(id), 60_000)
 })
 
+test("a control connection is cut when its token expires", async () => {
+  const { Token } = await ann.client.createToken({ body: { Name: "soon", ExpiresAt: new Date(Date.now() + 1_500).toISOString() } })
+  const connection = await connectTo(run.ControlURL, `Bearer ${Token}`)
+  const program = openExec(connection, { command: ["yes"] })
+  await program.started
+  assert.match((await connection.closed).message, /The right to control this run/)
+  await assert.rejects(program.exited, { code: "connection_lost" })
+})
+
 test("each shell and program is an audit row of its person", async () => {
   using connection = await connectTo(run.ControlURL, ann.authorization)
   await runToEnd(openExec(connection, { command: ["true"] }))

@@ -41,27 +41,51 @@ const scripts = { bash, zsh, fish }
 function bash(words: readonly Words[]): string {
   const paths = words.flatMap(({ path }) => (path === "" ? [] : [path.replaceAll(" ", "/")]))
   const following = words.map(({ path, commands, options }) => {
-    const names = [...commands.map(({ name }) => name), ...options]
-    return `    "${path.replaceAll(" ", "/")}") following="${names.join(" ")}" ;;`
+    return `    "${path.replaceAll(" ", "/")}") commands="${commands.map(({ name }) => name).join(" ")}" options="${options.join(" ")}" ;;`
   })
   return `# Completions of quayside for bash.
 _quayside() {
-  local word place="" following="" current="\${COMP_WORDS[COMP_CWORD]}" paths=" ${paths.join(" ")} "
+  local word place="" commands="" options="" current="\${COMP_WORDS[COMP_CWORD]}" paths=" ${paths.join(" ")} "
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$paths" in *" \${place:+$place/}$word "*) place="\${place:+$place/}$word" ;; esac
   done
   case "$place" in
 ${following.join("\n")}
   esac
-  COMPREPLY=($(compgen -W "$following" -- "$current"))
-  [ "\${#COMPREPLY[@]}" -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
+  case "$current" in -*) commands="$options" ;; esac
+  COMPREPLY=($(compgen -W "$commands" -- "$current"))
+  [ -n "$commands" ] || COMPREPLY=($(compgen -f -- "$current"))
 }
 complete -o filenames -F _quayside quayside`
 }
 
-/** zsh runs the function of bash. */
 function zsh(words: readonly Words[]): string {
-  return `autoload -Uz bashcompinit && bashcompinit\n${bash(words)}`
+  const paths = words.flatMap(({ path }) => (path === "" ? [] : [path.replaceAll(" ", "/")]))
+  const following = words.map(({ path, commands, options }) => {
+    const named = commands.map(({ name, text }) => `'${name}:${text}'`).join(" ")
+    return `    "${path.replaceAll(" ", "/")}") commands=(${named}) options=(${options.join(" ")}) ;;`
+  })
+  return `#compdef quayside
+# Completions of quayside for zsh.
+_quayside() {
+  local word place=""
+  local -a commands options paths=(${paths.join(" ")})
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    (( \${paths[(Ie)\${place:+$place/}$word]} )) && place="\${place:+$place/}$word"
+  done
+  case "$place" in
+${following.join("\n")}
+  esac
+  if [[ "$PREFIX" == -* ]]; then compadd -a options
+  elif (( $#commands )); then _describe command commands
+  else _files
+  fi
+}
+if [[ "$funcstack[1]" == _quayside ]]; then _quayside
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+  compdef _quayside quayside
+fi`
 }
 
 function fish(words: readonly Words[]): string {

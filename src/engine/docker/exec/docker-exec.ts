@@ -3,7 +3,7 @@ import type { Duplex, Writable } from "node:stream"
 import { setTimeout as pause } from "node:timers/promises"
 import type Dockerode from "dockerode"
 import { reasonMessages } from "#contract"
-import { drained, type Logger } from "#kit"
+import { drained, type Logger, retry } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { ExecContinuation, ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../exec.ts"
 import type { DockerClient } from "../client/docker-client.ts"
@@ -53,7 +53,8 @@ export async function startExec({ client, log, container }: ExecContext, request
   if (started.Pid === 0) throw await commandError(socket, terminal !== undefined)
   const session = { container: container.Id, init: container.State.Pid, leader: started.Pid }
   const process = new DockerExec({ client, log, exec, socket, session, owner }, terminal !== undefined)
-  if (terminal) await process.resize(terminal)
+  // The runtime may still be making the terminal.
+  if (terminal) await retry(() => process.setSize(terminal), { attempts: 6, firstWaitMs: 10 }).catch(() => {})
   return process
 }
 
@@ -153,10 +154,14 @@ class DockerExec implements ExecProcess {
     this.#parts.socket.end()
   }
 
-  async resize({ columns, rows }: TerminalSize): Promise<void> {
-    const { client, exec, owner } = this.#parts
+  async resize(size: TerminalSize): Promise<void> {
     // The program may have ended meanwhile.
-    await client.call((_docker, abort) => exec.resize({ w: columns, h: rows, ...abort }), { owner }).catch(() => {})
+    await this.setSize(size).catch(() => {})
+  }
+
+  async setSize({ columns, rows }: TerminalSize): Promise<void> {
+    const { client, exec, owner } = this.#parts
+    await client.call((_docker, abort) => exec.resize({ w: columns, h: rows, ...abort }), { owner })
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
