@@ -1,6 +1,6 @@
 import { QueryClient, queryOptions } from "@tanstack/react-query"
 import type { RequestOptions } from "#client"
-import { type Answer, Failure, type OperationId } from "#contract"
+import { type Answer, Failure, type OperationId, type RunningProject } from "#contract"
 import { client } from "./client.ts"
 
 /**
@@ -42,4 +42,12 @@ export function apiQuery<Op extends OperationId>(operation: Op, request: ReadReq
 export function callOperation<Op extends OperationId>(operation: Op, request: RequestOptions<Op> = {}): Promise<Answer<Op>> {
   const method = client[operation] as (request: RequestOptions<Op>) => Promise<Answer<Op>>
   return method(request)
+}
+
+/** Places in the queue change without events: reads of runs that wait are repeated so often. */
+const queuePollMs = 5_000
+
+/** Repeats the read of these runs while one of them is queued. */
+export function pollWhileQueued(runs: readonly Pick<RunningProject, "State">[]): number | false {
+  return runs.some(({ State }) => State === "queued") ? queuePollMs : false
 }

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { useDeferredValue } from "react"
 import type { RunningProject } from "#contract"
+import { pollWhileQueued } from "../../api/queries.ts"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
@@ -17,7 +18,7 @@ interface RunsProps {
 }
 
 export function RunningRuns({ userName, figuresAtOnce }: RunsProps) {
-  const runs = useQuery(ownRuns(userName))
+  const runs = useQuery({ ...ownRuns(userName), refetchInterval: ({ state }) => pollWhileQueued(state.data?.data ?? []) })
   return (
     <Section title={texts.home.running}>
       <Loaded query={runs} height={9}>

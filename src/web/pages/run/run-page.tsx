@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query"
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { lazy, Suspense } from "react"
 import { isLive, type RunningProject } from "#contract"
-import { apiQuery } from "../../api/queries.ts"
+import { apiQuery, pollWhileQueued } from "../../api/queries.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Note, Skeleton } from "../../components/feedback.tsx"
@@ -28,7 +28,10 @@ const RunTerminals = lazy(() => import("./terminal/run-terminals.tsx").then(({ R
 
 export function RunPage() {
   const { id } = useParams({ from: "/shell/runs/$id" })
-  const run = useQuery(apiQuery("readRun", { query: { ID: id } }))
+  const run = useQuery({
+    ...apiQuery("readRun", { query: { ID: id } }),
+    refetchInterval: ({ state }) => pollWhileQueued(state.data ? [state.data] : []),
+  })
   return (
     <UnlessGone query={run} back={<ButtonLink to="/">{texts.common.nav.home}</ButtonLink>}>
       {(data) => <RunView run={data} />}
