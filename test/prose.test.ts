@@ -75,7 +75,10 @@ test("no sentence of a comment or a page begins with a pronoun like what or who"
 test("the changelog has at most 30 lines, and the glossary at most 30 words", () => {
   const changelog = linesOf("CHANGELOG.md")
   ok(changelog.length <= 31, `The changelog has ${changelog.length - 1} lines`)
-  const glossary = readFileSync(`${root}ARCHITECTURE.md`, "utf8").split("\n## ").find((section) => section.startsWith("Words")) ?? ""
+  const glossary =
+    readFileSync(`${root}ARCHITECTURE.md`, "utf8")
+      .split("\n## ")
+      .find((section) => section.startsWith("Words")) ?? ""
   const words = glossary.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| word "))
   ok(words.length > 0 && words.length <= 30, `The glossary has ${words.length} words`)
 })

@@ -58,7 +58,7 @@ export async function startServerProcess(
       stdio: ["ignore", "pipe", onOutput ? "pipe" : "inherit"],
     })
     if (onOutput) child.stderr?.on("data", onOutput)
-    await ready(child)
+    await untilServing(child)
   }
   await start()
   await writeFile(join(settings.QUAYSIDE_DATA_DIR, "admin-password"), `${password}\n`, { mode: 0o600 })
@@ -83,7 +83,7 @@ export async function startServerProcess(
 }
 
 /** Resolves at the line with the addresses; rejects with the output if the process exits first. */
-async function ready(child: ChildProcess): Promise<void> {
+export async function untilServing(child: ChildProcess): Promise<void> {
   let printed = ""
   await new Promise<void>((resolve, reject) => {
     child.stdout?.on("data", (chunk) => {

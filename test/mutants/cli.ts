@@ -41,7 +41,7 @@ export const commandLine = [
     [["a name from the server leads out of the folder", at("assertPlainName", 'name === ".."'), "false"]],
   ),
   ...faults(
-    "src/cli/ssh/ssh-end.ts",
+    "src/cli/ssh/ssh-server.ts",
     ["test/cli/ssh.docker.test.ts"],
     [["ssh needs no key", at("authenticate", "&& isSame(context.key.data, known) && mayGoOn(context, identity)"), ""]],
   ),

@@ -207,7 +207,7 @@ export const confinement = [
     ],
   ]),
   ...faults("src/engine/docker/firewall/firewall-rules.ts", network, [
-    ["private addresses are reached", at("forwardRules", "...privateNetworks.map(("), "...privateNetworks.slice(0, 0).map(("],
+    ["private addresses are reached", at("forwardRules", "...privateNetworks.ipv4.map(("), "...privateNetworks.ipv4.slice(0, 0).map(("],
     ["an address that the administrator closed is open", at("forwardRules", "[linkLocal, pool, ...deny]"), "[linkLocal, pool]"],
     ["an address that the administrator opened is closed", at("forwardRules", "open = [...allow, "), "open = ["],
     ["an internet that is off is open", at("ipv4Rules", "...(policy.internet ? [] : ["), "...(policy ? [] : ["],

@@ -9,6 +9,7 @@ import { basicAuth, type Client, createClient } from "#client"
 import { freePorts } from "../fixtures/free-ports.ts"
 import type { OtherMachine } from "../fixtures/other-machine.ts"
 import { type PostgresServer, postgresServer } from "../fixtures/postgres-server.ts"
+import { untilServing } from "../server-process.ts"
 
 export interface RoleProcess {
   readonly child: ChildProcess
@@ -77,7 +78,7 @@ export async function openInstallation(env: Readonly<Record<string, string>> = {
       child.kill("SIGCONT")
       await kill("SIGTERM")
     })
-    await ready(child)
+    await untilServing(child)
     const health = roles.includes("api") ? baseUrl : `http://localhost:${healthPort}`
     const checks = async () => (await (await fetch(`${health}/readyz`, { signal: AbortSignal.timeout(probeMs) })).json()).checks
     return { child, checks, kill }
@@ -126,16 +127,4 @@ function settingsFor({ directory, databaseUrl, port, appsPort, filesPort }: Plac
     QUAYSIDE_ADMIN_PASSWORD: password,
     QUAYSIDE_LOG_LEVEL: "warn",
   }
-}
-
-/** Rejects with the output if the process exits first. */
-async function ready(child: ChildProcess): Promise<void> {
-  let printed = ""
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.on("data", (chunk) => {
-      printed += chunk
-      if (printed.includes("Quayside is ready")) resolve()
-    })
-    child.once("exit", (code) => reject(new Error(`quayside serve ended with ${code}: ${printed}`)))
-  })
 }

@@ -7,7 +7,7 @@ import { replaceFile } from "../io/own-files.ts"
 import { controlRun } from "../session/control.ts"
 import { ensureKeys, hostKeyAlias, readKey, type SshFiles, sshFiles } from "../ssh/keys.ts"
 import { quoteForShell } from "../ssh/run-shell.ts"
-import { serveSsh } from "../ssh/ssh-end.ts"
+import { serveSsh } from "../ssh/ssh-server.ts"
 
 const suffix = ".quayside"
 

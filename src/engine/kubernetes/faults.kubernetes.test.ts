@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, suite, test } from "node:test"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { linkCluster } from "../../../test/fixtures/kubernetes/cluster-link.ts"
+import { openClusterProxy } from "../../../test/fixtures/kubernetes/cluster-proxy.ts"
 import { startKubernetesEngine, type TestKubernetesEngine } from "../../../test/fixtures/kubernetes/kubernetes-engine.ts"
 import { specOf } from "../../../test/fixtures/run-spec.ts"
 import type { RunSpec } from "../engine.ts"
@@ -25,8 +25,8 @@ suite("a cluster that fails or refuses", () => {
   const specWith = (fields: Partial<RunSpec> = {}) => specOf({ image: rig.image, command: ["sleep", "1000"], ...fields })
 
   test("without the API server nothing is observed as ended, and a start that began goes on when it is back", async () => {
-    await using link = await linkCluster(rig.kubeconfig)
-    await using engine = await rig.open({ kubeconfig: link.kubeconfig })
+    await using proxy = await openClusterProxy(rig.kubeconfig)
+    await using engine = await rig.open({ kubeconfig: proxy.kubeconfig })
     const running = specWith()
     await engine.start(running, ignore, never)
     const before = await findRun(engine, running.key)
@@ -34,7 +34,7 @@ suite("a cluster that fails or refuses", () => {
     const created = Promise.withResolvers<void>()
     const starting = engine.start(beginning, ({ progress }) => progress && created.resolve(), never)
     await created.promise
-    link.cut()
+    proxy.cut()
     await eventually("it is seen", () =>
       engine.observe().then(
         () => false,
@@ -44,7 +44,7 @@ suite("a cluster that fails or refuses", () => {
     await assert.rejects(engine.start(specWith(), ignore, never), { code: "engine_unreachable" })
     await assert.rejects(engine.stop(running.key), { code: "engine_unreachable" })
     await assert.rejects(engine.check(), { code: "engine_unreachable" })
-    link.restore()
+    proxy.restore()
     assert.equal((await starting).nodeNames.length, 1)
     assert.deepEqual(await findRun(engine, running.key), before)
     for (const { key } of [running, beginning]) await engine.stop(key, { graceMs: 0 })

@@ -8,8 +8,8 @@ import { useLiveUpdates } from "./live-updates.ts"
 import { Navigation } from "./navigation.tsx"
 import { useShortcuts } from "./shortcuts.ts"
 
-const loadPalette = () => import("./palette.tsx")
-const Palette = lazy(() => loadPalette().then(({ Palette: component }) => ({ default: component })))
+const loadPalette = () => import("./command-palette.tsx")
+const CommandPalette = lazy(() => loadPalette().then(({ CommandPalette: component }) => ({ default: component })))
 /** Loads when it is first needed. */
 const ExpiredDialog = lazy(() => import("./expired-dialog.tsx").then(({ ExpiredDialog: component }) => ({ default: component })))
 
@@ -39,7 +39,7 @@ export function Shell() {
         </div>
       </div>
       <Suspense>
-        {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+        {isPaletteOpen && <CommandPalette onClose={() => setPaletteOpen(false)} />}
         {isExpired && <ExpiredDialog isOpen />}
       </Suspense>
     </>

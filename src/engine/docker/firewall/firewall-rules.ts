@@ -1,4 +1,5 @@
 import { bounds } from "#contract"
+import { linkLocal, privateNetworks } from "../../address.ts"
 import { bridgePrefixOf, type KernelNames } from "../network/kernel-names.ts"
 
 /**
@@ -33,23 +34,6 @@ export interface NetworkPolicy {
    */
   gid: number | undefined
 }
-
-/** Networks outside the public internet: the host's surroundings. */
-const privateNetworks = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "224.0.0.0/4",
-  "240.0.0.0/4",
-]
-
-/** Cloud metadata services use these addresses. No setting opens them. */
-const linkLocal = "169.254.0.0/16"
 
 /** Limit on one run's connections, since all share the kernel's connection table. */
 const maxConnections = bounds.containers.connections.value
@@ -109,7 +93,7 @@ function forwardRules(chain: string, { from, internet }: RunGroup, policy: Netwo
     ...dnsRules(chain, { from, internet }, policy),
     ...[linkLocal, pool, ...deny].map((network) => rule(network, "DROP")),
     ...open.map((network) => rule(network, "RETURN")),
-    ...privateNetworks.map((network) => rule(network, "DROP")),
+    ...privateNetworks.ipv4.map((network) => rule(network, "DROP")),
   ]
 }
 

@@ -1,5 +1,6 @@
 import type { V1Node } from "@kubernetes/client-node"
 import { formatOciReference, normalizeOciReference, type OciReference } from "#contract"
+import { emptyImageInfo } from "../../empty-image-info.ts"
 import { EngineError, type ImageInfo, type ImagePolicy } from "../../engine.ts"
 import type { ImageOfSpec } from "../../expected-digest.ts"
 import { changedImage, checkExpectedDigest } from "../../expected-digest.ts"
@@ -90,8 +91,7 @@ function findLoaded(reference: OciReference, nodes: readonly V1Node[]): ImageInf
       const isPulled = all.some(({ host, path, digest }) => host === reference.host && path === reference.path && digest !== "")
       if (isPulled || !all.some((name) => formatOciReference(name) === wanted)) continue
       const architecture = node.status?.nodeInfo?.architecture ?? ""
-      const unknown = { entryPoint: [], command: [], ports: [], variables: [], volumes: [], user: "", workDir: "" }
-      return { ...unknown, digest: "", registryDigest: "", size: sizeBytes, architecture }
+      return { ...emptyImageInfo, size: sizeBytes, architecture }
     }
   }
   return undefined

@@ -1,27 +1,10 @@
 import { createHash } from "node:crypto"
 import { BlockList } from "node:net"
 import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyIngressRule, V1NetworkPolicyPeer } from "@kubernetes/client-node"
+import { linkLocal, privateNetworks } from "../../address.ts"
 import type { CallOptions, ClusterClient } from "../client/cluster-client.ts"
 import type { KubernetesOptions, PodSelection } from "../kubernetes-options.ts"
 import { commonInternet, instanceLabels, internetCode, internetLabels, keyLabels, runName } from "../pods/names.ts"
-
-/** Networks that are not public. Source: the IANA special-purpose address registries. */
-const privateNetworks = {
-  ipv4: [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.168.0.0/16",
-    "198.18.0.0/15",
-    "224.0.0.0/4",
-    "240.0.0.0/4",
-  ],
-  ipv6: ["::1/128", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "ff00::/8"],
-}
 
 /** The namespace label that every cluster sets. */
 const namespaceName = "kubernetes.io/metadata.name"
@@ -75,7 +58,7 @@ function internetRules(options: KubernetesOptions, internet: boolean | readonly 
 function publicBlocks(deny: readonly string[]): V1NetworkPolicyPeer[] {
   const of = (version: 4 | 6) => deny.filter((each) => each.includes(":") === (version === 6)).map(withPrefix)
   return [
-    { ipBlock: { cidr: "0.0.0.0/0", except: [...privateNetworks.ipv4, ...of(4)] } },
+    { ipBlock: { cidr: "0.0.0.0/0", except: [...privateNetworks.ipv4, linkLocal, ...of(4)] } },
     { ipBlock: { cidr: "::/0", except: [...privateNetworks.ipv6, ...of(6)] } },
   ]
 }

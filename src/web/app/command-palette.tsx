@@ -26,7 +26,7 @@ interface Command {
 }
 
 /** Goes anywhere and does what is common, by typing. */
-export function Palette({ onClose }: { onClose: () => void }) {
+export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [stopped, setStopped] = useState<RunningProject>()
   if (stopped)
     return (
