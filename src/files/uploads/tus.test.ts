@@ -8,7 +8,7 @@ import { basic, TestFilesServer } from "../../../test/fixtures/files/files-serve
 
 let server: TestFilesServer
 before(async () => {
-  server = await TestFilesServer.start()
+  server = await TestFilesServer.start({ limits: { stallMs: 3_600_000 } })
 })
 after(() => server[Symbol.asyncDispose]())
 
@@ -73,9 +73,10 @@ test("a lost connection loses nothing that came", async () => {
   const own = join(server.root, ".quayside/uploads", readdirSync(join(server.root, ".quayside/uploads"))[0] ?? "", id)
   await eventually("most came", () => readFileSync(own).length >= 1_900_000)
   // The connection is still open for the server: the next request takes the upload over.
-  const offset = Number(await offsetOf(address))
+  const asked = offsetOf(address)
+  await eventually("the server closed the connection", () => lost.socket.destroyed)
+  const offset = Number(await asked)
   assert.ok(offset >= 1_900_000 && offset <= 2_000_000, String(offset))
-  await lost.end()
   assert.equal((await patch(address, offset, content.subarray(offset))).status, 204)
   assert.ok(readFileSync(server.at("lost")).equals(content))
 })
