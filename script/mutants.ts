@@ -156,7 +156,7 @@ async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
   await apart?.begin()
   const options = ["--test", "--test-timeout=120000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
   const [word = "", ...words] = [...(apart?.within(copy.path) ?? []), process.execPath, ...options, ...tests]
-  const env = { ...process.env, TMPDIR: copy.temporary }
+  const env = { ...process.env, TMPDIR: copy.temporary, NODE_COMPILE_CACHE: join(root, ".cache/compiled") }
   const child = spawn(word, words, { cwd: copy.path, env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
   const ended = new Promise<number | null>((done) => void child.on("exit", done))
   let failed: string | undefined

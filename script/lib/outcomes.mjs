@@ -9,7 +9,9 @@ export async function* outcomes(source) {
     if (data.details?.type === "suite" || data.skip !== undefined) continue
     if (type === "test:fail" && data.todo !== undefined) continue
     const name = data.name.replaceAll(/\s+/g, " ")
-    yield type === "test:pass" ? `pass ${name}\n` : `fail ${relative(process.cwd(), data.file ?? "")}: ${name}\n`
+    const isLate = data.details?.error?.failureType === "testTimeoutFailure"
+    const failure = `fail ${relative(process.cwd(), data.file ?? "")}: ${name}${isLate ? " (timed out)" : ""}\n`
+    yield type === "test:pass" ? `pass ${name}\n` : failure
   }
 }
 
