@@ -4,6 +4,7 @@ import type { Files } from "#files"
 import { abortable, deadline } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
+import type { WildcardCheck } from "./compose/wildcard.ts"
 
 const checkMs = 5_000
 
@@ -15,23 +16,38 @@ interface ReadinessParts {
   /** Undefined: this process has no files. */
   files: Promise<Files> | undefined
   runs: Runs | undefined
+  apps: WildcardCheck | undefined
 }
 
 /** The checks of `/readyz`. A part that this process does not have is well. */
-export function createReadiness({ store, engine, startsRuns = true, files, runs }: ReadinessParts): () => Promise<Readiness["checks"]> {
+export function createReadiness({
+  store,
+  engine,
+  startsRuns = true,
+  files,
+  runs,
+  apps,
+}: ReadinessParts): () => Promise<Readiness["checks"]> {
   const checked = (check: Promise<unknown> | undefined) =>
     (check ?? Promise.resolve())
       .then(() => ({ ok: true, msg: "" }))
       .catch((error: unknown) => ({ ok: false, msg: (error as Error).message }))
   return async () => {
-    const [storeCheck, engineCheck, filesCheck, supervision] = await Promise.all([
+    const [storeCheck, engineCheck, filesCheck, supervision, appsCheck] = await Promise.all([
       checked(inTime("The database's answer", store.check())),
       checked(engine?.[startsRuns ? "check" : "ping"](AbortSignal.timeout(checkMs))),
       files ? healthOf(files) : { ok: true, msg: "This process has no files" },
       runs &&
         inTime("The database's answer", runs.checkSupervision()).catch((error: unknown) => ({ ok: false, msg: (error as Error).message })),
+      apps?.(),
     ])
-    return { store: storeCheck, engine: engineCheck, files: filesCheck, ...(supervision && { supervision }) }
+    return {
+      store: storeCheck,
+      engine: engineCheck,
+      files: filesCheck,
+      ...(supervision && { supervision }),
+      ...(appsCheck && { apps: appsCheck }),
+    }
   }
 }
 

@@ -16,7 +16,7 @@ interface ApiParts extends BaseComponents, RunComponents {
 
 /** The API with the web UI, and its control channel. Neither listens yet. */
 export function createApiServers(
-  { settings, urls, dataDir, clock, logger }: StartContext,
+  { settings, urls, dataDir, clock, logger, apps }: StartContext,
   { store, identity, events, engine, runs, images, files, gateway, connections }: ApiParts,
   options: ComposeOptions,
 ): { api: ApiServer; control: ControlServer } {
@@ -24,7 +24,7 @@ export function createApiServers(
   const api = createApi({
     ...{ store, identity, runs, images, tree: files.tree, gateway, control, events, clock, logger, connections },
     openId: createOpenIdSignIn(settings, { store, baseUrl: urls.baseUrl, dataDir, clock }),
-    readiness: createReadiness({ store, engine, files: files.starting, runs }),
+    readiness: createReadiness({ store, engine, files: files.starting, runs, apps }),
     accessLog: options.accessLog,
     settings: apiSettings(settings, urls, options.version),
   })

@@ -14,6 +14,7 @@ import { createReadiness } from "../readiness.ts"
 import { type Roles, rolesOf } from "../roles.ts"
 import { prepareDataDir, secretKey } from "../secrets.ts"
 import type { BaseComponents, ComposeOptions, FileServer, LateComponents, RunComponents, StartContext } from "./context.ts"
+import { createWildcardCheck } from "./wildcard.ts"
 
 /** A running installation. Its disposal stops all components; the containers of runs stay. */
 export interface Quayside extends AsyncDisposable {
@@ -98,7 +99,8 @@ async function prepareStart({ settings: given, logger }: ComposeOptions, stack: 
   assertGpuSettings(settings)
   assertOpenIdSettings(settings)
   const filesRoot = settings.filesDir === "" ? join(dataDir, "files") : resolve(settings.filesDir)
-  return { settings, roles, urls, runPorts, dataDir, filesRoot, clock: systemClock, logger, stack }
+  const apps = runPorts === undefined && hasServers(roles) ? createWildcardCheck(urls.appsUrl, { clock: systemClock }) : undefined
+  return { settings, roles, urls, runPorts, dataDir, filesRoot, clock: systemClock, logger, apps, stack }
 }
 
 async function openBase(
@@ -143,15 +145,16 @@ function followPeople({ notices }: Store, identity: Identity): Disposable {
 }
 
 async function listen(
-  { settings, roles, stack }: StartContext,
+  { settings, roles, logger, apps, stack }: StartContext,
   parts: BaseComponents & Partial<RunComponents> & { api?: ApiServer | undefined; gateway?: Gateway; files: FileServer | undefined },
 ): Promise<void> {
   const { store, engine, runs, files, api, gateway } = parts
   const { host, appsPort, port, healthPort } = settings
   const hosts = listenHosts(host)
+  void apps?.().then(({ ok, msg }) => ok || logger.warn({}, msg))
   if (roles.has("gateway")) await gateway?.listen(hosts.map((each) => ({ host: each, port: appsPort })))
   if (api) return void (await api.listen(hosts.map((each) => ({ host: each, port }))))
   if (healthPort === undefined) return
-  const readiness = createReadiness({ store, engine, startsRuns: roles.has("supervisor"), files: files?.starting, runs })
+  const readiness = createReadiness({ store, engine, startsRuns: roles.has("supervisor"), files: files?.starting, runs, apps })
   stack.use(await startHealthServer({ host, port: healthPort, readiness }))
 }

@@ -10,6 +10,7 @@ import type { Store } from "#store"
 import type { PublicUrls, runPortRange } from "../addresses.ts"
 import type { Roles } from "../roles.ts"
 import type { Settings } from "../settings/settings.ts"
+import type { WildcardCheck } from "./wildcard.ts"
 
 export interface ComposeOptions {
   settings: Settings
@@ -39,6 +40,8 @@ export interface StartContext {
   filesRoot: string
   clock: Clock
   logger: Logger
+  /** Whether the names of runs lead anywhere; undefined if this process serves none. */
+  apps: WildcardCheck | undefined
   /** Disposes of all components, the latest first. */
   stack: AsyncDisposableStack
 }

@@ -5,7 +5,7 @@ export const health = {
   check: "Check again",
   works: "Works",
   fails: "Fails",
-  parts: { store: "Database", engine: "Engine", files: "File server", supervision: "Supervision of runs" },
+  parts: { store: "Database", engine: "Engine", files: "File server", supervision: "Supervision of runs", apps: "Names of runs" },
   /** The effect of each failed part, and the first thing to look at. */
   advice: {
     store: "Nothing can be read or changed. Check that the database runs, and that its disk has room.",
@@ -13,6 +13,7 @@ export const health = {
       "Runs cannot start or stop; running programs go on. Check that the engine's service runs, such as Docker, and that Quayside may use it.",
     files: "Files cannot be read or written by WebDAV. Check the disk of the data directory and the log of Quayside.",
     supervision: "Runs go on, but no run starts or stops. Start a process of Quayside with the role supervisor.",
+    apps: "The addresses of runs cannot be opened. Add a wildcard record below the name of the apps URL to DNS.",
   },
   version: "Version",
   installation: "Installation",

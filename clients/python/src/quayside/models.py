@@ -582,12 +582,24 @@ class ReadinessChecksSupervision(TypedDict):
     msg: str
 
 
+class ReadinessChecksApps(TypedDict):
+    """Whether the names of runs lead anywhere, unless they are below localhost. Not counted for
+    `ok`.
+    """
+
+    ok: bool
+    msg: str
+
+
 class ReadinessChecks(TypedDict):
     store: ReadinessChecksStore
     engine: ReadinessChecksEngine
     files: ReadinessChecksFiles
     # With PostgreSQL: which process looks after the runs.
     supervision: NotRequired[ReadinessChecksSupervision]
+    # Whether the names of runs lead anywhere, unless they are below localhost. Not counted for
+    # `ok`.
+    apps: NotRequired[ReadinessChecksApps]
 
 
 class Readiness(TypedDict):

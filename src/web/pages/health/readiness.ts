@@ -3,7 +3,7 @@ import { Failure, type Readiness } from "#contract"
 import { client } from "../../api/client.ts"
 
 export type ReadinessPart = keyof Readiness["checks"]
-export const readinessParts: readonly ReadinessPart[] = ["store", "engine", "files", "supervision"]
+export const readinessParts: readonly ReadinessPart[] = ["store", "engine", "files", "supervision", "apps"]
 
 /** The readiness in an answer or in the refusal that a part which fails makes of it. */
 export function readinessOf(error: unknown): Readiness | undefined {
