@@ -8,6 +8,7 @@ import { events } from "./events.ts"
 import { failures } from "./failures.ts"
 import { guards } from "./guards.ts"
 import { isolation } from "./isolation.ts"
+import { kubernetes } from "./kubernetes.ts"
 import { layout } from "./layout.ts"
 import type { Mutant } from "./mutant.ts"
 import { origins } from "./origins.ts"
@@ -41,6 +42,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   runs,
   simulation,
   processes,
+  kubernetes,
   control,
   cli: commandLine,
 }

@@ -62,7 +62,8 @@ suite("a cluster that fails or refuses", () => {
   test("more than any node has fails with the amounts, and words of the scheduler for administrators", async () => {
     const { cpus = 0, memoryMiB = 0 } = (await rig.engine.capacity())[0] ?? {}
     const message = `No node has ${cpus + 1} CPUs for runs; the largest has ${cpus}`
-    await assert.rejects((await rig.open({ cpuOvercommit: 1 })).start(specWith({ cpus: cpus + 1 }), ignore, never), {
+    await using exact = await rig.open({ cpuOvercommit: 1 })
+    await assert.rejects(exact.start(specWith({ cpus: cpus + 1 }), ignore, never), {
       code: "insufficient_cpu",
       message,
     })

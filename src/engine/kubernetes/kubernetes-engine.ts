@@ -38,15 +38,13 @@ import { nodeCapacity } from "./observe/node-capacity.ts"
 import { NodeStats } from "./observe/node-stats.ts"
 import { readPodLogs } from "./observe/read-logs.ts"
 import { instanceSelector, podIdentity, runName, storedSpec } from "./pods/names.ts"
+import { EventFeed } from "./pods/pod-events.ts"
 import { variablesOfSecret } from "./pods/pod-manifest.ts"
 import { observedRun } from "./pods/pod-state.ts"
-import { podsOf, RunStarter } from "./pods/run-starter.ts"
+import { inOrder, RunStarter } from "./pods/run-starter.ts"
 
-/** Nodes change rarely, and their images are read at each start. */
-const nodesKeptMs = 10_000
 /** How long the cluster may take to delete a pod beyond its grace. */
 const deleteMs = 60_000
-const listPage = 500
 
 /**
  * Creates an engine on a Kubernetes cluster, which need not be reachable yet. Rejects if there is
@@ -68,7 +66,8 @@ class KubernetesEngine implements Engine {
   readonly #starter: RunStarter
   readonly #stats: NodeStats
   readonly #lock = new KeyedLock()
-  #nodes: { at: number; list: Promise<V1Node[]> } | undefined
+  readonly #nodes: Reflector<V1Node>
+  readonly #events: EventFeed
 
   constructor(options: KubernetesOptions, client: ClusterClient) {
     const { instance, uid, gid = uid, filesRoot, clock, logger = silentLogger } = options
@@ -81,21 +80,27 @@ class KubernetesEngine implements Engine {
       client,
       path: `/api/v1/namespaces/${namespace}/pods`,
       labelSelector,
-      list: (_continue, signal) =>
-        client.core(
-          "list the pods of runs",
-          (core, settings) =>
-            core.listNamespacedPod({ namespace, labelSelector, limit: listPage, ...(_continue && { _continue }) }, settings),
-          { signal },
-        ),
+      list: (page, signal) =>
+        client.core("list the pods of runs", (core, settings) => core.listNamespacedPod({ namespace, labelSelector, ...page }, settings), {
+          signal,
+        }),
+      groupOf: ({ metadata }) => podIdentity(metadata)?.key,
+      clock,
+    })
+    this.#nodes = new Reflector<V1Node>({
+      client,
+      path: "/api/v1/nodes",
+      list: (page, signal) => client.core("list the nodes", (core, settings) => core.listNode(page, settings), { signal }),
       clock,
     })
     const nodes = (signal?: AbortSignal) => this.#listNodes(signal)
     this.#images = new ClusterImages({ nodes, registries: options.registries, maxBytes: options.maxImageBytes })
     this.#stats = new NodeStats({ client, nodes, isUnverified: options.kubeletTls === "off", logger })
+    this.#events = new EventFeed(client, clock)
     this.#starter = new RunStarter({
       client,
       pods: this.#pods,
+      events: this.#events,
       images: this.#images,
       locks: new MountLocks({ filesRoot, uid, gid }),
       context: { options, uid, gid },
@@ -144,16 +149,8 @@ class KubernetesEngine implements Engine {
     return (await this.#listNodes(signal)).flatMap((node) => nodeCapacity(node, this.#options))
   }
 
-  #listNodes(signal?: AbortSignal): Promise<V1Node[]> {
-    const kept = this.#nodes
-    if (kept && Date.now() - kept.at < nodesKeptMs) return kept.list
-    const list = this.#client.core("list the nodes", (core, settings) => core.listNode({}, settings), { signal }).then(({ items }) => items)
-    const made = { at: Date.now(), list }
-    this.#nodes = made
-    list.catch(() => {
-      if (this.#nodes === made) this.#nodes = undefined
-    })
-    return list
+  async #listNodes(signal?: AbortSignal): Promise<V1Node[]> {
+    return [...(await this.#nodes.items(signal)).values()]
   }
 
   async image(reference: string, policy: ImagePolicy, signal?: AbortSignal): Promise<ImageInfo | undefined> {
@@ -187,9 +184,8 @@ class KubernetesEngine implements Engine {
   }
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
-    const items = await this.#pods.items(signal)
-    const byKey = Map.groupBy(items.values(), (pod) => podIdentity(pod.metadata)?.key ?? "")
-    return [...byKey.values()].flatMap((pods) => observedRun(pods) ?? [])
+    await this.#pods.items(signal)
+    return this.#pods.groups.flatMap((pods) => observedRun(pods) ?? [])
   }
 
   async watch(changed: () => void, signal: AbortSignal): Promise<void> {
@@ -202,6 +198,12 @@ class KubernetesEngine implements Engine {
     stop()
   }
 
+  /** A run's pods in the order of their ranks. */
+  async #podsOf(key: string, signal?: AbortSignal): Promise<V1Pod[]> {
+    await this.#pods.items(signal)
+    return inOrder(this.#pods.group(key))
+  }
+
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
     return this.#lock.abortAndRun(key, signal, () => this.#remove(key, graceMs, signal))
   }
@@ -211,18 +213,19 @@ class KubernetesEngine implements Engine {
    * from one second on.
    */
   async #remove(key: string, graceMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const pods = podsOf(await this.#pods.items(signal), key)
+    const pods = await this.#podsOf(key, signal)
     if (pods.length === 0) return
     const gracePeriodSeconds = Math.max(1, Math.ceil(graceMs / 1_000))
     using late = deadline(graceMs + deleteMs, "Deleting the pods of a run", signal)
     await Promise.all(pods.map((pod) => this.#deletePod(pod, gracePeriodSeconds, late)))
-    const gone = (items: ReadonlyMap<string, V1Pod>) => (podsOf(items, key).length === 0 ? true : undefined)
-    await this.#pods.until(gone, late).catch((error: unknown) => {
-      signal?.throwIfAborted()
-      if (!late.aborted) throw error
-      const nodes = [...new Set(pods.flatMap((pod) => pod.spec?.nodeName ?? []))].join(", ")
-      throw new EngineError("engine_unreachable", `The node ${nodes} does not confirm that the run has ended`, { cause: error })
-    })
+    await this.#pods
+      .until(key, (left) => (left.length === 0 ? true : undefined), late)
+      .catch((error: unknown) => {
+        signal?.throwIfAborted()
+        if (!late.aborted) throw error
+        const nodes = [...new Set(pods.flatMap((pod) => pod.spec?.nodeName ?? []))].join(", ")
+        throw new EngineError("engine_unreachable", `The node ${nodes} does not confirm that the run has ended`, { cause: error })
+      })
   }
 
   async #deletePod({ metadata }: V1Pod, gracePeriodSeconds: number, signal: AbortSignal): Promise<void> {
@@ -238,7 +241,7 @@ class KubernetesEngine implements Engine {
 
   async *logs(key: string, options: LogOptions = {}): AsyncIterable<ContainerLogLine> {
     if (options.signal?.aborted) return
-    const pods = podsOf(await this.#pods.items(), key)
+    const pods = await this.#podsOf(key)
     const chosen = options.rank === undefined ? pods : pods.filter(({ metadata }) => podIdentity(metadata)?.rank === options.rank)
     const read = (pod: V1Pod) => readPodLogs(this.#client, pod.metadata?.name ?? "", options)
     if (pods.length === 1) return yield* chosen.map(read)[0] ?? []
@@ -267,7 +270,7 @@ class KubernetesEngine implements Engine {
   }
 
   async recoverSpec(key: string, signal?: AbortSignal): Promise<RecoveredSpec | undefined> {
-    const pod = podsOf(await this.#pods.items(signal), key)[0]
+    const [pod] = await this.#podsOf(key, signal)
     const stored = pod && storedSpec(pod.metadata)
     if (!stored) return undefined
     const { namespace } = this.#client
@@ -282,7 +285,7 @@ class KubernetesEngine implements Engine {
   }
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<RunAddress | undefined> {
-    const pods = podsOf(await this.#pods.items(signal), key)
+    const pods = await this.#podsOf(key, signal)
     const host = pods[0]?.status?.podIP
     if (!host || observedRun(pods)?.state !== "running") return undefined
     return { host, port }
@@ -305,7 +308,7 @@ class KubernetesEngine implements Engine {
   async resumeExec(): Promise<undefined> {}
 
   async exec(key: string, request: ExecRequest, signal?: AbortSignal): Promise<ExecProcess | undefined> {
-    const pods = podsOf(await this.#pods.items(signal), key)
+    const pods = await this.#podsOf(key, signal)
     const name = pods[0]?.metadata?.name
     if (name === undefined || observedRun(pods)?.state !== "running") return undefined
     return startExec({ client: this.#client, pod: name, log: this.#log }, request)
@@ -313,6 +316,6 @@ class KubernetesEngine implements Engine {
 
   /** Runs continue. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pods[Symbol.asyncDispose]()
+    await Promise.all([this.#pods, this.#nodes, this.#events].map((each) => each[Symbol.asyncDispose]()))
   }
 }

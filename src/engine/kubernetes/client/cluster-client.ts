@@ -27,8 +27,6 @@ export class ClusterClient {
   readonly library: Library
   readonly #core: CoreV1Api
   readonly #networking: NetworkingV1Api
-  /** Calls since the start, watches included. */
-  requests = 0
 
   constructor(library: Library, config: KubeConfig, namespace: string) {
     this.library = library
@@ -74,7 +72,6 @@ export class ClusterClient {
     { signal, timeoutMs = defaultTimeoutMs }: CallOptions,
   ): Promise<T> {
     signal?.throwIfAborted()
-    this.requests += 1
     using late = deadline(timeoutMs, "The API server", signal)
     try {
       return await send({ middleware: [this.#abortedBy(late)], middlewareMergeStrategy: "append" })

@@ -39,7 +39,6 @@ export async function openStream(
 ): Promise<IncomingMessage> {
   const options: RequestOptions = { headers: {} }
   await client.config.applyToHTTPSOptions(options)
-  client.requests += 1
   const request = send(url, { ...options, ...(isUnverified && { rejectUnauthorized: false }), ...(signal && { signal }) })
   const late = setTimeout(() => request.destroy(new Error(`The answer took longer than ${timeoutMs} ms`)), timeoutMs)
   try {

@@ -1,17 +1,26 @@
 import type { KubernetesObject } from "@kubernetes/client-node"
 import { abortable, type Clock, systemClock } from "#kit"
+import { EngineError } from "../../engine.ts"
 import type { ClusterClient } from "./cluster-client.ts"
 import { unreachable } from "./errors.ts"
+import { GroupedItems } from "./grouped-items.ts"
 
 const firstWaitMs = 100
 const maxWaitMs = 2_000
 /** How long callers wait for the first list, or for the next one after a loss. */
 const syncMs = 5_000
 const goneStatus = 410
+const pageSize = 500
 
 interface ListPage<T> {
   items: T[]
   metadata?: { resourceVersion?: string; _continue?: string }
+}
+
+/** A page of a list, after the mark of the one before it. */
+export interface PageRequest {
+  limit: number
+  _continue?: string
 }
 
 export interface ReflectorOptions<T> {
@@ -20,20 +29,26 @@ export interface ReflectorOptions<T> {
   path: string
   labelSelector?: string
   fieldSelector?: string
-  /** One page, after the given mark. */
-  list: (mark: string | undefined, signal: AbortSignal) => Promise<ListPage<T>>
+  list: (page: PageRequest, signal: AbortSignal) => Promise<ListPage<T>>
+  /** Which items are kept. Default: all. */
+  isWanted?: (item: T) => boolean
+  /** The group to which an item belongs. Default: there are no groups. */
+  groupOf?: (item: T) => string | undefined
   clock?: Clock | undefined
 }
 
 /**
  * A copy of a collection that a list began and a watch keeps current. After a lost connection the
- * watch continues where it ended, and lists again only if the server has forgotten that point.
+ * watch continues where it ended, and lists again only if the server has forgotten that point, or
+ * has not come as far, since its database was restored from an older copy: a watch from the future
+ * would be silent.
  */
 export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   readonly #options: ReflectorOptions<T>
   readonly #clock: Clock
-  readonly #items = new Map<string, T>()
+  readonly #items: GroupedItems<T>
   readonly #listeners = new Set<() => void>()
+  readonly #groupListeners = new Map<string, Set<() => void>>()
   readonly #closing = new AbortController()
   #synced = Promise.withResolvers<void>()
   #isSynced = false
@@ -43,6 +58,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
+    this.#items = new GroupedItems(options.groupOf ?? (() => undefined))
     this.#clock = options.clock ?? systemClock
   }
 
@@ -50,12 +66,27 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   async items(signal?: AbortSignal): Promise<ReadonlyMap<string, T>> {
     this.#running ??= this.#run()
     if (!this.#isSynced) await this.#untilSynced(signal)
-    return this.#items
+    return this.#items.all
   }
 
   /** The items that are known now, current or not. */
   get known(): ReadonlyMap<string, T> {
-    return this.#items
+    return this.#items.all
+  }
+
+  /** The known items by group. */
+  get groups(): T[][] {
+    return this.#items.groups
+  }
+
+  /** The known items of a group. */
+  group(name: string): T[] {
+    return this.#items.group(name)
+  }
+
+  /** Forgets the items of a group, which come back only if they change. */
+  forget(name: string): void {
+    this.#items.removeGroup(name)
   }
 
   /** Calls the listener after each change and each new connection. Returns how to end that. */
@@ -64,18 +95,28 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     return () => void this.#listeners.delete(listener)
   }
 
+  /** The same for changes of one group. */
+  onGroupChange(name: string, listener: () => void): () => void {
+    const listeners = this.#groupListeners.get(name) ?? new Set()
+    this.#groupListeners.set(name, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#groupListeners.get(name) === listeners) this.#groupListeners.delete(name)
+    }
+  }
+
   /**
-   * Resolves with the first result of `find` that is not undefined, among the states that follow.
-   * Rejects with what `find` throws, or with the signal's reason.
+   * Resolves with the first result of `find` that is not undefined, among the states of the group
+   * that follow. Rejects with what `find` throws, or with the signal's reason.
    */
-  async until<R>(find: (items: ReadonlyMap<string, T>) => R | undefined, signal: AbortSignal): Promise<R> {
+  async until<R>(name: string, find: (group: T[]) => R | undefined, signal: AbortSignal): Promise<R> {
     await this.items(signal)
     for (;;) {
       signal.throwIfAborted()
       const changed = Promise.withResolvers<void>()
-      const stop = this.onChange(changed.resolve)
+      const stop = this.onGroupChange(name, changed.resolve)
       try {
-        const found = this.#isSynced ? find(this.#items) : undefined
+        const found = this.#isSynced ? find(this.group(name)) : undefined
         if (found !== undefined) return found
         await abortable(changed.promise, signal)
       } finally {
@@ -96,15 +137,19 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   async #run(): Promise<void> {
     const { signal } = this.#closing
     let waitMs = firstWaitMs
+    let wasLost = false
     while (!signal.aborted) {
       try {
+        if (wasLost) await this.#compareVersions(signal)
+        wasLost = false
         if (this.#version === undefined) await this.#list(signal)
         await this.#watch(signal, () => {
           waitMs = firstWaitMs
         })
       } catch (error) {
         if (signal.aborted) return
-        this.#lastError = error instanceof Error ? error.message : String(error)
+        wasLost = true
+        this.#lastError = (error instanceof EngineError && error.detail) || String(error)
         this.#lose()
       }
       await this.#clock.sleep(waitMs * (0.5 + Math.random()), signal).catch(() => {})
@@ -112,15 +157,22 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     }
   }
 
+  async #compareVersions(signal: AbortSignal): Promise<void> {
+    if (this.#version === undefined) return
+    const { metadata } = await this.#options.list({ limit: 1 }, signal)
+    if (!hasReached(metadata?.resourceVersion, this.#version)) this.#version = undefined
+  }
+
   async #list(signal: AbortSignal): Promise<void> {
-    const found = new Map<string, T>()
+    const found: T[] = []
     let page: ListPage<T> | undefined
     do {
-      page = await this.#options.list(page?.metadata?._continue, signal)
-      for (const item of page.items) found.set(item.metadata?.name ?? "", item)
+      const mark = page?.metadata?._continue
+      page = await this.#options.list({ limit: pageSize, ...(mark && { _continue: mark }) }, signal)
+      found.push(...page.items)
     } while (page.metadata?._continue)
     this.#items.clear()
-    for (const [name, item] of found) this.#items.set(name, item)
+    for (const item of found) this.#set(item)
     this.#version = page.metadata?.resourceVersion
   }
 
@@ -135,7 +187,6 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
       else ended.resolve()
     }
     const query = { labelSelector, fieldSelector, allowWatchBookmarks: true, resourceVersion: this.#version }
-    client.requests += 1
     const watch = new client.library.Watch(client.config)
     const controller = await watch.watch(path, query, (type, item, event) => this.#receive(type, item, event), onDone)
     const abort = () => controller.abort()
@@ -165,10 +216,15 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     }
     this.#version = item.metadata?.resourceVersion ?? this.#version
     if (type === "BOOKMARK") return
-    const name = item.metadata?.name ?? ""
-    if (type === "DELETED") this.#items.delete(name)
-    else this.#items.set(name, item)
-    this.#notify()
+    this.#notify(type === "DELETED" ? this.#items.remove(item.metadata?.name ?? "") : this.#set(item))
+  }
+
+  /** Returns the groups that changed. */
+  #set(item: T): string[] {
+    if (this.#options.isWanted?.(item) === false) return []
+    // The history of an object's fields is as large as the rest of it.
+    delete item.metadata?.managedFields
+    return this.#items.set(item)
   }
 
   #gain(): void {
@@ -184,14 +240,21 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     this.#synced = Promise.withResolvers()
   }
 
-  #notify(): void {
+  /** Without groups, all may have changed. */
+  #notify(groups: Iterable<string> = [...this.#groupListeners.keys()]): void {
     for (const listener of [...this.#listeners]) listener()
+    for (const name of groups) for (const listener of [...(this.#groupListeners.get(name) ?? [])]) listener()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
     await this.#running
   }
+}
+
+/** Versions are numbers that grow: Kubernetes promises it from 1.35 on, and etcd always did it. */
+function hasReached(version: string | undefined, other: string): boolean {
+  return [version, other].every((each) => /^\d+$/.test(each ?? "")) && BigInt(version ?? 0) >= BigInt(other)
 }
 
 /** The library ends a connection on which nothing arrived for a while. */

@@ -58,7 +58,6 @@ export class ExecChannel {
     url.protocol = "wss:"
     const options: ClientOptions = { handshakeTimeout: handshakeMs, maxPayload: maxFrameBytes, perMessageDeflate: false }
     await client.config.applyToHTTPSOptions(options)
-    client.requests += 1
     const socket = new WebSocket(url, [protocol], options)
     socket.on("error", () => {})
     const refused = Promise.withResolvers<never>()

@@ -1,7 +1,8 @@
 import type { CoreV1Event, V1Pod } from "@kubernetes/client-node"
+import { type Clock, systemClock } from "#kit"
 import type { StartStep } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
-import { Reflector } from "../client/reflector.ts"
+import { type PageRequest, Reflector } from "../client/reflector.ts"
 
 interface Step {
   state: StartStep["state"]
@@ -9,48 +10,115 @@ interface Step {
   text: string | undefined
 }
 
-/** The cluster's events about the pods of a start, from its beginning to its end. */
-export class PodEvents implements AsyncDisposable {
-  readonly #reflectors: Reflector<CoreV1Event>[]
+/** How long the events are followed after the last start, since the next one may come soon. */
+const lingerMs = 30_000
+/** How long a start waits for the watch: without it, only its progress is unknown. */
+const beginMs = 1_000
 
-  constructor(client: ClusterClient, pods: readonly V1Pod[]) {
-    const path = `/api/v1/namespaces/${client.namespace}/events`
-    this.#reflectors = pods.map(({ metadata }) => {
-      const fieldSelector = `involvedObject.uid=${metadata?.uid ?? ""}`
-      return new Reflector<CoreV1Event>({
-        client,
-        path,
-        fieldSelector,
-        list: (_continue, signal) =>
-          client.core(
-            "read events",
-            (core, settings) =>
-              core.listNamespacedEvent({ namespace: client.namespace, fieldSelector, ...(_continue && { _continue }) }, settings),
-            { signal },
-          ),
-      })
-    })
-    // Events only tell how far a start is: without them it goes on.
-    for (const reflector of this.#reflectors) reflector.items().catch(() => {})
+/** The events about the pods of one start, from its beginning to its end. */
+export interface PodEvents extends Disposable {
+  onChange(listener: () => void): () => void
+  /** The step of the pod that is furthest behind. */
+  readonly step: Step
+}
+
+/**
+ * The cluster's events about pods that start. One watch serves all starts, and ends some time after
+ * the last one. Events only tell how far a start is: without them it goes on.
+ */
+export class EventFeed implements AsyncDisposable {
+  readonly #client: ClusterClient
+  readonly #clock: Clock
+  readonly #followed = new Set<string>()
+  #reflector: Reflector<CoreV1Event> | undefined
+  #linger = new AbortController()
+
+  constructor(client: ClusterClient, clock: Clock = systemClock) {
+    this.#client = client
+    this.#clock = clock
   }
 
-  onChange(listener: () => void): () => void {
-    const stops = this.#reflectors.map((reflector) => reflector.onChange(listener))
-    return () => {
-      for (const stop of stops) stop()
+  /** Must be called before anything happens to the pods: earlier events are not read. */
+  async follow(pods: readonly V1Pod[], signal: AbortSignal): Promise<PodEvents> {
+    const uids = pods.map(({ metadata }) => metadata?.uid ?? "")
+    for (const uid of uids) this.#followed.add(uid)
+    this.#linger.abort()
+    this.#reflector ??= this.#open()
+    const reflector = this.#reflector
+    await this.#untilWatched(reflector, signal)
+    return {
+      onChange(listener) {
+        const stops = uids.map((uid) => reflector.onGroupChange(uid, listener))
+        return () => {
+          for (const stop of stops) stop()
+        }
+      },
+      get step() {
+        return furthestBehind(uids.map((uid) => stepOf(reflector.group(uid))))
+      },
+      [Symbol.dispose]: () => this.#leave(uids),
     }
   }
 
-  /** The step of the pod that is furthest behind. */
-  get step(): Step {
-    const order: StartStep["state"][] = ["pulling", "creating", "starting"]
-    const steps = this.#reflectors.map((reflector) => stepOf([...reflector.known.values()]))
-    return steps.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))[0] ?? { state: "pulling", text: undefined }
+  async #untilWatched(reflector: Reflector<CoreV1Event>, signal: AbortSignal): Promise<void> {
+    const settled = new AbortController()
+    const late = this.#clock.sleep(beginMs, AbortSignal.any([signal, settled.signal]))
+    await Promise.race([reflector.items(settled.signal), late]).catch(() => {})
+    settled.abort()
+  }
+
+  /** A list of one event tells where the watch begins. */
+  #open(): Reflector<CoreV1Event> {
+    const client = this.#client
+    const { namespace } = client
+    const fieldSelector = "involvedObject.kind=Pod"
+    const list = async (_page: PageRequest, signal: AbortSignal) => {
+      const { metadata } = await client.core(
+        "read events",
+        (core, settings) => core.listNamespacedEvent({ namespace, fieldSelector, limit: 1 }, settings),
+        { signal },
+      )
+      return { items: [], metadata: { ...(metadata?.resourceVersion && { resourceVersion: metadata.resourceVersion }) } }
+    }
+    return new Reflector<CoreV1Event>({
+      client,
+      path: `/api/v1/namespaces/${namespace}/events`,
+      fieldSelector,
+      list,
+      isWanted: (event) => this.#followed.has(event.involvedObject.uid ?? ""),
+      groupOf: (event) => event.involvedObject.uid,
+      clock: this.#clock,
+    })
+  }
+
+  #leave(uids: readonly string[]): void {
+    for (const uid of uids) {
+      this.#followed.delete(uid)
+      this.#reflector?.forget(uid)
+    }
+    if (this.#followed.size > 0) return
+    this.#linger = new AbortController()
+    this.#clock.sleep(lingerMs, this.#linger.signal).then(
+      () => this.#close(),
+      () => {},
+    )
+  }
+
+  async #close(): Promise<void> {
+    const reflector = this.#reflector
+    this.#reflector = undefined
+    await reflector?.[Symbol.asyncDispose]()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector[Symbol.asyncDispose]()))
+    this.#linger.abort()
+    await this.#close()
   }
+}
+
+function furthestBehind(steps: readonly Step[]): Step {
+  const order: StartStep["state"][] = ["pulling", "creating", "starting"]
+  return [...steps].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))[0] ?? { state: "pulling", text: undefined }
 }
 
 /**

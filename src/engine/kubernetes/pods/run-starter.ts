@@ -9,7 +9,7 @@ import type { ClusterImages, FoundImage } from "../images/cluster-images.ts"
 import type { MountLocks } from "../mounts/mount-locks.ts"
 import { applyPolicy, internetCodeOf, peersPolicy } from "../network/network-policies.ts"
 import { podIdentity, podName, startGate, storedSpec } from "./names.ts"
-import { PodEvents } from "./pod-events.ts"
+import type { EventFeed, PodEvents } from "./pod-events.ts"
 import { type ManifestContext, podManifest, pullSecretManifest, requestOf, secretManifest, serviceManifest } from "./pod-manifest.ts"
 import { digestOf, stateOf } from "./pod-state.ts"
 import { countRoom } from "./room.ts"
@@ -36,6 +36,7 @@ export interface StartRequest {
 interface StarterParts {
   client: ClusterClient
   pods: Reflector<V1Pod>
+  events: EventFeed
   images: ClusterImages
   locks: MountLocks
   context: ManifestContext
@@ -64,7 +65,8 @@ export class RunStarter {
     const { pods, remove } = this.#parts
     const { key, nodes } = request.spec
     signal.throwIfAborted()
-    const left = podsOf(await pods.items(signal), key)
+    await pods.items(signal)
+    const left = inOrder(pods.group(key))
     const runs = left.length === nodes && left.every((pod) => stateOf(pod) === "running" && !pod.metadata?.deletionTimestamp)
     if (runs) return resultOf(left)
     if (left.length > 0) await remove(key, { graceMs: 0, signal })
@@ -106,7 +108,7 @@ export class RunStarter {
     const created = await this.#createPods(spec, image, signal)
     onLocked(spec.mounts.map(({ source }) => source))
     await this.#parts.locks.lock(spec.mounts)
-    await using events = new PodEvents(this.#parts.client, created)
+    using events = await this.#parts.events.follow(created, signal)
     if (spec.nodes > 1) await this.#untilRoom({ spec, report }, signal)
     await this.#openGates(created, signal)
     const started = await this.#untilStarted({ spec, report, events }, signal)
@@ -231,7 +233,7 @@ export class RunStarter {
     for (;;) {
       const either = scattered && unschedulable !== undefined ? AbortSignal.any([signal, scattered]) : signal
       const next = await pods
-        .until((items) => nextChange(podsOf(items, spec.key), spec, unschedulable), either)
+        .until(spec.key, (own) => nextChange(inOrder(own), spec, unschedulable), either)
         .catch((error: unknown) => {
           throw scattered?.aborted && !signal.aborted ? new ScatteredError() : error
         })
@@ -277,9 +279,9 @@ function sourcesOf(pod: V1Pod): string[] {
 }
 
 /** The pods of a run in the order of their ranks. */
-export function podsOf(items: ReadonlyMap<string, V1Pod>, key: string): V1Pod[] {
-  const own = [...items.values()].filter((pod) => podIdentity(pod.metadata)?.key === key)
-  return own.sort((a, b) => (podIdentity(a.metadata)?.rank ?? 0) - (podIdentity(b.metadata)?.rank ?? 0))
+export function inOrder(pods: readonly V1Pod[]): V1Pod[] {
+  const rankOf = ({ metadata }: V1Pod) => podIdentity(metadata)?.rank ?? 0
+  return [...pods].sort((a, b) => rankOf(a) - rankOf(b))
 }
 
 /**

@@ -1,0 +1,34 @@
+import { at, faults } from "./mutant.ts"
+
+const reflector = ["src/engine/kubernetes/client/reflector.test.ts"]
+const feed = ["src/engine/kubernetes/pods/pod-events.test.ts"]
+
+/** What Quayside makes of a cluster's lists, watches and pods. */
+export const kubernetes = [
+  ...faults("src/engine/kubernetes/client/reflector.ts", reflector, [
+    ["a forgotten point is watched for ever", at("Reflector.#watch", "statusCode === goneStatus"), "statusCode === 0"],
+    ["an ended watch of a forgotten point goes on", at("Reflector.#receive", "this.#version = undefined\n"), "\n"],
+    ["a watch begins in the future of a restored database", at("Reflector.#run", "if (wasLost) await this.#compareVersions(signal)"), ""],
+    ["after a loss everything is listed again", at("Reflector.#compareVersions", "if (!hasReached("), "if (hasReached("],
+    ["a list keeps what was deleted meanwhile", at("Reflector.#list", "this.#items.clear()"), ""],
+    ["a deletion is not seen", at("Reflector.#receive", 'this.#items.remove(item.metadata?.name ?? "")'), "[]"],
+  ]),
+  ...faults("src/engine/kubernetes/client/grouped-items.ts", reflector, [
+    ["an object stays in the group that it left", at("GroupedItems.remove", "members?.delete(name)"), ""],
+    [
+      "the group that an object left hears nothing",
+      at("GroupedItems.set", "const changed = this.remove(name)"),
+      "this.remove(name)\n    const changed: string[] = []",
+    ],
+  ]),
+  ...faults("src/engine/kubernetes/pods/pod-events.ts", feed, [
+    ["each start has a watch of its own", at("EventFeed.follow", "this.#reflector ??= this.#open()"), "this.#reflector = this.#open()"],
+    ["the watch of events never ends", at("EventFeed.#leave", "() => this.#close(),"), "() => {},"],
+    ["the watch ends although another start came", at("EventFeed.follow", "this.#linger.abort()"), ""],
+    [
+      "a start waits for events that nobody gives",
+      at("EventFeed.#untilWatched", "await Promise.race([reflector.items(settled.signal), late])"),
+      "await reflector.items(settled.signal)",
+    ],
+  ]),
+]
