@@ -2,6 +2,7 @@ import { at, faults } from "./mutant.ts"
 
 const reflector = ["src/engine/kubernetes/client/reflector.test.ts"]
 const feed = ["src/engine/kubernetes/pods/pod-events.test.ts"]
+const pods = ["src/engine/kubernetes/pods/pod-state.test.ts"]
 
 /** What Quayside makes of a cluster's lists, watches and pods. */
 export const kubernetes = [
@@ -30,5 +31,10 @@ export const kubernetes = [
       at("EventFeed.#untilWatched", "await Promise.race([reflector.items(settled.signal), late])"),
       "await reflector.items(settled.signal)",
     ],
+  ]),
+  ...faults("src/engine/kubernetes/pods/pod-state.ts", pods, [
+    ["a run of a lost node runs for ever", at("stateOf", "isGivenUp || "), ""],
+    ["an evicted run is gone without a reason", at("isGone", " && !wasDisrupted(pod)"), ""],
+    ["an old observation is kept", at("ObservedRuns.of", "kept.pods.every((pod, n) => pod === pods[n])"), "true"],
   ]),
 ]

@@ -40,7 +40,7 @@ import { readPodLogs } from "./observe/read-logs.ts"
 import { instanceSelector, podIdentity, runName, storedSpec } from "./pods/names.ts"
 import { EventFeed } from "./pods/pod-events.ts"
 import { variablesOfSecret } from "./pods/pod-manifest.ts"
-import { observedRun } from "./pods/pod-state.ts"
+import { ObservedRuns, observedRun, wasDisrupted } from "./pods/pod-state.ts"
 import { inOrder, RunStarter } from "./pods/run-starter.ts"
 
 /** How long the cluster may take to delete a pod beyond its grace. */
@@ -68,6 +68,9 @@ class KubernetesEngine implements Engine {
   readonly #lock = new KeyedLock()
   readonly #nodes: Reflector<V1Node>
   readonly #events: EventFeed
+  readonly #observed = new ObservedRuns()
+  /** Pods that the cluster ended and deleted, by the key of their run: nothing else tells why. */
+  readonly #disrupted = new Map<string, V1Pod[]>()
 
   constructor(options: KubernetesOptions, client: ClusterClient) {
     const { instance, uid, gid = uid, filesRoot, clock, logger = silentLogger } = options
@@ -85,6 +88,7 @@ class KubernetesEngine implements Engine {
           signal,
         }),
       groupOf: ({ metadata }) => podIdentity(metadata)?.key,
+      onDeleted: (pod) => this.#keepIfDisrupted(pod),
       clock,
     })
     this.#nodes = new Reflector<V1Node>({
@@ -180,12 +184,22 @@ class KubernetesEngine implements Engine {
   }
 
   start(spec: RunSpec, report: (step: StartStep) => void, signal: AbortSignal, resolveSpec?: ResolveSpec): Promise<StartResult> {
-    return this.#lock.runAbortable(spec.key, signal, (combined) => this.#starter.start({ spec, report, resolveSpec }, combined))
+    return this.#lock.runAbortable(spec.key, signal, (combined) => {
+      this.#disrupted.delete(spec.key)
+      return this.#starter.start({ spec, report, resolveSpec }, combined)
+    })
   }
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     await this.#pods.items(signal)
-    return this.#pods.groups.flatMap((pods) => observedRun(pods) ?? [])
+    const groups = this.#pods.groups.map((pods) => [...pods, ...(this.#disrupted.get(podIdentity(pods[0]?.metadata)?.key ?? "") ?? [])])
+    const gone = [...this.#disrupted].flatMap(([key, pods]) => (this.#pods.group(key).length === 0 ? [pods] : []))
+    return [...groups, ...gone].flatMap((pods) => this.#observed.of(pods) ?? [])
+  }
+
+  #keepIfDisrupted(pod: V1Pod): void {
+    const key = podIdentity(pod.metadata)?.key
+    if (key !== undefined && wasDisrupted(pod)) this.#disrupted.set(key, [...(this.#disrupted.get(key) ?? []), pod])
   }
 
   async watch(changed: () => void, signal: AbortSignal): Promise<void> {
@@ -214,7 +228,15 @@ class KubernetesEngine implements Engine {
    */
   async #remove(key: string, graceMs: number, signal: AbortSignal | undefined): Promise<void> {
     const pods = await this.#podsOf(key, signal)
-    if (pods.length === 0) return
+    if (pods.length > 0) await this.#removePods(key, pods, { graceMs, signal })
+    this.#disrupted.delete(key)
+  }
+
+  async #removePods(
+    key: string,
+    pods: readonly V1Pod[],
+    { graceMs, signal }: { graceMs: number; signal: AbortSignal | undefined },
+  ): Promise<void> {
     const gracePeriodSeconds = Math.max(1, Math.ceil(graceMs / 1_000))
     using late = deadline(graceMs + deleteMs, "Deleting the pods of a run", signal)
     await Promise.all(pods.map((pod) => this.#deletePod(pod, gracePeriodSeconds, late)))

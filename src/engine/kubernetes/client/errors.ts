@@ -47,10 +47,10 @@ export function toEngineError(error: unknown, what: string): EngineError {
   const status = statusOf(error)
   const detail = messageOf(error)
   const options = { detail, cause: error }
-  if (status === undefined || temporary.has(status) || (status === 500 && databaseFailure.test(detail))) return unreachable(detail, error)
   const refusal = admissionRefusal(detail)
   if (refusal)
     return new EngineError("engine_error", refusal, { ...options, hint: "Ask the administrators of the cluster what is demanded" })
+  if (status === undefined || temporary.has(status) || (status === 500 && databaseFailure.test(detail))) return unreachable(detail, error)
   const quota = /exceeded quota: (.+)/.exec(detail)
   if (quota) return new EngineError("quota_exceeded", `The cluster's quota for runs is used up: ${quota[1]?.slice(0, 300)}`, options)
   if (status === 401) return new EngineError("engine_error", "The cluster does not accept Quayside's credentials", options)
@@ -61,6 +61,8 @@ export function toEngineError(error: unknown, what: string): EngineError {
 /** The words of a webhook or an admission policy, which only the cluster's people know. */
 function admissionRefusal(detail: string): string | undefined {
   const [, webhook, webhookSaid] = /admission webhook "([^"]+)" denied the request:? ?([\s\S]*)/.exec(detail) ?? []
+  const silent = /failed calling webhook "([^"]+)"/.exec(detail)?.[1]
+  if (silent !== undefined) return `The cluster's webhook ${silent}, which has to allow the run, does not answer`
   const [, policy, policySaid] = /ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request: ?([\s\S]*)/.exec(detail) ?? []
   const said = (webhookSaid ?? policySaid ?? "").trim().slice(0, 300)
   const words = said === "" ? "" : `: ${said}`

@@ -34,6 +34,8 @@ export interface ReflectorOptions<T> {
   isWanted?: (item: T) => boolean
   /** The group to which an item belongs. Default: there are no groups. */
   groupOf?: (item: T) => string | undefined
+  /** Called with the last state of an item that was deleted while the watch was connected. */
+  onDeleted?: (item: T) => void
   clock?: Clock | undefined
 }
 
@@ -216,6 +218,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     }
     this.#version = item.metadata?.resourceVersion ?? this.#version
     if (type === "BOOKMARK") return
+    if (type === "DELETED") this.#options.onDeleted?.(item)
     this.#notify(type === "DELETED" ? this.#items.remove(item.metadata?.name ?? "") : this.#set(item))
   }
 

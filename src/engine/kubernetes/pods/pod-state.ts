@@ -1,4 +1,4 @@
-import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node"
+import type { V1ContainerStatus, V1Pod, V1PodCondition, V1PodStatus } from "@kubernetes/client-node"
 import type { ObservedRun } from "../../engine.ts"
 import { podIdentity, type StoredSpec, storedSpec } from "./names.ts"
 
@@ -18,18 +18,34 @@ export function digestOf(pod: V1Pod): string {
   return names.map((name) => /sha256:[0-9a-f]{64}$/.exec(name ?? "")?.[0]).find((digest) => digest !== undefined) ?? ""
 }
 
-/** Whether the kubelet only has to clean up after a pod that was deleted. */
+/** Whether the kubelet only has to clean up after a deleted pod, and nobody else says why. */
 function isGone(pod: V1Pod): boolean {
-  return pod.metadata?.deletionTimestamp !== undefined && stateOf(pod) === "exited"
+  return pod.metadata?.deletionTimestamp !== undefined && stateOf(pod) === "exited" && !wasDisrupted(pod)
 }
 
-/** `created`: it never ran, or not yet. */
-export function stateOf(pod: V1Pod): ObservedRun["state"] {
-  const { running, terminated } = containerOf(pod)?.state ?? {}
-  if (running) return "running"
-  if (terminated || pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return "exited"
-  return "created"
+/** Whether the cluster itself ended the pod: to make room, or because its node is gone. */
+export function wasDisrupted({ status }: V1Pod): boolean {
+  return disruptionOf(status) !== undefined
 }
+
+function disruptionOf(status: V1PodStatus | undefined): V1PodCondition | undefined {
+  return status?.conditions?.find(({ type, status: isTrue }) => type === "DisruptionTarget" && isTrue === "True")
+}
+
+/**
+ * `created`: it never ran, or not yet. The last word of a lost node is that its programs run: the
+ * cluster's own count more.
+ */
+export function stateOf(pod: V1Pod): ObservedRun["state"] {
+  const { metadata, status } = pod
+  const { running, terminated } = containerOf(pod)?.state ?? {}
+  const isGivenUp = metadata?.deletionTimestamp !== undefined && nodeLosses.has(disruptionOf(status)?.reason ?? "")
+  if (terminated || isGivenUp || status?.phase === "Failed" || status?.phase === "Succeeded") return "exited"
+  return running ? "running" : "created"
+}
+
+/** Why the cluster deletes pods whose node is gone or silent. */
+const nodeLosses: ReadonlySet<string> = new Set(["DeletionByPodGC", "DeletionByTaintManager"])
 
 /**
  * A run of one or several pods. It runs once all of them do. It has ended with the first pod that
@@ -69,8 +85,22 @@ export function observedRun(pods: readonly V1Pod[]): ObservedRun | undefined {
   }
 }
 
+/** Keeps what was made of each run's pods until one of them changes: most never do. */
+export class ObservedRuns {
+  readonly #kept = new WeakMap<V1Pod, { pods: readonly V1Pod[]; run: ObservedRun | undefined }>()
+
+  of(pods: readonly V1Pod[]): ObservedRun | undefined {
+    const [first] = pods
+    const kept = first && this.#kept.get(first)
+    if (kept && kept.pods.length === pods.length && kept.pods.every((pod, n) => pod === pods[n])) return kept.run
+    const run = observedRun(pods)
+    if (first) this.#kept.set(first, { pods, run })
+    return run
+  }
+}
+
 function hasFailed(pod: V1Pod): boolean {
-  return pod.status?.phase === "Failed" || (containerOf(pod)?.state?.terminated?.exitCode ?? 0) !== 0
+  return wasDisrupted(pod) || pod.status?.phase === "Failed" || (containerOf(pod)?.state?.terminated?.exitCode ?? 0) !== 0
 }
 
 function endOf(pod: V1Pod): number {
@@ -87,8 +117,8 @@ function causeOf({ status }: V1Pod, rank: number, { nodes }: StoredSpec): Observ
   if (status?.reason === "Evicted") return { code: "evicted", msg: `The node had to make room and ended the run${where}${words}` }
   if (status?.reason === "NodeLost" || status?.reason === "NodeShutdown" || status?.reason === "Terminated")
     return { code: "node_lost", msg: `The node of the run was shut down or is gone${where}${words}` }
-  const disrupted = status?.conditions?.find(({ type, status }) => type === "DisruptionTarget" && status === "True")
-  if (disrupted?.reason === "DeletionByPodGC") return { code: "node_lost", msg: `The node of the run is gone${where}` }
-  if (disrupted) return { code: "evicted", msg: `The cluster ended the run${where}: ${disrupted.message ?? disrupted.reason}` }
+  const disruption = disruptionOf(status)
+  if (disruption && nodeLosses.has(disruption.reason ?? "")) return { code: "node_lost", msg: `The node of the run is gone${where}` }
+  if (disruption) return { code: "evicted", msg: `The cluster ended the run${where}: ${disruption.message ?? disruption.reason}` }
   return undefined
 }
