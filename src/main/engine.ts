@@ -110,6 +110,8 @@ function kubernetesOptions(settings: Settings) {
       priorityClass: text(settings.kubernetesPriorityClass),
       runtimeClass: text(settings.kubernetesRuntimeClass),
       serviceAccount: text(settings.kubernetesAccount),
+      scheduler: text(settings.kubernetesScheduler),
+      queue: text(settings.kubernetesQueue),
     },
     gpuResource: settings.kubernetesGpuResource,
     gpuMemoryLabel: settings.kubernetesGpuMemoryLabel,

@@ -83,6 +83,10 @@ export interface PodDefaults {
   tolerations?: readonly { key?: string; operator?: string; value?: string; effect?: string }[] | undefined
   priorityClass?: string | undefined
   runtimeClass?: string | undefined
+  /** Default: the cluster's own scheduler. */
+  scheduler?: string | undefined
+  /** The queue of Kueue that admits all pods of a run at once. Default: Quayside counts room. */
+  queue?: string | undefined
   /** The service account of runs, which get no token of it. Default: the namespace's own. */
   serviceAccount?: string | undefined
 }

@@ -113,6 +113,20 @@ export const kubernetesSettings = {
     read: parseText,
     doc: "The runtime class of runs, such as `gvisor` or `nvidia`.",
   }),
+  kubernetesScheduler: setting({
+    env: "KUBERNETES_SCHEDULER",
+    default: "the cluster's",
+    initial: "",
+    read: parseText,
+    doc: "The scheduler of runs, by the name in a pod's `schedulerName`.",
+  }),
+  kubernetesQueue: setting({
+    env: "KUBERNETES_QUEUE",
+    default: "none",
+    initial: "",
+    read: parseText,
+    doc: "The LocalQueue of Kueue that admits runs, with all nodes of a run at once. Without one, Quayside waits until all of them have room.",
+  }),
   kubernetesAccount: setting({
     env: "KUBERNETES_ACCOUNT",
     default: "default",

@@ -64,6 +64,7 @@ export function podManifest(context: ManifestContext, parts: PodParts): V1Pod {
     ...(pods.priorityClass && { priorityClassName: pods.priorityClass }),
     ...(pods.runtimeClass && { runtimeClassName: pods.runtimeClass }),
     ...(pods.serviceAccount && { serviceAccountName: pods.serviceAccount }),
+    ...(pods.scheduler && { schedulerName: pods.scheduler }),
     ...gpuAffinity(spec, options),
   }
   return {
@@ -71,8 +72,8 @@ export function podManifest(context: ManifestContext, parts: PodParts): V1Pod {
     kind: "Pod",
     metadata: {
       name: podName(spec.key, rank),
-      labels: podLabels(spec, { instance: options.instance, rank, internet }),
-      annotations: { ...specAnnotations(spec), ...accountAnnotations(spec, context) },
+      labels: { ...podLabels(spec, { instance: options.instance, rank, internet }), ...queueLabels(spec, pods.queue) },
+      annotations: { ...specAnnotations(spec), ...accountAnnotations(spec, context), ...queueAnnotations(spec, pods.queue) },
     },
     spec: podSpec,
   }
@@ -106,6 +107,16 @@ function containerManifest({ spec, image, isPreloaded, rank }: PodParts, options
       readOnlyRootFilesystem: !spec.writableRoot,
     },
   }
+}
+
+/** Source: "Run A Group Of Pods" of Kueue's documentation. */
+function queueLabels(spec: RunSpec, queue: string | undefined): Record<string, string> {
+  if (queue === undefined) return {}
+  return { "kueue.x-k8s.io/queue-name": queue, ...(spec.nodes > 1 && { "kueue.x-k8s.io/pod-group-name": runName(spec.key) }) }
+}
+
+function queueAnnotations(spec: RunSpec, queue: string | undefined): Record<string, string> {
+  return queue === undefined || spec.nodes === 1 ? {} : { "kueue.x-k8s.io/pod-group-total-count": String(spec.nodes) }
 }
 
 /** The part of a node that each pod of a run reserves. */

@@ -85,6 +85,11 @@ export class RunStarter {
     }
   }
 
+  /** Whether the cluster itself admits all pods of a run at once. */
+  get #hasQueue(): boolean {
+    return this.#parts.context.options.pods?.queue !== undefined
+  }
+
   get #isInCharge(): boolean {
     return this.#parts.context.options.isInCharge?.() ?? true
   }
@@ -109,7 +114,7 @@ export class RunStarter {
     onLocked(spec.mounts.map(({ source }) => source))
     await this.#parts.locks.lock(spec.mounts)
     using events = await this.#parts.events.follow(created, signal)
-    if (spec.nodes > 1) await this.#untilRoom({ spec, report }, signal)
+    if (spec.nodes > 1 && !this.#hasQueue) await this.#untilRoom({ spec, report }, signal)
     await this.#openGates(created, signal)
     const started = await this.#untilStarted({ spec, report, events }, signal)
     if (this.#clock.now() - judgedAt > judgedForMs) await assertStillAllowed(spec, image, resolveSpec)
@@ -222,7 +227,7 @@ export class RunStarter {
     const began = this.#clock.now()
     let unschedulable: string | undefined
     const reported = new Set<string>()
-    const scattered = spec.nodes > 1 ? AbortSignal.timeout(togetherMs) : undefined
+    const scattered = spec.nodes > 1 && !this.#hasQueue ? AbortSignal.timeout(togetherMs) : undefined
     const tell = () => {
       const { state, text } = unschedulable === undefined ? events.step : waitingStep(unschedulable)
       const seconds = Math.round((this.#clock.now() - began) / 1_000)

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { specOf } from "../../../../test/fixtures/run-spec.ts"
+import type { PodDefaults } from "../kubernetes-options.ts"
+import { runName } from "./names.ts"
+import { podManifest } from "./pod-manifest.ts"
+
+function manifestOf(nodes: number, pods: PodDefaults) {
+  const options = { instance: "test", filesRoot: "/files", volume: "files", uid: 1000, pods }
+  const spec = specOf({ image: "tiny", nodes })
+  const parts = { spec, rank: 0, image: "tiny", isPreloaded: false, internet: "common", hasCredentials: false }
+  const { metadata, spec: pod } = podManifest({ options, uid: 1000, gid: 1000 }, parts)
+  const kueue = (all: Record<string, string> = {}) => Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith("kueue")))
+  return { key: spec.key, pod, labels: kueue(metadata?.labels), annotations: kueue(metadata?.annotations) }
+}
+
+test("with a queue, the pods of a run on several nodes are a group of that queue", () => {
+  const { key, labels, annotations } = manifestOf(3, { queue: "research" })
+  assert.deepEqual(labels, { "kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/pod-group-name": runName(key) })
+  assert.deepEqual(annotations, { "kueue.x-k8s.io/pod-group-total-count": "3" })
+})
+
+test("with a queue, a run on one node is admitted by itself, and without one nothing says so", () => {
+  const alone = manifestOf(1, { queue: "research" })
+  assert.deepEqual([alone.labels, alone.annotations], [{ "kueue.x-k8s.io/queue-name": "research" }, {}])
+  const without = manifestOf(3, {})
+  assert.deepEqual([without.labels, without.annotations], [{}, {}])
+})
+
+test("a scheduler is named in the pod, and by default it is the cluster's", () => {
+  assert.deepEqual(
+    [manifestOf(1, { scheduler: "volcano" }).pod?.schedulerName, manifestOf(1, {}).pod?.schedulerName],
+    ["volcano", undefined],
+  )
+})
