@@ -82,12 +82,17 @@ start_api_server() {
   await 'The API server' 60 kube get --raw /readyz
 }
 
-start_controllers() {
+# launch_controller_manager GRACE: how long a node may be silent before it counts as lost.
+launch_controller_manager() {
   launch kube-controller-manager "$bin/kube-controller-manager" --bind-address=127.0.0.1 --leader-elect=false --profiling=false \
     "--kubeconfig=$kubeconfigs/controllers.conf" "--authentication-kubeconfig=$kubeconfigs/controllers.conf" "--authorization-kubeconfig=$kubeconfigs/controllers.conf" \
     --use-service-account-credentials=true "--service-account-private-key-file=$keys/sa.key" "--root-ca-file=$keys/ca.crt" \
     "--cluster-cidr=$pod_network" --allocate-node-cidrs=false "--service-cluster-ip-range=$service_network" \
-    --kube-api-qps=200 --kube-api-burst=400 --node-monitor-grace-period=20s
+    --kube-api-qps=200 --kube-api-burst=400 "--node-monitor-grace-period=$1"
+}
+
+start_controllers() {
+  launch_controller_manager 20s
   launch kube-scheduler "$bin/kube-scheduler" --bind-address=127.0.0.1 --leader-elect=false --profiling=false \
     "--kubeconfig=$kubeconfigs/scheduler.conf" "--authentication-kubeconfig=$kubeconfigs/scheduler.conf" "--authorization-kubeconfig=$kubeconfigs/scheduler.conf"
   await 'The controller manager' 30 curl -sfk https://127.0.0.1:10257/healthz

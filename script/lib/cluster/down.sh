@@ -3,6 +3,7 @@
 
 stop_cluster() {
   local pid
+  end_simulation
   end_programs calico-felix coredns kube-proxy kubelet kube-scheduler kube-controller-manager
   end_containers
   end_programs containerd
