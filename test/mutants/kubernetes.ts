@@ -4,13 +4,13 @@ const reflector = ["src/engine/kubernetes/client/reflector.test.ts"]
 const feed = ["src/engine/kubernetes/pods/pod-events.test.ts"]
 const pods = ["src/engine/kubernetes/pods/pod-state.test.ts"]
 
-/** What Quayside makes of a cluster's lists, watches and pods. */
+/** The copy of a cluster's objects, and what it tells of runs. */
 export const kubernetes = [
   ...faults("src/engine/kubernetes/client/reflector.ts", reflector, [
     ["a forgotten point is watched for ever", at("Reflector.#watch", "statusCode === goneStatus"), "statusCode === 0"],
     ["an ended watch of a forgotten point goes on", at("Reflector.#receive", "this.#version = undefined\n"), "\n"],
-    ["a watch begins in the future of a restored database", at("Reflector.#run", "if (wasLost) await this.#compareVersions(signal)"), ""],
-    ["after a loss everything is listed again", at("Reflector.#compareVersions", "if (!hasReached("), "if (hasReached("],
+    ["a restored database is not noticed", at("Reflector.#run", "if (!isConnected) this.#version = undefined"), ""],
+    ["after each loss everything is listed again", at("Reflector.#run", "if (!isConnected) "), ""],
     ["a list keeps what was deleted meanwhile", at("Reflector.#list", "this.#items.clear()"), ""],
     ["a deletion is not seen", at("Reflector.#receive", 'this.#items.remove(item.metadata?.name ?? "")'), "[]"],
   ]),

@@ -30,7 +30,7 @@ export interface ReflectorOptions<T> {
   labelSelector?: string
   fieldSelector?: string
   list: (page: PageRequest, signal: AbortSignal) => Promise<ListPage<T>>
-  /** Which items are kept. Default: all. */
+  /** The items that are kept. Default: all. */
   isWanted?: (item: T) => boolean
   /** The group to which an item belongs. Default: there are no groups. */
   groupOf?: (item: T) => string | undefined
@@ -41,9 +41,9 @@ export interface ReflectorOptions<T> {
 
 /**
  * A copy of a collection that a list began and a watch keeps current. After a lost connection the
- * watch continues where it ended, and lists again only if the server has forgotten that point, or
- * has not come as far, since its database was restored from an older copy: a watch from the future
- * would be silent.
+ * watch continues where it ended. It lists again if the server has forgotten that point, and if no
+ * server answered for a while: its database may be an older copy now, to which that point means
+ * nothing.
  */
 export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   readonly #options: ReflectorOptions<T>
@@ -139,30 +139,24 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   async #run(): Promise<void> {
     const { signal } = this.#closing
     let waitMs = firstWaitMs
-    let wasLost = false
+    let isConnected = false
     while (!signal.aborted) {
       try {
-        if (wasLost) await this.#compareVersions(signal)
-        wasLost = false
+        isConnected = false
         if (this.#version === undefined) await this.#list(signal)
         await this.#watch(signal, () => {
           waitMs = firstWaitMs
+          isConnected = true
         })
       } catch (error) {
         if (signal.aborted) return
-        wasLost = true
+        if (!isConnected) this.#version = undefined
         this.#lastError = (error instanceof EngineError && error.detail) || String(error)
         this.#lose()
       }
       await this.#clock.sleep(waitMs * (0.5 + Math.random()), signal).catch(() => {})
       waitMs = Math.min(maxWaitMs, waitMs * 2)
     }
-  }
-
-  async #compareVersions(signal: AbortSignal): Promise<void> {
-    if (this.#version === undefined) return
-    const { metadata } = await this.#options.list({ limit: 1 }, signal)
-    if (!hasReached(metadata?.resourceVersion, this.#version)) this.#version = undefined
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -253,11 +247,6 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     this.#closing.abort()
     await this.#running
   }
-}
-
-/** Versions are numbers that grow: Kubernetes promises it from 1.35 on, and etcd always did it. */
-function hasReached(version: string | undefined, other: string): boolean {
-  return [version, other].every((each) => /^\d+$/.test(each ?? "")) && BigInt(version ?? 0) >= BigInt(other)
 }
 
 /** The library ends a connection on which nothing arrived for a while. */

@@ -6,115 +6,140 @@ import { join } from "node:path"
 import type { KubernetesObject } from "@kubernetes/client-node"
 import { ClusterClient } from "../client/cluster-client.ts"
 
-/** One collection of an API server: lists, watches from any version, and forgotten versions. */
-export interface FakeApiServer extends AsyncDisposable {
-  client: ClusterClient
-  /** What was asked for, such as `watch /api/v1/namespaces/test/pods`; `first` is a list of one. */
-  asked: string[]
-  /** How many watches are open. */
-  readonly watches: number
-  /** Creates or changes an object. */
-  set(object: KubernetesObject): void
-  remove(name: string): void
-  /** Ends all connections, and refuses new ones with 503 until `answer` is called. */
-  fall(): void
-  answer(): void
-  /** Keeps a copy of everything, to which `restore` goes back. */
-  save(): void
-  restore(): void
-  /** Forgets what happened until now: a watch from before ends as gone, as a status or an event says. */
-  forget(how: "status" | "event"): void
-}
-
 interface Change {
   version: number
   type: "ADDED" | "MODIFIED" | "DELETED"
   object: KubernetesObject
 }
 
+/** Starts an API server with one collection: lists, and watches from any version. */
 export async function startFakeApiServer(): Promise<FakeApiServer> {
-  const objects = new Map<string, KubernetesObject>()
-  const watches = new Map<ServerResponse, number>()
-  const asked: string[] = []
-  let changes: Change[] = []
-  let version = 1
-  let oldest = 0
-  let refusal: "status" | "event" = "event"
-  let isDown = false
-  let saved: { objects: [string, KubernetesObject][]; changes: Change[]; version: number } = { objects: [], changes: [], version }
-
-  const send = (response: ServerResponse, type: string, object: object) => response.write(`${JSON.stringify({ type, object })}\n`)
-  const change = (type: Change["type"], object: KubernetesObject) => {
-    version += 1
-    const versioned = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } }
-    if (type === "DELETED") objects.delete(object.metadata?.name ?? "")
-    else objects.set(object.metadata?.name ?? "", versioned)
-    changes.push({ version, type, object: versioned })
-    for (const [response, from] of watches) if (version > from) send(response, type, versioned)
-  }
-  const openWatch = (response: ServerResponse, from: number) => {
-    response.flushHeaders()
-    watches.set(response, from)
-    response.on("close", () => watches.delete(response))
-    for (const { version, type, object } of changes) if (version > from) send(response, type, object)
-  }
-
-  const endAsGone = (response: ServerResponse) => {
-    send(response, "ERROR", { kind: "Status", code: 410, message: "too old resource version" })
-    response.end()
-  }
-
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    const { pathname, searchParams } = new URL(request.url ?? "", "http://fake")
-    const isWatch = searchParams.has("watch")
-    asked.push(`${isWatch ? "watch" : searchParams.get("limit") === "1" ? "first" : "list"} ${pathname}`)
-    response.setHeader("content-type", "application/json")
-    const from = Number(searchParams.get("resourceVersion") ?? 0)
-    if (isDown) response.writeHead(503).end("{}")
-    else if (!isWatch) response.end(JSON.stringify({ metadata: { resourceVersion: String(version) }, items: [...objects.values()] }))
-    else if (from >= oldest) openWatch(response, from)
-    else if (refusal === "status") response.writeHead(410).end("{}")
-    else endAsGone(response)
-  })
+  const server = createServer((request, response) => fake.answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { client, folder } = await clientOf((server.address() as AddressInfo).port)
-  return {
-    client,
-    asked,
-    get watches() {
-      return watches.size
-    },
-    set: (object) => change(objects.has(object.metadata?.name ?? "") ? "MODIFIED" : "ADDED", object),
-    remove: (name) => change("DELETED", objects.get(name) ?? { metadata: { name } }),
-    fall() {
-      isDown = true
-      server.closeAllConnections()
-    },
-    answer() {
-      isDown = false
-    },
-    save() {
-      saved = { objects: [...objects], changes: [...changes], version }
-    },
-    restore() {
-      objects.clear()
-      for (const [name, object] of saved.objects) objects.set(name, object)
-      changes = saved.changes
-      version = saved.version
-    },
-    forget(how) {
-      version += 1
-      oldest = version
-      changes = []
-      refusal = how
-      for (const response of watches.keys()) endAsGone(response)
-    },
-    async [Symbol.asyncDispose]() {
+  const fake = new FakeApiServer(client, {
+    cut: () => server.closeAllConnections(),
+    async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
       await rm(folder, { recursive: true })
     },
+  })
+  return fake
+}
+
+export class FakeApiServer implements AsyncDisposable {
+  readonly client: ClusterClient
+  /** The requests until now, such as `watch /api/v1/namespaces/test/pods`; `first` lists one. */
+  readonly asked: string[] = []
+  readonly #connections: { cut(): void; close(): Promise<void> }
+  readonly #watches = new Map<ServerResponse, number>()
+  #objects = new Map<string, KubernetesObject>()
+  #changes: readonly Change[] = []
+  #version = 1
+  #oldest = 0
+  #refusal: "status" | "event" = "event"
+  #isDown = false
+  #saved = { objects: this.#objects, changes: this.#changes, version: this.#version }
+
+  constructor(client: ClusterClient, connections: { cut(): void; close(): Promise<void> }) {
+    this.client = client
+    this.#connections = connections
   }
+
+  /** How many watches are open. */
+  get watches(): number {
+    return this.#watches.size
+  }
+
+  /** Creates or changes an object. */
+  set(object: KubernetesObject): void {
+    this.#change(this.#objects.has(object.metadata?.name ?? "") ? "MODIFIED" : "ADDED", object)
+  }
+
+  remove(name: string): void {
+    this.#change("DELETED", this.#objects.get(name) ?? { metadata: { name } })
+  }
+
+  /** Ends all connections. */
+  cut(): void {
+    this.#connections.cut()
+  }
+
+  /** Ends all connections, and refuses new ones with 503 until `recover` is called. */
+  fall(): void {
+    this.#isDown = true
+    this.cut()
+  }
+
+  recover(): void {
+    this.#isDown = false
+  }
+
+  /** Keeps a copy of everything, to which `restore` goes back. */
+  save(): void {
+    this.#saved = { objects: new Map(this.#objects), changes: this.#changes, version: this.#version }
+  }
+
+  restore(): void {
+    const { objects, changes, version } = this.#saved
+    this.#objects = new Map(objects)
+    this.#changes = changes
+    this.#version = version
+  }
+
+  /** Forgets what happened until now: a watch from before is refused by a status or an event. */
+  forget(how: "status" | "event"): void {
+    this.#version += 1
+    this.#oldest = this.#version
+    this.#changes = []
+    this.#refusal = how
+    for (const response of this.#watches.keys()) endAsGone(response)
+  }
+
+  answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(url, "http://fake")
+    const isWatch = searchParams.has("watch")
+    this.asked.push(`${isWatch ? "watch" : searchParams.get("limit") === "1" ? "first" : "list"} ${pathname}`)
+    response.setHeader("content-type", "application/json")
+    const from = Number(searchParams.get("resourceVersion") ?? 0)
+    if (this.#isDown) response.writeHead(503).end("{}")
+    else if (!isWatch)
+      response.end(JSON.stringify({ metadata: { resourceVersion: String(this.#version) }, items: [...this.#objects.values()] }))
+    else if (from >= this.#oldest) this.#openWatch(response, from)
+    else if (this.#refusal === "status") response.writeHead(410).end("{}")
+    else endAsGone(response)
+  }
+
+  #openWatch(response: ServerResponse, from: number): void {
+    response.flushHeaders()
+    this.#watches.set(response, from)
+    response.on("close", () => this.#watches.delete(response))
+    for (const { version, type, object } of this.#changes) if (version > from) send(response, type, object)
+  }
+
+  #change(type: Change["type"], object: KubernetesObject): void {
+    this.#version += 1
+    const version = this.#version
+    const versioned = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } }
+    if (type === "DELETED") this.#objects.delete(object.metadata?.name ?? "")
+    else this.#objects.set(object.metadata?.name ?? "", versioned)
+    this.#changes = [...this.#changes, { version, type, object: versioned }]
+    for (const [response, from] of this.#watches) if (version > from) send(response, type, versioned)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connections.close()
+  }
+}
+
+function send(response: ServerResponse, type: string, object: object): void {
+  response.write(`${JSON.stringify({ type, object })}\n`)
+}
+
+function endAsGone(response: ServerResponse): void {
+  send(response, "ERROR", { kind: "Status", code: 410, message: "too old resource version" })
+  response.end()
 }
 
 async function clientOf(port: number): Promise<{ client: ClusterClient; folder: string }> {
