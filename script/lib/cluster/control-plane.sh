@@ -64,8 +64,12 @@ END
 
 # Without fsync: nothing of a test cluster has to survive the machine.
 start_etcd() {
-  local client=http://127.0.0.1:$etcd_port peer=http://127.0.0.1:$((etcd_port + 1))
   rm -rf "$state/etcd"
+  launch_etcd
+}
+
+launch_etcd() {
+  local client=http://127.0.0.1:$etcd_port peer=http://127.0.0.1:$((etcd_port + 1))
   launch etcd "$bin/etcd" --data-dir "$state/etcd" --listen-client-urls "$client" --advertise-client-urls "$client" \
     --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" --initial-cluster "default=$peer" --unsafe-no-fsync
   await etcd 30 curl -sf "$client/health"

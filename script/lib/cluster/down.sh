@@ -14,7 +14,7 @@ stop_cluster() {
   [ ! -f "$state/sysctl.before" ] || sysctl -q -p "$state/sysctl.before" || true
   find /sys/fs/cgroup -depth -type d \( -path '*/kubepods/*' -o -name kubepods -o -path '*/k8s.io/*' -o -name k8s.io \) -exec rmdir {} \; 2>/dev/null || true
   find /var/log/containers -lname "$state/*" -delete 2>/dev/null || true
-  rm -rf "$state/etcd" "$state/kubelet" "$state/pod-logs" "$state/cni-addresses" "$state/sysctl.before" "$containerd"
+  rm -rf "$state/etcd" "$state/etcd.saved" "$state/kubelet" "$state/pod-logs" "$state/cni-addresses" "$state/sysctl.before" "$containerd"
 }
 
 # end_programs NAME…

@@ -12,6 +12,10 @@ start_node() {
   await containerd 20 containers version
   load_pause_image
   write_kubelet_config
+  start_kubelet
+}
+
+start_kubelet() {
   launch kubelet "$bin/kubelet" "--config=$state/kubelet.yaml" "--kubeconfig=$kubeconfigs/node.conf" "--hostname-override=$node_name" \
     "--node-ip=$node_address" "--root-dir=$state/kubelet" "--cert-dir=$keys"
   await 'The kubelet' 60 curl -sf http://127.0.0.1:10248/healthz
