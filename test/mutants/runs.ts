@@ -252,6 +252,11 @@ export const runs = [
   ),
   ...faults(
     "src/runs/lifecycle/supervisor.ts",
+    ["src/runs/lifecycle/supervisor.test.ts"],
+    [["all runs are read with each change that the engine reports", at("Supervisor.#loop", "* gapPerDuration"), "* 0"]],
+  ),
+  ...faults(
+    "src/runs/lifecycle/supervisor.ts",
     ["src/runs/lifecycle/gpu-ledger.test.ts"],
     [
       [

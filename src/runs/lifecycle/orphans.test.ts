@@ -30,7 +30,11 @@ test("an orphaned container keeps its devices and is stopped after the grace per
   assert.deepEqual(fixture.containerKeys(), [unknown.key])
   const waiting = await runs.start(fixture.request("fake/http", { gpus: 1 }))
   assert.equal(waiting.state, "queued")
-  clock.advance(60_000)
+  // The device is reserved a little before the grace period begins.
+  await eventually("the orphan is stopped", () => {
+    clock.advance(60_000)
+    return !fixture.containerKeys().includes(unknown.key)
+  })
   assert.equal((await runs.waitUntilSettled(waiting.id)).state, "ready")
   assert.deepEqual(fixture.containerKeys(), [waiting.key])
 })

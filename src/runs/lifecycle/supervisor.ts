@@ -12,6 +12,12 @@ import { RunController } from "./run-controller.ts"
 
 /** Shortest time between two observations, however often the engine reports changes. */
 const minGapMs = 50
+/**
+ * An observation reads all runs, and each start reports several changes. So the gap grows with the
+ * duration: at most a tenth of the time is used for observing, however many runs there are.
+ */
+const gapPerDuration = 9
+const maxGapMs = 1_000
 
 /**
  * Compares desired and observed state, whenever the engine reports a change and every few seconds.
@@ -100,10 +106,12 @@ export class Supervisor {
     const { clock, closed, settings } = this.#ctx
     while (!closed.aborted) {
       await this.#attempt("rows", () => this.#rows.compareIfDue())
+      const beganAt = clock.monotonic()
       await this.#attempt("engine", () => this.#compareWithEngine())
+      const gapMs = Math.max(minGapMs, Math.min(maxGapMs, (clock.monotonic() - beganAt) * gapPerDuration))
       if (this.#reachable && this.#containerDevices)
         await this.#attempt("queue", () => startQueuedRuns(this.#ctx, this.#capacity, this.containerDevices()))
-      await clock.sleep(minGapMs, closed).catch(() => {})
+      await clock.sleep(gapMs, closed).catch(() => {})
       await this.#signal.wait(clock, closed, settings.observeEveryMs)
     }
   }
