@@ -29,8 +29,8 @@ async function drawPages(browser: Browser, baseUrl: string, directory: string, l
   for (const { name, path, isDrawn } of uiPages) {
     await page.goto(`${baseUrl}/ui/${path}`)
     await isDrawn(page)
-    // The first measurement of a run comes some seconds after its start.
-    if (name === "home") await page.locator(".figure").first().waitFor()
+    // Two measurements of a run, some seconds after its start, tell its use of processors.
+    if (name === "home") await page.getByRole("region", { name: "Running" }).getByText("CPU", { exact: true }).waitFor()
     await draw(name)
   }
   await page.context().close()

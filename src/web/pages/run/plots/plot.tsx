@@ -83,6 +83,8 @@ function optionsFor(
   return {
     width: element.clientWidth,
     height,
+    // The last time, with "AM" or "PM", reaches beyond the plot.
+    padding: [null, 38, null, null],
     legend: { show: false },
     cursor: { sync: { key: latest.current.syncKey }, points: { show: false }, drag: { x: false, y: false } },
     scales: {
