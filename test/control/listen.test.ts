@@ -43,7 +43,7 @@ async function isRefused(port: number): Promise<boolean> {
 
 test("connections of the run's programs reach the client, many at once, until the stream is over", async () => {
   using connection = await connectTo(run.ControlURL, ann.authorization)
-  const listening = openListen(connection, 0, (stream) => void echo(stream))
+  const listening = openListen(connection, 0, (stream) => void echo(stream).catch(() => {}))
   const port = await portOf(listening)
   const texts = Array.from({ length: 20 }, (_, n) => String(n).repeat(20_000))
   assert.deepEqual(
@@ -54,7 +54,13 @@ test("connections of the run's programs reach the client, many at once, until th
     code: "unavailable",
     message: `Port ${port} of the run is in use`,
   })
+  const open = connect(port, "127.0.0.1")
+  await once(
+    open.on("error", () => {}),
+    "data",
+  )
   listening.fail("cancelled", "")
+  if (!open.closed) await once(open, "close")
   await eventually("the port is closed", () => isRefused(port))
   const { data } = await server.admin.listAudit({ query: { pageSize: 10 } })
   const rows = data.filter(({ Action }) => Action === "run.listen").map(({ Actor, Thing }) => [Actor, Thing?.ID])
