@@ -13,7 +13,7 @@ foreground=$([ ! -t 0 ] || echo --foreground)
 # root, Docker nor packages, and runs for a few seconds at most. The word before .test.ts names any
 # other tier. Tests in test/ are integration tests unless they have such a word.
 find_tests() {
-  local special='\.(integration|tools|postgres|docker|browser|kubernetes|docs|slow|mutants)\.test\.ts$'
+  local special='\.(integration|tools|simulation|postgres|docker|browser|kubernetes|docs|slow|mutants)\.test\.ts$'
   mapfile -t test_files < <(cd "$root" && find src test bench docs -name '*.test.ts' 2>/dev/null | sort | case "$1" in
     layout) grep -xE 'test/(architecture|prose|packages)\.test\.ts' ;;
     unit) grep '^src/' | grep -vE "$special" ;;
