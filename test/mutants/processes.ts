@@ -18,7 +18,7 @@ export const processes = [
     ["what other processes write is not read", at("RowFollower.#handle", 'notice.kind === "run"'), 'notice.kind === "people"'],
   ]),
   ...faults("src/runs/supervision/route-follower.ts", election, [
-    ["a process that only follows has no addresses", at("RouteFollower.#update", "!runCache.target(run.id)?.address"), "false"],
+    ["a process that only follows has no addresses", at("RouteFollower.#update", "runCache.setAddress(run.id, address)"), ""],
   ]),
   ...faults("src/engine/docker/containers/run-starter.ts", recovery, [
     [
