@@ -154,7 +154,9 @@ async function openRelay({ files, relayKey, logger }: SharedFilesOptions, acquir
   const relay = new FilesRelay({
     target: () => acquirer.holderAddress?.split(" ")[1],
     signer: relaySigner(relayKey.toString("base64")),
+    authority: files.authority,
     trustedProxies: files.trustedProxies ?? [],
+    allowedOrigin: files.allowedOrigin,
     connections: files.connections ?? {},
     logger,
   })

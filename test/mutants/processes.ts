@@ -67,7 +67,7 @@ export const processes = [
     [["every request to the files asks the database", at("RightsCache.constructor", "options.ttlMs ?? 2_000"), "0"]],
   ),
   ...faults(
-    "src/main/readiness.ts",
+    "src/main/health/readiness.ts",
     ["test/processes/network.docker.test.ts"],
     [["a probe waits for a database that was cut off", at("inTime", "await abortable(check, signal)"), "await check"]],
   ),

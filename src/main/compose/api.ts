@@ -5,7 +5,7 @@ import type { Gateway } from "#gateway"
 import type { ConnectionLimit } from "#http"
 import { apiSettings } from "../component-options.ts"
 import { createOpenIdSignIn } from "../openid.ts"
-import { createReadiness } from "../readiness.ts"
+import { createReadiness } from "../health/readiness.ts"
 import type { BaseComponents, ComposeOptions, FileServer, RunComponents, StartContext } from "./context.ts"
 
 interface ApiParts extends BaseComponents, RunComponents {
@@ -24,7 +24,7 @@ export function createApiServers(
   const api = createApi({
     ...{ store, identity, runs, images, tree: files.tree, gateway, control, events, clock, logger, connections },
     openId: createOpenIdSignIn(settings, { store, baseUrl: urls.baseUrl, dataDir, clock }),
-    readiness: createReadiness({ store, engine, files: files.starting, runs, apps }),
+    readiness: createReadiness({ clock, store, engine, files: files.starting, runs, apps }),
     accessLog: options.accessLog,
     settings: apiSettings(settings, urls, options.version),
   })

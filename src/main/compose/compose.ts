@@ -8,9 +8,9 @@ import { StorageQuotas } from "#runs"
 import { openStore, type Store } from "#store"
 import { assignFreePorts, listenHosts, resolvePublicUrls, runPortRange } from "../addresses.ts"
 import { assertCanIsolate, assertGpuSettings } from "../engine.ts"
-import { startHealthServer } from "../health-server.ts"
+import { startHealthServer } from "../health/health-server.ts"
 import { assertOpenIdSettings } from "../openid.ts"
-import { createReadiness } from "../readiness.ts"
+import { createReadiness } from "../health/readiness.ts"
 import { type Roles, rolesOf } from "../roles.ts"
 import { prepareDataDir, secretKey } from "../secrets.ts"
 import type { BaseComponents, ComposeOptions, FileServer, LateComponents, RunComponents, StartContext } from "./context.ts"
@@ -145,7 +145,7 @@ function followPeople({ notices }: Store, identity: Identity): Disposable {
 }
 
 async function listen(
-  { settings, roles, logger, apps, stack }: StartContext,
+  { settings, roles, clock, logger, apps, stack }: StartContext,
   parts: BaseComponents & Partial<RunComponents> & { api?: ApiServer | undefined; gateway?: Gateway; files: FileServer | undefined },
 ): Promise<void> {
   const { store, engine, runs, files, api, gateway } = parts
@@ -155,6 +155,6 @@ async function listen(
   if (roles.has("gateway")) await gateway?.listen(hosts.map((each) => ({ host: each, port: appsPort })))
   if (api) return void (await api.listen(hosts.map((each) => ({ host: each, port }))))
   if (healthPort === undefined) return
-  const readiness = createReadiness({ store, engine, startsRuns: roles.has("supervisor"), files: files?.starting, runs, apps })
+  const readiness = createReadiness({ clock, store, engine, startsRuns: roles.has("supervisor"), files: files?.starting, runs, apps })
   stack.use(await startHealthServer({ host, port: healthPort, readiness }))
 }

@@ -1,26 +1,49 @@
 import type { Readiness } from "#contract"
 import type { Engine } from "#engine"
 import type { Files } from "#files"
-import { abortable, deadline } from "#kit"
+import { abortable, type Clock, deadline } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
-import type { WildcardCheck } from "./compose/wildcard.ts"
+import type { WildcardCheck } from "../compose/wildcard.ts"
 
 const checkMs = 5_000
+/** So old may an answer be: anybody may ask, and the checks ask the engine and start programs. */
+const maxAgeMs = 500
 
 interface ReadinessParts {
-  store: Store
-  engine: Engine | undefined
+  clock: Clock
+  store: Pick<Store, "check">
+  engine: Pick<Engine, "check" | "ping"> | undefined
   /** Whether this process has rights on the engine beyond seeing runs. Default true. */
   startsRuns?: boolean
   /** Undefined: this process has no files. */
   files: Promise<Files> | undefined
-  runs: Runs | undefined
+  runs: Pick<Runs, "checkSupervision"> | undefined
   apps: WildcardCheck | undefined
 }
 
-/** The checks of `/readyz`. A part that this process does not have is well. */
-export function createReadiness({
+/**
+ * The checks of `/readyz`. A part that this process does not have is well. However many ask, one
+ * check runs at a time, and its answer is for all.
+ */
+export function createReadiness(parts: ReadinessParts): () => Promise<Readiness["checks"]> {
+  const { clock } = parts
+  const check = createChecks(parts)
+  let last: { answer: Promise<Readiness["checks"]>; endedAt: number | undefined } | undefined
+  return () => {
+    const isCurrent = last && (last.endedAt === undefined || clock.monotonic() - last.endedAt < maxAgeMs)
+    if (last && isCurrent) return last.answer
+    const asked: typeof last = { answer: check(), endedAt: undefined }
+    const end = () => {
+      asked.endedAt = clock.monotonic()
+    }
+    asked.answer.then(end, end)
+    last = asked
+    return asked.answer
+  }
+}
+
+function createChecks({
   store,
   engine,
   startsRuns = true,

@@ -1,7 +1,7 @@
 import type { Server } from "node:http"
 import { type Readiness, readinessAnswer } from "#contract"
 import { http } from "#http"
-import { listenHosts } from "./addresses.ts"
+import { listenHosts } from "../addresses.ts"
 
 export interface HealthServerOptions {
   host: string
