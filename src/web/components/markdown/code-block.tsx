@@ -1,27 +1,40 @@
 import { type ReactNode, useEffect, useState } from "react"
+import { codeParts } from "./code-parts.ts"
+import { useDrawingBudget } from "./drawing-context.ts"
 import type { HighlightNode } from "./highlight.ts"
 import "./code.css"
 
-/** Longer code is shown without colours: rules of some languages take long on hostile texts. */
+/** Longer code is shown without colours: each colour is an element. */
 const maxLength = 20_000
 
 /** Code, coloured as soon as the rules of the languages are loaded. */
 export function CodeBlock({ text, language }: { text: string; language: string | undefined }) {
-  const [nodes, setNodes] = useState<readonly HighlightNode[]>()
+  const [parts, setParts] = useState<readonly (readonly HighlightNode[] | string)[]>([text])
+  const budget = useDrawingBudget(text)
   useEffect(() => {
     let isCurrent = true
-    setNodes(undefined)
-    if (language && text.length <= maxLength)
-      void import("./highlight.ts").then(
-        ({ highlight }) => isCurrent && setNodes(highlight(text, language)),
-        // Without colours it is readable, too.
-        () => {},
-      )
+    const plain = codeParts(text)
+    setParts(plain.map((part) => part.text))
+    const colour = async () => {
+      if (!language || text.length > maxLength) return
+      const { highlight } = await import("./highlight.ts")
+      for (const [i, part] of plain.entries()) {
+        if (!isCurrent) return
+        if (part.isLong) continue
+        const draw = () => {
+          const nodes = isCurrent && highlight(part.text, language)
+          if (nodes) setParts((before) => before.with(i, nodes))
+        }
+        if (!(await budget.draw(draw))) return
+      }
+    }
+    // Without colours it is readable, too.
+    colour().catch(() => {})
     return () => {
       isCurrent = false
     }
-  }, [text, language])
-  return <pre className="code-block">{nodes ? nodes.map(drawn) : text}</pre>
+  }, [text, language, budget])
+  return <pre className="code-block">{parts.map((part) => (typeof part === "string" ? part : part.map(drawn)))}</pre>
 }
 
 function drawn(node: HighlightNode, index: number): ReactNode {

@@ -32,6 +32,7 @@ test("texts that the parser would take hours for are plain text", () => {
     const text = part.repeat(262_144 / part.length)
     assert.ok(markdownTokens(text).length > 0)
   }
+  for (const space of [" ", "\n", "\t"]) assert.ok(markdownTokens(`$$${space.repeat(262_000)}x`).length > 0)
   assert.deepEqual(
     markdownTokens("_*a".repeat(80_000)).map(({ type }) => type),
     ["code"],
@@ -54,5 +55,7 @@ test("formulas are written between dollars, and prices are none", () => {
     ["z", true],
   ])
   assert.deepEqual(formulas("$$\n\\frac{a}{b}\n$$\n"), [["\\frac{a}{b}", true]])
+  assert.deepEqual(formulas("  $$ a $$  \nb"), [["a", true]])
+  assert.deepEqual(markdownTokens("$$a$$ b\n")[0]?.type, "paragraph")
   for (const text of ["it costs $5 or $6", "$ a $", "`$a$`", "$a\nb$"]) assert.deepEqual(formulas(text), [], text)
 })

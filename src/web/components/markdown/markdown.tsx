@@ -1,6 +1,7 @@
 import type { MarkedToken, Token, Tokens } from "marked"
 import { Component, createContext, type ReactNode, use, useMemo } from "react"
 import { CodeBlock } from "./code-block.tsx"
+import { DrawingContext, useDrawingBudget } from "./drawing-context.ts"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
 import { markdownTokens } from "./markdown-tokens.ts"
 import { Maths } from "./maths.tsx"
@@ -24,9 +25,12 @@ const ImageContext = createContext<DrawImage>(() => undefined)
  */
 export function Markdown({ text, drawImage }: { text: string; drawImage?: DrawImage | undefined }) {
   const tokens = useMemo(() => markdownTokens(text), [text])
+  const budget = useDrawingBudget(text)
   const content = (
     <PlainOnError key={text} text={text}>
-      <div className="markdown">{blocks(tokens, 0)}</div>
+      <DrawingContext value={budget}>
+        <div className="markdown">{blocks(tokens, 0)}</div>
+      </DrawingContext>
     </PlainOnError>
   )
   if (!drawImage || text.split("![").length > maxImages + 1) return content

@@ -1,6 +1,7 @@
 import { useMemo } from "react"
 import { Note } from "../../../components/feedback.tsx"
 import { CodeBlock } from "../../../components/markdown/code-block.tsx"
+import { DrawingContext, useDrawingBudget } from "../../../components/markdown/drawing-context.ts"
 import { Markdown } from "../../../components/markdown/markdown.tsx"
 import { files } from "../../../text/files.ts"
 import { drawDocImage } from "./doc-image.tsx"
@@ -9,32 +10,35 @@ import { parseNotebook } from "./notebook.ts"
 /** The cells of a notebook with their outputs. `directory`: the notebook's own, for its images. */
 export function NotebookPreview({ text, directory }: { text: string; directory: string }) {
   const notebook = useMemo(() => parseNotebook(text), [text])
+  const budget = useDrawingBudget(text)
   if (!notebook) return <Note tone="warn">{files.preview.broken}</Note>
   return (
-    <div className="stack preview-text">
-      {notebook.cells.map(({ kind, source, outputs }, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
-        <div key={i} className="stack">
-          {kind === "markdown" && <Markdown text={source} drawImage={(image) => drawDocImage(directory, image)} />}
-          {kind === "code" && <CodeBlock text={source} language={notebook.language} />}
-          {kind === "raw" && (
-            <pre className="notebook-text" data-wrap="">
-              {source}
-            </pre>
-          )}
-          {outputs.map(({ text: output, imageUrl }, j) =>
-            imageUrl ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
-              <img key={j} className="preview-image" src={imageUrl} alt={files.preview.output} />
-            ) : (
-              // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
-              <pre key={j} className="notebook-output" data-wrap="">
-                {output}
+    <DrawingContext value={budget}>
+      <div className="stack preview-text">
+        {notebook.cells.map(({ kind, source, outputs }, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
+          <div key={i} className="stack">
+            {kind === "markdown" && <Markdown text={source} drawImage={(image) => drawDocImage(directory, image)} />}
+            {kind === "code" && <CodeBlock text={source} language={notebook.language} />}
+            {kind === "raw" && (
+              <pre className="notebook-text" data-wrap="">
+                {source}
               </pre>
-            ),
-          )}
-        </div>
-      ))}
-    </div>
+            )}
+            {outputs.map(({ text: output, imageUrl }, j) =>
+              imageUrl ? (
+                // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
+                <img key={j} className="preview-image" src={imageUrl} alt={files.preview.output} />
+              ) : (
+                // biome-ignore lint/suspicious/noArrayIndexKey: outputs never move
+                <pre key={j} className="notebook-output" data-wrap="">
+                  {output}
+                </pre>
+              ),
+            )}
+          </div>
+        ))}
+      </div>
+    </DrawingContext>
   )
 }
