@@ -29,6 +29,7 @@ import { KeyedLock } from "../keyed-lock.ts"
 import { ClusterClient, undefinedIfMissing } from "./client/cluster-client.ts"
 import { Reflector } from "./client/reflector.ts"
 import { startExec } from "./exec/kubernetes-exec.ts"
+import { readOutput } from "./exec/read-output.ts"
 import { ClusterImages } from "./images/cluster-images.ts"
 import type { KubernetesOptions } from "./kubernetes-options.ts"
 import { MountLocks } from "./mounts/mount-locks.ts"
@@ -45,6 +46,9 @@ import { inOrder, RunStarter } from "./pods/run-starter.ts"
 
 /** How long the cluster may take to delete a pod beyond its grace. */
 const deleteMs = 60_000
+/** The kernel's tables of sockets, which the image's own `cat` prints. */
+const maxPortsBytes = 2 ** 20
+const portsMs = 5_000
 
 /**
  * Creates an engine on a Kubernetes cluster, which need not be reachable yet. Rejects if there is
@@ -308,18 +312,19 @@ class KubernetesEngine implements Engine {
 
   async address(key: string, port: number, signal?: AbortSignal): Promise<RunAddress | undefined> {
     const pods = await this.#podsOf(key, signal)
-    const host = pods[0]?.status?.podIP
+    const [pod] = pods
+    const host = pod?.status?.podIP
     if (!host || observedRun(pods)?.state !== "running") return undefined
-    return { host, port }
+    return { host, port, isCurrent: () => hasAddress(this.#pods.known.get(pod.metadata?.name ?? ""), pod) }
   }
 
   async listeningPorts(key: string, signal?: AbortSignal): Promise<ListeningPort[] | undefined> {
     const process = await this.exec(key, { command: ["cat", "/proc/net/tcp", "/proc/net/tcp6"] }, signal).catch(() => undefined)
     if (!process) return undefined
     process.endInput()
-    let text = ""
-    for await (const { stream, data } of process.output) if (stream === "stdout") text += Buffer.from(data).toString()
-    return parseListeningPorts(text)
+    const close = () => void process.close().catch(() => {})
+    const text = await readOutput(process.output, { maxBytes: maxPortsBytes, maxMs: portsMs, close }).catch(() => undefined)
+    return text === undefined ? undefined : parseListeningPorts(text)
   }
 
   /** A pod's network belongs to its node, where nothing of this process runs. */
@@ -340,4 +345,9 @@ class KubernetesEngine implements Engine {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#pods, this.#nodes, this.#events].map((each) => each[Symbol.asyncDispose]()))
   }
+}
+
+/** As the watch told. The cluster gives the address of a pod that ended to another one at once. */
+function hasAddress(now: V1Pod | undefined, { metadata, status }: V1Pod): boolean {
+  return now?.metadata?.uid === metadata?.uid && now?.status?.phase === "Running" && now.status.podIP === status?.podIP
 }

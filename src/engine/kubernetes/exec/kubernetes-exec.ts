@@ -6,12 +6,16 @@ import type { ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../e
 import type { ClusterClient } from "../client/cluster-client.ts"
 import { ExecChannel } from "./exec-channel.ts"
 import { signalCommand, startCommand } from "./exec-script.ts"
+import { closed, prepended, readHead } from "./read-head.ts"
+import { readOutput } from "./read-output.ts"
 
 /** How long processes may take to end after SIGHUP. */
 const hangUpMs = 1_000
 const pollMs = 100
 const maxKills = 20
-const maxHeadBytes = 10_000
+/** For the calls that signal processes: a count of them is short. */
+const signalMs = 10_000
+const maxSignalBytes = 1_000
 
 export interface ExecContext {
   client: ClusterClient
@@ -53,53 +57,6 @@ async function startWithoutShell(context: ExecContext, request: ExecRequest): Pr
   const process = new PodExec({ ...context, channel, session: undefined, output: prepended(first.done ? [] : [first.value], output) })
   if (terminal) await process.resize(terminal)
   return process
-}
-
-function closed(channel: ExecChannel, error: EngineError): EngineError {
-  channel.close()
-  return error
-}
-
-/**
- * The first line, and the rest of the output. Errors may arrive before it, on their own channel.
- * `no shell` if the image has none.
- */
-async function readHead(channel: ExecChannel): Promise<{ head: string; output: AsyncGenerator<ExecOutput> } | "no shell"> {
-  const output = channel.output()
-  const early: ExecOutput[] = []
-  let text = Buffer.alloc(0)
-  for await (const chunk of untilEnd(output)) {
-    if (chunk.stream === "stderr") early.push(chunk)
-    else text = Buffer.concat([text, chunk.data])
-    const end = text.indexOf("\n")
-    if (end < 0 && text.length < maxHeadBytes) continue
-    const head = text.subarray(0, end).toString().trim()
-    if (!/^Q(\d+|missing|directory)$/.test(head)) {
-      const msg = "The shell of the image could not start the program"
-      throw closed(channel, new EngineError("engine_error", msg, { detail: head }))
-    }
-    const rest: ExecOutput = { stream: "stdout", data: text.subarray(end + 1) }
-    return { head, output: prepended([...early, ...(rest.data.length > 0 ? [rest] : [])], output) }
-  }
-  return channel.exitCode.then(
-    () => {
-      throw new EngineError("engine_error", "The program ended before it began")
-    },
-    (error: unknown) => {
-      if (error instanceof EngineError && error.code === "command_not_found") return "no shell"
-      throw error
-    },
-  )
-}
-
-/** Unlike the generator itself, it may be left and read on. */
-async function* untilEnd(output: AsyncGenerator<ExecOutput>): AsyncGenerator<ExecOutput> {
-  for (let next = await output.next(); !next.done; next = await output.next()) yield next.value
-}
-
-async function* prepended(first: readonly ExecOutput[], rest: AsyncGenerator<ExecOutput>): AsyncGenerator<ExecOutput> {
-  yield* first
-  yield* rest
 }
 
 interface ExecParts extends ExecContext {
@@ -169,10 +126,7 @@ class PodExec implements ExecProcess {
     if (session === undefined) return 0
     try {
       const channel = await ExecChannel.open(client, pod, { command: signalCommand(session, signal, to), terminal: false, input: false })
-      let text = ""
-      for await (const { stream, data } of channel.output()) if (stream === "stdout") text += Buffer.from(data).toString()
-      await channel.exitCode
-      channel.close()
+      const text = await readOutput(channel.output(), { maxBytes: maxSignalBytes, maxMs: signalMs, close: () => channel.close() })
       return Number(text.trim()) || 0
     } catch (err) {
       log.debug({ pod, err }, "a program's processes could not be signalled")

@@ -6,6 +6,22 @@ import type { CallOptions, ClusterClient } from "../client/cluster-client.ts"
 import type { KubernetesOptions, PodSelection } from "../kubernetes-options.ts"
 import { commonInternet, instanceLabels, internetCode, internetLabels, keyLabels, runName } from "../pods/names.ts"
 
+/** Cloud metadata services use these addresses. No setting opens them. */
+const alwaysClosed = [linkLocal, "fe80::/10", "fd00:ec2::254/128"]
+
+/** Networks that are not public, also where IPv6 addresses contain an IPv4 one (NAT64, 6to4). */
+const notPublic = {
+  ipv4: [...privateNetworks.ipv4, linkLocal],
+  ipv6: [...privateNetworks.ipv6, ...[...privateNetworks.ipv4, linkLocal].map(translated), "2002::/16"],
+}
+
+/** An IPv4 network as NAT64 maps it. Source: RFC 6052. */
+function translated(network: string): string {
+  const [address = "", prefix] = network.split("/")
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number)
+  return `64:ff9b::${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}/${96 + Number(prefix)}`
+}
+
 /** The namespace label that every cluster sets. */
 const namespaceName = "kubernetes.io/metadata.name"
 const defaultDns: PodSelection = { namespace: "kube-system", labels: { "k8s-app": "kube-dns" } }
@@ -43,44 +59,51 @@ function internetRules(options: KubernetesOptions, internet: boolean | readonly 
   const { allow = [], deny = [], dns = defaultDns } = options
   const isWithout = internet === false && allow.length === 0
   if (isWithout) return []
+  const closed = [...deny, ...alwaysClosed].map(withPrefix)
   const blocks = [
-    ...(internet === true ? publicBlocks(deny) : []),
-    ...(typeof internet === "object" ? internet : []).map(blockOf(deny)),
-    ...allow.map(blockOf(deny)),
+    ...(internet === true ? publicBlocks(closed) : []),
+    ...(typeof internet === "object" ? internet : []).flatMap((network) => openBlock(network, closed)),
+    ...allow.flatMap((network) => openBlock(network, closed)),
   ]
   const ports = [
     { port: 53, protocol: "UDP" },
     { port: 53, protocol: "TCP" },
   ]
-  return [{ to: blocks }, { to: "labels" in dns ? [peerOf(dns)] : dns.map((cidr) => ({ ipBlock: { cidr: withPrefix(cidr) } })), ports }]
-}
-
-function publicBlocks(deny: readonly string[]): V1NetworkPolicyPeer[] {
-  const of = (version: 4 | 6) => deny.filter((each) => each.includes(":") === (version === 6)).map(withPrefix)
+  // Without a destination a rule would allow all of them.
   return [
-    { ipBlock: { cidr: "0.0.0.0/0", except: [...privateNetworks.ipv4, linkLocal, ...of(4)] } },
-    { ipBlock: { cidr: "::/0", except: [...privateNetworks.ipv6, ...of(6)] } },
+    ...(blocks.length > 0 ? [{ to: blocks }] : []),
+    { to: "labels" in dns ? [peerOf(dns)] : dns.map((cidr) => ({ ipBlock: { cidr: withPrefix(cidr) } })), ports },
   ]
 }
 
-/** An allowed network without its denied parts, which must lie inside of it. */
-function blockOf(deny: readonly string[]): (network: string) => V1NetworkPolicyPeer {
-  return (network) => {
-    const cidr = withPrefix(network)
-    const except = deny.map(withPrefix).filter((each) => lies(each, cidr))
-    return { ipBlock: { cidr, ...(except.length > 0 && { except }) } }
-  }
+function publicBlocks(closed: readonly string[]): V1NetworkPolicyPeer[] {
+  const of = (privateOnes: readonly string[], version: 4 | 6) => [
+    ...new Set([...privateOnes, ...closed.filter((each) => each.includes(":") === (version === 6))]),
+  ]
+  return [
+    { ipBlock: { cidr: "0.0.0.0/0", except: of(notPublic.ipv4, 4) } },
+    { ipBlock: { cidr: "::/0", except: of(notPublic.ipv6, 6) } },
+  ]
+}
+
+/** An allowed network without its closed parts; nothing if all of it is closed. */
+function openBlock(network: string, closed: readonly string[]): V1NetworkPolicyPeer[] {
+  const cidr = withPrefix(network)
+  if (closed.some((each) => lies(cidr, each))) return []
+  const except = closed.filter((each) => lies(each, cidr))
+  return [{ ipBlock: { cidr, ...(except.length > 0 && { except }) } }]
 }
 
 function withPrefix(network: string): string {
   return network.includes("/") ? network : `${network}/${network.includes(":") ? 128 : 32}`
 }
 
+/** Whether a network is part of another one, or the same. */
 function lies(inner: string, outer: string): boolean {
   const [address = "", prefix = ""] = outer.split("/")
   const [innerAddress = "", innerPrefix = ""] = inner.split("/")
   const family = address.includes(":") ? "ipv6" : "ipv4"
-  if (innerAddress.includes(":") !== address.includes(":") || Number(innerPrefix) <= Number(prefix)) return false
+  if (innerAddress.includes(":") !== address.includes(":") || Number(innerPrefix) < Number(prefix)) return false
   const list = new BlockList()
   list.addSubnet(address, Number(prefix), family)
   return list.check(innerAddress, family)

@@ -8,9 +8,33 @@ interface Rank {
 /** The output of several ranks: by time, or as it arrives if it is followed. */
 export async function* mergeRanks(ranks: readonly Rank[], { tail, follow = false }: LogOptions): AsyncIterable<ContainerLogLine> {
   if (follow) return yield* asTheyArrive(ranks)
-  const all = await Promise.all(ranks.map(async ({ rank, lines }) => (await Array.fromAsync(lines)).map((line) => ({ ...line, rank }))))
-  const sorted = all.flat().sort((a, b) => a.time - b.time)
-  yield* tail === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - tail))
+  if (tail === undefined) return yield* byTime(ranks)
+  const last: ContainerLogLine[] = []
+  for await (const line of byTime(ranks)) {
+    last.push(line)
+    if (last.length > 2 * tail) last.splice(0, last.length - tail)
+  }
+  yield* last.slice(Math.max(0, last.length - tail))
+}
+
+/** Holds one line of each rank: their whole output may be large. */
+async function* byTime(ranks: readonly Rank[]): AsyncIterable<ContainerLogLine> {
+  const iterators = ranks.map(({ rank, lines }) => ({ rank, iterator: lines[Symbol.asyncIterator]() }))
+  try {
+    const next = async ({ iterator }: (typeof iterators)[number]) => (await iterator.next()).value as ContainerLogLine | undefined
+    const heads = await Promise.all(iterators.map(next))
+    for (;;) {
+      let first = -1
+      for (const [i, head] of heads.entries()) if (head && !(Number(heads[first]?.time) <= head.time)) first = i
+      const line = heads[first]
+      const from = iterators[first]
+      if (!line || !from) return
+      yield { ...line, rank: from.rank }
+      heads[first] = await next(from)
+    }
+  } finally {
+    for (const { iterator } of iterators) void iterator.return?.()
+  }
 }
 
 async function* asTheyArrive(ranks: readonly Rank[]): AsyncIterable<ContainerLogLine> {

@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline"
 import type { ContainerLogLine, LogOptions } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
 import { statusOf, toEngineError } from "../client/errors.ts"
@@ -7,6 +6,8 @@ import { containerName } from "../pods/names.ts"
 
 /** Longer lines are split, as the other engines do. */
 const maxLineLength = 16_384
+/** Of the time before a line, and the space after it. */
+const maxTimeLength = 64
 
 /** Reads a pod's stored output. The kubelet does not tell the two outputs apart. */
 export async function* readPodLogs(client: ClusterClient, pod: string, options: LogOptions): AsyncIterable<ContainerLogLine> {
@@ -27,8 +28,7 @@ export async function* readPodLogs(client: ClusterClient, pod: string, options: 
   })
   if (!stream) return
   try {
-    for await (const entry of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }))
-      for (const line of linesOf(entry)) if (since === undefined || line.time > since) yield line
+    for await (const line of podLogLines(stream)) if (since === undefined || line.time > since) yield line
   } catch (error) {
     if (!signal?.aborted) throw toEngineError(error, "read the output of runs")
   } finally {
@@ -36,11 +36,44 @@ export async function* readPodLogs(client: ClusterClient, pod: string, options: 
   }
 }
 
-function* linesOf(entry: string): Iterable<ContainerLogLine> {
+/**
+ * Lines with the time before each. A line may never end: it arrives in pieces, as the other engines
+ * have it.
+ */
+export async function* podLogLines(stream: AsyncIterable<Buffer>): AsyncIterable<ContainerLogLine> {
+  const decoder = new TextDecoder()
+  let rest = ""
+  /** Of the line whose first pieces were yielded. */
+  let time: number | undefined
+  for await (const chunk of stream) {
+    const ended = (rest + decoder.decode(chunk, { stream: true })).split("\n")
+    rest = ended.pop() ?? ""
+    for (const line of ended) {
+      yield* piecesOf(time === undefined ? lineOf(line) : { time, text: line }, { isEnd: true, continues: time !== undefined })
+      time = undefined
+    }
+    if (rest.length < maxLineLength + maxTimeLength) continue
+    const begun = time === undefined ? lineOf(rest) : { time, text: rest }
+    const whole = begun.text.length - (begun.text.length % maxLineLength)
+    yield* piecesOf({ ...begun, text: begun.text.slice(0, whole) }, { isEnd: false, continues: true })
+    time = begun.time
+    rest = begun.text.slice(whole)
+  }
+  if (rest !== "") yield* piecesOf(time === undefined ? lineOf(rest) : { time, text: rest }, { isEnd: true, continues: false })
+}
+
+function lineOf(entry: string): { time: number; text: string } {
   const space = entry.indexOf(" ")
-  const time = Date.parse(entry.slice(0, space))
+  return { time: Date.parse(entry.slice(0, space)), text: entry.slice(space + 1) }
+}
+
+/** An empty line is one piece, and the empty end of a long line is none. */
+function* piecesOf(
+  { time, text: all }: { time: number; text: string },
+  { isEnd, continues }: { isEnd: boolean; continues: boolean },
+): Iterable<ContainerLogLine> {
   if (Number.isNaN(time)) return
-  const text = entry.slice(space + 1).replace(/\r$/, "")
-  for (let at = 0; at === 0 || at < text.length; at += maxLineLength)
+  const text = isEnd ? all.replace(/\r$/, "") : all
+  for (let at = 0; (at === 0 && !continues) || at < text.length; at += maxLineLength)
     yield { time, stream: "stdout", text: text.slice(at, at + maxLineLength) }
 }

@@ -33,3 +33,21 @@ test("a scheduler is named in the pod, and by default it is the cluster's", () =
     ["volcano", undefined],
   )
 })
+
+/** Replaces variables as the kubelet does. Source: `third_party/forked/golang/expansion`. */
+function expanded(word: string, variables: Readonly<Record<string, string>>): string {
+  return word.replace(/\$(?:\$|\((\w*)\))/g, (all, name?: string) => (name === undefined ? "$" : (variables[name] ?? all)))
+}
+
+test("a command arrives as it was written, whatever dollars it has", () => {
+  const command = ["sh", "-c", "echo $$ $(HOME) $$(HOME) $HOME $", "$$$(HOME)"]
+  const spec = specOf({ image: "tiny", command, entryPoint: command })
+  const parts = { spec, rank: 0, image: "tiny", isPreloaded: false, internet: "common", hasCredentials: false }
+  const options = { instance: "test", filesRoot: "/files", volume: "files", uid: 1000 }
+  const container = podManifest({ options, uid: 1000, gid: 1000 }, parts).spec?.containers[0]
+  for (const words of [container?.args, container?.command])
+    assert.deepEqual(
+      words?.map((word) => expanded(word, { HOME: "/secret" })),
+      command,
+    )
+})

@@ -127,9 +127,9 @@ export function requestOf(
   return { cpus: Math.ceil((cpus * 1_000) / cpuOvercommit) / 1_000, memoryMiB: Math.ceil(memoryMiB / memoryOvercommit) }
 }
 
-/** Kubernetes would replace `$(NAME)` in commands by a variable. */
+/** Kubernetes would replace `$(NAME)` in commands by a variable, and `$$` by `$`. */
 function literal(word: string): string {
-  return word.replaceAll("$(", "$$(")
+  return word.replaceAll("$", () => "$$")
 }
 
 /** Devices that admission chose on other engines have no meaning here: the scheduler chooses. */

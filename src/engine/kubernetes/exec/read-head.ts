@@ -1,0 +1,71 @@
+import { EngineError } from "../../engine.ts"
+import type { ExecOutput } from "../../exec.ts"
+
+const maxHeadBytes = 10_000
+const headMs = 15_000
+
+/** The connection to a program, as far as its beginning needs it. */
+export interface HeadSource {
+  output(): AsyncGenerator<ExecOutput>
+  readonly exitCode: Promise<number>
+  close(): void
+}
+
+/**
+ * The first line, and the rest of the output. Errors may arrive before it, on their own channel.
+ * `no shell` if the image has none. The shell is the image's own: it may print anything and without
+ * end, or nothing for ever.
+ */
+export async function readHead(
+  channel: HeadSource,
+  maxMs = headMs,
+): Promise<{ head: string; output: AsyncGenerator<ExecOutput> } | "no shell"> {
+  const output = channel.output()
+  const early: ExecOutput[] = []
+  let earlyBytes = 0
+  let text = Buffer.alloc(0)
+  const late = setTimeout(() => channel.close(), maxMs)
+  try {
+    for await (const chunk of untilEnd(output)) {
+      if (chunk.stream === "stderr") {
+        early.push(chunk)
+        earlyBytes += chunk.data.length
+      } else text = Buffer.concat([text, chunk.data])
+      const end = text.indexOf("\n")
+      if (end < 0 && text.length + earlyBytes < maxHeadBytes) continue
+      const head = text.subarray(0, Math.max(0, end)).toString().trim()
+      if (!/^Q(\d+|missing|directory)$/.test(head)) {
+        const msg = "The shell of the image could not start the program"
+        throw closed(channel, new EngineError("engine_error", msg, { detail: head.slice(0, maxHeadBytes) }))
+      }
+      const rest: ExecOutput = { stream: "stdout", data: text.subarray(end + 1) }
+      return { head, output: prepended([...early, ...(rest.data.length > 0 ? [rest] : [])], output) }
+    }
+  } finally {
+    clearTimeout(late)
+  }
+  return channel.exitCode.then(
+    () => {
+      throw new EngineError("engine_error", "The program ended before it began")
+    },
+    (error: unknown) => {
+      if (error instanceof EngineError && error.code === "command_not_found") return "no shell"
+      throw error
+    },
+  )
+}
+
+export function closed(channel: Pick<HeadSource, "close">, error: EngineError): EngineError {
+  channel.close()
+  return error
+}
+
+/** Unlike the generator itself, it may be left and read on. */
+async function* untilEnd(output: AsyncGenerator<ExecOutput>): AsyncGenerator<ExecOutput> {
+  for (let next = await output.next(); !next.done; next = await output.next()) yield next.value
+}
+
+export async function* prepended(first: readonly ExecOutput[], rest: AsyncGenerator<ExecOutput>): AsyncGenerator<ExecOutput> {
+  yield* first
+  yield* rest
+}

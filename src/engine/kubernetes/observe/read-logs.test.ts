@@ -1,0 +1,79 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { ContainerLogLine } from "../../engine.ts"
+import { mergeRanks } from "./merge-ranks.ts"
+import { podLogLines } from "./read-logs.ts"
+
+const time = "2026-01-02T03:04:05.678901234Z"
+const at = Date.parse(time)
+
+async function linesOf(...chunks: string[]): Promise<string[]> {
+  const stream = (async function* () {
+    for (const chunk of chunks) yield Buffer.from(chunk)
+  })()
+  const lines = await Array.fromAsync(podLogLines(stream))
+  assert.ok(lines.every((line) => line.time === at && line.stream === "stdout"))
+  return lines.map(({ text }) => text)
+}
+
+test("lines are read across chunks, with empty ones, and without what has no time", async () => {
+  assert.deepEqual(await linesOf(`${time} a\r\n${time} \n${time.slice(0, 5)}`, `${time.slice(5)} b c`), ["a", "", "b c"])
+  assert.deepEqual(await linesOf("unable to retrieve container logs\n"), [])
+  assert.deepEqual(await linesOf(`${time} x`, "\n"), ["x"])
+})
+
+test("a line that never ends arrives in pieces, of which few are held", async () => {
+  let made = 0
+  const endless = (async function* () {
+    yield Buffer.from(`${time} `)
+    for (; ; made += 1) yield Buffer.alloc(10_000, "y")
+  })()
+  let pieces = 0
+  for await (const { time: of, text } of podLogLines(endless)) {
+    assert.deepEqual([of, text.length], [at, 16_384])
+    pieces += 1
+    assert.ok(made * 10_000 - pieces * 16_384 < 30_000)
+    if (pieces === 100) break
+  }
+  const long = "z".repeat(16_384 * 2)
+  assert.deepEqual(await linesOf(`${time} ${long}`, `\n${time} next\n`), [long.slice(0, 16_384), long.slice(0, 16_384), "next"])
+  assert.deepEqual((await linesOf(`${time} ${long}`, `tail\r\n`)).at(-1), "tail")
+})
+
+test("the output of several ranks is ordered by time, one line of each at a time", async () => {
+  let held = 0
+  const rankOf = (times: readonly number[]): AsyncIterable<ContainerLogLine> =>
+    (async function* () {
+      for (const each of times) {
+        held += 1
+        yield { time: each, stream: "stdout", text: String(each) }
+        held -= 1
+      }
+    })()
+  const ranks = () => [
+    { rank: 0, lines: rankOf([1, 4, 5]) },
+    { rank: 1, lines: rankOf([2, 3, 6, 7]) },
+    { rank: 2, lines: rankOf([]) },
+  ]
+  const merged: ContainerLogLine[] = []
+  for await (const line of mergeRanks(ranks(), {})) {
+    assert.ok(held <= 2)
+    merged.push(line)
+  }
+  assert.deepEqual(
+    merged.map((line) => [line.time, line.rank]),
+    [
+      [1, 0],
+      [2, 1],
+      [3, 1],
+      [4, 0],
+      [5, 0],
+      [6, 1],
+      [7, 1],
+    ],
+  )
+  assert.deepEqual(
+    (await Array.fromAsync(mergeRanks(ranks(), { tail: 2 }))).map((line) => line.time),
+    [6, 7],
+  )
+})
