@@ -1,5 +1,6 @@
 import { constants } from "node:os"
 import { Failure, type FailureOptions } from "#contract"
+import type { IdentifyResult } from "./access/authority.ts"
 
 export interface DavFailureOptions extends FailureOptions {
   /**
@@ -33,6 +34,19 @@ export const notFound = (options: DavFailureOptions = {}): Failure =>
 export const hiddenNotFound = (): Failure => notFound({ isHidden: true })
 export const forbidden = (msg: string): Failure => new Failure("forbidden", msg)
 export const invalid = (msg: string): Failure => new Failure("invalid", msg)
+
+const identityCodes = { 401: "unauthorized", 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const
+
+/** The refusal of credentials. Only the files address asks for Basic. */
+export function identityFailure({ status, msg, retryAfterSeconds }: Extract<IdentifyResult, { ok: false }>): Failure {
+  return new Failure(identityCodes[status], msg, {
+    status,
+    headers: {
+      ...(status === 401 ? { "WWW-Authenticate": 'Basic realm="Quayside"' } : {}),
+      ...(retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) }),
+    },
+  })
+}
 
 /**
  * Maps a failed file operation to the caller's failure; undefined when the server is at fault.

@@ -4,7 +4,7 @@ import { assignConnection, checkTarget, TrustedProxies, tooManyConnections } fro
 import type { IdentifyOptions } from "../access/authority.ts"
 import { handleCors } from "../cors.ts"
 import { isDownloadForm, readDownloadForm } from "../downloads/download-form.ts"
-import { DavFailure, forbidden, invalid } from "../failures.ts"
+import { DavFailure, forbidden, identityFailure, invalid } from "../failures.ts"
 import { findReadableIfPaths } from "../locks/lock-check.ts"
 import { relayedAddress, relaySigner } from "../relay/relayed-address.ts"
 import { checkHost, checkOrigin, checkRepeatedHeaders, checkTransferEncoding } from "../request-checks.ts"
@@ -166,11 +166,5 @@ async function authenticate(
     if (found.readOnly && caller.isWrite) throw forbidden("This token may only read")
     return found.userId
   }
-  const { status, msg, retryAfterSeconds } = found
-  const headers: Record<string, string> = {}
-  if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Quayside"'
-  if (retryAfterSeconds !== undefined) headers["Retry-After"] = String(retryAfterSeconds)
-  throw new Failure(codes[status], msg, { status, headers })
+  throw identityFailure(found)
 }
-
-const codes = { 401: "unauthorized", 403: "forbidden", 429: "too_many_requests", 503: "unavailable" } as const

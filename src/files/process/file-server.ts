@@ -7,6 +7,7 @@ import { createDavServer } from "../dav-server.ts"
 import { LockTable } from "../locks/lock-table.ts"
 import { DeadProperties } from "../properties/dead-properties.ts"
 import { createLiveProperties } from "../properties/live-properties.ts"
+import { relayedAddress, relaySigner } from "../relay/relayed-address.ts"
 import type { FilesContext } from "../requests/dav-request.ts"
 import { CopyQueue, RequestLimiter } from "../requests/request-limiter.ts"
 import type { FileServerSettings } from "../settings.ts"
@@ -112,10 +113,12 @@ export class FileServer implements AsyncDisposable {
 }
 
 /** Limited by the descriptors of this process, which needs few others. */
-function connectionLimit({ connections, trustedProxies }: FileServerSettings, report: (error: unknown) => void): ConnectionLimit {
+function connectionLimit({ connections, trustedProxies, sharing }: FileServerSettings, report: (error: unknown) => void): ConnectionLimit {
+  const signer = sharing && relaySigner(sharing.relayKey)
   return new ConnectionLimit({
     ...connectionLimits(connections),
     proxies: new TrustedProxies(trustedProxies),
+    relayedAddress: signer && ((request) => relayedAddress(request, signer)),
     onFull: (what, error) => {
       if (what === "accept") report(error)
     },

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { silentLogger } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
-import { basic, relayKey, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { basic, relayKey, TestAuthority, TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
 import { FilesRelay } from "./relay.ts"
 import { relayHeader, relaySigner } from "./relayed-address.ts"
 
@@ -21,7 +21,10 @@ const head = (method: string, path: string, more = "") =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic("ann")}\r\n${more}\r\n`
 
 function openRelay(target: () => string | undefined): FilesRelay {
-  return new FilesRelay({ target, signer: relaySigner(relayKey), trustedProxies: [], connections: {}, logger: silentLogger })
+  const signer = relaySigner(relayKey)
+  const authority = new TestAuthority()
+  authority.add("ann")
+  return new FilesRelay({ target, signer, authority, trustedProxies: [], allowedOrigin: undefined, connections: {}, logger: silentLogger })
 }
 
 /** Answers nothing, and records what it receives. */
@@ -149,4 +152,62 @@ test("a process that nobody confirms refuses requests", async () => {
   assert.equal((await server.ask("PUT", "/users/ann/x", { body: "x" })).status, 503)
   server.files.confirm()
   assert.equal((await server.ask("PUT", "/users/ann/x", { body: "x" })).status, 201)
+})
+
+test("wrong credentials are asked about and recorded once", async () => {
+  await using server = await TestFilesServer.start({ isRelayed: true })
+  const refused = await server.ask("PUT", "/users/ann/x", { user: "ann:wrong", body: "x" })
+  assert.deepEqual([refused.status, refused.headers["www-authenticate"]], [401, 'Basic realm="Quayside"'])
+  assert.equal(server.authority.asked.identify, 1)
+  const { code, isWrite, count } = server.authority.refusals[0] ?? assert.fail()
+  assert.deepEqual([server.authority.refusals.length, code, isWrite, count], [1, "unauthorized", true, 1])
+  const slowed = await server.ask("GET", "/users/ann/x", { user: "slowed" })
+  assert.deepEqual([slowed.status, slowed.headers["retry-after"]], [429, "7"])
+})
+
+test("many people's stalled uploads keep nobody from the files", async () => {
+  await using server = await TestFilesServer.start({ isRelayed: true })
+  const crowd: Awaited<ReturnType<typeof server.raw>>[] = []
+  for (let person = 0; person < 6; person += 1) {
+    const name = `guest${person}`
+    server.authority.add(name, { "/users/ann": "write" })
+    for (let i = 0; i < 100; i += 1) {
+      const upload = await server.raw()
+      const lines = `Host: localhost\r\nAuthorization: ${basic(name)}\r\nContent-Length: 9\r\n`
+      upload.write(`PUT /users/ann/${name}-${i} HTTP/1.1\r\n${lines}\r\n`)
+      crowd.push(upload)
+    }
+  }
+  await eventually("all uploads wait for their bodies", () => server.unfinished().length === crowd.length, 20_000)
+  assert.equal((await server.ask("PUT", "/users/bob/x", { user: "bob", body: "x" })).status, 201)
+  for (const upload of crowd) upload.socket.destroy()
+})
+
+test("strangers' connections do not close an upload of the same address", async () => {
+  await using server = await TestFilesServer.start({ isRelayed: true, connections: { maxPerAddress: 4 } })
+  const upload = await server.raw()
+  upload.write(head("PUT", "/users/ann/upload", "Content-Length: 5\r\n"))
+  await eventually("it began", () => server.unfinished().length === 1)
+  const strangers = await Promise.all(Array.from({ length: 8 }, () => server.raw()))
+  await eventually("the strangers' own are closed", () => strangers.filter(({ socket }) => socket.destroyed).length >= 4)
+  upload.write("hello")
+  assert.match(await upload.until("\r\n\r\n"), /^HTTP\/1\.1 201 /)
+  for (const { socket } of [upload, ...strangers]) socket.destroy()
+})
+
+test("the serving process counts what is passed on for the client, not for the process between", async () => {
+  await using server = await TestFilesServer.start({ sharing: { relayKey, confirmedWithinMs: 60_000 }, connections: { maxPerAddress: 4 } })
+  const signer = relaySigner(relayKey)
+  const unfinishedForm = async (client: string) => {
+    const form = await server.raw()
+    const lines = [`${relayHeader}: ${signer.sign(client)}`, "Host: localhost", "Content-Length: 99"]
+    form.write(`POST /users/ann/ HTTP/1.1\r\n${lines.join("\r\n")}\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n`)
+    return form
+  }
+  const forms = await Promise.all(Array.from({ length: 8 }, (_, i) => unfinishedForm(`203.0.113.${i}`)))
+  const crowd: Awaited<ReturnType<typeof server.raw>>[] = []
+  for (let i = 0; i < 8; i += 1) crowd.push(await unfinishedForm("198.51.100.1"))
+  await eventually("a crowd loses its own", () => crowd.filter(({ socket }) => socket.destroyed).length === 4)
+  assert.deepEqual(new Set(forms.map(({ socket }) => socket.destroyed)), new Set([false]))
+  for (const { socket } of [...forms, ...crowd]) socket.destroy()
 })

@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
-import { bounds, Failure } from "#contract"
+import { Failure } from "#contract"
 import {
+  assignConnection,
   ConnectionLimit,
   type ConnectionSettings,
   checkTransferEncoding,
@@ -12,11 +13,14 @@ import {
   http,
   PendingRequests,
   TrustedProxies,
+  tooManyConnections,
 } from "#http"
 import type { Logger, Signer } from "#kit"
+import type { Authority } from "../access/authority.ts"
 import type { ListenAddress } from "../bound-addresses.ts"
-import { invalid } from "../failures.ts"
-import { methodNames } from "../methods/method-names.ts"
+import { handleCors } from "../cors.ts"
+import { identityFailure, invalid } from "../failures.ts"
+import { isReadMethod, methodNames } from "../methods/method-names.ts"
 import { closeStalledConnections } from "../requests/stalled-connections.ts"
 import { securityHeaders, sendFailure } from "../responses.ts"
 import { defaultConnections, defaultRequestLimits } from "../settings.ts"
@@ -26,8 +30,6 @@ import { relayHeader } from "./relayed-address.ts"
 const hopHeaders = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade proxy-authenticate proxy-authorization".split(" "),
 )
-/** A request may hold two connections, and the serving process counts all for one address. */
-const maxAtOnce = bounds.http.connectionsPerAddress.value / 2
 const connectMs = 5_000
 const closeMs = 10_000
 
@@ -35,7 +37,10 @@ export interface RelayOptions {
   /** The `host:port` at which the files are served now; undefined: not known. */
   target: () => string | undefined
   signer: Signer
+  authority: Pick<Authority, "identify" | "recordRefusals">
   trustedProxies: readonly string[]
+  /** The one origin whose pages may read refusals; undefined: none. */
+  allowedOrigin: string | undefined
   connections: Partial<ConnectionSettings>
   /** A client that makes no progress for so long is disconnected. Default: as the files address. */
   stallMs?: number | undefined
@@ -44,16 +49,20 @@ export interface RelayOptions {
 
 /**
  * Forwards requests to the process that serves the files. That process makes all checks: host
- * names, credentials, rights, sizes and times.
+ * names, credentials, rights, sizes and times. Credentials are checked here first, so that
+ * connections count for their people, and nobody's crowd closes theirs.
  */
 export class FilesRelay {
   readonly #options: RelayOptions
   readonly #servers: HttpServers
   readonly #proxies: TrustedProxies
-  readonly #agent = new http.Agent({ keepAlive: false, maxSockets: maxAtOnce, maxTotalSockets: maxAtOnce })
+  readonly #agent: InstanceType<typeof http.Agent>
 
   constructor(options: RelayOptions) {
     this.#options = options
+    // Each request has two connections.
+    const maxSockets = { ...defaultConnections, ...options.connections }.max / 2
+    this.#agent = new http.Agent({ keepAlive: false, maxSockets, maxTotalSockets: maxSockets })
     this.#proxies = new TrustedProxies(options.trustedProxies)
     const pending = new PendingRequests()
     const connections = this.#connectionLimit()
@@ -67,7 +76,7 @@ export class FilesRelay {
     const server = createHttpServer({
       handler: (request, response) => {
         response.once("close", markBusy(request, response))
-        this.#handle(request, response)
+        void this.#handle(request, response)
       },
       parseErrors: { maxHeadBytes: 16 * 1024, longChunkExtensions: "invalid", methods: methodNames, headers: securityHeaders },
       requestTimeoutMs: 0,
@@ -100,23 +109,50 @@ export class FilesRelay {
     this.#agent.destroy()
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.on("error", () => {})
     response.on("error", () => {})
     if (this.#servers.isClosing) response.shouldKeepAlive = false
-    const target = this.#options.target()
     try {
+      const target = this.#options.target()
       if (target === undefined) throw notServed()
       checkTransferEncoding(request)
-      const { hostname, port } = new URL(`http://${target}`)
-      const { method, url: path } = request
-      const host = hostname.replace(/^\[|\]$/g, "")
-      const forwarded = http.request({ host, port, method, path, headers: this.#headersFor(request), agent: this.#agent, setHost: false })
-      this.#connect({ request, response, forwarded })
+      await this.#countForPerson(request)
+      if (response.closed) return
+      this.#connect({ request, response, forwarded: this.#requestTo(target, request) })
     } catch (error) {
-      const failure = error instanceof Failure ? error : invalid(`The request cannot be passed on: ${(error as Error).message}`)
-      this.#refuse(response, failure)
+      if (handleCors(this.#options.allowedOrigin, request, response)) return
+      this.#refuse(response, error)
     }
+  }
+
+  #requestTo(target: string, request: IncomingMessage): ClientRequest {
+    const { hostname, port } = new URL(`http://${target}`)
+    const { method, url: path } = request
+    const host = hostname.replace(/^\[|\]$/g, "")
+    try {
+      return http.request({ host, port, method, path, headers: this.#headersFor(request), agent: this.#agent, setHost: false })
+    } catch (error) {
+      throw invalid(`The request cannot be passed on: ${(error as Error).message}`)
+    }
+  }
+
+  /** Wrong credentials are refused here: the other process would count them once more. */
+  async #countForPerson(request: IncomingMessage): Promise<void> {
+    const { authority } = this.#options
+    const { authorization } = request.headers
+    if (authorization === undefined) return
+    const address = this.#proxies.clientAddress(request)
+    const found = await authority.identify(authorization, address)
+    if (found.ok) {
+      if (!assignConnection(request.socket, found.userId)) throw tooManyConnections()
+      return
+    }
+    const failure = identityFailure(found)
+    const { userName } = found
+    if (failure.status !== 503)
+      authority.recordRefusals({ userName, address, isWrite: !isReadMethod(request.method), code: failure.code, count: 1 })
+    throw failure
   }
 
   #headersFor(request: IncomingMessage): OutgoingHttpHeaders {
@@ -160,7 +196,7 @@ export class FilesRelay {
     answer.pipe(response)
   }
 
-  #refuse(response: ServerResponse, failure: Failure): void {
+  #refuse(response: ServerResponse, failure: unknown): void {
     const { logger } = this.#options
     void sendFailure(response, failure, { report: (err) => logger.error({ err }, "a file request was not passed on") })
   }

@@ -18,6 +18,11 @@ export interface ConnectionLimitOptions extends ConnectionMaxima {
    */
   proxies: TrustedProxies
   /**
+   * The client of a request that another process of this installation passed on. Its address
+   * counts, too.
+   */
+  relayedAddress?: ((request: IncomingMessage) => string | undefined) | undefined
+  /**
    * Called when a connection could not be accepted, or one was closed for another; at most once a
    * minute for each of the two.
    */
@@ -135,10 +140,12 @@ class Connection {
 
   /** A proxy's connection counts for the client of its request until that is answered. */
   begin(request: IncomingMessage, response: ServerResponse | undefined): void {
-    if (!this.isProxied) return
-    this.#countFor(networkOf(this.#limit.options.proxies.clientAddress(request)), false)
+    const { proxies, relayedAddress } = this.#limit.options
+    const client = relayedAddress?.(request) ?? (this.isProxied ? proxies.clientAddress(request) : undefined)
+    if (client === undefined) return
+    this.#countFor(networkOf(client), false)
     response?.once("close", () => {
-      if (!this.isInUse && !this.#socket.destroyed) this.#countFor(this.#ownAddress, true)
+      if (!this.isInUse && !this.#socket.destroyed) this.#countFor(this.#ownAddress, this.isProxied)
     })
   }
 
