@@ -150,7 +150,9 @@ export const guards = [
       "",
     ],
     ["a token that reads changes files", at("authenticate", "&& caller.isWrite"), "=== null"],
-    ["a wrong proof is not asked for another", at("authenticate", "if (status === 401) headers"), "if (status === 403) headers"],
+  ]),
+  ...faults("src/files/failures.ts", files, [
+    ["a wrong proof is not asked for another", at("identityFailure", "status === 401"), "status === 403"],
   ]),
   ...faults("src/files/requests/dav-request.ts", files, [
     [

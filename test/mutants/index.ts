@@ -34,6 +34,7 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   guards,
   events,
   isolation,
+  kubernetes,
   origins,
   web,
   webdav,
@@ -42,7 +43,6 @@ export const parts: Readonly<Record<string, readonly Mutant[]>> = {
   runs,
   simulation,
   processes,
-  kubernetes,
   control,
   cli: commandLine,
 }

@@ -4,7 +4,7 @@ const reflector = ["src/engine/kubernetes/client/reflector.test.ts"]
 const feed = ["src/engine/kubernetes/pods/pod-events.test.ts"]
 const pods = ["src/engine/kubernetes/pods/pod-state.test.ts"]
 
-/** The copy of a cluster's objects, and what it tells of runs. */
+/** The copy of a cluster's objects, what it tells of runs, and what runs can do there. */
 export const kubernetes = [
   ...faults("src/engine/kubernetes/client/reflector.ts", reflector, [
     ["a forgotten point is watched for ever", at("Reflector.#watch", "statusCode === goneStatus"), "statusCode === 0"],
@@ -37,4 +37,33 @@ export const kubernetes = [
     ["an evicted run is gone without a reason", at("isGone", " && !wasDisrupted(pod)"), ""],
     ["an old observation is kept", at("ObservedRuns.of", "kept.pods.every((pod, n) => pod === pods[n])"), "true"],
   ]),
+  ...faults(
+    "src/engine/kubernetes/network/network-policies.ts",
+    ["src/engine/kubernetes/network/network-policies.test.ts"],
+    [
+      ["a setting opens a cluster's metadata services", at("internetRules", "...alwaysClosed"), ""],
+      ["an allowed network is open where it is denied", at("openBlock", "closed.some((each) => lies(cidr, each))"), "false"],
+      ["a setting that opens nothing opens everything", at("internetRules", "blocks.length > 0"), "true"],
+    ],
+  ),
+  ...faults(
+    "src/engine/kubernetes/pods/pod-manifest.ts",
+    ["src/engine/kubernetes/pods/pod-manifest.test.ts"],
+    [["a cluster replaces variables in commands", at("literal", 'word.replaceAll("$", () => "$$")'), "word"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/exec/read-head.ts",
+    ["src/engine/kubernetes/exec/hostile-output.test.ts"],
+    [["the errors of a shell use any amount of memory", at("readHead", "text.length + earlyBytes"), "text.length"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/exec/read-output.ts",
+    ["src/engine/kubernetes/exec/hostile-output.test.ts"],
+    [["a program prints any amount for a question about it", at("readOutput", "bytes > maxBytes"), "bytes > Infinity"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/observe/read-logs.ts",
+    ["src/engine/kubernetes/observe/read-logs.test.ts"],
+    [["a line of output that never ends is held whole", at("podLogLines", "rest.length < maxLineLength + maxTimeLength"), "true"]],
+  ),
 ]

@@ -43,7 +43,21 @@ export const processes = [
     ],
     ["a client that leaves is not noticed", at("FilesRelay.#connect", 'response.once("close", () => forwarded.destroy())'), ""],
     ["a client waits for 100 Continue in vain", at("FilesRelay.#connect", 'forwarded.on("continue", () => response.writeContinue())'), ""],
+    ["a crowd occupies all that a process passes on", at("FilesRelay.constructor", ".max / 2"), ".max / 40"],
+    [
+      "strangers close uploads that are passed on",
+      at("FilesRelay.#countForPerson", "!assignConnection(request.socket, found.userId)"),
+      "false",
+    ],
   ]),
+  ...faults("src/http/connections/connection-limit.ts", relay, [
+    ["all that is passed on counts for one address", at("Connection.begin", "relayedAddress?.(request) ?? "), ""],
+  ]),
+  ...faults(
+    "src/main/health/readiness.ts",
+    ["src/main/health/readiness.test.ts"],
+    [["each question whether the server is ready starts programs", at("createReadiness", "if (last && isCurrent) return last.answer"), ""]],
+  ),
   ...faults("src/files/relay/relayed-address.ts", relay, [
     ["any address is believed", at("relayedAddress", "signer.verify(given)"), "JSON.parse(Buffer.from(given, 'base64url').toString())"],
   ]),

@@ -26,6 +26,24 @@ export const web = [
     [["a preview reads any number of bytes", at("bounded", "if (left < 0)"), "if (left < -Infinity)"]],
   ),
   ...faults(
+    "src/web/components/markdown/maths-limits.ts",
+    ["src/web/components/markdown/drawing.test.ts"],
+    [
+      ["a formula's own macros multiply its text", at("maxExpandOf", "!definition.test(text)"), "true"],
+      ["a unit has any number of fractions", at("maxExpandOf", "unit.test(text) &&"), "false &&"],
+    ],
+  ),
+  ...faults(
+    "src/web/components/markdown/drawing-budget.ts",
+    ["src/web/components/markdown/drawing.test.ts"],
+    [["a text is drawn for any time", at("DrawingBudget.draw", "if (this.#leftMs <= 0) return false"), ""]],
+  ),
+  ...faults(
+    "src/web/components/markdown/code-parts.ts",
+    ["src/web/components/markdown/drawing.test.ts"],
+    [["any length of code is coloured at once", at("endOfPart", "from + maxPartLength"), "from + 20_000"]],
+  ),
+  ...faults(
     "src/web/components/markdown/markdown-text.ts",
     ["src/web/components/markdown/markdown-text.test.ts"],
     [["a link may run script", at("safeHref", '["http:", "https:", "mailto:"].includes(url.protocol)'), "url.protocol"]],

@@ -4,8 +4,8 @@ import { type ControlServer, createControlServer } from "#control"
 import type { Gateway } from "#gateway"
 import type { ConnectionLimit } from "#http"
 import { apiSettings } from "../component-options.ts"
-import { createOpenIdSignIn } from "../openid.ts"
 import { createReadiness } from "../health/readiness.ts"
+import { createOpenIdSignIn } from "../openid.ts"
 import type { BaseComponents, ComposeOptions, FileServer, RunComponents, StartContext } from "./context.ts"
 
 interface ApiParts extends BaseComponents, RunComponents {

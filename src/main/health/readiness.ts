@@ -43,14 +43,7 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness[
   }
 }
 
-function createChecks({
-  store,
-  engine,
-  startsRuns = true,
-  files,
-  runs,
-  apps,
-}: ReadinessParts): () => Promise<Readiness["checks"]> {
+function createChecks({ store, engine, startsRuns = true, files, runs, apps }: ReadinessParts): () => Promise<Readiness["checks"]> {
   const checked = (check: Promise<unknown> | undefined) =>
     (check ?? Promise.resolve())
       .then(() => ({ ok: true, msg: "" }))

@@ -80,10 +80,7 @@ function publicBlocks(closed: readonly string[]): V1NetworkPolicyPeer[] {
   const of = (privateOnes: readonly string[], version: 4 | 6) => [
     ...new Set([...privateOnes, ...closed.filter((each) => each.includes(":") === (version === 6))]),
   ]
-  return [
-    { ipBlock: { cidr: "0.0.0.0/0", except: of(notPublic.ipv4, 4) } },
-    { ipBlock: { cidr: "::/0", except: of(notPublic.ipv6, 6) } },
-  ]
+  return [{ ipBlock: { cidr: "0.0.0.0/0", except: of(notPublic.ipv4, 4) } }, { ipBlock: { cidr: "::/0", except: of(notPublic.ipv6, 6) } }]
 }
 
 /** An allowed network without its closed parts; nothing if all of it is closed. */
