@@ -46,6 +46,8 @@ test("only images that Quayside fetched are ever pruned, and only they count for
   assert.deepEqual(pruned({ ...given, fetched }, { days: 1, maxBytes: 1 }), ["mine"])
   assert.deepEqual(pruned({ ...given, fetched }, { maxBytes: 10 }), [])
   assert.deepEqual(pruned({ ...given, fetched: new Map() }, { days: 1, maxBytes: 1 }), [])
+  const [, theirs] = decidePruning({ ...given, fetched }, { days: 1, maxBytes: 1 })
+  assert.equal(theirs?.why, "Quayside did not fetch it")
 })
 
 test("an image with a name that somebody else gave it stays", () => {
