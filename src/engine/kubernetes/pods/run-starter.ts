@@ -228,6 +228,12 @@ export class RunStarter {
     let unschedulable: string | undefined
     const reported = new Set<string>()
     const scattered = spec.nodes > 1 && !this.#hasQueue ? AbortSignal.timeout(togetherMs) : undefined
+    // The watch shows new pods later than the request that created them.
+    let areKnown = false
+    const change = (own: V1Pod[]) => {
+      areKnown ||= own.length === spec.nodes
+      return areKnown ? nextChange(inOrder(own), spec, unschedulable) : undefined
+    }
     const tell = () => {
       const { state, text } = unschedulable === undefined ? events.step : waitingStep(unschedulable)
       const seconds = Math.round((this.#clock.now() - began) / 1_000)
@@ -237,11 +243,9 @@ export class RunStarter {
     using _ = this.#repeat(tell, events)
     for (;;) {
       const either = scattered && unschedulable !== undefined ? AbortSignal.any([signal, scattered]) : signal
-      const next = await pods
-        .until(spec.key, (own) => nextChange(inOrder(own), spec, unschedulable), either)
-        .catch((error: unknown) => {
-          throw scattered?.aborted && !signal.aborted ? new ScatteredError() : error
-        })
+      const next = await pods.until(spec.key, change, either).catch((error: unknown) => {
+        throw scattered?.aborted && !signal.aborted ? new ScatteredError() : error
+      })
       if ("started" in next) {
         for (const state of ["creating", "starting"] as const) {
           if (!reported.has(state)) report({ state, progress: null })
