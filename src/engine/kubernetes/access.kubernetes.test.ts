@@ -46,3 +46,14 @@ test("with the rights of access.yaml all that an engine does works, and it uses 
   const used = [...recorded.used, "all nodes/stats get"]
   assert.deepEqual(used.sort(), (await givenRights()).sort())
 })
+
+test("a start waits for its pods if the cluster's watch is late", async () => {
+  await using rig = await startKubernetesEngine()
+  await using late = await recordCluster(rig.kubeconfig, { watchDelayMs: 1_000 })
+  await using engine = await rig.open({ kubeconfig: late.kubeconfig })
+  await engine.observe()
+  const spec = specOf({ image: rig.image, command: ["sleep", "1000"] })
+  const { nodeNames } = await engine.start(spec, ignore, never)
+  assert.equal(nodeNames.length, 1)
+  await engine.stop(spec.key, { graceMs: 0 })
+})
