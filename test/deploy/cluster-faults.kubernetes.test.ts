@@ -29,7 +29,7 @@ suite("a server whose cluster breaks", { skip }, () => {
     const late = await start("late")
     await cluster("restore")
     const state = async (ID: number) => (await client.readRun({ query: { ID } })).State
-    await eventually("the end of the run that the copy did not have is known", async () => (await state(late)) === "failed", faultMs)
+    await eventually("the end of the run that the copy did not have is known", async () => (await state(late)) === "ended", faultMs)
     assert.equal((await client.readRun({ query: { ID: late } })).Reason?.code, "lost")
     const podsOf = async () => (await namespace.kubectl(["get", "pods", "--output", "name"])).split("\n").filter(Boolean)
     await eventually("the pod of the stopped run is removed again", async () => (await podsOf()).length === 1, faultMs)
