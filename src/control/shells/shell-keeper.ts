@@ -32,15 +32,14 @@ export interface FoundShell {
   scrollback: Uint8Array
 }
 
-const pollSeconds = 5
 const heldDescriptor = 3
 
 /**
- * Waits for the server to die, and then as long as a shell waits for its client. Its only purpose
- * is descriptor 3: while a process has the shell's connection to the engine open, the shell goes
- * on.
+ * Waits for the server to die, which closes its input, and then as long as a shell waits for its
+ * client. Its only purpose is descriptor 3: while a process has the shell's connection to the
+ * engine open, the shell goes on.
  */
-const holderScript = `while kill -0 "$0" 2> /dev/null; do sleep ${pollSeconds}; done; exec sleep ${bounds.control.detachedMs.value / 1_000}`
+const holderScript = `read -r _; exec sleep ${bounds.control.detachedMs.value / 1_000}`
 
 /** Lets shells survive this process, with a record of each on the disk. */
 export class ShellKeeper {
@@ -56,12 +55,12 @@ export class ShellKeeper {
 
   /** Keeps a shell from now on. */
   async keep(record: ShellRecord, { socket }: ExecContinuation): Promise<void> {
-    const holder = spawn("/bin/sh", ["-c", holderScript, String(process.pid)], {
+    const holder = spawn("/bin/sh", ["-c", holderScript], {
       detached: true,
       env: { PATH: "/usr/bin:/bin" },
-      stdio: ["ignore", "ignore", "ignore", socket],
+      stdio: ["pipe", "ignore", "ignore", socket],
     })
-    holder.on("error", () => {})
+    for (const each of [holder, holder.stdin]) each?.on("error", () => {})
     holder.unref()
     if (holder.pid === undefined) return
     this.#holders.set(record.id, holder.pid)
@@ -86,7 +85,7 @@ export class ShellKeeper {
     const holder = this.#holders.get(id)
     this.#holders.delete(id)
     if (holder === undefined) return
-    endGroup(holder)
+    endHolder(holder)
     await this.#writes.get(id)
     this.#writes.delete(id)
     await this.#remove(id)
@@ -114,7 +113,7 @@ export class ShellKeeper {
       const descriptor = hasProcessEnded(holder.identity)
         ? undefined
         : await takeDescriptor({ processId: holder.processId, descriptor: heldDescriptor })
-      if (!hasProcessEnded(holder.identity)) endGroup(holder.processId)
+      if (!hasProcessEnded(holder.identity)) endHolder(holder.processId)
       await this.#remove(id)
       if (descriptor === undefined) return undefined
       return { record, socket: new Socket({ fd: descriptor, readable: true, writable: true }), scrollback }
@@ -148,10 +147,9 @@ export class ShellKeeper {
   }
 }
 
-/** The holder leads a group, in which it sleeps. */
-function endGroup(leader: number): void {
+function endHolder(processId: number): void {
   try {
-    process.kill(-leader, "SIGKILL")
+    process.kill(processId, "SIGKILL")
   } catch {
     // It has ended.
   }
