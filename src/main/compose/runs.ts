@@ -97,7 +97,11 @@ async function createRuns(
       logger,
       events: runEvents(events),
       settings: { ...runSettings(settings, context.urls, dataDir), ...supervision },
-      supervision: { mode, onElected: () => prepareSupervision(engine, images) },
+      supervision: {
+        mode,
+        admitsRuns: roles.has("api") || roles.has("supervisor"),
+        onElected: () => prepareSupervision(engine, images),
+      },
       imagePolicy: createImagePolicy({ store, images, clock }),
       onImageUse: images.recordUse,
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),

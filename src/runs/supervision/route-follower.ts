@@ -15,11 +15,12 @@ const observeEveryMs = 30_000
  */
 export class RouteFollower {
   readonly #ctx: RunsContext
-  readonly #capacity: CapacityCache
+  readonly #capacity: CapacityCache | undefined
   readonly #startedAt = new Map<string, number | null>()
   #containerDevices: ReadonlySet<string> | undefined
 
-  constructor(ctx: RunsContext, capacity: CapacityCache) {
+  /** Without a capacity, none is kept current. */
+  constructor(ctx: RunsContext, capacity: CapacityCache | undefined) {
     this.#ctx = ctx
     this.#capacity = capacity
   }
@@ -70,8 +71,7 @@ export class RouteFollower {
         if (address) this.#startedAt.set(run.key, seen.startedAt)
       }
     }
-    // A gateway may not be allowed to see the nodes, and admits no run.
-    await this.#capacity.refreshIfStale().catch(ignoreEngineError)
+    await this.#capacity?.refreshIfStale().catch(ignoreEngineError)
   }
 
   /**

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
+import type { Engine } from "#engine"
 import { silentLogger, systemClock } from "#kit"
 import { openStore, type Store } from "#store"
 import { postgresServer } from "../../../test/fixtures/postgres-server.ts"
@@ -26,10 +27,14 @@ async function openCluster(options: RunsFixtureOptions = {}) {
   const { url } = stack.use(await server.makeDatabase())
   const openDatabase = () => openStore({ url, logger: silentLogger, clock: systemClock })
   const fixture = stack.use(await RunsFixture.open({ ...options, store: await openDatabase() }))
-  const openProcess = async (supervision: SupervisionOptions = leased, crashable?: CrashableProcess): Promise<Runs> => {
+  const openProcess = async (
+    supervision: SupervisionOptions = leased,
+    { crashable, capacity }: { crashable?: CrashableProcess; capacity?: Engine["capacity"] } = {},
+  ): Promise<Runs> => {
     const own = stack.use(await openDatabase())
     const store: Store = crashable ? crashable.store(own) : own
     const engine = await fixture.engine(crashable ? crashable.fake(fixture.fake) : fixture.fake)
+    if (capacity) engine.capacity = capacity
     const runs = await fixture.runs({ store, engine, supervision })
     if (!crashable) stack.use(runs)
     return runs
@@ -60,6 +65,18 @@ test("one process supervises, and another that only follows starts, routes and s
   await eventually("the standby follows at once", () => standby.isInCharge())
   const next = await other.start(fixture.request("fake/http"))
   assert.equal((await other.waitUntilSettled(next.id)).state, "ready")
+})
+
+test("a process that admits no runs routes them at once, whether or not it may see the nodes", async () => {
+  await using cluster = await openCluster()
+  const { fixture, openProcess } = cluster
+  await openProcess(lasting)
+  const unanswered = () => Promise.withResolvers<never>().promise
+  const gateway = await openProcess({ mode: "never", admitsRuns: false }, { capacity: unanswered })
+  const api = await openProcess({ mode: "never" })
+  const { id } = await api.start(fixture.request("fake/http"))
+  assert.equal((await api.waitUntilSettled(id)).state, "ready")
+  await eventually("the gateway knows the address", () => gateway.target(id)?.address !== undefined)
 })
 
 test("without a supervisor the check says so, and what is started waits for one", async () => {
@@ -123,7 +140,7 @@ test("when the supervisor dies in the middle of 40 starts and stops, another one
   await using cluster = await openCluster({ people: 40 })
   const { fixture, openProcess } = cluster
   const dying = new CrashableProcess()
-  const first = await openProcess(patient, dying)
+  const first = await openProcess(patient, { crashable: dying })
   await eventually("the first process supervises", () => first.isInCharge())
   const standby = await openProcess(patient)
   const api = await openProcess({ mode: "never" })

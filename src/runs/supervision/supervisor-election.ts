@@ -10,6 +10,8 @@ export interface SupervisionOptions {
    * `never`: others do it. Default `alone`.
    */
   mode?: "alone" | "leased" | "never"
+  /** Whether this process admits runs: a gateway does not, and may not see nodes. Default true. */
+  admitsRuns?: boolean
   /** Called before this process begins to supervise. If it rejects, the lease is released. */
   onElected?: () => Promise<void>
   leaseTimes?: Partial<LeaseTimes>
@@ -39,7 +41,7 @@ export class SupervisorElection implements AsyncDisposable {
   constructor(ctx: RunsContext, options: SupervisionOptions & Omit<SupervisionParts, "lease">) {
     this.#ctx = ctx
     this.#options = options
-    this.#routes = new RouteFollower(ctx, options.capacity)
+    this.#routes = new RouteFollower(ctx, options.admitsRuns === false ? undefined : options.capacity)
     this.#watch = new LeaseWatch({ ...ctx, task, times: options.leaseTimes })
   }
 
