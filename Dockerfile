@@ -30,6 +30,8 @@ RUN useradd --uid 1001 --no-create-home --home-dir /var/lib/quayside --shell /us
   && ldconfig && install -d -o quayside -g quayside -m 0700 /var/lib/quayside
 WORKDIR /opt/quayside
 ENV PATH=/opt/quayside/node_modules/node/bin:$PATH QUAYSIDE_DATA_DIR=/var/lib/quayside QUAYSIDE_HOST=0.0.0.0
+# See docs/decisions/0024-memory-that-goes-back.md.
+ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 # Node keeps a cache of compiled code for each user.
 RUN install -d -m 1777 node_modules/.cache/quayside && node bin/compile.js \
   && setpriv --reuid 1001 --regid 1001 --clear-groups node bin/compile.js && chmod 0755 node_modules/.cache/quayside

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import { basicAuth, bearerAuth, createClient } from "#client"
 import { ensureBusyboxImage } from "../test/fixtures/docker/busybox.ts"
 import { startServerProcess } from "../test/server-process.ts"
+import { forAll } from "./tools.ts"
 
 const count = Number(process.argv[2] ?? 200)
 const together = 4
@@ -34,20 +35,11 @@ for (let n = 0; n < count; n += 1) {
   projects.push(ID)
 }
 
-/** Calls `work` for all, at most `width` at once. */
-async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>, width = together): Promise<void> {
-  const left = [...items]
-  const worker = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
-  }
-  await Promise.all(Array.from({ length: width }, worker))
-}
-
 const urls: string[] = []
 const ended: number[] = []
 const failures: unknown[] = []
 const beganAt = performance.now()
-await forAll(projects, async (ProjectID) => {
+await forAll(projects, together, async (ProjectID) => {
   try {
     urls.push((await client.startRun({ body: { ProjectID, Memory: 64 } })).URL)
     ended.push(performance.now() - beganAt)
@@ -72,24 +64,20 @@ async function isListed(): Promise<boolean> {
 }
 
 async function answersAll(): Promise<void> {
-  await forAll(
-    urls,
-    async (url) => {
-      const path = new URL(url).pathname
-      for (;;) {
-        const status = await fetch(new URL(path, server.appsUrl), { headers }).then(
-          async (response) => {
-            await response.body?.cancel()
-            return response.status
-          },
-          () => 0,
-        )
-        if (status === 200) return
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
-    },
-    16,
-  )
+  await forAll(urls, 16, async (url) => {
+    const path = new URL(url).pathname
+    for (;;) {
+      const status = await fetch(new URL(path, server.appsUrl), { headers }).then(
+        async (response) => {
+          await response.body?.cancel()
+          return response.status
+        },
+        () => 0,
+      )
+      if (status === 200) return
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  })
 }
 
 async function killed(needed: string): Promise<void> {
@@ -121,6 +109,6 @@ let stops = 0
 for (let data = await live(); data.length > 0; data = await live()) {
   stops += data.length
   // A run that a busy machine starts too late is stopped again.
-  await forAll(data, async ({ ID }) => void (await client.stopRun({ query: { ID } }).catch(() => {})), 16)
+  await forAll(data, 16, async ({ ID }) => void (await client.stopRun({ query: { ID } }).catch(() => {})))
 }
 print(`${stops} stops, 16 at once: ${seconds(stopping)} s`)

@@ -2,14 +2,13 @@
 // starts, against the same starts without one; sockets of a gateway while the API is restarted; and
 // a gateway and a files process beside many runs, against ones that know of none.
 // Usage: processes.ts [STARTS] [SOCKETS] [RUNS]
-import { readFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 import { WebSocket } from "ws"
 import { silentLogger, systemClock } from "#kit"
 import { openStore } from "#store"
 import { ensureBusyboxImage } from "../test/fixtures/docker/busybox.ts"
 import { type Installation, openInstallation, type RoleProcess } from "../test/processes/installation.ts"
-import { family, memoryOf } from "./tools.ts"
+import { family, memoryOf, ticksOf } from "./tools.ts"
 
 const starts = Number(process.argv[2] ?? 40)
 const sockets = Number(process.argv[3] ?? 200)
@@ -194,9 +193,4 @@ async function idleFiguresOf({ child }: RoleProcess): Promise<IdleFigures> {
     aloneMiB: own + Math.max(...pids.map((pid) => memoryOf(pid, "Rss") - memoryOf(pid, "Anonymous"))),
     share: (sum(ticksOf) - before) / 100 / 30,
   }
-}
-
-function ticksOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
-  return Number(fields[11]) + Number(fields[12])
 }

@@ -73,8 +73,7 @@ export async function family(pid: number): Promise<number[]> {
   for (const name of await readdir("/proc")) {
     if (!/^\d+$/.test(name)) continue
     try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8")
-      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]))
+      parents.set(Number(name), parentOf(Number(name)))
     } catch {
       // The process has ended.
     }
@@ -84,6 +83,11 @@ export async function family(pid: number): Promise<number[]> {
   return members
 }
 
+export function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])
+}
+
 /**
  * Memory in MiB: `Rss` counts shared pages in full, `Pss` divides them among the processes that
  * share them. `Pss_Anon` and `Anonymous` are the parts of each that stand in no file.
@@ -91,4 +95,19 @@ export async function family(pid: number): Promise<number[]> {
 export function memoryOf(pid: number, kind: "Rss" | "Pss" | "Pss_Anon" | "Anonymous"): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")
   return Number(new RegExp(`^${kind}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1]) / 1024
+}
+
+/** The processor time of a process until now, in hundredths of a second. */
+export function ticksOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
+  return Number(fields[11]) + Number(fields[12])
+}
+
+/** Calls `work` for all, at most `width` at once. */
+export async function forAll<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items]
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
 }

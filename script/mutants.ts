@@ -16,7 +16,7 @@ import { join, resolve } from "node:path"
 import { createInterface } from "node:readline"
 import { parseArgs } from "node:util"
 import { hanging, locateFaults, type Mutant, needsDocker, parts, type Range } from "../test/mutants/index.ts"
-import { type Apart, openApart } from "./lib/apart.ts"
+import { type IsolatedEnvironment, openIsolatedEnvironment } from "./lib/isolated-environment.ts"
 import { copyTree, type TreeCopy } from "./lib/tree-copy.ts"
 
 const root = resolve(import.meta.dirname, "..")
@@ -41,7 +41,8 @@ const deadlineMs = Number(values.deadline) * 1_000
 if (!(deadlineMs > 0)) throw new TypeError(`--deadline must be a number of seconds; got ${JSON.stringify(values.deadline)}`)
 /** Time limit of all tests without any fault, per file. */
 const soundMs = 5 * 60_000
-const images = ["quayside-test/busybox", "quayside/python-app", "quayside/jupyterlab", "debian:bookworm"]
+/** Every test starts the first one. */
+const images = ["quayside-test/busybox", "quayside-test/ssh-tools", "quayside/python-app", "quayside/jupyterlab", "debian:bookworm"]
 
 interface Verdict {
   caught: boolean
@@ -67,14 +68,14 @@ const rounds = [
 ]
 for (const round of rounds) {
   if (round.mutants.length === 0 || isOver) continue
-  await using apart = round.mutants.some(needsDocker) ? await openApart(imagesOf(round.mutants)) : undefined
-  if (!(await isSound(round.mutants, apart))) {
+  await using environment = round.mutants.some(needsDocker) ? await openIsolatedEnvironment(imagesOf(round.mutants)) : undefined
+  if (!(await isSound(round.mutants, environment))) {
     process.exitCode = 1
     break
   }
   const queue = [...round.mutants.entries()]
   const total = round.mutants.length
-  const verdicts = await Promise.all(Array.from({ length: round.workers }, () => work({ queue, total, apart })))
+  const verdicts = await Promise.all(Array.from({ length: round.workers }, () => work({ queue, total, environment })))
   if (!verdicts.flat().every((caught) => caught)) process.exitCode = 1
 }
 
@@ -90,14 +91,14 @@ function chosen(): readonly Mutant[] {
 function imagesOf(mutants: readonly Mutant[]): string[] {
   const files = [...new Set(mutants.flatMap(({ tests }) => tests))]
   const text = files.map((file) => readFileSync(join(root, file), "utf8")).join()
-  return images.filter((name) => text.includes(name) || name.startsWith("quayside-test/"))
+  return images.filter((name, n) => n === 0 || text.includes(name))
 }
 
 /** Checks that all tests pass without a fault: one that fails would catch every fault. */
-async function isSound(mutants: readonly Mutant[], apart: Apart | undefined): Promise<boolean> {
+async function isSound(mutants: readonly Mutant[], environment: IsolatedEnvironment | undefined): Promise<boolean> {
   using copy = copyTree(root)
   const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))]
-  const verdict = await runTests({ copy, tests, apart, ms: tests.length * soundMs })
+  const verdict = await runTests({ copy, tests, environment, ms: tests.length * soundMs })
   if (verdict.caught && !isOver) process.stderr.write(`Without any fault this fails already: ${verdict.by}\n`)
   return !verdict.caught && !isOver
 }
@@ -105,15 +106,15 @@ async function isSound(mutants: readonly Mutant[], apart: Apart | undefined): Pr
 interface Work {
   queue: [number, Mutant][]
   total: number
-  apart: Apart | undefined
+  environment: IsolatedEnvironment | undefined
 }
 
-async function work({ queue, total, apart }: Work): Promise<boolean[]> {
+async function work({ queue, total, environment }: Work): Promise<boolean[]> {
   using copy = copyTree(root)
   const caught: boolean[] = []
   for (let next = queue.shift(); next && !isOver; next = queue.shift()) {
     const [at, mutant] = next
-    const verdict = await examine(copy, mutant, apart)
+    const verdict = await examine(copy, mutant, environment)
     if (isOver) break
     tell(`${at + 1}/${total} ${mutant.file}: ${mutant.fault}`, verdict)
     caught.push(verdict.caught)
@@ -126,14 +127,14 @@ function tell(what: string, { caught, by }: Verdict): void {
   if (report !== undefined) appendFileSync(report, caught ? `pass ${what}\n` : `fail not caught: ${what}\n`)
 }
 
-async function examine(copy: TreeCopy, mutant: Mutant, apart: Apart | undefined): Promise<Verdict> {
+async function examine(copy: TreeCopy, mutant: Mutant, environment: IsolatedEnvironment | undefined): Promise<Verdict> {
   const { file, replace, tests } = mutant
   const path = join(copy.path, file)
   const sound = readFileSync(path, "utf8")
   const { start, end } = places.get(mutant) as Range
   writeFileSync(path, sound.slice(0, start) + replace + sound.slice(end))
   try {
-    return await runTests({ copy, tests, apart, ms: deadlineMs })
+    return await runTests({ copy, tests, environment, ms: deadlineMs })
   } finally {
     writeFileSync(path, sound)
   }
@@ -142,7 +143,7 @@ async function examine(copy: TreeCopy, mutant: Mutant, apart: Apart | undefined)
 interface Tests {
   copy: TreeCopy
   tests: readonly string[]
-  apart: Apart | undefined
+  environment: IsolatedEnvironment | undefined
   ms: number
 }
 
@@ -150,18 +151,23 @@ interface Tests {
  * Runs the tests until the first failure, then stops the others with everything that they started:
  * processes, and with Docker also containers, networks, rules and mounts.
  */
-async function runTests({ copy, tests, apart, ms }: Tests): Promise<Verdict> {
+async function runTests({ copy, tests, environment, ms }: Tests): Promise<Verdict> {
   // The previous tests may have left something.
-  await apart?.end()
-  await apart?.begin()
-  const options = ["--test", "--test-timeout=120000", "--test-force-exit", `--test-reporter=${join(root, "script/lib/outcomes.mjs")}`]
-  const [word = "", ...words] = [...(apart?.within(copy.path) ?? []), process.execPath, ...options, ...tests]
+  await environment?.stop()
+  await environment?.start()
+  const options = [
+    "--test",
+    "--test-timeout=120000",
+    "--test-force-exit",
+    `--test-reporter=${join(root, "script/lib/outcome-reporter.mjs")}`,
+  ]
+  const [word = "", ...words] = [...(environment?.commandPrefix(copy.path) ?? []), process.execPath, ...options, ...tests]
   const env = { ...process.env, TMPDIR: copy.temporary, NODE_COMPILE_CACHE: join(root, ".cache/compiled") }
   const child = spawn(word, words, { cwd: copy.path, env, detached: true, stdio: ["ignore", "pipe", "ignore"] })
   const ended = new Promise<number | null>((done) => void child.on("exit", done))
   let failed: string | undefined
   let isLate = false
-  const stop = () => Promise.all([stopGroup(child.pid), apart?.end()])
+  const stop = () => Promise.all([stopGroup(child.pid), environment?.stop()])
   const deadline = setTimeout(() => {
     isLate = true
     void stop()

@@ -7,7 +7,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { basicAuth, bearerAuth, createClient } from "#client"
 import { startServerProcess } from "../test/server-process.ts"
-import { fromManyAddresses } from "./lib/many-addresses.ts"
+import { openManyAddressProxy } from "./lib/many-address-proxy.ts"
 
 const [bin = "", ...words] = process.argv.slice(2)
 const options = words.filter((word) => word !== "--no-stateful")
@@ -22,7 +22,7 @@ async function run(program: string, programWords: readonly string[]): Promise<nu
 process.env.SCHEMATHESIS_HOOKS = join(import.meta.dirname, "lib/schemathesis_hooks.py")
 await using server = await startServerProcess({ QUAYSIDE_ENGINE: "fake", QUAYSIDE_LOG_LEVEL: "warn" })
 const { baseUrl, password, directory } = server
-await using proxy = await fromManyAddresses(Number(new URL(baseUrl).port))
+await using proxy = await openManyAddressProxy(Number(new URL(baseUrl).port))
 const first = createClient({ baseUrl, authorization: basicAuth("admin", password) })
 // The caller has a high ID, because schemathesis deletes objects with low ones.
 for (let i = 0; i < 60; i += 1) await first.createUser({ body: { UserName: `person-${i}` } })

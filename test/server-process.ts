@@ -42,6 +42,10 @@ export async function startServerProcess(
     QUAYSIDE_DATA_DIR: join(directory, "data"),
     QUAYSIDE_ADMIN_PASSWORD: password,
     QUAYSIDE_LOG_LEVEL: "warn",
+    // As script/start has it.
+    MALLOC_ARENA_MAX: "2",
+    MALLOC_MMAP_THRESHOLD_: "1048576",
+    MALLOC_TRIM_THRESHOLD_: "1048576",
     ...env,
   }
   let child: ChildProcess | undefined
@@ -75,7 +79,8 @@ export async function startServerProcess(
     start,
     async [Symbol.asyncDispose]() {
       const isUp = child?.exitCode === null && child.signalCode === null
-      if (isUp && env.QUAYSIDE_ENGINE !== "fake") await stopRuns(`http://localhost:${port}`, password)
+      const stopped = isUp && env.QUAYSIDE_ENGINE !== "fake" ? stopRuns(`http://localhost:${port}`, password) : undefined
+      await stopped?.finally(() => end("SIGTERM"))
       await end("SIGTERM")
       await rm(directory, { recursive: true, force: true })
     },

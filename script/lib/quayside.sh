@@ -34,10 +34,12 @@ need_quayside() {
 }
 
 # Its own session, so that the terminal's end is not its end; without the script's lock. The log of
-# the start before is kept.
+# the start before is kept. The allocator gives memory back to the system, as docs/decisions/0024
+# has it.
 launch_quayside() {
   [ ! -f "$quayside_log" ] || mv -f "$quayside_log" "$quayside_log.1"
   QUAYSIDE_DATA_DIR=$data QUAYSIDE_ADMIN_PASSWORD=$(cat "$password_file") \
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576 \
     setsid "$node" "$root/bin/quayside.js" serve </dev/null >"$quayside_log" 2>&1 9>&- &
   quayside_job=$!
   echo $quayside_job >"$quayside_pid"

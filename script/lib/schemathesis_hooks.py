@@ -13,6 +13,7 @@ BEYOND_SCHEMAS = re.compile(
     r"|^Image and ImageID name two images|^Project and ProjectID|^TrainData names the dataset|must be another place than|mounted at places of their own"
     r"|^(Memory|GpuMemory|Limits|TotalLimits) must be at most [0-9]+, in (bytes|MiB|GiB); got |^Exactly one of ImageID, DataID, ProjectID and RunID is needed|^Either UserName or GroupName is needed|^(Until|ExpiresAt) must be a time in the future|names nothing: one of|^TotalLimits must be amounts|^This .* belongs to .*, who may do everything with it|^A time in the future is wanted|^(UserName|GroupName) never changes$|^ID or (User|Group)Name is needed$"
     r"|may not start this project$|^CurrentPassword is needed|^q may hold |^The words of q may have |^Code must be one that was made within |^Image must be one that may be fetched|^ID is needed: it names "
+    r"|^UserName needs All=1$|^Only one of ID, Others=1 and All=1 may be sent$"
     r"|^From must be before To; |^Step must be at least |^Memory must be 0 for the default, or at least "
     # Formats that no regular expression of a readable length holds.
     r"|^(AccessInfo|UserPath|CodePath|ModelPath|WritablePaths|TrainData.*) must be a(nother)? (path|place|directory|well-formed)|must be an image reference like"

@@ -44,7 +44,7 @@ run_tests() {
   : >"$report"
   (cd "$root" && NODE_COMPILE_CACHE=$cache/compiled timeout $foreground --kill-after 20 "$limit" "$node" --test --test-concurrency="$concurrency" --test-timeout="${test_timeout:-120000}" \
     --test-reporter=spec --test-reporter-destination=stdout \
-    --test-reporter="$root/script/lib/outcomes.mjs" --test-reporter-destination="$report" "${test_files[@]}" </dev/null) || status=$?
+    --test-reporter="$root/script/lib/outcome-reporter.mjs" --test-reporter-destination="$report" "${test_files[@]}" </dev/null) || status=$?
   [ $status != 124 ] && [ $status != 137 ] || echo "fail $name did not end within $limit s" >>"$report"
   [ $status = 0 ] || grep -q '^fail' "$report" || echo "fail $name ended with exit code $status" >>"$report"
   report_tier "$name" "$started" "$report"

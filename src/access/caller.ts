@@ -27,6 +27,11 @@ export interface Caller {
   readonly credential: Readonly<Credential>
 }
 
+/** The sha256 that names a session's row; undefined for other credentials. */
+export function sessionHashOf({ kind, id }: Credential): string | undefined {
+  return kind === "session" ? id.slice("session:".length) : undefined
+}
+
 /** The caller as the viewer that the store's lists filter by. */
 export function toViewer(caller: Caller): Viewer {
   return { userId: caller.userId, groupIds: caller.groupIds, seesAll: caller.isAdmin }

@@ -5,10 +5,10 @@ import { ensureAdmin } from "./accounts/first-admin.ts"
 import type { AuthenticationFailure, Caller } from "./caller.ts"
 import { Authenticator } from "./credentials/authenticator.ts"
 import { CallerCache } from "./credentials/caller-cache.ts"
+import { CredentialUsageRecorder } from "./credentials/credential-usage.ts"
 import { signFilesToken } from "./credentials/files-token.ts"
 import { createSessions, type Sessions } from "./credentials/sessions.ts"
 import { createTokenCodes, type TokenCodes } from "./credentials/token-codes.ts"
-import { TokenUsageRecorder } from "./credentials/token-usage.ts"
 import { createTokens, type Tokens } from "./credentials/tokens.ts"
 import { PasswordChecker } from "./passwords/password-checker.ts"
 import { checkNewPassword, PasswordHasher, type PasswordHasherOptions } from "./passwords/password-hasher.ts"
@@ -109,7 +109,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const { notices } = store
   const maxAgeMs = () => options.maxCacheAgeMs ?? (!notices || notices.isListening ? freshMs : unnoticedFreshMs)
   const callers = new CallerCache(clock, maxAgeMs)
-  const lastUsed = new TokenUsageRecorder({ store, clock, logger })
+  const lastUsed = new CredentialUsageRecorder({ store, clock, logger })
   const hasher = new PasswordHasher(options.hashing)
   const passwords = new PasswordChecker({ store, clock, hasher })
   const authenticator = new Authenticator({ store, clock, callers, passwords, lastUsed, filesKey: keys.files })

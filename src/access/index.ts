@@ -1,12 +1,12 @@
 export type { Accounts, NewAccount } from "./accounts/accounts.ts"
 export { impersonate, ownerAsCaller } from "./accounts/impersonate.ts"
-export { AuthenticationFailure, type Caller, type Credential, type Scope, scopedRunId, toViewer } from "./caller.ts"
+export { AuthenticationFailure, type Caller, type Credential, type Scope, scopedRunId, sessionHashOf, toViewer } from "./caller.ts"
 export { readAuthorizationHeader } from "./credentials/authorization-header.ts"
-export { type Sessions, sessionLifetimeMs } from "./credentials/sessions.ts"
+export { type SessionDevice, type Sessions, sessionLifetimeMs } from "./credentials/sessions.ts"
 export type { NewToken, Tokens } from "./credentials/tokens.ts"
 export { createIdentity, type Identity, type IdentityOptions } from "./identity.ts"
 export { createOpenId, type OpenId, type OpenIdOptions, openIdSignInMs } from "./openid/openid.ts"
-export { type ProvisionedAccount, type ProvisioningRules, provisionAccount } from "./openid/provision-account.ts"
+export { createsAccount, type ProvisionedAccount, type ProvisioningRules, provisionAccount } from "./openid/provision-account.ts"
 export { authorize, authorizeWithGrants, forbidden, isAllowed, notFound } from "./policy/authorize.ts"
 export { type FileAccess, homePath, loadFileAccess, loadMountModes, mountKeys, mountMode } from "./policy/file-access.ts"
 export { decideWithGrants, loadAllGrants, loadGrants } from "./policy/load-grants.ts"
@@ -20,6 +20,7 @@ export {
   newResource,
   projectResource,
   runResource,
+  sessionResource,
   toGrant,
   tokenResource,
   userResource,

@@ -34,12 +34,6 @@ export class TwoGenerationCache<Value> {
     this.#old.delete(key)
   }
 
-  deleteWhere(unwanted: (value: Value) => boolean): void {
-    for (const map of [this.#young, this.#old]) {
-      for (const [key, value] of map) if (unwanted(value)) map.delete(key)
-    }
-  }
-
   clear(): void {
     this.#young.clear()
     this.#old.clear()

@@ -12,6 +12,7 @@ import type { Runs } from "#runs"
 import type { ScanLimiter, Store } from "#store"
 import type { AnswerForm } from "./answer-forms.ts"
 import type { ResourceMap } from "./events/feed-policy.ts"
+import type { FairReads } from "./http/fair-reads.ts"
 import type { RateLimiter, RateSettings } from "./http/rate-limiter.ts"
 import type { MemoryUnit } from "./units.ts"
 
@@ -62,6 +63,8 @@ export interface ApiSettings {
    * disk are in MiB.
    */
   defaultLimits: EffectiveLimits
+  /** The values of a start that names none. */
+  startDefaults: { cpus: number; memoryMiB: number; startMinutes: number }
   /** The rates of people who are not administrators. */
   rates: RateSettings
   /**
@@ -88,6 +91,12 @@ export interface ServerState {
   readonly followedOutputs: PersonLimiter
   /** Requests about images that ask the engine. */
   readonly imageChecks: PersonLimiter
+  /** Changes of the database by requests of people who are not administrators. */
+  readonly changes: PersonLimiter
+  /** Answers to requests that read, of people who are not administrators. */
+  readonly reads: FairReads
+  /** Directories that are made for datasets. */
+  readonly datasetDirectories: PersonLimiter
   /** Reads of the use of runs over time. */
   readonly usageReads: PersonLimiter
   readonly scans: ScanLimiter

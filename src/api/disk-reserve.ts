@@ -1,7 +1,7 @@
 import type { Caller } from "#access"
 import type { OperationId } from "#contract"
-import type { Store } from "#store"
 import type { Services } from "./context.ts"
+import { withChange } from "./with-change.ts"
 
 /**
  * The operations beside deletions that an administrator needs on a full disk: disabling people, and
@@ -21,14 +21,5 @@ export function mayUseDiskReserve(operation: OperationId, { method, caller }: { 
 /** The same services, with a store whose changes may use the disk reserve. */
 export function withDiskReserve(services: Services): Services {
   const { store } = services
-  const change: Store["change"] = (work, options) => store.change(work, { urgent: true, ...options })
-  // The store has private fields, so its other methods must run on the store itself.
-  const urgent = new Proxy(store, {
-    get(target, name) {
-      if (name === "change") return change
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === "function" ? value.bind(target) : value
-    },
-  })
-  return { ...services, store: urgent }
+  return withChange(services, (work, options) => store.change(work, { urgent: true, ...options }))
 }

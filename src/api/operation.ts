@@ -24,6 +24,8 @@ import { checkOrigin } from "./http/request-checks.ts"
 import { anonymous, type RequestContext } from "./http/request-context.ts"
 import { send } from "./http/send.ts"
 import { sessionOf } from "./http/session-cookie.ts"
+import { refreshCaller } from "./refresh-caller.ts"
+import { withFairChanges } from "./with-change.ts"
 
 /** The context of one operation. Properties that few handlers need are computed when read. */
 class ParsedContext<Op extends OperationId> implements Omit<HandlerContext, "caller"> {
@@ -116,12 +118,18 @@ export async function runOperation<Op extends OperationId>(
   if (caller && !caller.isAdmin) consumeRate(server, caller.userId, endpoint, operation)
   const query: QueryOf<Op> = parseQuery(endpoints[operation].query, requestContext.queryText)
   const json = endpoint.body && (await readJson(request, bodyOptions(endpoint, caller), caller?.userId))
-  const usesReserve = mayUseDiskReserve(operation, { method: endpoint.method, caller })
-  const chosen = usesReserve ? server.reserveServices : services
-  const call = new ParsedContext<Op>(requestContext, { services: chosen, caller, session, query, server, json, shape: endpoint.body })
+  const present = endpoint.body && caller ? await recheck(services, caller, endpoint.permission as Action) : caller
+  const usesReserve = mayUseDiskReserve(operation, { method: endpoint.method, caller: present })
+  const suitable = usesReserve ? server.reserveServices : services
+  const isBounded = endpoint.method !== "GET" && present !== undefined && !present.isAdmin
+  const chosen = isBounded ? withFairChanges(suitable, present, server.changes) : suitable
+  const made = { services: chosen, caller: present, session, query, server, json, shape: endpoint.body }
+  const call = new ParsedContext<Op>(requestContext, made)
   const handler: Handler<Op> = handlers[operation]
   // Whether there is a caller follows from the endpoint's row, as the handler's type does.
-  const result = await handler(call as unknown as OperationContext<Op>)
+  const answer = () => handler(call as unknown as OperationContext<Op>)
+  const isShared = present !== undefined && !present.isAdmin && server.reads.includes(operation, endpoint)
+  const result = await (isShared ? server.reads.run(present.userId, operation, answer) : answer())
   return sendResult(call, requestContext, { result, endpoint })
 }
 
@@ -239,6 +247,13 @@ function checkAttainable(caller: Caller, permission: Action): void {
   if (scopedRunId(caller) !== undefined) throw new Failure("forbidden", "This token opens a run's address and nothing else")
   if (can(caller, permission) === "yes") return
   throw forbidden(caller, permission, { words: "" })
+}
+
+/** The caller after the body has arrived, which may take minutes: their rights may have ended. */
+async function recheck(services: Services, caller: Caller, permission: Action): Promise<Caller> {
+  const now = await refreshCaller({ services, caller })
+  checkAttainable(now, permission)
+  return now
 }
 
 /** Loopback callers need no credentials. */

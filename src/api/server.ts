@@ -9,8 +9,9 @@ import { controlUpgrades } from "./control.ts"
 import { withDiskReserve } from "./disk-reserve.ts"
 import { createFeedPolicy } from "./events/feed-policy.ts"
 import { AccessLog } from "./http/access-log.ts"
+import { FairReads } from "./http/fair-reads.ts"
 import { type ListenAddress, Listener } from "./http/listener.ts"
-import { RateLimiter } from "./http/rate-limiter.ts"
+import { RateLimiter, type RateSettings } from "./http/rate-limiter.ts"
 import { checkRequestHead } from "./http/request-checks.ts"
 import { anonymous, RequestContext, stripAdminPrefix } from "./http/request-context.ts"
 import { send, sendFailure, toFailure } from "./http/send.ts"
@@ -21,7 +22,9 @@ import { failurePage, type PageHandler, type PageResponse } from "./pages/page.t
 import { Routes, type RouteTarget } from "./routes.ts"
 
 const { imageChecks, waitingImageChecks } = bounds.containers
+const { datasetDirectories, waitingDatasetDirectories } = bounds.files
 const { usageReads, waitingUsageReads } = bounds.runs
+const { changes, waitingChanges, reads, waitingReads } = bounds.rates
 
 /** The HTTP API, the sign-in page and `/open`, routed from the contract's table. */
 export interface ApiServer extends AsyncDisposable {
@@ -49,9 +52,7 @@ export function createApi(services: Services): ApiServer {
     objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
     largeResponses: new LargeResponses(),
-    followedOutputs: limiterOf("followed outputs", services.settings.rates.openStreams),
-    imageChecks: limiterOf("checks of images", imageChecks.value, waitingImageChecks.value),
-    usageReads: limiterOf("reads of the use of runs", usageReads.value, waitingUsageReads.value),
+    ...personLimiters(services.settings.rates),
     scans: new ScanLimiter(),
     metrics: () => metrics.text(services, listener.pendingRequests),
     reserveServices: withDiskReserve(services),
@@ -129,6 +130,7 @@ async function runPage(services: Services, page: PageHandler, requestContext: Re
     session: sessionOf(request, secure),
     cookie: (name) => cookieOf(request, name, secure),
     actor: { userName, address, requestId },
+    browser: request.headers["user-agent"],
     query: new URLSearchParams(queryText),
     path: stripAdminPrefix(requestContext.path),
     queryText,
@@ -147,6 +149,18 @@ function sendPage({ response, requestId }: RequestContext, answer: PageResponse)
     cacheControl: answer.cacheControl,
     headers: [...Object.entries(headers).flat(), ...cookies],
   })
+}
+
+/** The limits of work that is in progress for one person. */
+function personLimiters({ openStreams }: RateSettings) {
+  return {
+    followedOutputs: limiterOf("followed outputs", openStreams),
+    imageChecks: limiterOf("checks of images", imageChecks.value, waitingImageChecks.value),
+    changes: limiterOf("changes", changes.value, waitingChanges.value),
+    reads: new FairReads(limiterOf("requests that read", reads.value, waitingReads.value)),
+    datasetDirectories: limiterOf("directories of datasets", datasetDirectories.value, waitingDatasetDirectories.value),
+    usageReads: limiterOf("reads of the use of runs", usageReads.value, waitingUsageReads.value),
+  }
 }
 
 function limiterOf(work: string, maxRunning: number, maxWaiting = 0): PersonLimiter {

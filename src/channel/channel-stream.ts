@@ -43,7 +43,9 @@ export class ChannelStream {
   readonly #accepted = Promise.withResolvers<JsonObject>()
   readonly #done = Promise.withResolvers<JsonObject>()
   readonly #writes: PendingWrite[] = []
+  /** Those before `#nextChunk` are read. */
   readonly #chunks: Chunk[] = []
+  #nextChunk = 0
   #reader: PromiseWithResolvers<Chunk | undefined> | undefined
   #credit: number = bounds.control.windowBytes.value
   #window: number = bounds.control.windowBytes.value
@@ -140,7 +142,7 @@ export class ChannelStream {
    * The peer gets credit for a chunk when it is taken.
    */
   read(): Promise<Chunk | undefined> {
-    const chunk = this.#chunks.shift()
+    const chunk = this.#takeChunk()
     if (chunk) {
       this.#giveCredit(chunk.data.length)
       return Promise.resolve(chunk)
@@ -149,6 +151,18 @@ export class ChannelStream {
     if (this.#peerEnded || this.#isOver) return Promise.resolve(undefined)
     this.#reader ??= Promise.withResolvers()
     return this.#reader.promise
+  }
+
+  /** There may be tens of thousands: `shift` would move all that follow, each time. */
+  #takeChunk(): Chunk | undefined {
+    const chunk = this.#chunks[this.#nextChunk]
+    if (!chunk) return undefined
+    this.#nextChunk += 1
+    if (2 * this.#nextChunk >= this.#chunks.length) {
+      this.#chunks.splice(0, this.#nextChunk)
+      this.#nextChunk = 0
+    }
+    return chunk
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Chunk> {
@@ -218,6 +232,7 @@ export class ChannelStream {
     this.#error = error
     this.#over()
     this.#chunks.length = 0
+    this.#nextChunk = 0
     this.#accepted.reject(error)
     this.#done.reject(error)
     this.#reader?.reject(error)

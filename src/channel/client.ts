@@ -31,7 +31,8 @@ const { unsentBytes, wideWindowBytes } = bounds.control
  * `StreamError` if it does not open.
  */
 export function connectControl(socket: WebSocketLike): Promise<Multiplexer> {
-  socket.binaryType = "arraybuffer"
+  // `ws` then passes on the memory that it read; as an `ArrayBuffer`, every message is a copy.
+  if (socket.binaryType !== "nodebuffer") socket.binaryType = "arraybuffer"
   const transport = new ClientTransport(socket, () => multiplexer.resume())
   const onOpen = (stream: ChannelStream, request: JsonObject) => receiveConnection(multiplexer, stream, request)
   const multiplexer = new Multiplexer({ transport, side: "client", onOpen })
@@ -44,7 +45,8 @@ export function connectControl(socket: WebSocketLike): Promise<Multiplexer> {
     socket.addEventListener("open", opened)
     socket.addEventListener("error", () => {})
     socket.addEventListener("message", ({ data }) => {
-      if (data instanceof ArrayBuffer) multiplexer.receive(new Uint8Array(data))
+      if (data instanceof Uint8Array) multiplexer.receive(data)
+      else if (data instanceof ArrayBuffer) multiplexer.receive(new Uint8Array(data))
     })
     socket.addEventListener("close", ({ code, reason }) => {
       multiplexer.transportClosed(reason === "" ? `The control connection was closed (status ${code})` : reason)

@@ -1,3 +1,4 @@
+export { archiveRoot, tarEnv } from "./archive-path.ts"
 export { ChannelStream, type Chunk, frameCost, type JsonObject } from "./channel-stream.ts"
 export {
   ControlProcess,
@@ -20,3 +21,4 @@ export { openListen } from "./listen.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"
 export { StreamError, type StreamErrorCode, streamErrorCodes } from "./stream-error.ts"
 export { TarCheck } from "./tar-check.ts"
+export { readFirstFile, type TarFile, tarBlockBytes } from "./tar-header.ts"

@@ -114,6 +114,12 @@ test("an archive that ends in the middle of a file is rejected", () => {
   assert.throws(() => tar.end(), { code: "unsafe_archive" })
 })
 
+test("an archive that ends between two entries is rejected", () => {
+  const tar = new TarCheck()
+  tar.check(entry({ content: "x" }))
+  assert.throws(() => tar.end(), { code: "unsafe_archive", message: /cut off/ })
+})
+
 test("a header that was changed afterwards is rejected", () => {
   const changed = entry({ name: "abc" })
   changed.write("../", 0)

@@ -1,8 +1,8 @@
 import { bounds } from "#contract"
 import { hasTooManyAccents, LinkNames } from "./link-names.ts"
 import { StreamError } from "./stream-error.ts"
+import { tarBlockBytes as blockBytes, checksumOf, readFlag, readOctal, readSize, readText, tarFields } from "./tar-header.ts"
 
-const blockBytes = 512
 const maxNameBytes = 65_536
 const maxPathLength = bounds.control.archivePathCharacters.value
 /** Names of one entry, from all headers before it. */
@@ -46,6 +46,7 @@ export class TarCheck {
   #names: { kind: "pax" | "gnuName" | "gnuLink"; bytes: Uint8Array; length: number } | undefined
   #next: Names = { paths: [], linkPaths: [] }
   readonly #links = new LinkNames()
+  #hasEnd = false
 
   /** Throws a `StreamError` if the archive must not be unpacked. */
   check(data: Uint8Array): void {
@@ -63,9 +64,14 @@ export class TarCheck {
     }
   }
 
-  /** Throws if the archive ended inside of an entry. */
+  /** Whether its end came, which are blocks of zeros. Only they show a cut between two entries. */
+  get isComplete(): boolean {
+    return this.#hasEnd && this.#rest === 0 && this.#headerLength === 0
+  }
+
+  /** Throws if the archive ended before its end. */
   end(): void {
-    if (this.#rest > 0 || this.#headerLength > 0) throw unsafe("it ends in the middle of an entry")
+    if (!this.isComplete) throw unsafe("it is cut off")
   }
 
   #skip(data: Uint8Array): number {
@@ -91,13 +97,16 @@ export class TarCheck {
   }
 
   #checkHeader(header: Uint8Array): void {
-    if (header.every((byte) => byte === 0)) return
-    if (readOctal(header, 148, 8) !== checksumOf(header)) throw unsafe("a header's checksum is wrong")
-    const flag = String.fromCharCode(header[156] ?? 0)
+    if (header.every((byte) => byte === 0)) {
+      this.#hasEnd = true
+      return
+    }
+    if (readOctal(header, tarFields.checksum) !== checksumOf(header)) throw unsafe("a header's checksum is wrong")
+    const flag = readFlag(header)
     const kind = Object.hasOwn(kinds, flag) ? kinds[flag] : undefined
     if (!kind) throw unsafe(`entries of the kind ${JSON.stringify(flag)} are not copied, such as devices and pipes`)
     const isNames = kind === "pax" || kind === "gnuName" || kind === "gnuLink"
-    const size = isNames ? readSize(header) : this.#sizeOf(header)
+    const size = isNames ? checkedSize(readSize(header)) : this.#sizeOf(header)
     if (isNames) {
       if (size > maxNameBytes) throw unsafe("a name is too long")
       this.#names = size > 0 ? { kind, bytes: new Uint8Array(size), length: 0 } : undefined
@@ -112,7 +121,7 @@ export class TarCheck {
 
   /** Programs that do not know pax read the header's own size. */
   #sizeOf(header: Uint8Array): number {
-    const [size, own] = [this.#next.size, readSize(header)]
+    const [size, own] = [this.#next.size, checkedSize(readSize(header))]
     if (size !== undefined && size !== own && size < largeSize) throw unsafe("an entry has two sizes")
     return size ?? own
   }
@@ -120,7 +129,7 @@ export class TarCheck {
   #checkEntry(kind: "file" | "link" | "symlink" | "directory", header: Uint8Array): void {
     const { paths, linkPaths } = this.#next
     const names = namesOf(paths, nameOf(header)).map((path) => this.#checkPath(path))
-    if (kind === "link") for (const path of namesOf(linkPaths, readText(header, 157, 100))) this.#checkPath(path)
+    if (kind === "link") for (const path of namesOf(linkPaths, readText(header, tarFields.linkName))) this.#checkPath(path)
     if (kind !== "symlink") return
     for (const parts of names) {
       if (parts.length === 0) throw unsafe("its directory itself is a link")
@@ -189,38 +198,15 @@ function decode(bytes: Uint8Array): string {
 }
 
 function nameOf(header: Uint8Array): Uint8Array {
-  const name = readText(header, 0, 100)
-  const isPosix = decode(readText(header, 257, 6)) === "ustar"
-  const prefix = isPosix ? readText(header, 345, 155) : new Uint8Array(0)
+  const name = readText(header, tarFields.name)
+  const isPosix = decode(readText(header, tarFields.magic)) === "ustar"
+  const prefix = isPosix ? readText(header, tarFields.prefix) : new Uint8Array(0)
   return prefix.length === 0 ? name : Uint8Array.of(...prefix, 47, ...name)
-}
-
-function readText(header: Uint8Array, at: number, length: number): Uint8Array {
-  const field = header.subarray(at, at + length)
-  const end = field.indexOf(0)
-  return end < 0 ? field : field.subarray(0, end)
-}
-
-function readSize(header: Uint8Array): number {
-  if (((header[124] ?? 0) & 0x80) === 0) return checkedSize(readOctal(header, 124, 12))
-  let size = (header[124] ?? 0) & 0x7f
-  for (const byte of header.subarray(125, 136)) size = size * 256 + byte
-  return checkedSize(size)
 }
 
 function checkedSize(size: number): number {
   if (Number.isSafeInteger(size) && size >= 0) return size
   throw unsafe("an entry's size is no number")
-}
-
-function readOctal(header: Uint8Array, at: number, length: number): number {
-  const text = String.fromCharCode(...header.subarray(at, at + length)).replace(/[\0 ]+$/, "")
-  return /^ *[0-7]*$/.test(text) ? Number.parseInt(text.trim() || "0", 8) : Number.NaN
-}
-
-/** The sum of all bytes, with the checksum's own as spaces. */
-function checksumOf(header: Uint8Array): number {
-  return header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0)
 }
 
 function unsafe(why: string): StreamError {

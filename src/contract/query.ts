@@ -167,7 +167,10 @@ export const idsParam = { ...idParam, repeats: true } as const
 export const userNameParam = plain("Only what belongs to this person.")
 export const isPublishParam = zeroOne("1: only what is public; 0: only what is not.")
 export const followParam = zeroOne("1: go on until the run is over.")
-export const allParam = zeroOne("1: every session of the person, wherever it was begun; their tokens stay.")
+export const allSessionsParam = zeroOne("1: every session of the person, wherever it was begun; their tokens stay.")
+export const otherSessionsParam = zeroOne("1: every session of the person but the one of this request.")
+export const sessionIdParam = { ...idParam, schema: { ...id.schema, description: "Only this session." } } as const
+export const personParam = plain("With All=1: this person's sessions. Default: the caller's. Only administrators may name others.")
 export const tailParam = { ...idParam, schema: { ...id.schema, description: "Only the last so many lines." } } as const
 export const rankParam = { ...idParam, schema: { ...id.schema, description: "Only this rank of a run on several nodes." } } as const
 export const deletedParam = zeroOne("1: what was deleted instead: the caller's own, for administrators everybody's.")

@@ -4,7 +4,7 @@ import { dataModel, dataPart, dataWithoutDoc } from "./resources/data.ts"
 import { grantModel } from "./resources/grant.ts"
 import { imageCheck, imageModel, imagePart, imageWithoutDoc, storedImage } from "./resources/image.ts"
 import { auditEntry, done, failure, health, inForce, readiness, serverEvent } from "./resources/installation.ts"
-import { filesToken, groupModel, newToken, tokenCode, tokenModel, userModel, whoami } from "./resources/people.ts"
+import { filesToken, groupModel, newToken, session, tokenCode, tokenModel, userModel, whoami } from "./resources/people.ts"
 import { projectModel, projectTrainData } from "./resources/project.ts"
 import { logLine, runStats } from "./resources/run-stats.ts"
 import { idleRun, runningProject } from "./resources/running-project.ts"
@@ -24,6 +24,7 @@ export const structures: readonly Structure[] = [
   runningProject,
   userModel,
   groupModel,
+  session,
   tokenModel,
   grantModel,
   newToken,

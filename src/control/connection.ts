@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import { type ChannelStream, type JsonObject, Multiplexer, StreamError } from "#channel"
 import type { ConnectionContext, StreamHandler } from "./context.ts"
@@ -20,28 +21,29 @@ const handlers: Readonly<Record<string, StreamHandler>> = {
   stats: serveStats,
 }
 
-/** Serves the streams of one WebSocket. */
-export function serveConnection(options: Omit<ConnectionContext, "open">, socket: WebSocket): Multiplexer {
+/** Serves the streams of one WebSocket, which is on a connection. */
+export function serveConnection(options: Omit<ConnectionContext, "open">, webSocket: WebSocket, socket: Duplex): Multiplexer {
   const { caller } = options
   const context = { ...options, open: (kind: string, request: JsonObject) => multiplexer.open(kind, request) }
-  const transport = new SocketTransport(socket, () => {
+  const onDrained = () => {
     multiplexer.resume()
     inbox.resume()
-  })
+  }
+  const transport = new SocketTransport({ webSocket, socket, onDrained })
   const multiplexer = new Multiplexer({
     transport,
     side: "server",
     onOpen: (stream, request) => void serveStream(context, stream, request),
   })
   const inbox = new PacedMessageQueue({
-    socket,
+    socket: webSocket,
     userId: caller.userId,
     handle: (message) => multiplexer.receive(message),
     isCongested: () => transport.isCongested,
   })
-  socket.on("message", (data: Buffer, isBinary: boolean) => inbox.receive(isBinary ? data : data.subarray(0, 0)))
-  socket.on("error", () => socket.terminate())
-  socket.on("close", () => inbox.end(() => multiplexer.transportClosed("")))
+  webSocket.on("message", (data: Buffer, isBinary: boolean) => inbox.receive(isBinary ? data : data.subarray(0, 0)))
+  webSocket.on("error", () => webSocket.terminate())
+  webSocket.on("close", () => inbox.end(() => multiplexer.transportClosed("")))
   return multiplexer
 }
 

@@ -63,7 +63,7 @@ export function createControlServer(options: ControlOptions): ControlServer {
       const ended = new AbortController()
       const watch = (signal: AbortSignal) => watchRight(caller, run, signal)
       const person = { caller, actor, usage, limits, watchRight: watch }
-      const connection = serveConnection({ ...options, ...person, run, shells, restored, signal: ended.signal }, webSocket)
+      const connection = serveConnection({ ...options, ...person, run, shells, restored, signal: ended.signal }, webSocket, socket)
       connections.add(connection)
       isServed = true
       const right = watch(ended.signal)

@@ -1,7 +1,7 @@
 import { StreamError } from "#channel"
 import { bounds, Failure } from "#contract"
 import { Semaphore } from "#kit"
-import { growHeapFaster } from "./heap-growth.ts"
+import { collectNewObjectsOften } from "./collect-often.ts"
 
 const {
   connections,
@@ -30,8 +30,10 @@ export class ControlUsage {
   /** Questions about addresses, of which further ones wait. */
   readonly engineCalls = new Semaphore(engineCalls.value)
 
+  /** A person who reconnects gets no further explanations. */
   get isUnused(): boolean {
-    return this.#connections === 0 && this.#streams === 0 && this.#shells === 0
+    const isOpen = this.#connections > 0 || this.#streams > 0 || this.#shells > 0
+    return !isOpen && performance.now() >= this.#explanations.until
   }
 
   /** Throws a 429 if the person has too many. The disposal frees it. */
@@ -82,15 +84,15 @@ export class ControlUsage {
   addWideWindow(): Disposable | undefined {
     if (this.#wideBytes + extraBytes > wideWindowBytesPerPerson.value) return undefined
     this.#wideBytes += extraBytes
-    const growth = growHeapFaster()
+    const collection = collectNewObjectsOften()
     return onDispose(() => {
       this.#wideBytes -= extraBytes
-      growth[Symbol.dispose]()
+      collection[Symbol.dispose]()
     })
   }
 }
 
-/** The usage of all people who have a connection or a shell. */
+/** The usage of all people who have a connection or a shell, or had one a minute ago. */
 export class ControlUsageByPerson {
   readonly #people = new Map<number, ControlUsage>()
 

@@ -1,17 +1,29 @@
+import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 import { giveBackFrame, type Transport, takeFrame } from "#channel"
 import { bounds } from "#contract"
 
 const maxUnsent = bounds.control.unsentBytes.value
 
+export interface SocketTransportOptions {
+  webSocket: WebSocket
+  /** The connection below it. */
+  socket: Duplex
+  /** Called when a slow client has read. */
+  onDrained: () => void
+}
+
 /** The server's end of a WebSocket, which tells when a slow client has read. */
 export class SocketTransport implements Transport {
   readonly #socket: WebSocket
+  readonly #connection: Duplex
   readonly #onDrained: () => void
   #waits = false
+  #isCollecting = false
 
-  constructor(socket: WebSocket, onDrained: () => void) {
-    this.#socket = socket
+  constructor({ webSocket, socket, onDrained }: SocketTransportOptions) {
+    this.#socket = webSocket
+    this.#connection = socket
     this.#onDrained = onDrained
   }
 
@@ -27,6 +39,7 @@ export class SocketTransport implements Transport {
 
   send(frame: Uint8Array): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
+    this.#collect()
     this.#socket.send(frame, (error) => {
       if (!error) giveBackFrame(frame)
       this.#checkDrained()
@@ -35,6 +48,20 @@ export class SocketTransport implements Transport {
 
   close(status: number, reason: string): void {
     this.#socket.close(status, reason)
+  }
+
+  /**
+   * The frames of one turn of the event loop are sent together: a call of the system and packets
+   * for each cost more than moving its bytes.
+   */
+  #collect(): void {
+    if (this.#isCollecting) return
+    this.#isCollecting = true
+    this.#connection.cork()
+    setImmediate(() => {
+      this.#isCollecting = false
+      this.#connection.uncork()
+    })
   }
 
   #checkDrained(): void {

@@ -62,8 +62,8 @@ export interface Events extends AsyncDisposable {
   everythingChanged(tx: Change, people: readonly number[]): Promise<void>
   /** A change ended the trust in a resource: its owner and all administrators learn why. */
   trustRevoked(tx: Change, what: { resource: ResourceRef; owner: number; text: string }): Promise<void>
-  /** A person signed in, or ended a session. */
-  sessionChanged(tx: Change, actor: Actor, verb: "created" | "deleted"): Promise<void>
+  /** Several sessions of a person ended at once: one audit row names the person. */
+  sessionsEnded(tx: Change, actor: Actor, what: { userId: number; sessions: readonly { ref: ResourceRef; was: object }[] }): Promise<void>
   /** A person requested a start, a stop or more time, or acts inside a run. */
   runRequested(
     tx: Change,
@@ -178,17 +178,21 @@ function resourceEvents({ journal, logger, audit, onResourceChange }: EventsCont
   return events
 }
 
-function accessEvents({ journal, logger, audit }: EventsContext): Pick<Events, "trustRevoked" | "sessionChanged"> {
+function accessEvents({ journal, logger, audit }: EventsContext): Pick<Events, "trustRevoked" | "sessionsEnded"> {
   return {
     async trustRevoked(tx, { resource, owner, text }) {
       const data = { ID: resource.id, IsTrusted: false, Warning: text }
       await journal.add(tx, { event: `${resource.type}.updated`, data, resource, visibility: { to: [owner], toAdministrators: true } })
       tx.afterCommit(() => logger.warn({ event: "trust.ended", resource, text }, "trust"))
     },
-    async sessionChanged(tx, actor, verb) {
-      const action = `session.${verb}`
-      await audit(tx, actor, { action, resource: null })
-      tx.afterCommit(() => logger.info({ event: action, actor: actor.userName, requestId: actor.requestId }, "session"))
+    async sessionsEnded(tx, actor, { userId, sessions }) {
+      const event = "session.deleted"
+      for (const { ref, was } of sessions)
+        await journal.add(tx, { event, data: { ID: ref.id }, resource: ref, visibility: { was, people: [userId] } })
+      await audit(tx, actor, { action: event, resource: { type: "user", id: userId } })
+      tx.afterCommit(() =>
+        logger.info({ event, userId, count: sessions.length, actor: actor.userName, requestId: actor.requestId }, "sessions"),
+      )
     },
   }
 }
@@ -209,9 +213,10 @@ function runEvents({
       if (verb === "keep") await journal.add(tx, ofRun(run, "updated", {}))
     },
     async runStateChanged(tx, run, before) {
-      if (!before) await journal.add(tx, ofRun(run, "created", {}))
       const Reason = run.reason && { code: run.reason.code, msg: run.reason.msg }
-      await journal.add(tx, ofRun(run, "state", { State: run.state, Reason }))
+      const changed = ofRun(run, "state", { State: run.state, Reason })
+      const entries = before ? [changed] : [ofRun(run, "created", {}), changed]
+      await Promise.all(entries.map((entry) => journal.add(tx, entry)))
       tx.afterCommit(() => logger.info({ event: "run.state", id: run.id, state: run.state, reason: run.reason?.code }, "run"))
     },
     runProgress(run, Progress) {

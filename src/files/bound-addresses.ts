@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises"
 import { BoundSocket, isIP } from "node:net"
+import { setTimeout } from "node:timers/promises"
 import { getSystemErrorMap } from "node:util"
 
 export interface ListenAddress {
@@ -35,19 +36,25 @@ function bindError({ code = "", errno = 0 }: NodeJS.ErrnoException, host: string
   )
 }
 
+/** How long the worker of a main process that was killed may still have its address. */
+const predecessorMs = 2_000
+const pauseMs = 20
+
 /**
  * Binds every address of the host, with the same port for all. If the machine has no IPv6,
- * `localhost` is 127.0.0.1 alone.
+ * `localhost` is 127.0.0.1 alone. An address in use is awaited for two seconds.
  */
 export async function bindAll({ host, port }: ListenAddress): Promise<BoundAddress[]> {
   const hosts = await addressesOf(host)
-  for (let attempt = 0; ; attempt += 1) {
+  const deadline = performance.now() + predecessorMs
+  for (;;) {
     try {
       return bindEach(hosts, port)
     } catch (error) {
-      const again = port === 0 && attempt < 10 && (error as NodeJS.ErrnoException).code === "EADDRINUSE"
-      if (!again) throw error
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || performance.now() > deadline) throw error
     }
+    // Another port is free at once.
+    await setTimeout(port === 0 ? 0 : pauseMs)
   }
 }
 

@@ -9,7 +9,7 @@ import { openStore } from "#store"
 import { eventually } from "../../test/fixtures/eventually.ts"
 import { specOf } from "../../test/fixtures/run-spec.ts"
 import { ImageMaintenance } from "./image-maintenance.ts"
-import { ImagePruner, pullRecorder } from "./image-pruner.ts"
+import { createPullRecorder, ImagePruner } from "./image-pruner.ts"
 import { KeptImagePuller } from "./kept-images.ts"
 import type { PruneRules } from "./prune-policy.ts"
 
@@ -28,7 +28,7 @@ async function open(rules: Partial<PruneRules> = {}) {
   const store = stack.use(await openStore({ url: `sqlite:${join(folder, "quayside.db")}`, logger: silentLogger, clock }))
   const daemon = stack.use(await openFakeDaemon())
   const context = { store, clock, logger: silentLogger }
-  const engine = stack.use(await createEngine({ kind: "fake", daemon, instance: "test", onPull: pullRecorder(context) }))
+  const engine = stack.use(await createEngine({ kind: "fake", daemon, instance: "test", onPull: createPullRecorder(context) }))
   const pulls: string[] = []
   const fetch = (image: string) => {
     pulls.push(image)

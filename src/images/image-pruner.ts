@@ -17,7 +17,7 @@ export interface ImagePrunerOptions {
  * Records the images that Quayside fetches. If the record is not written, the image is never
  * pruned.
  */
-export function pullRecorder({ store, logger }: Pick<ImagePrunerOptions, "store" | "logger">): OnPull {
+export function createPullRecorder({ store, logger }: Pick<ImagePrunerOptions, "store" | "logger">): OnPull {
   return async (pulled) => {
     const written = store.change((tx) => tx.pulledImages.record(pulled))
     await written.catch((err: unknown) => logger.warn({ err, ...pulled }, "a fetched image was not recorded, so it is never pruned"))

@@ -76,11 +76,11 @@ export class ImagePulls implements AsyncDisposable {
     const { image, policy, actor } = request
     const late = new AbortController()
     using idleTimeout = new IdleTimeout(clock, () => late.abort(new EngineError("timeout_pulling", reasonMessages.timeout_pulling)))
-    let told = 0
+    let reportedAt = 0
     const report = (progress: Progress | null) => {
       idleTimeout.refresh()
-      if (clock.now() - told < progressEveryMs) return
-      told = clock.now()
+      if (clock.now() - reportedAt < progressEveryMs) return
+      reportedAt = clock.now()
       void this.#publishProgress(image, { State: "pulling", Progress: progress, Reason: null })
     }
     if (actor) await store.change((tx) => events.imagePullRequested(tx, actor, image))

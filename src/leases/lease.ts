@@ -160,6 +160,8 @@ export class HeldLease implements Lease, AsyncDisposable {
   readonly #token: number
   readonly #lost = new AbortController()
   readonly #released = new AbortController()
+  /** Transactions that found this token: no other process can take the lease meanwhile. */
+  readonly #verified = new WeakSet<object>()
   #renewing: Promise<void> = Promise.resolve()
   #lastRenewal: number
 
@@ -185,8 +187,11 @@ export class HeldLease implements Lease, AsyncDisposable {
   }
 
   async assertHeldIn(tx: Change): Promise<void> {
-    const row = await tx.leases.get(this.#options.task.name)
-    if (row?.token === this.#token && this.isHeld()) return
+    if (!this.#verified.has(tx.group)) {
+      const row = await tx.leases.get(this.#options.task.name)
+      if (row?.token === this.#token) this.#verified.add(tx.group)
+    }
+    if (this.#verified.has(tx.group) && this.isHeld()) return
     this.#lose("another process took over")
     throw new LeaseLostError(`Another process ${this.#options.task.activity}`)
   }
@@ -215,7 +220,7 @@ export class HeldLease implements Lease, AsyncDisposable {
     const { store, logger, task } = this.#options
     const began = monotonicNow()
     try {
-      const isHolder = await store.change((tx) => tx.leases.renew(task.name, this.#token), { urgent: true })
+      const isHolder = await store.change((tx) => tx.leases.renew(task.name, this.#token), { urgent: true, first: true })
       if (isHolder) this.#lastRenewal = Math.max(this.#lastRenewal, began)
       else this.#lose("another process took over")
     } catch (err) {

@@ -3,8 +3,8 @@ import type { AuthenticationFailure } from "#access"
 /** The actor of the audit for requests that nobody authenticated. */
 export const unauthenticatedUser = "-"
 
-/** A refusal of access as plain data, for the file server and the gateway. */
-export function toPlainRefusal({ status, message, retryAfterSeconds, userName }: AuthenticationFailure) {
+/** A refusal in the form that the file server and the gateway use. */
+export function toAccessRefusal({ status, message, retryAfterSeconds, userName }: AuthenticationFailure) {
   return {
     ok: false as const,
     status: status as 401 | 403 | 429 | 503,

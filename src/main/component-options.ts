@@ -29,6 +29,7 @@ export function apiSettings(settings: Settings, { baseUrl, filesUrl, hostNames }
     trustedProxies: settings.trustedProxies,
     memoryUnit: settings.memoryUnit,
     defaultLimits: settings.defaultLimits,
+    startDefaults: { cpus: settings.defaultCpus, memoryMiB: settings.defaultMemory, startMinutes: settings.startMinutes },
     rates: {
       startsPerMinute: settings.startsPerMinute,
       writesPerMinute: settings.writesPerMinute,

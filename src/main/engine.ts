@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { createEngine, type Engine, EngineError, IsolationError, openFakeDaemon, type RegistryAllowlist } from "#engine"
-import { pullRecorder } from "#images"
+import { createPullRecorder } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { Store } from "#store"
 import { SettingError } from "./settings/setting.ts"
@@ -49,7 +49,7 @@ export async function createConfiguredEngine(made: {
 }): Promise<Engine> {
   const { isInCharge, gpuToolPath, settings, dataDir, filesRoot, store, registries, clock, logger, stack } = made
   const { instance } = store
-  const onPull = pullRecorder({ store, logger })
+  const onPull = createPullRecorder({ store, logger })
   if (settings.engine === "fake") {
     const daemon = stack.use(await openFakeDaemon({ stateDir: join(dataDir, "fake-engine"), clock }))
     return createEngine({
@@ -128,9 +128,9 @@ function kubernetesOptions(settings: Settings) {
 }
 
 /**
- * The very first start confines runs at once, since one that cannot must show no password. Later
- * ones do it when they answer already, and resolve with how: spawning the firewall's tools holds
- * this thread for a while, and who waits for the first answer comes before.
+ * The very first start confines runs at once: if it cannot, it must not print a password. A later
+ * one resolves with a function that does so once the server answers, because spawning the
+ * firewall's tools would delay the first answers.
  */
 export async function startIsolation({ store, engine, clock, logger }: { store: Store; engine: Engine; clock: Clock; logger: Logger }) {
   const isFirst = (await store.users.count()) === 0

@@ -4,7 +4,7 @@ import type { Authority } from "#files"
 import type { Clock } from "#kit"
 import type { StorageQuotas } from "#runs"
 import type { Store } from "#store"
-import { toPlainRefusal, unauthenticatedUser } from "./access-refusal.ts"
+import { toAccessRefusal, unauthenticatedUser } from "./access-refusal.ts"
 
 /**
  * Authenticates and authorizes the file server's requests. The rules for a path are those for its
@@ -24,7 +24,7 @@ export function createFilesAuthority(made: {
     },
     async identify(authorization, address, options) {
       const caller = await identity.authenticateForFiles(authorization, address, options)
-      if (caller instanceof AuthenticationFailure) return toPlainRefusal(caller)
+      if (caller instanceof AuthenticationFailure) return toAccessRefusal(caller)
       return { ok: true, userId: caller.userId, userName: caller.userName, readOnly: !caller.scopes.includes("write") }
     },
     async access(userId, paths) {

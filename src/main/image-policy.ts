@@ -20,8 +20,8 @@ export function createImagePolicy({ store, images, clock }: { store: Store; imag
   }
 }
 
-/** The owner of an image, without groups if they can no longer sign in. */
-export function imageOwner({ store, clock }: { store: Store; clock: Clock }) {
+/** Looks up an image's owner, without groups if they can no longer sign in. */
+export function createImageOwnerLookup({ store, clock }: { store: Store; clock: Clock }) {
   return async (image: ImageRow) => {
     const owner = await impersonate(store, await store.users.get(image.userId), clock.now())
     return { person: owner ?? { userName: image.userName, groupNames: [] }, byAdmin: await isAdminImage(store, image) }

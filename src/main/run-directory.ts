@@ -4,7 +4,7 @@ import type { PortAssignments, RunDirectory, Visitor } from "#gateway"
 import type { Logger } from "#kit"
 import type { Runs } from "#runs"
 import type { Store } from "#store"
-import { toPlainRefusal, unauthenticatedUser } from "./access-refusal.ts"
+import { toAccessRefusal, unauthenticatedUser } from "./access-refusal.ts"
 
 /**
  * The gateway's view of runs and people. It reads runs from memory, and grants only for runs of
@@ -23,7 +23,7 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
     untilRouted: (id) => runs.untilRouted(id),
     async authenticate(authorization, address) {
       const caller = await identity.authenticate(authorization, undefined, address)
-      return caller instanceof AuthenticationFailure ? toPlainRefusal(caller) : visitorOf(caller)
+      return caller instanceof AuthenticationFailure ? toAccessRefusal(caller) : visitorOf(caller)
     },
     async canOpen(visitor, runId) {
       const caller = await identity.refreshCaller(visitor.userId, visitor.credentialId)

@@ -38,7 +38,7 @@ export async function checkDatasetLinks(
 ): Promise<{ dataId: number; mountPath: string }[]> {
   const before = new Map(stored.map((link) => [link.dataId, link.mountPath]))
   const inputs = wanted ?? stored.map((link) => ({ ID: link.dataId, MountPath: link.mountPath }))
-  const rows = new Map((await tx.data.getMany(inputs.map(({ ID }) => ID))).map((each) => [each.id, each]))
+  const rows = new Map((await tx.data.parts(inputs.map(({ ID }) => ID))).map((each) => [each.id, each]))
   const live = (row: DataRow | undefined) => (row?.deletedAt === null ? row : undefined)
   const added = inputs.flatMap(({ ID }) => (before.has(ID) ? [] : [live(rows.get(ID))]))
   const modes = await loadMountModes(tx, caller, added)

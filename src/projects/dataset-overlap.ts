@@ -1,5 +1,5 @@
 import { bounds, Failure } from "#contract"
-import type { DataRow, GrantRow, Reads } from "#store"
+import type { DatasetDirectory, GrantRow, Reads } from "#store"
 
 interface SharedDataset {
   /** Undefined before the dataset is stored. */
@@ -11,19 +11,26 @@ interface SharedDataset {
 
 const maxOverlapping = bounds.texts.overlappingDatasets.value
 
+interface OverlapOptions {
+  /** The field that messages name. */
+  field?: string
+  /** Whether the dataset has this directory already. */
+  isInPlace?: boolean
+}
+
 /**
  * Throws `conflict` if a dataset's directory is, contains or lies in the directory of another
  * dataset on which other people have rights, or the same people have other rights. Throws also if
- * too many contain one directory: each question about a path reads them all.
+ * too many would contain one directory: each question about a path reads them all.
  */
 export async function checkDatasetOverlap(
   reads: Pick<Reads, "data" | "grants">,
   dataset: SharedDataset,
-  field = "AccessInfo",
+  { field = "AccessInfo", isInPlace = false }: OverlapOptions = {},
 ): Promise<void> {
   const others = (await reads.data.overlapping(dataset.accessInfo)).filter((other) => other.id !== dataset.id)
   if (others.length === 0) return
-  checkDepth(dataset.accessInfo, others, field)
+  if (!isInPlace) checkDepth(dataset.accessInfo, others, field)
   const ids = [...(dataset.id === undefined ? [] : [dataset.id]), ...others.map(({ id }) => id)]
   const grants = Map.groupBy(await reads.grants.onResources("data", ids), ({ resourceId }) => resourceId)
   const wanted = rightsOn(dataset, grants.get(dataset.id ?? 0))
@@ -35,17 +42,29 @@ export async function checkDatasetOverlap(
   )
 }
 
-function checkDepth(path: string, others: readonly DataRow[], field: string): void {
-  const counts = new Map([[path, 1]])
-  for (const { accessInfo } of others) counts.set(accessInfo, (counts.get(accessInfo) ?? 0) + 1)
-  for (const inner of counts.keys()) {
-    let count = 0
-    for (let at = inner; at !== ""; at = at.slice(0, at.lastIndexOf("/"))) count += counts.get(at) ?? 0
-    if (count <= maxOverlapping) continue
-    throw new Failure("conflict", `${inner} would be in the directories of ${count} datasets; at most ${maxOverlapping} may contain it`, {
-      field,
-    })
+/**
+ * In this order every directory directly precedes all that lies in it, so the ones around the
+ * present path are on a stack: a look-up of each directory above each path would take seconds.
+ */
+function checkDepth(path: string, others: readonly DatasetDirectory[], field: string): void {
+  const paths = [path, ...others.map(({ accessInfo }) => accessInfo)].map((each) => each.replaceAll("/", "\0"))
+  const around: string[] = []
+  for (const inner of paths.sort((a, b) => (a < b ? -1 : 1))) {
+    while (around.length > 0 && !isWithin(inner, around.at(-1) as string)) around.pop()
+    around.push(inner)
+    if (around.length <= maxOverlapping) continue
+    const named = inner.replaceAll("\0", "/")
+    throw new Failure(
+      "conflict",
+      `${named} would be in the directories of ${around.length} datasets; at most ${maxOverlapping} may contain it`,
+      { field },
+    )
   }
+}
+
+/** For thousands of long paths, `startsWith` would take ten times as long. */
+function isWithin(inner: string, outer: string): boolean {
+  return inner.slice(0, outer.length) === outer && (inner.length === outer.length || inner[outer.length] === "\0")
 }
 
 /**

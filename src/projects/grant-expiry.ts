@@ -16,11 +16,12 @@ export function startGrantExpiry({ store, events, clock, logger }: ExpiryContext
   const removeExpired = async () => {
     if (!(await store.grants.anyExpired())) return
     await store.change(async (tx) => {
+      // All other changes wait, and many of these grants may be to one large group.
+      const members = new Map<number, Promise<readonly number[]>>()
       for (const grant of await tx.grants.pruneExpired(maxAtOnce)) {
-        await events.visibilityChanged(tx, {
-          resources: [{ type: grant.resourceType, id: grant.resourceId }],
-          people: await granteesOf(tx, grant),
-        })
+        const people = (grant.groupId !== 0 && members.get(grant.groupId)) || granteesOf(tx, grant)
+        if (grant.groupId !== 0) members.set(grant.groupId, people)
+        await events.visibilityChanged(tx, { resources: [{ type: grant.resourceType, id: grant.resourceId }], people: await people })
       }
     })
   }

@@ -29,11 +29,11 @@ export function parseGrantTarget(body: GrantBody): { type: GrantableType; id: nu
 
 /** The resource of a grant as the policy sees it; undefined if it does not exist. */
 export async function loadGrantTarget(reads: Reads, type: GrantableType, id: number): Promise<Resource | undefined> {
-  if (type === "image") return toResource(await reads.images.get(id), imageResource)
-  if (type === "data") return toResource(await reads.data.get(id), dataResource)
-  if (type === "project") return toResource(await reads.projects.get(id), projectResource)
+  if (type === "image") return toResource(await reads.images.part(id), imageResource)
+  if (type === "data") return toResource(await reads.data.part(id), dataResource)
+  if (type === "project") return toResource(await reads.projects.part(id), projectResource)
   const run = await reads.runs.get(id)
-  return run && runResource(run, (await reads.projects.get(run.projectId))?.userId)
+  return run && runResource(run, (await reads.projects.part(run.projectId))?.userId)
 }
 
 function toResource<Row>(row: Row | undefined, resource: (row: Row) => Resource): Resource | undefined {
@@ -84,6 +84,6 @@ async function resolveKnownPerson(reads: Pick<Reads, "users" | "groups">, caller
 
 /** Throws if a changed grant on a dataset breaks the rule about shared directories. */
 export async function checkGrantOnOverlappingDatasets(tx: Change, { resourceType, resourceId }: GrantRow): Promise<void> {
-  const row = resourceType === "data" ? await tx.data.get(resourceId) : undefined
-  if (row) await checkDatasetOverlap(tx, row, "DataID")
+  const row = resourceType === "data" ? await tx.data.part(resourceId) : undefined
+  if (row) await checkDatasetOverlap(tx, row, { field: "DataID", isInPlace: true })
 }

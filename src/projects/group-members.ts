@@ -1,7 +1,6 @@
 import { groupResource, type Identity } from "#access"
 import type { Actor, Events } from "#events"
 import type { Change, GroupRow } from "#store"
-import { memberIdsOf } from "./grantees.ts"
 import { publishMemberVisibility } from "./visibility.ts"
 
 interface GroupContext {
@@ -28,10 +27,11 @@ export async function publishGroupChange(
   { verb, row, before, after }: GroupChange,
 ): Promise<void> {
   const people = [...new Set([...before, ...after])]
-  const left = before.filter((each) => !after.includes(each))
+  const [known, remaining] = [new Set(before), new Set(after)]
+  const left = before.filter((each) => !remaining.has(each))
   const was = { ...groupResource(row), grants: left.map((userId) => ({ access: "use", userId })) }
   await events.changed(tx, actor, { verb, resource: { type: "group", id: row.id }, was, people })
-  const joinedOrLeft = people.filter((each) => before.includes(each) !== after.includes(each))
+  const joinedOrLeft = people.filter((each) => known.has(each) !== remaining.has(each))
   await publishMemberVisibility(events, tx, { groupId: row.id, people: joinedOrLeft })
   tx.afterCommit(() => identity.invalidate(...people))
 }
@@ -46,7 +46,7 @@ export async function removeFromAllGroups(
   { actor, userId }: { actor: Actor; userId: number },
 ): Promise<void> {
   for (const row of await tx.groups.ofUser(userId)) {
-    const before = await memberIdsOf(tx, row.id)
+    const before = await tx.groups.memberIds(row.id)
     await tx.groups.removeMember(row.id, userId)
     await tx.groups.update(row.id, {})
     await publishGroupChange(context, tx, { actor }, { verb: "updated", row, before, after: before.filter((each) => each !== userId) })

@@ -66,11 +66,7 @@ export class ObjectLimits {
 
 async function checkGroupQuota(tx: LimitReads, { groupName, limits, members }: GroupQuota): Promise<void> {
   const limit = limits.MaxObjects ?? Number.POSITIVE_INFINITY
-  let live = 0
-  for (const name of members) {
-    const member = await tx.users.byName(name)
-    if (member) live += (await tx.users.countOwned(member.id)).live
-  }
+  const live = await tx.users.countOwnedBy([...members])
   if (live >= limit)
     throw limitReached(
       `${describeCount(live)} of all members of ${groupName} together, and their limit (MaxObjects) is ${limit.toLocaleString("en")}`,

@@ -41,7 +41,7 @@ export async function publicationWarnings(reads: WarningReads, caller: Caller, p
 }
 
 async function imagePart(reads: WarningReads, caller: Caller, project: ProjectRow): Promise<Part[]> {
-  const row = await reads.images.get(project.imageId)
+  const row = await reads.images.part(project.imageId)
   if (!row) return []
   const [resource] = await loadAllGrants(reads, "image", [imageResource(row)])
   const [seen] = await loadGrants(reads, caller, { actions: ["image:refer"], resources: [imageResource(row)] })
@@ -51,7 +51,7 @@ async function imagePart(reads: WarningReads, caller: Caller, project: ProjectRo
 
 async function dataParts(reads: WarningReads, caller: Caller, project: ProjectRow): Promise<Part[]> {
   const links = await reads.projects.links([project.id])
-  const rows = await reads.data.getMany(links.map(({ dataId }) => dataId))
+  const rows = await reads.data.parts(links.map(({ dataId }) => dataId))
   const resources = await loadAllGrants(
     reads,
     "data",

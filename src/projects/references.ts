@@ -71,7 +71,7 @@ export async function resolveImage(
   const wanted = added[0] ?? stored
   if (wanted === undefined) throw new Failure("invalid", "Image or ImageID is needed", { field: "Image" })
   if (wanted === stored) return wanted
-  const row = await reads.images.get(wanted)
+  const row = await reads.images.part(wanted)
   if (!(await isAllowed(reads, caller, "image:use", row && imageResource(row))))
     throw invalidReference(image === wanted ? "Image" : "ImageID", "the image", wanted)
   return wanted

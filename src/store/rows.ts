@@ -1,6 +1,6 @@
 export type { Limits } from "#contract"
 export type { SessionRow, SubjectRow, TokenCodeRow, TokenRow } from "./tables/credentials.ts"
-export type { DataRow, DatasetMove, DatasetWriter } from "./tables/datasets.ts"
+export type { DataRow, DatasetDirectory, DatasetMove, DatasetWriter } from "./tables/datasets.ts"
 export type { GrantRow } from "./tables/grants.ts"
 export type { GroupRow } from "./tables/groups.ts"
 export type { IdempotencyEntry } from "./tables/idempotency-keys.ts"

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite"
 import { mock, test } from "node:test"
 import { runCases, storeCases } from "./testing/cases/index.ts"
 import { sqliteDatabase } from "./testing/databases.ts"
+import { addImage, addUser } from "./testing/samples.ts"
 
 /** Indexes of few rows, and a table of as many rows as the engine has images. */
 const small = ["runs_live", "runs_held", "runs_queued", "pulled_images_digest"]
@@ -33,6 +34,28 @@ test("no statement of these cases that has no limit reads a whole table", async 
       return tables.has(table) && !small.includes(index)
     })
     assert.deepEqual(scans, [], statement)
+  }
+})
+
+test("the grants that a person sees, and their number, are found by indexes among everybody's", async () => {
+  await using database = await sqliteDatabase()
+  await using store = await database.open()
+  const ann = await addUser(store, "ann")
+  const { id: resourceId } = await addImage(store, ann.id)
+  const grant = { resourceType: "image", resourceId, ownerId: ann.id, userId: ann.id, groupId: 0, access: "read" } as const
+  await store.change((tx) => tx.grants.put({ ...grant, expiresAt: null, createdBy: ann.id }))
+  statements.clear()
+  const viewer = { userId: ann.id, groupIds: [1], seesAll: false }
+  assert.equal((await store.grants.list({}, viewer, { page: 1, pageSize: 20 })).rows.length, 1)
+  using db = new DatabaseSync(database.url.replace("sqlite:", ""))
+  const lists = [...statements].filter((each) => /from "grants"/.test(each))
+  assert.equal(lists.length, 2)
+  for (const statement of lists) {
+    assert.deepEqual(
+      namesOf(db, `explain query plan ${statement}`).filter((step) => /^SCAN grants/.test(step)),
+      [],
+      statement,
+    )
   }
 })
 

@@ -7,19 +7,19 @@ import type {
   TokenReads,
   TokenWrites,
 } from "./repositories/credential-types.ts"
+import type { RunReads, RunWrites } from "./repositories/run-types.ts"
 import type {
   AuditFilter,
   AuditRow,
   DataRow,
+  DatasetDirectory,
   DatasetMove,
   DatasetWriter,
   GrantRow,
   GroupRow,
-  IdempotencyEntry,
   ImageRow,
   JournalRow,
   LeaseRow,
-  LiveRun,
   NewAuditEntry,
   NewJournalEntry,
   ProjectDatasetRow,
@@ -30,11 +30,9 @@ import type {
   RowPageRequest,
   RowSummaries,
   RunPortRow,
-  RunRow,
   StampedFields,
   SubjectRow,
   UserRow,
-  UserRunTotals,
   Viewer,
 } from "./rows.ts"
 import type { projectsTable } from "./tables/projects.ts"
@@ -64,11 +62,10 @@ export interface Store extends Reads, AsyncDisposable {
 }
 
 export interface ChangeOptions {
-  /**
-   * The change frees space, or must succeed on a full disk: it may use the disk reserve. Default
-   * false.
-   */
+  /** The change frees space, or must succeed on a full disk: it may use the disk reserve. */
   urgent?: boolean
+  /** The change runs before those that wait. */
+  first?: boolean
 }
 
 /** All reads; inside a change they see the change's own writes. */
@@ -107,6 +104,8 @@ export interface Change extends Reads {
   readonly leases: LeaseReads & LeaseWrites
   readonly proofs: ProofWrites
   readonly grants: GrantReads & GrantWrites
+  /** The same for all changes of one transaction, in which no other process writes. */
+  readonly group: object
   /** Adds a row to the journal that `/events` replays. */
   journal(entry: NewJournalEntry): Promise<void>
   /** Adds an audit row, which never changes. */
@@ -158,15 +157,21 @@ export interface ResourceReads<Row extends StampedFields> {
   getMany(ids: readonly number[]): Promise<Row[]>
   /** As `getMany`, without long texts. */
   summaries(ids: readonly number[]): Promise<RowSummaries<Row>>
-  /** Like `getMany` and `summaries`, but with an empty `doc`: for rows inside other resources. */
+  /** Like `get`, `getMany` and `summaries`, but with an empty `doc`. */
+  part(id: number): Promise<Row | undefined>
   parts(ids: readonly number[]): Promise<Row[]>
   partSummaries(ids: readonly number[]): Promise<RowSummaries<Row>>
+  /** Only the fields that decide who has which rights. */
+  rights(ids: readonly number[]): Promise<RightsRow<Row>[]>
   /**
    * Visible rows that match, without long texts. Default order: newest first. `total` counts all of
    * them.
    */
   list(filter: ResourceFilter<Row>, viewer: Viewer, page: RowPageRequest): Promise<RowPage<Row>>
 }
+
+/** The part of a row that the policy reads. */
+export type RightsRow<Row> = Pick<Row, Extract<keyof Row, "id" | "userId" | "isPublished" | "isPublic" | "groupId" | "deletedAt">>
 
 export interface ResourceFilter<Row> {
   /** Every given field is equal. Names compare case-sensitively. */
@@ -180,14 +185,20 @@ export interface ResourceFilter<Row> {
 }
 
 export interface DataReads {
-  /** Live datasets, without `doc`, whose directory is this one, contains it, or lies in it. */
-  overlapping(accessInfo: string): Promise<DataRow[]>
-  /** The same, whose directory is this one or contains it. */
+  /** Live datasets whose directory is this one, contains it, or lies in it. */
+  overlapping(accessInfo: string): Promise<DatasetDirectory[]>
+  /** Live datasets, without `doc`, whose directory is this one or contains it. */
   containing(path: string): Promise<DataRow[]>
   /** Whether a live dataset visible to the viewer lies strictly below this path. */
   visibleBelow(path: string, viewer: Viewer): Promise<boolean>
   /** Former owners, and all people and groups that ever had a `write` grant. */
   writers(ids: readonly number[]): Promise<DatasetWriter[]>
+  /**
+   * The same of all live datasets whose directory is one of these, contains one or lies in one.
+   * Each range of directories is read once. If paths have more than 300 characters, writers of
+   * other datasets may be among them.
+   */
+  writersAround(paths: readonly string[]): Promise<Omit<DatasetWriter, "dataId">[]>
   /** Directories whose move to another owner has begun, also before a crash. */
   moves(): Promise<DatasetMove[]>
 }
@@ -248,8 +259,9 @@ export interface UserReads {
   byName(userName: string): Promise<UserRow | undefined>
   list(filter: ResourceFilter<UserRow>, page: RowPageRequest): Promise<RowPage<UserRow>>
   count(): Promise<number>
-  /** The number of images, datasets, projects, tokens and grants that a person owns. */
+  /** Images, datasets, projects, tokens and grants of a person; live ones of several people. */
   countOwned(id: number): Promise<{ live: number; deleted: number }>
+  countOwnedBy(userNames: readonly string[]): Promise<number>
 }
 
 export interface GroupReads {
@@ -258,6 +270,8 @@ export interface GroupReads {
   list(filter: ResourceFilter<GroupRow> & { memberId?: number }, page: RowPageRequest): Promise<RowPage<GroupRow>>
   /** Names in alphabetical order. */
   members(groupId: number): Promise<string[]>
+  /** The same people, in the order of their IDs. */
+  memberIds(groupId: number): Promise<number[]>
   /** The live groups of a person. */
   ofUser(userId: number): Promise<GroupRow[]>
 }
@@ -311,65 +325,6 @@ export interface ProofWrites {
   use(proof: { id: string; endsAt: number }): Promise<boolean>
 }
 
-export interface RunReads {
-  get(id: number): Promise<RunRow | undefined>
-  byKey(key: string): Promise<RunRow | undefined>
-  /** All runs in a live state, oldest first. */
-  live(): Promise<RunRow[]>
-  /** Live runs that are not queued, without their plans, oldest first. */
-  admitted(): Promise<LiveRun[]>
-  /** Queued runs, without their plans, oldest first. */
-  queued(): Promise<LiveRun[]>
-  /** The resources that a person's live runs reserve in total, queued ones included. */
-  holdings(userId: number): Promise<UserRunTotals>
-  /** The version of each live run, by its ID. */
-  liveVersions(): Promise<Map<number, number>>
-  /** People with more than `maxRuns` ended runs, with their number. */
-  longHistories(maxRuns: number): Promise<{ userId: number; count: number }[]>
-  liveOf(userId: number, projectId: number): Promise<RunRow | undefined>
-  /** The last run of a person and project, live or not. */
-  lastOf(userId: number, projectId: number): Promise<RunRow | undefined>
-  /** IDs of the projects of which the person has a `ready` run. */
-  readyProjects(userId: number, projectIds: readonly number[]): Promise<number[]>
-  list(filter: RunFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<RunRow>>
-  /** The entry of `saveIdempotencyKey`, for 24 h. */
-  findIdempotencyKey(userId: number, key: string): Promise<IdempotencyEntry | undefined>
-}
-export interface RunFilter {
-  where?: Partial<RunRow>
-  ids?: readonly number[]
-  /** Default: live states; `history` is ended and failed. */
-  states?: readonly RunRow["state"][]
-  sort?: { by: "id" | "createdAt" | "updatedAt"; descending: boolean }
-}
-export interface RunWrites {
-  /**
-   * Throws `DuplicateError` (`liveRun`) if the person has a live run of the project; the change can
-   * continue.
-   */
-  insert(row: Omit<RunRow, "id" | "createdAt" | "updatedAt" | "version" | "userName">): Promise<RunRow>
-  /**
-   * Like `insert`, for a run that the database has lost: with an ID that no run has, nor a later
-   * one. Otherwise it throws `DuplicateError` (`runId`), and the change must be rolled back.
-   */
-  insertAs(id: number, row: Parameters<RunWrites["insert"]>[0]): Promise<RunRow>
-  /** Changes the run only while its state is one of `from`; otherwise returns undefined. */
-  transition(
-    id: number,
-    from: readonly RunRow["state"][],
-    fields: Partial<Omit<RunRow, "id" | "key" | "userName">>,
-  ): Promise<RunRow | undefined>
-  /**
-   * Stores the response of a start under the caller's idempotency key for 24 h. False if the key is
-   * stored with another body.
-   */
-  saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean>
-  /**
-   * Removes at most `limit` ended runs with their keys and grants, oldest first. Returns their
-   * owners and keys. `userId`: all of a person's; `until`: those that ended by then.
-   */
-  prune(which: { userId: number } | { until: number }, limit: number): Promise<{ key: string; userId: number }[]>
-}
 /** Ports within a range, both ends included. */
 export interface PortReads {
   ofUser(userId: number, range: { first: number; last: number }): Promise<RunPortRow[]>

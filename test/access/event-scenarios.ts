@@ -1,3 +1,4 @@
+import { signIn } from "../fixtures/browser-session.ts"
 import {
   as,
   create,
@@ -288,6 +289,26 @@ const accounts: EventScenario[] = [
           return undefined
         },
         receivers: { "token.deleted": "ann" },
+      },
+    ],
+  },
+  {
+    title: "a session of ann's",
+    steps: [
+      {
+        title: "begun",
+        async perform(server) {
+          return { type: "session", id: (await signIn(server.server.quayside.baseUrl, server.people.ann)).id }
+        },
+        receivers: { "session.created": "ann boss" },
+      },
+      {
+        title: "ended",
+        async perform(server, objects) {
+          await as(server, "boss").deleteSession({ query: { ID: idOf(objects, "session") } })
+          return undefined
+        },
+        receivers: { "session.deleted": "ann boss" },
       },
     ],
   },

@@ -2,7 +2,7 @@ import type { PersonName, PopulatedServer } from "./populated-server.ts"
 
 /** The object of an event. */
 export interface EventObject {
-  type: "image" | "data" | "project" | "run" | "user" | "group" | "token" | "grant"
+  type: "image" | "data" | "project" | "run" | "user" | "group" | "token" | "session" | "grant"
   id: number
 }
 

@@ -33,6 +33,7 @@ export const relationsByType = {
   user: ["self", "other", "admin"],
   group: ["member", "other", "admin"],
   token: ["owner", "other", "admin"],
+  session: ["owner", "other", "admin"],
   /** `owner`: of the resource of the grant. `given`: the grantee. */
   grant: ["owner", "given", "other", "admin"],
 } as const
@@ -186,6 +187,9 @@ export const expectations: Readonly<Record<string, Expectation>> = {
 
   createSession: open(() => ({ body: { UserName: "admin", Password: "wrong" } })),
   deleteSession: open(),
+  //                          owner other admin
+  "deleteSession by ID": on("session", "ok -- ok"),
+  listSessions: lists("session", "ok -- ok"),
   followEvents: everybody(),
   listAudit: administrators(),
   listStoredImages: administrators(),

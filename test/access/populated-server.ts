@@ -1,3 +1,4 @@
+import { signIn } from "../fixtures/browser-session.ts"
 import { type Person, startTestServer, type TestServer } from "../test-server.ts"
 import type { Relation, ResourceRef, ResourceType } from "./expectations.ts"
 import { createGrant, grantees, grantMethods, teams } from "./grants.ts"
@@ -295,6 +296,25 @@ const tokens: Scenario[] = [
   },
 ]
 
+const makeSession = async ({ server, people }: PopulatedServer): Promise<ResourceRef> => ({
+  id: (await signIn(server.quayside.baseUrl, people.ann)).id,
+})
+
+const sessions: Scenario[] = [
+  { title: "ann's", type: "session", relations: { ann: "owner", bob: "other", boss: "admin" }, createResource: makeSession },
+  {
+    title: "ended",
+    type: "session",
+    isDeleted: true,
+    relations: { ann: "owner", bob: "other", boss: "admin" },
+    createResource: async (populated) => {
+      const session = await makeSession(populated)
+      await populated.people.ann.client.deleteSession({ query: { ID: session.id } })
+      return session
+    },
+  },
+]
+
 const makeGrant = async (populated: PopulatedServer, body: object) => {
   const image = await createResource(populated, "image")
   return toRef(await populated.people.ann.client.createGrant({ body: { ImageID: image.id, Access: "write", ...body } }))
@@ -349,6 +369,7 @@ export const scenarios: readonly Scenario[] = [
   ...accounts,
   ...groupScenarios,
   ...tokens,
+  ...sessions,
   ...grants,
 ]
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
+import { existsSync, rmdirSync } from "node:fs"
+import { join } from "node:path"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
+import { recordQueries } from "../fixtures/recorded-queries.ts"
 import { startServerProcess } from "../server-process.ts"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { type SendOptions, sendRaw, sendRequest } from "./http-client.ts"
@@ -213,6 +216,27 @@ test("`All=1` works with any credentials that may write, and rejects unknown one
     assert.equal((await whoami(session)).status, 401)
   }
   assert.equal((await whoami(otherSession)).status, 401)
+})
+
+test("a name that is refused gets no home", async () => {
+  const { ID } = await testServer.admin.createUser({ body: { UserName: "gone" } })
+  await testServer.admin.deleteUser({ query: { ID } })
+  const home = join(testServer.dataDir, "files/users/gone")
+  rmdirSync(home)
+  await assert.rejects(testServer.admin.createUser({ body: { UserName: "gone" } }), { status: 409, field: "UserName" })
+  assert.equal(existsSync(home), false)
+})
+
+test("signing out changes the database if there is such a session, and otherwise only reads it", async () => {
+  await testServer.admin.createUser({ body: { UserName: "una", Password: "sleep tight" } })
+  const known = await signIn("una", "sleep tight")
+  const unknown = { ...known, cookie: `quayside_session=${"x".repeat(43)}` }
+  const queriesOf = (headers: Record<string, string>) =>
+    recordQueries(async () => assert.equal((await sendRequest(baseUrl, "DELETE", "/session", { headers })).status, 200))
+  assert.equal((await queriesOf(unknown)).includes("begin immediate"), false)
+  assert.equal((await whoami(known)).status, 200)
+  await queriesOf(known)
+  assert.equal((await whoami(known)).status, 401)
 })
 
 test("a password of white space works, also on the sign-in page", async () => {

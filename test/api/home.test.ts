@@ -205,3 +205,11 @@ test("a trusted project mounts everybody's home until somebody else changes what
   await change(ann, "image", { ID: pair.image, Env: "A=1" })
   assert.equal(await homeIn(bob, pair.project), "own directory")
 })
+
+test("a run that is read by other fields than its ID has its home, however long its plan is", async () => {
+  const { ID: ImageID } = await ann.client.createImage({ body: { Name: "long", Image: "fake/http", Env: `A=${"x".repeat(2_000)}` } })
+  const { ID } = await ann.client.createProject({ body: { ProjectName: "p", Type: "http", ImageID } })
+  const { body: run } = await call(ann, "POST", "/running_project", { body: { ProjectID: ID } })
+  const { body: found } = await call(ann, "GET", `/running_project?ProjectID=${ID}`)
+  assert.deepEqual([found.ID, found.Home], [run.ID, "/users/ann"])
+})

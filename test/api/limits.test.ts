@@ -75,3 +75,12 @@ test("starts, writes and event streams beyond a person's rate get `Retry-After`,
   assert.equal((await ofFlo("HEAD", "/events")).status, 429)
   for (let n = 0; n < 60; n += 1) await admin.deleteImage({ query: { ID: 999 } }).catch((error) => assert.notEqual(error.status, 429))
 })
+
+test("ending sessions counts as a write, and signing out by the session alone needs none", async () => {
+  const hal = await server.person("hal")
+  let ends = 0
+  for (; ends < 60; ends += 1)
+    if ((await sendRequest(baseUrl, "DELETE", "/session?Others=1", { as: hal.authorization })).status === 429) break
+  assert.ok(ends >= 35 && ends < 50, `${ends} ends were let through`)
+  assert.equal((await sendRequest(baseUrl, "DELETE", "/session", { as: hal.authorization })).status, 200)
+})

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { bearerAuth, createClient } from "#client"
+import { FileTree } from "#files"
 import { Browser } from "../fixtures/cookie-jar.ts"
+import { eventually } from "../fixtures/eventually.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startProvider } from "../fixtures/openid/openid-provider.ts"
 import { ensureWebBuild } from "../fixtures/web-build.ts"
@@ -60,6 +62,20 @@ test("a new person who signs in by the provider gets an account, a home and grou
   const who = await whoami(browser)
   assert.deepEqual([who.UserName, who.IsAdmin, who.Groups], ["ada", false, ["lab-one"]])
   assert.equal((await server.admin.readUser({ query: { UserName: "ada" } })).Email, "ada@example.org")
+})
+
+test("while a new person's home is made, others change what is theirs", async (t) => {
+  const bob = await server.person("bob")
+  const image = await bob.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
+  const gate = Promise.withResolvers<void>()
+  const made = t.mock.method(FileTree.prototype, "ensureDirectory", () => gate.promise)
+  await provider.tell("s-slow", { preferred_username: "slow" })
+  const signing = signIn("s-slow")
+  await eventually("the home is made", () => made.mock.callCount() === 1)
+  assert.equal((await bob.client.updateImage({ body: { ID: image.ID, Name: "j" } })).Name, "j")
+  gate.resolve()
+  assert.equal((await signing).status, 302)
+  assert.deepEqual(made.mock.calls.at(-1)?.arguments, ["/users/slow"])
 })
 
 test("an account belongs to the provider's subject even if its claims change", async () => {
@@ -153,7 +169,7 @@ test("administration follows the claim, except for the last administrator", asyn
   assert.equal((await whoami(browser)).IsAdmin, false)
 })
 
-test("a sign-in that changes groups sends only their events, and one that changes administration resets only that person's streams", async () => {
+test("a sign-in that changes groups sends only their events and that of the session, and one that changes administration resets only that person's streams", async () => {
   const signedIn = async (subject: string, claims: object) => {
     await provider.tell(subject, claims)
     return (await signIn(subject)).browser
@@ -173,7 +189,11 @@ test("a sign-in that changes groups sends only their events, and one that change
   await signedIn("s-91", { groups: [] })
   await vera.until(`project.deleted ${project.ID}`)
   await uma.until(`group.updated ${ID}`)
-  assert.deepEqual([uma.received, vera.received], [[`group.updated ${ID}`], [`group.deleted ${ID}`, `project.deleted ${project.ID}`]])
+  const { data } = await server.admin.listSessions({ query: { UserName: "vera", pageSize: 1 } })
+  const session = `session.created ${data[0]?.ID}`
+  await vera.until(session)
+  assert.deepEqual(uma.received, [`group.updated ${ID}`])
+  assert.deepEqual(vera.received, [`group.deleted ${ID}`, `project.deleted ${project.ID}`, session])
 
   await signedIn("s-91", { groups: ["lab-admins"] })
   await vera.until("reset")

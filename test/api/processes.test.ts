@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
 import { basicAuth, bearerAuth, createClient } from "#client"
+import { signIn } from "../fixtures/browser-session.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { untilExpired, withSoonExpiring } from "../fixtures/expiry.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
@@ -73,8 +74,17 @@ test("a revocation in one process reaches every other within 5 s, open sockets a
   const signedIn = await sendRequest(there.baseUrl, "POST", "/session", { body: { UserName: "zoe", Password: "zoe-password" } })
   const headers = { cookie: String(signedIn.headers["set-cookie"]).split(";")[0] ?? "" }
   const password = { as: basicAuth("zoe", "zoe-password") }
-  for (const authorization of [{ headers }, password])
+  const elsewhere = await signIn(there.baseUrl, { userName: "zoe", password: "zoe-password" })
+  for (const authorization of [{ headers }, { headers: elsewhere.headers }, password])
     assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", authorization)).status, 200)
+  const stream = await fetch(`${here.baseUrl}/events`, { headers: elsewhere.headers })
+  const streamOver = stream.text().catch(() => "cut off")
+  await sendRequest(there.baseUrl, "DELETE", `/session?ID=${elsewhere.id}`, password)
+  await Promise.all([
+    soon("The stream of the ended session was cut", streamOver),
+    soon("The ended session was refused", refused(here.baseUrl, { headers: elsewhere.headers })),
+  ])
+  assert.equal((await sendRequest(here.baseUrl, "GET", "/whoami", { headers })).status, 200, "the other session stays")
   const { ID: userId } = await admin.readUser({ query: { UserName: "zoe" } })
   await admin.updateUser({ body: { ID: userId, IsDisabled: true } })
   await Promise.all([

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { basicAuth, bearerAuth } from "#client"
+import { signIn } from "../fixtures/browser-session.ts"
 import { eventually } from "../fixtures/eventually.ts"
+import { recordQueries } from "../fixtures/recorded-queries.ts"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { type AnyObject, ids, isFailure, type SendOptions, sendRequest } from "./http-client.ts"
 
@@ -154,7 +156,8 @@ test("a run over the lowest of its person's and their groups' limits fails with 
   assert.deepEqual((await call("GET", "/whoami", { as: carl })).body.Limits?.MaxCpus, 2)
   assert.equal((await start({ ProjectID: project.ID, Cpus: 2 }, { as: carl })).status, 200)
   assert.equal((await start({ ProjectID: (await newProject()).ID }, { as: carl })).body.code, "quota_exceeded")
-  const { you } = (await call("GET", "/capacity", { as: carl })).body
+  const { you, defaults } = (await call("GET", "/capacity", { as: carl })).body
+  assert.deepEqual([defaults?.Cpus, defaults?.Memory, defaults?.StartMinutes, defaults?.Limits?.MaxRuns], [1, 2_048, 30, 50])
   assert.deepEqual(you, { Cpus: 0, Memory: null, Gpus: null })
   await stop(`ProjectID=${project.ID}`, carl)
 })
@@ -520,4 +523,23 @@ test("a run's output is returned as JSON lines to people who may read it, also a
   assert.deepEqual((await lines(following)).slice(0, logLines.length), logLines, "following ends with the run")
   assert.deepEqual((await lines(await logs())).slice(0, logLines.length), logLines, "kept after the end")
   assert.deepEqual([(await logs("", bob.authorization)).status, (await logs("", admin)).status], [404, 403])
+})
+
+test("opening a run, and reading its output, read no documentation of its project", async () => {
+  const project = await newProject({ Doc: "long" })
+  const { body: run } = await start({ ProjectID: project.ID })
+  const { headers } = await signIn(baseUrl, ann)
+  const asked: (() => ReturnType<typeof call>)[] = [
+    () => sendRequest(baseUrl, "GET", `/open?ID=${run.ID}`, { headers }),
+    () => call("GET", `/running_project/logs?ID=${run.ID}`),
+  ]
+  for (const ask of asked) {
+    const queries = await recordQueries(async () => assert.ok((await ask()).status < 400))
+    assert.ok(queries.some((sql) => sql.includes('from "projects"')))
+    assert.deepEqual(
+      queries.filter((sql) => sql.includes('"projects"."doc"')),
+      [],
+    )
+  }
+  await stop(`ID=${run.ID}`)
 })

@@ -216,16 +216,25 @@ test("PUT accepts the body that GET returned, even if a part was deleted meanwhi
 
 test("a copy belongs to the copier, keeps its references as they are and is neither published nor trusted", async () => {
   const hidden = await dataset("hidden from bob")
-  const created = (
-    await post({ ImageID: first.ID, TrainData: [{ ID: hidden.ID, MountPath: "/d" }], IsPublic: true, CodePath: "/src", Comment: "c" })
-  ).body
+  const limits = { StartMinutes: 3, IdleMinutes: 50, MaxRunHours: 7 }
+  const paths = { UserPath: "/work/own", CodePath: "/src", ModelPath: "/work/models" }
+  const body = {
+    ImageID: first.ID,
+    TrainData: [{ ID: hidden.ID, MountPath: "/d" }],
+    IsPublic: true,
+    Comment: "c",
+    Doc: "d",
+    ...limits,
+    ...paths,
+  }
+  const created = (await post(body)).body
+  assert.equal((await call("PUT", "/project", { as: admin, body: { ID: created.ID, IsTrusted: true } })).status, 200)
   const copy = await call("POST", `/project/copy?ID=${created.ID}`, { as: bob.authorization })
   assert.equal(copy.status, 200)
-  const { UserName, IsPublic, ImageID, TrainData, CodePath, Comment, ProjectName } = copy.body
-  assert.deepEqual(
-    { UserName, IsPublic, ImageID, CodePath, Comment, ProjectName },
-    { UserName: "bob", IsPublic: false, ImageID: first.ID, CodePath: "/src", Comment: "c", ProjectName: "p" },
-  )
+  const { ID, CreatedAt, UpdatedAt, Image, TrainData, ...fields } = copy.body
+  const { ID: _id, CreatedAt: _created, UpdatedAt: _updated, Image: _image, TrainData: _data, Warnings: _warnings, ...original } = created
+  assert.deepEqual(fields, { ...original, UserName: "bob", IsPublic: false })
+  assert.equal(Image?.ID, first.ID)
   assert.deepEqual(TrainData, [{ ProjectID: copy.body.ID, Data: { ID: hidden.ID }, MountPath: "/d" }])
   assert.equal((await call("POST", `/project/copy?ID=${stored.ID}`, { as: bob.authorization })).status, 404)
 })

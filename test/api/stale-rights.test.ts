@@ -1,13 +1,16 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
+import { request } from "node:http"
 import { after, test } from "node:test"
-import type { RunningProject } from "#contract"
+import type { RunningProject, User } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { type Person, startTestServer } from "../test-server.ts"
 import { imageEnvOf, type Mounted, mountsOf } from "./run-mounts.ts"
 
 /*
  * A right ends between the request for a start and the mounts: while the run is queued, and while
- * its image is pulled. The mounts then follow the present rights.
+ * its image is pulled. The mounts then follow the present rights. At the end, a right ends between
+ * the head and the body of a request.
  */
 
 const server = await startTestServer({ "mock-gpus": "1", "memory-overcommit": "100", "cpu-overcommit": "100" })
@@ -338,3 +341,43 @@ test("a refused run, repeated with the right to its image, has nothing that the 
   assert.deepEqual(await imageEnvOf(server, repeated.ID), { CLEAN: "1" })
   await bob.client.stopRun({ query: { ID: repeated.ID } })
 })
+
+/** The status of a POST whose body is sent after `meanwhile`. */
+async function postSlowly(path: string, { as, body }: { as: Person; body: object }, meanwhile: () => Promise<unknown>): Promise<number> {
+  const { port } = new URL(server.quayside.baseUrl)
+  const text = JSON.stringify(body)
+  const headers = {
+    authorization: as.authorization,
+    "content-type": "application/json",
+    "content-length": text.length,
+    expect: "100-continue",
+  }
+  await as.client.whoami({})
+  const outgoing = request({ host: "127.0.0.1", port, method: "POST", path, headers, agent: false })
+  const answered = once(outgoing, "response")
+  outgoing.flushHeaders()
+  await once(outgoing, "continue")
+  await meanwhile()
+  outgoing.end(text)
+  const [incoming] = await answered
+  incoming.resume()
+  return incoming.statusCode
+}
+
+test("a body that arrives after its sender lost the right, or their token, changes nothing", async () => {
+  const chief = await server.person("chief", { IsAdmin: true })
+  const fields = (UserName: string) => ({ as: chief, body: { UserName, Password: "a password of theirs", IsAdmin: true } })
+  assert.equal(await postSlowly("/user", fields("first"), async () => {}), 200)
+  const { ID } = (await find("chief")) as User
+  const demote = () => admin.updateUser({ body: { ID, IsAdmin: false } })
+  assert.equal(await postSlowly("/user", fields("second"), demote), 403)
+  const [token] = (await chief.client.listTokens({})).data
+  const end = () => chief.client.deleteToken({ query: { ID: token?.ID as number } })
+  const image = { as: chief, body: { Name: "late", Image: "fake/ready" } }
+  assert.equal(await postSlowly("/image", image, end), 401)
+  assert.deepEqual([await find("second"), (await admin.listImages({ query: { Name: "late" } })).data], [undefined, []])
+})
+
+async function find(UserName: string): Promise<User | undefined> {
+  return (await admin.listUsers({ query: { UserName } })).data[0]
+}

@@ -134,6 +134,29 @@ test("a row deleted while its list is sent is omitted, and no row appears twice"
   await ann.client.restoreProject({ query: { ID: deletedProject as number } })
 })
 
+/** The texts of the projects of a list, of which all but the first is read after `meanwhile`. */
+async function docsOf(as: Person, meanwhile: () => Promise<unknown>): Promise<string[]> {
+  const response = await (await begin(list, as)).incoming
+  await meanwhile()
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  return (JSON.parse(Buffer.concat(chunks).toString()) as { data: { Doc: string }[] }).data.map(({ Doc }) => Doc)
+}
+
+test("a person who left the group gets no more of a large list that only the group may see", async () => {
+  const carl = await server.person("carl")
+  const group = await server.admin.createGroup({ body: { GroupName: "lab", Members: ["ann", "carl"] } })
+  for (const ID of projects) await ann.client.createGrant({ body: { ProjectID: ID, GroupName: "lab", Access: "read" } })
+  const Doc = `a secret of the group ${"x".repeat(200_000)}`
+  const leave = async () => {
+    await server.admin.updateGroup({ body: { ID: group.ID, Members: ["ann"] } })
+    for (const ID of projects.slice(0, 20)) await ann.client.updateProject({ body: { ID, Doc } })
+  }
+  const docs = await docsOf(carl, leave)
+  assert.ok(docs.length > 0 && docs.length < count, `${docs.length} projects`)
+  assert.ok(!docs.includes(Doc))
+})
+
 test("an error in the middle of a list aborts the answer", async () => {
   const { incoming } = await begin(list, ann)
   const response = await incoming

@@ -4,7 +4,10 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { bounds } from "#contract"
+import { FileTree } from "#files"
 import { sendRequest } from "../api/http-client.ts"
+import { eventually } from "../fixtures/eventually.ts"
+import { recordQueries } from "../fixtures/recorded-queries.ts"
 import { startTestServer } from "../test-server.ts"
 
 /*
@@ -38,6 +41,58 @@ test("datasets in one directory, one in the other, are limited, since each quest
     assert.deepEqual([status, body.code, body.field], [409, "conflict", "AccessInfo"], path)
   }
   assert.equal((await create("/users/ann/d/other")).status, 200)
+})
+
+test("a change that moves no dataset, and changes no rights, reads none of the datasets around it", async () => {
+  await using server = await startTestServer()
+  const ann = await server.person("ann")
+  const { ID, AccessInfo } = await ann.client.createData({ body: { Name: "x" } })
+  await ann.client.createData({ body: { Name: "y", AccessInfo: `${AccessInfo}/in` } })
+  const searches = async (body: { Comment: string } | { IsPublished: boolean }) => {
+    const queries = await recordQueries(() => ann.client.updateData({ body: { ID, ...body } }).catch(() => {}))
+    return queries.filter((sql) => sql.includes('from "datasets"') && sql.includes("access_key")).length
+  }
+  assert.ok((await searches({ IsPublished: true })) > 0)
+  assert.equal(await searches({ Comment: "c" }), 0)
+})
+
+test("while the directories of one person's datasets are made, one after another, others change what is theirs", async (t) => {
+  await using server = await startTestServer()
+  const [ann, bob] = [await server.person("ann"), await server.person("bob")]
+  const data = await ann.client.createData({ body: { Name: "x" } })
+  const image = await bob.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
+  const gate = Promise.withResolvers<void>()
+  const making: string[] = []
+  t.mock.method(FileTree.prototype, "ensureDirectory", (path: string) => {
+    making.push(path)
+    return gate.promise
+  })
+  const send = (method: string, body: object) => sendRequest(server.quayside.baseUrl, method, "/data", { as: ann.authorization, body })
+  const first = send("PUT", { ID: data.ID, AccessInfo: "/users/ann/a" })
+  await eventually("the directory of the change is made", () => making.length === 1)
+  const max = bounds.files.waitingDatasetDirectories.value
+  const waiting = Array.from({ length: max + 1 }, () => send("POST", { Name: "y", AccessInfo: "/users/ann/b" }))
+  assert.equal((await Promise.race(waiting)).status, 429)
+  assert.equal((await bob.client.updateImage({ body: { ID: image.ID, Name: "j" } })).Name, "j")
+  assert.deepEqual(making, ["/users/ann/a"])
+  gate.resolve()
+  const answers = await Promise.all([first, ...waiting])
+  assert.equal(answers.filter(({ status }) => status === 429).length, 1)
+  assert.deepEqual(new Set(making.slice(1)), new Set(["/users/ann/b"]))
+})
+
+test("a dataset whose change is refused makes no directory", async (t) => {
+  await using server = await startTestServer()
+  const [ann, bob] = [await server.person("ann"), await server.person("bob")]
+  const data = await ann.client.createData({ body: { Name: "x", IsPublished: true } })
+  const made = t.mock.method(FileTree.prototype, "ensureDirectory", async () => {})
+  const send = (method: string, who: typeof ann, body: object) =>
+    sendRequest(server.quayside.baseUrl, method, "/data", { as: who.authorization, body })
+  const inner = `${data.AccessInfo}/inner`
+  assert.equal((await send("POST", ann, { Name: "y", AccessInfo: inner })).status, 409)
+  assert.equal((await send("PUT", bob, { ID: data.ID, AccessInfo: "/users/bob/b" })).status, 403)
+  assert.equal((await send("PUT", ann, { ID: data.ID, AccessInfo: "/users/bob/b" })).status, 400)
+  assert.equal(made.mock.callCount(), 0)
 })
 
 test("long texts of thousands of datasets in a home are not read for each file in it", async () => {

@@ -5,6 +5,7 @@ import { PassThrough, Writable } from "node:stream"
 import { after, test } from "node:test"
 import { runCommandLine } from "#cli"
 import { sendRequest } from "../api/http-client.ts"
+import { isSignedIn, signIn } from "../fixtures/browser-session.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
 import { startTestServer } from "../test-server.ts"
 import { openCommandLine } from "./program.ts"
@@ -96,6 +97,22 @@ test("the environment's server and token win over contexts, and contexts over no
   assert.equal((await cli.run(["whoami", "--context", "other"])).code, 4)
 })
 
+test("`session` lists a person's browsers and ends one or all, and administrators' everybody's", async () => {
+  const env = { QUAYSIDE_SERVER: baseUrl, QUAYSIDE_TOKEN: bossToken }
+  const [one, two] = [await signIn(baseUrl, ann, { "user-agent": "Fire\u009bfox" }), await signIn(baseUrl, ann)]
+  const { stdout } = await ok("session", "ls")
+  assert.match(stdout, new RegExp(`^ID +USER +SINCE[^\\n]*\\n${two.id} +ann [^\\n]*\\n${one.id} +ann .* Fire fox\\n$`), stdout)
+  assert.deepEqual((await cli.run(["session", "ls", "--user", "ann", "--json"], { env })).json<{ ID: number }[]>().length, 2)
+  assert.ok((await cli.run(["session", "ls", "--all", "--json"], { env })).json<{ ID: number }[]>().some(({ ID }) => ID === one.id))
+  await ok("session", "end", String(one.id))
+  assert.deepEqual([await isSignedIn(baseUrl, one), await isSignedIn(baseUrl, two)], [false, true])
+  assert.equal((await cli.run(["session", "end", String(one.id)])).code, 4)
+  for (const words of [["end"], ["end", "1", "--all"], ["end", "1", "--user", "ann"], ["end", "--all"], ["ls", "--all", "--user", "ann"]])
+    assert.equal((await cli.run(["session", ...words])).code, 2, words.join(" "))
+  const ended = await cli.run(["session", "end", "--all", "--user", "ann", "--yes"], { env })
+  assert.deepEqual([ended.stdout, await isSignedIn(baseUrl, two)], ["Ended all sessions of ann.\n", false])
+})
+
 test("an image, a project and its run go from creation to the end by name", async () => {
   const image = (await ok("image", "create", "Web", "fake/http", "--env", "A=b c", "--json")).json()
   assert.equal(image.Env, '{"A":"b c"}')
@@ -154,6 +171,23 @@ test("a name that several have is listed with the IDs, and an unknown one names 
   assert.equal(code, 5)
   assert.match(stderr, /2 images have the name "Twin":\n {2}\d+ {2}of ann, fake\/http\n {2}\d+ {2}of ann/)
   assert.match((await cli.run(["image", "show", "Twi"])).stderr, /There is no image "Twi"[\s\S]*quayside image ls/)
+})
+
+test("a name means the caller's own: nobody else makes it ambiguous, or lends it their run", async () => {
+  const eve = await server.person("eve")
+  await server.acquaint(ann, eve)
+  const { ID } = await eve.client.createData({ body: { Name: "Squatted", IsPublished: true } })
+  assert.equal((await ok("data", "show", "Squatted", "--json")).json().ID, ID)
+  const own = (await ok("data", "create", "Squatted", "--json")).json().ID
+  assert.equal((await ok("data", "show", "Squatted", "--json")).json().ID, own)
+  const image = await eve.client.createImage({ body: { Name: "Lent", Image: "fake/http", Port: "8080" } })
+  const project = await eve.client.createProject({ body: { ProjectName: "Lent", Type: "http", ImageID: image.ID, IsPublic: true } })
+  const run = await eve.client.startRun({ body: { ProjectID: project.ID } })
+  await eve.client.createGrant({ body: { RunID: run.ID, UserName: "ann", Access: "write" } })
+  const named = await cli.run(["exec", "Lent", "--", "env"])
+  assert.deepEqual([named.code, /There is no run "Lent"[\s\S]*is named by its ID/.test(named.stderr)], [4, true], named.stderr)
+  assert.match((await ok("ls", "--everyone")).stdout, /Lent/)
+  assert.equal((await cli.run(["exec", String(run.ID), "--", "env"])).code, 0)
 })
 
 test("a folder is pushed with its times and comes back the same; unchanged files are not sent again", async () => {

@@ -36,7 +36,12 @@ export interface CommandLine extends AsyncDisposable {
 
 export async function openCommandLine(): Promise<CommandLine> {
   const directory = await mkdtemp(join(tmpdir(), "quayside-cli-"))
-  const home = { HOME: directory, XDG_CONFIG_HOME: join(directory, "config"), XDG_STATE_HOME: join(directory, "state") }
+  const home = {
+    PATH: process.env.PATH ?? "",
+    HOME: directory,
+    XDG_CONFIG_HOME: join(directory, "config"),
+    XDG_STATE_HOME: join(directory, "state"),
+  }
   return {
     directory,
     run: (words, options) => runHere(words, { ...options, env: { ...home, ...options?.env } }),
@@ -54,7 +59,7 @@ async function runHere(words: readonly string[], { input = "", env = {}, signal 
 }
 
 async function runThere(words: readonly string[], cwd: string, { input = "", env = {}, signal, onOutput }: RunOptions): Promise<Outcome> {
-  const child = spawn(process.execPath, [program, ...words], { cwd, env: { PATH: process.env.PATH, ...env }, stdio: "pipe" })
+  const child = spawn(process.execPath, [program, ...words], { cwd, env, stdio: "pipe" })
   signal?.addEventListener("abort", () => child.kill("SIGINT"))
   const [stdout, stderr] = [collector(onOutput), collector(onOutput)] as const
   child.stdout.pipe(stdout.stream)

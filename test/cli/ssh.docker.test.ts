@@ -169,6 +169,44 @@ test("rsync and git work through ssh", async () => {
   assert.equal(await readFile(join(folder, "file.txt"), "utf8"), "content\nmore\n")
 })
 
+test("cp and scp copy to and from a run whose image has no tar", async () => {
+  const folder = join(cli.directory, "for a small image")
+  await mkdir(join(folder, "deep"), { recursive: true })
+  await writeFile(join(folder, "file.txt"), "content\n")
+  await writeFile(join(folder, "deep", "program.sh"), randomBytes(2_000_000), { mode: 0o755 })
+  const sent = await cli.run(["cp", folder, "Small:/tmp"], { env: signedIn })
+  assert.deepEqual([sent.code, /has no tar: files are copied one by one/.test(sent.stderr)], [0, true], sent.stderr)
+  assert.equal((await tool("ssh", "Small.quayside", "cat '/tmp/for a small image/file.txt'")).stdout, "content\n")
+  const back = join(cli.directory, "from a small image")
+  assert.equal((await cli.run(["cp", "Small:/tmp/for a small image", back], { env: signedIn })).code, 0)
+  await run("diff", ["-r", folder, join(back, "for a small image")])
+  const again = await cli.run(["cp", "Small:/tmp/for a small image/file.txt", join(back, "for a small image")], { env: signedIn })
+  assert.deepEqual([again.code, /is there already/.test(again.stderr)], [5, true])
+  assert.equal((await stat(join(back, "for a small image", "deep", "program.sh"))).mode & 0o777, 0o755 & ~process.umask())
+  await tool("scp", "-r", folder, "Small.quayside:/tmp/by scp")
+})
+
+test("scp -O copies by programs of the image, and the run reaches no agent of this machine", async () => {
+  await writeFile(join(cli.directory, "old.txt"), "by the old protocol\n")
+  await tool("scp", "-O", "old.txt", "Fit.quayside:/tmp/old.txt")
+  await tool("scp", "-O", "Fit.quayside:/tmp/old.txt", "old-back.txt")
+  assert.equal(await readFile(join(cli.directory, "old-back.txt"), "utf8"), "by the old protocol\n")
+  await assert.rejects(tool("scp", "-O", "old.txt", "Small.quayside:/tmp/old.txt"), /scp/)
+
+  const agent = join(cli.directory, "agent")
+  const listening = createServer((socket) => socket.on("error", () => {}).end())
+  listening.listen(agent)
+  await once(listening, "listening")
+  try {
+    const words = ["-v", "-A", "Fit.quayside", 'echo "agent:$SSH_AUTH_SOCK"']
+    const asked = await run("ssh", words, { env: { ...env, SSH_AUTH_SOCK: agent }, timeout: 60_000 })
+    assert.match(asked.stderr, /agent forwarding/)
+    assert.equal(asked.stdout, "agent:\n")
+  } finally {
+    listening.close()
+  }
+})
+
 test("ssh -L reaches a port, also of a program that listens for its own container only", async () => {
   const [open = 0, inner = 0, none = 0] = await freePorts(3)
   const pairs = [`${open}:localhost:8000`, `${inner}:localhost:9000`, `${none}:localhost:1`].flatMap((pair) => ["-L", pair])

@@ -24,11 +24,13 @@ suite("a server whose cluster breaks", { skip }, () => {
     const { client, namespace, start } = rig
     const kept = await start("kept")
     const stopped = await start("stopped")
+    const state = async (ID: number) => (await client.readRun({ query: { ID } })).State
     await cluster("save")
-    await client.stopRun({ query: { ID: stopped } })
+    // The kubelet finds the API server again after some seconds; the stop may be answered before.
+    await client.stopRun({ query: { ID: stopped } }).catch(({ code }: { code: string }) => assert.equal(code, "engine_unreachable"))
+    await eventually("the stop is confirmed", async () => (await state(stopped)) === "ended", faultMs)
     const late = await start("late")
     await cluster("restore")
-    const state = async (ID: number) => (await client.readRun({ query: { ID } })).State
     await eventually("the end of the run that the copy did not have is known", async () => (await state(late)) === "ended", faultMs)
     assert.equal((await client.readRun({ query: { ID: late } })).Reason?.code, "lost")
     const podsOf = async () => (await namespace.kubectl(["get", "pods", "--output", "name"])).split("\n").filter(Boolean)

@@ -7,9 +7,9 @@ import { basicAuth, createClient } from "#client"
 import { ensureBusyboxImage } from "../fixtures/docker/busybox.ts"
 import { eventually } from "../fixtures/eventually.ts"
 import { freePorts } from "../fixtures/free-ports.ts"
-import { type ClusterNamespace, openClusterNamespace } from "../fixtures/kubernetes/cluster-namespace.ts"
+import { openClusterNamespace } from "../fixtures/kubernetes/cluster-namespace.ts"
+import { database, openService } from "../fixtures/kubernetes/cluster-services.ts"
 import { loadCopy, loadImage } from "../fixtures/kubernetes/loaded-image.ts"
-import { openTcpProxy } from "../fixtures/tcp-proxy.ts"
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -37,9 +37,29 @@ test("bad values are refused with what was wanted", async () => {
   assert.match(await refused("--kube-version", "1.30.0", ...least), /requires kubeVersion: >=1.31/)
 })
 
+test("a process has as many replicas as its values say, one by default, and none at 0", async () => {
+  const replicas = async (...words: string[]) => {
+    const made = await helm(
+      "template",
+      "q",
+      chart,
+      "--kube-version",
+      "1.34.0",
+      "--show-only",
+      "templates/deployments.yaml",
+      ...least,
+      ...words,
+    )
+    return [...made.matchAll(/^ {2}replicas: (\d+)$/gm)].map(([, count]) => Number(count))
+  }
+  assert.deepEqual(await replicas(), [2, 2, 2, 2])
+  assert.deepEqual(await replicas("--set", "processes.api.replicas=0", "--set", "processes.gateway.replicas=null"), [0, 2, 1, 2])
+})
+
 test("the cluster accepts all that the chart and its examples make", async () => {
   await using namespace = await openClusterNamespace("baseline")
-  for (const values of [[], ["--values", `${chart}/examples/one-process.yaml`], ["--values", `${chart}/examples/ingress.yaml`]]) {
+  const examples = ["one-process", "ingress", "kind"].map((name) => ["--values", `${chart}/examples/${name}.yaml`])
+  for (const values of [[], ...examples]) {
     const manifests = await helm("template", "q", chart, "--namespace", namespace.name, "--kube-version", "1.34.0", ...least, ...values)
     await namespace.kubectl(["apply", "--dry-run=server", "-f", "-"], manifests)
   }
@@ -47,7 +67,7 @@ test("the cluster accepts all that the chart and its examples make", async () =>
 
 test("the chart's rights are those of access.yaml, and the gateway's are fewer", async () => {
   const rules = (text: string) => [...text.matchAll(/^\s+- \{ apiGroups: .*\}$/gm)].map(([line]) => line.trim())
-  const made = await helm("template", "q", chart, "--kube-version", "1.34.0", "--show-only", "templates/account.yaml", ...least)
+  const made = await helm("template", "q", chart, "--kube-version", "1.34.0", "--show-only", "templates/rbac.yaml", ...least)
   const { stdout: wanted } = await run("cat", [`${root}deploy/kubernetes/access.yaml`])
   const gateway = '- { apiGroups: [""], resources: [pods], verbs: [list, watch] }'
   assert.deepEqual(
@@ -114,23 +134,3 @@ test("an installation from the chart runs projects, with two replicas of the rol
     await run("helm", ["uninstall", "q", "--namespace", namespace.name, "--wait"])
   }
 })
-
-/** Leads a loopback port to a service, whose address this machine, a node, can reach. */
-async function openService({ kubectl }: ClusterNamespace, name: string, port: number): Promise<AsyncDisposable> {
-  return openTcpProxy(port, { host: await kubectl(["get", "service", name, "-o", "jsonpath={.spec.clusterIP}"]), port: 80 })
-}
-
-const labels = { app: "database" }
-const database = {
-  apiVersion: "v1",
-  kind: "List",
-  items: [
-    {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "database", labels },
-      spec: { containers: [{ name: "database", image: "quayside-test/postgres:latest", imagePullPolicy: "Never" }] },
-    },
-    { apiVersion: "v1", kind: "Service", metadata: { name: "database" }, spec: { selector: labels, ports: [{ port: 5432 }] } },
-  ],
-}

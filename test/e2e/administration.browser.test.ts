@@ -46,6 +46,8 @@ test("an administrator adds a person, sets a limit, and disables the account", {
 
   await page.getByRole("link", { name: "Open carol" }).click()
   await page.getByRole("tab", { name: "Limits" }).click()
+  await page.getByRole("row", { name: "Runs at once 50 Default" }).waitFor()
+  await page.getByRole("combobox", { name: "Stored files" }).getByText("Default (100 GiB)").waitFor()
   await page.getByRole("combobox", { name: "Memory", exact: true }).click()
   await page.getByRole("option", { name: "At most" }).click()
   await page.getByRole("textbox", { name: "Memory: at most, in GiB" }).fill("3")
@@ -71,6 +73,30 @@ test("the lists of people and groups show what each uses now", { timeout: 120_00
   await page.getByRole("row", { name: "users-of-cpus" }).getByRole("cell", { name: "1 run, 2 CPUs, 1 GiB" }).waitFor()
   await admin.stopRun({ query: { ID } })
   await page.getByRole("cell", { name: "1 run, 2 CPUs, 1 GiB" }).waitFor({ state: "detached" })
+})
+
+test("the page of a run with a time says that nobody extends it, and leads administrators to its origin", {
+  timeout: 120_000,
+}, async () => {
+  const { userName, password, client } = await server.person("hasty", { Limits: { MaxRunHours: 1 } })
+  const image = await client.createImage({ body: { Name: "hasty", Image: "fake/http" } })
+  const project = await client.createProject({ body: { ProjectName: "Hasty project", Type: "http", ImageID: image.ID } })
+  const run = await client.startRun({ body: { ProjectID: project.ID } })
+  const own = await openPage(`runs/${run.ID}?tab=record`, userName, password)
+  await own.getByText("Nobody can extend it. Start it again for as much time, or ask an administrator").waitFor()
+  const page = await openPage(`runs/${run.ID}?tab=record`)
+  await page.getByText("Nobody can extend it. For later starts, change the limit").waitFor()
+  await page.getByRole("link", { name: "limits of hasty" }).click()
+  await page.getByRole("cell", { name: "hasty" }).waitFor()
+
+  await own.goto(`${baseUrl}/ui/projects/${project.ID}/edit`)
+  for (const [name, text] of [
+    ["Minutes to start in", "Default: 30"],
+    ["Stop after hours", "Default: 1"],
+    ["Stop after idle minutes", "Default: none"],
+  ] as const)
+    await own.getByRole("textbox", { name }).and(own.getByPlaceholder(text)).waitFor()
+  await client.stopRun({ query: { ID: run.ID } })
 })
 
 test("an administrator sets the limits of a group", { timeout: 120_000 }, async () => {
@@ -154,14 +180,46 @@ test("a person changes the password, and other sessions end", { timeout: 120_000
   await other.getByRole("button", { name: "Sign in" }).waitFor()
   await page.reload()
   await page.getByLabel("Present password").waitFor()
+})
 
-  const third = await openPage("me", userName, "a new one")
-  await page.goto(`${baseUrl}/ui/me?tab=sessions`)
-  await page.getByLabel("Present password").fill("a new one")
+test("a person sees each sign-in at once, and ends one session or all others", { timeout: 120_000 }, async () => {
+  const { userName, password } = await server.person("frida")
+  const page = await openPage("me?tab=sessions", userName, password)
+  const rows = page.getByRole("table").getByRole("row")
+  await page.getByRole("row", { name: "Chrome on Linux This browser" }).waitFor()
+  assert.equal(await rows.getByRole("button").count(), 0, "one's own session ends by signing out")
+  const second = await openPage("me", userName, password)
+  await rows.nth(2).waitFor()
+  await rows.getByRole("button", { name: "End" }).click()
+  await page.getByText("The session of Chrome on Linux has ended.").first().waitFor()
+  await rows.nth(2).waitFor({ state: "detached" })
+  await second.getByText("Your session is over").first().waitFor()
+
+  const [third, fourth] = [await openPage("me", userName, password), await openPage("me", userName, password)]
+  await rows.nth(3).waitFor()
   await page.getByRole("button", { name: "End other sessions" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "End other sessions" }).click()
   await page.getByText("Your other sessions have ended.").first().waitFor()
-  await third.reload()
-  await third.getByRole("button", { name: "Sign in" }).waitFor()
+  for (const other of [third, fourth]) await other.getByText("Your session is over").first().waitFor()
+  await rows.nth(2).waitFor({ state: "detached" })
+  await page.reload()
+  await page.getByRole("row", { name: "Chrome on Linux This browser" }).waitFor()
+})
+
+test("an administrator sees everybody's sessions, and ends one person's", { timeout: 120_000 }, async () => {
+  const { userName, password } = await server.person("gregor")
+  const [one, two] = [await openPage("me", userName, password), await openPage("me", userName, password)]
+  const page = await openPage("people?tab=sessions")
+  await page.getByRole("row", { name: "gregor Chrome on Linux" }).first().getByRole("button", { name: "End" }).click()
+  await two.getByText("Your session is over").first().waitFor()
+  await page.getByRole("row", { name: "gregor Chrome on Linux" }).getByRole("link", { name: "gregor" }).click()
+  await page.getByRole("cell", { name: "gregor" }).getByRole("link").click()
+  await page.getByRole("tab", { name: "Sessions" }).click()
+  await page.getByRole("row", { name: "Chrome on Linux" }).waitFor()
+  await page.getByRole("button", { name: "End all sessions" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "End all sessions" }).click()
+  await page.getByText("Nobody is signed in with a browser.").waitFor()
+  await one.getByText("Your session is over").first().waitFor()
 })
 
 test("a person creates a token that is shown once, and revokes it", { timeout: 120_000 }, async () => {

@@ -338,7 +338,7 @@ test("a file that changes during its upload is reported, and its new content rep
   assert.equal(readFileSync(join(home(), "edited.bin"), "utf8"), "new content")
 })
 
-test("an upload beyond a person's storage says so, and goes on once there is room", { timeout }, async () => {
+test("a file beyond a person's storage says so and is tried again by itself, while the others go on", { timeout }, async () => {
   const admin = createClient({ baseUrl: server.baseUrl, authorization: basicAuth("admin", server.password) })
   const { ID } = await admin.createUser({ body: { UserName: "hoarder", Password: "hoarder-password", Limits: { MaxStorage: 1 } } })
   const page = await (await freshContext(browser)).newPage()
@@ -347,15 +347,18 @@ test("an upload beyond a person's storage says so, and goes on once there is roo
   await page.getByLabel("Password").fill("hoarder-password")
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByText("This folder is empty.").waitFor()
-  await page.getByLabel("Upload files").setInputFiles({ name: "much.bin", mimeType: "", buffer: Buffer.alloc(3 * 2 ** 20) })
-  const refusal = page.getByRole("alert").filter({ hasText: "hoarder may store 1 MiB" })
-  await refusal.getByText("Delete files, or ask an administrator for more.").waitFor()
+  const small = Array.from({ length: 8 }, (_, i) => ({ name: `small-${i}.txt`, mimeType: "", buffer: Buffer.from("small") }))
+  const much = { name: "much.bin", mimeType: "", buffer: Buffer.alloc(3 * 2 ** 20) }
+  await page.getByLabel("Upload files").setInputFiles([much, ...small])
+  const refusal = page.getByRole("listitem").filter({ hasText: "much.bin" })
+  await refusal.getByText(/hoarder may store 1 MiB.*Delete files, or ask an administrator for more\./).waitFor()
+  await page.getByText("8 of 9 files").waitFor()
   await admin.updateUser({ body: { ID, Limits: { MaxStorage: 100 } } })
-  const goOn = page.getByRole("button", { name: "Go on" })
+  const again = refusal.getByRole("button", { name: "Try again" })
   const done = page.getByText("All files are uploaded.")
   // The file server asks for a person's limits every few seconds.
   const isDone = async () => {
-    if (await goOn.isVisible()) await goOn.click()
+    if (await again.isVisible()) await again.click()
     return done.isVisible()
   }
   await eventually("the new limit is known", isDone, 60_000)
@@ -375,12 +378,12 @@ test("an upload onto a full disk says so, and goes on once there is room", {
     await page.getByRole("link", { name: "filler.bin" }).waitFor()
     await page.getByLabel("Upload files").setInputFiles({ name: "new.bin", mimeType: "", buffer: Buffer.alloc(6 * 2 ** 20) })
     await page
-      .getByRole("alert")
+      .getByRole("listitem")
       .getByText(/full|no room/)
       .first()
       .waitFor()
     rmSync(join(folder, "filler.bin"))
-    await page.getByRole("button", { name: "Go on" }).click()
+    await page.getByRole("button", { name: "Try again" }).click()
     await page.getByText("All files are uploaded.").waitFor()
     assert.equal(statSync(join(folder, "new.bin")).size, 6 * 2 ** 20)
     await page.context().close()

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { Page } from "playwright-core"
 import { basicAuth, createClient } from "#client"
+import { sendRequest } from "../api/http-client.ts"
 import { type ServerProcess, startServerProcess } from "../server-process.ts"
 import { freshContext, openBrowser, signIn } from "./browser.ts"
 
@@ -54,6 +55,14 @@ test("lists, tables and headings show hostile names as text", options, async () 
     await assertHarmless(path)
   }
   assert.ok((await page.title()).startsWith(shown), "a title reverses nothing")
+})
+
+test("a session shows a hostile browser's text", options, async () => {
+  const headers = { "user-agent": `${markup}${unbroken.repeat(3)}` }
+  await sendRequest(server.baseUrl, "POST", "/session", { body: { UserName: "admin", Password: server.password }, headers })
+  await page.goto(`${server.baseUrl}/ui/people?tab=sessions`)
+  await page.getByText(markup).first().waitFor()
+  await assertHarmless("sessions")
 })
 
 test("the palette shows hostile names as text, and takes 200 characters", options, async () => {

@@ -144,10 +144,11 @@ async function openInLab(page: Page, name: string): Promise<void> {
   await page.getByText("Python 3 (ipykernel) | Idle").waitFor(patience)
 }
 
+/** Notebook opens a file at the first click; a double click opens it up to three times. */
 async function openInTab(page: Page, name: string): Promise<Page> {
   const item = page.locator(".jp-DirListing-item", { hasText: name })
   await item.waitFor(patience)
-  const [tab] = await Promise.all([page.waitForEvent("popup", patience), item.dblclick()])
+  const [tab] = await Promise.all([page.waitForEvent("popup", patience), item.click()])
   await kernelAnswers(tab)
   await tab.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').waitFor({ ...patience, state: "attached" })
   return tab

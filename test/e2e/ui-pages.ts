@@ -84,6 +84,8 @@ export const uiPages: readonly UiPage[] = [
   },
   { name: "people", path: "people", isDrawn: (page) => page.getByRole("cell", { name: "ann@example.com" }).waitFor() },
   { name: "group-limits", path: "people?tab=groups", isDrawn: (page) => page.getByRole("cell", { name: "students" }).waitFor() },
+  { name: "people-sessions", path: "people?tab=sessions", isDrawn: (page) => page.getByText("This browser").waitFor() },
+  { name: "person-sessions", path: "people/1?tab=sessions", isDrawn: (page) => page.getByText("This browser").waitFor() },
   { name: "person", path: "people/2", isDrawn: (page) => page.getByText("students").waitFor() },
   { name: "person-limits", path: "people/2?tab=limits", isDrawn: (page) => page.getByRole("cell", { name: "This person" }).waitFor() },
   { name: "person-account", path: "people/2?tab=account", isDrawn: (page) => page.getByRole("button", { name: "Save" }).waitFor() },
@@ -100,7 +102,7 @@ export const uiPages: readonly UiPage[] = [
   { name: "audit", path: "audit", isDrawn: (page) => page.getByRole("cell", { name: "group.created" }).first().waitFor() },
   { name: "me", path: "me", isDrawn: (page) => page.getByText("Your limits").waitFor() },
   { name: "me-password", path: "me?tab=password", isDrawn: (page) => page.getByLabel("Present password").waitFor() },
-  { name: "me-sessions", path: "me?tab=sessions", isDrawn: (page) => page.getByRole("button", { name: "End other sessions" }).waitFor() },
+  { name: "me-sessions", path: "me?tab=sessions", isDrawn: (page) => page.getByText("This browser").waitFor() },
   { name: "me-tokens", path: "me?tab=tokens", isDrawn: (page) => page.getByRole("cell", { name: "test" }).waitFor() },
   { name: "me-appearance", path: "me?tab=appearance", isDrawn: (page) => page.getByText("Language of dates").waitFor() },
   {

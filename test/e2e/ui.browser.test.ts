@@ -57,6 +57,8 @@ test("a person signs in, starts a project, watches it come up, opens and stops i
 test("a start that fails says why where one clicked, with the next step as a button", { timeout: 60_000 }, async () => {
   const id = await newProject("Too large", "fake/oom")
   const page = await openPage(`start/${id}`)
+  await page.getByPlaceholder("Default: 1").waitFor()
+  assert.equal(await page.getByRole("textbox", { name: "Memory in GiB" }).getAttribute("placeholder"), "Default: 2")
   await page.getByRole("button", { name: "Start" }).click()
   await page.getByRole("alert").getByText("used more memory").waitFor()
   await page.getByText("Exit code 137").waitFor()
@@ -187,6 +189,32 @@ test("the palette goes to a project by keyboard alone", { timeout: 60_000 }, asy
   await page.getByRole("option", { name: "Start Reached by keys" }).waitFor()
   await page.keyboard.press("Enter")
   await page.getByRole("heading", { name: "Start Reached by keys" }).waitFor()
+})
+
+test("closing the palette returns to where one was", { timeout: 60_000 }, async () => {
+  const page = await openPage("history")
+  await page.locator("[data-search]").focus()
+  await page.keyboard.press("Control+k")
+  await page.getByRole("dialog").getByRole("combobox").waitFor()
+  await page.keyboard.type("home")
+  await page.keyboard.press("Escape")
+  await page.waitForFunction(() => document.activeElement?.matches("[data-search]"))
+  assert.equal(await page.locator("[data-search]").inputValue(), "")
+})
+
+test("the palette takes keys that are typed faster than its lists come", { timeout: 60_000 }, async () => {
+  await newProject("Typed ahead", "fake/http")
+  const page = await openPage()
+  await page.getByRole("heading", { name: "Home" }).waitFor()
+  await page.route(/\/projects\?.*q=/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await route.continue()
+  })
+  await page.keyboard.press("Control+k")
+  await page.getByRole("combobox").waitFor()
+  await page.keyboard.type("typed ah")
+  await page.keyboard.press("Enter")
+  await page.getByRole("heading", { name: "Start Typed ahead" }).waitFor()
 })
 
 test("axe is content with every page, light and dark, and every page fits into 1280 and 360 pixels", { timeout: 240_000 }, async () => {

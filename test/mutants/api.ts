@@ -106,7 +106,98 @@ export const api = [
   ...faults(
     "src/projects/dataset-overlap.ts",
     ["test/attacks/taken-names.test.ts"],
-    [["any number of datasets contain one directory", at("checkDepth", "if (count <= maxOverlapping) continue"), "continue"]],
+    [
+      ["any number of datasets contain one directory", at("checkDepth", "if (around.length <= maxOverlapping) continue"), "continue"],
+      [
+        "a directory beside another counts as one around it",
+        at("isWithin", "(inner.length === outer.length || inner[outer.length] ==="),
+        "(inner.length === outer.length || inner[outer.length] !==",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/with-change.ts",
+    ["src/api/with-change.test.ts"],
+    [
+      [
+        "one person's changes stand before everybody's",
+        at("withFairChanges", "changes.run(caller.userId, () => store.change(work, options))"),
+        "store.change(work, options)",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/attacks/changes.test.ts"],
+    [
+      [
+        "no person's changes take turns",
+        at("runOperation", "isBounded ? withFairChanges(suitable, present, server.changes) : suitable"),
+        "suitable",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/projects/object-limits.ts",
+    ["src/projects/object-limits.test.ts"],
+    [
+      [
+        "each member of a group is counted by queries of their own",
+        at("checkGroupQuota", "const live = await tx.users.countOwnedBy([...members])"),
+        "let live = 0\n  for (const name of members) live += await tx.users.countOwnedBy([name])",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/accounts/sessions.ts",
+    ["test/api/accounts.test.ts"],
+    [["a made-up session is searched for in a change", at("signOut", " && (await identity.sessions.exists(store, session))"), ""]],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/attacks/reads.test.ts"],
+    [["one person's reads are answered before everybody's", "server.reads.run(present.userId, operation, answer)", "answer()"]],
+  ),
+  ...faults(
+    "src/api/handlers/runs/starts.ts",
+    ["test/attacks/reads.test.ts"],
+    [["one person's starts are planned before everybody's requests", "await sharedScheduler.waitForNextSlot(caller.userId)", ""]],
+  ),
+  ...faults(
+    "src/api/http/fair-reads.ts",
+    ["test/attacks/reads.test.ts"],
+    [["one person's previews are answered before everybody's", ' || operation === "previewRun"', ""]],
+  ),
+  ...faults(
+    "src/api/http/turn-shares.ts",
+    ["src/api/http/turn-shares.test.ts"],
+    [["one person's short work takes any part of a turn", ">= shareMs", ">= Number.POSITIVE_INFINITY"]],
+  ),
+  ...faults(
+    "src/projects/grant-expiry.ts",
+    ["src/projects/grant-expiry.test.ts"],
+    [["the members of a group are read for each expired grant", "members.get(grant.groupId)", "undefined"]],
+  ),
+  ...faults(
+    "src/api/handlers/resources/data.ts",
+    ["test/attacks/taken-names.test.ts"],
+    [
+      [
+        "one person's directories are made in a change that everybody's wait for",
+        at("makeDirectory", "server.datasetDirectories.run(caller.userId, async () => {"),
+        "services.store.change(async () => {",
+      ],
+      [
+        "one person's directories are made all at once",
+        at("makeDirectory", "server.datasetDirectories.run(caller.userId, async () => {"),
+        "(async (work: () => Promise<void>) => work())(async () => {",
+      ],
+      [
+        "a change that moves no dataset reads those around it",
+        at("loadChangedDataset", "if (!isInPlace || !hasSameRights) await"),
+        "await",
+      ],
+    ],
   ),
   ...faults(
     "src/projects/unique-directory.ts",
@@ -210,8 +301,8 @@ export const api = [
     "src/http/requests/trusted-proxies.ts",
     ["src/http/requests/trusted-proxies.test.ts"],
     [
-      ["anybody's X-Forwarded-For counts", at("TrustedProxies.#chain", "|| !this.trusts(peer)"), ""],
-      ["the first address of X-Forwarded-For counts", at("TrustedProxies.clientAddress", "findLast"), "find"],
+      ["anybody's X-Forwarded-For counts", at("TrustedProxies.#chain", "this.trusts(chain.at(-1) as string)"), "true"],
+      ["the first address of X-Forwarded-For counts", at("TrustedProxies.#chain", "chain.at(-1) as string"), "peer"],
     ],
   ),
   ...faults(

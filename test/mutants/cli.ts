@@ -3,6 +3,27 @@ import { at, faults } from "./mutant.ts"
 /** The command line. */
 export const commandLine = [
   ...faults(
+    "src/cli/files/run-file.ts",
+    ["src/cli/files/run-file.test.ts"],
+    [["a copy goes on at what a run's link leads to", at("receiveFileRest", "!(await lstat(local)).isFile()"), "false"]],
+  ),
+  ...faults(
+    "src/cli/session/names.ts",
+    ["test/cli/command-line.test.ts"],
+    [
+      [
+        "a command goes to somebody else's run because of its name",
+        at("findRun", "client.listRuns({ query: { UserName, page, pageSize } })"),
+        "client.listRuns({ query: { page, pageSize } })",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/cli/io/table.ts",
+    ["src/cli/io/io.test.ts"],
+    [["a run's output commands the reader's terminal", at("sanitizeOutput", 'part.replaceAll(command, "")'), "part"]],
+  ),
+  ...faults(
     "src/cli/io/own-files.ts",
     ["test/cli/command-line.test.ts"],
     [["a file of tokens that others can read is used", at("readPrivateFile", "others !== 0"), "false"]],
@@ -36,14 +57,45 @@ export const commandLine = [
     [["a download begins again without a range", at("receiveInto", "received === 0 ? first"), "true ? first"]],
   ),
   ...faults(
+    "src/cli/files/run-folder.ts",
+    ["src/cli/files/run-folder.test.ts"],
+    [
+      [
+        "a file of a run with other content is complete",
+        at("completeFiles", " && found.sha256 === (await localChecksum(local + path))"),
+        "",
+      ],
+      ["a folder of a run that changed is mixed with its copy", at("resumeArchive", "!isSame"), "false"],
+      ["a link in a run counts as the folder", at("listInRun", ' && [ ! -L "$0" ]'), ""],
+    ],
+  ),
+  ...faults(
     "src/cli/files/trees.ts",
     ["src/cli/io/io.test.ts"],
     [["a name from the server leads out of the folder", at("assertPlainName", 'name === ".."'), "false"]],
   ),
   ...faults(
+    "src/cli/commands/programs.ts",
+    ["test/cli/terminal.docker.test.ts"],
+    [["a new size of the terminal does not reach the run", at("passTerminal", "program.resize(terminalSize(cli))"), "undefined"]],
+  ),
+  ...faults(
     "src/cli/ssh/ssh-server.ts",
     ["test/cli/ssh.docker.test.ts"],
     [["ssh needs no key", at("authenticate", "&& isSame(context.key.data, known) && mayGoOn(context, identity)"), ""]],
+  ),
+  ...faults(
+    "src/cli/files/without-tar.ts",
+    ["src/cli/files/without-tar.test.ts"],
+    [
+      ["a list of the run's files leads out of the folder", at("plainPath", "assertPlainName(name)"), "void name"],
+      ["a copy without tar ends with its connection", at("copyOneByOne", "isConnectionLost(error)"), "false"],
+    ],
+  ),
+  ...faults(
+    "src/cli/ssh/keys.ts",
+    ["src/cli/ssh/keys.test.ts"],
+    [["one key of 256 is damaged", at("createKey", "!(ssh2.utils.parseKey(key.private) instanceof Error)"), "true"]],
   ),
   ...faults(
     "src/cli/sync/plan.ts",
@@ -71,7 +123,7 @@ export const commandLine = [
       ["an ignored name has any number of stars", at("assertQuick", "stars.length <= maxStars"), "true"],
     ],
   ),
-  ...faults("src/cli/ssh/run-files.ts", ["test/cli/ssh.docker.test.ts"], [["a pipe stops the session", at("mustBeFile", "exit 1"), ":"]]),
+  ...faults("src/cli/ssh/run-files.ts", ["src/cli/ssh/run-files.test.ts"], [["a pipe stops the session", at("mustBeFile", "exit 1"), ":"]]),
   ...faults(
     "src/cli/io/table.ts",
     ["src/cli/io/io.test.ts"],

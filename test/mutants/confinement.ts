@@ -51,6 +51,11 @@ export const confinement = [
     [["a restarted server is kept from its runs by its own rules", at("createDockerEngine", "firewall?.joinGroup()"), ""]],
   ),
   ...faults(
+    "src/engine/docker/images/account-file-check.ts",
+    ["src/engine/docker/images/account-file-check.test.ts"],
+    [["the checks of all images are remembered", at("AccountFileCheck.check", "this.#passed.size > maxImages"), "false"]],
+  ),
+  ...faults(
     "src/engine/docker/containers/run-starter.ts",
     ["src/engine/docker/images/account-file-check.docker.test.ts"],
     [
@@ -71,6 +76,11 @@ export const confinement = [
     ["src/engine/docker/containers/container-options.test.ts"],
     [
       ["an image leads a path into the kernel's files", at("checkKernelTrees", "tree === undefined"), "true"],
+      [
+        "the names of a path are followed again for each mount",
+        at("checkRuntimeCreatedPaths", "leadsInto(route, "),
+        "leadsInto(routeOf(path), ",
+      ],
       [
         "a relative volume is not made before the runtime makes it as root",
         at("runtimeCreatedDirectories", 'path !== ""'),

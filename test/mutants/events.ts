@@ -12,7 +12,7 @@ export const events = [
     [["the journal has any number of bytes", at("JournalPruner.#lastIdBeyondBytes", "bytes > this.#options.maxBytes"), "bytes < 0"]],
   ),
   ...faults(
-    "src/store/repositories/records.ts",
+    "src/store/repositories/journal-and-audit.ts",
     ["src/events/feed.test.ts"],
     [
       [
@@ -26,6 +26,11 @@ export const events = [
     "src/api/handlers/resources/owned-resource.ts",
     ["test/api/events.test.ts"],
     [["an event has the grants of any number of people", at("withFewGrants", "grants.length <= maxGrantsInEvent"), "grants.length >= 0"]],
+  ),
+  ...faults(
+    "src/api/events/load-resources.ts",
+    ["src/api/events/load-resources.test.ts"],
+    [["events read all texts of what they are about", at("loader", ".rights(ids)\n"), ".getMany(ids)\n"]],
   ),
   ...faults("src/api/events/feed-policy.ts", receivers, [
     ["losing access to an object sends no event", at("visibilityOf", '|| (was && isAllowed(caller, was, "read"))'), ""],

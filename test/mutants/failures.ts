@@ -15,17 +15,44 @@ export const failures = [
   ),
   ...faults(
     "src/files/storage/ledger.ts",
+    ["src/files/storage/disk-space.integration.test.ts"],
+    [["uploads fill the disk completely", at("StorageLedger.reserve", "assertDisk(directory, bytes)"), ""]],
+  ),
+  ...faults(
+    "src/files/storage/ledger.ts",
     ["src/files/storage/storage.integration.test.ts"],
     [
       ["uploads are not limited", at("StorageLedger.#over", "quota.maxBytes !== null && used + bytes > quota.maxBytes"), "false"],
-      ["uploads at the same time are not counted together", at("StorageLedger.#used", "entry.written + entry.reserved)"), "entry.written)"],
+      ["uploads at the same time are not counted together", at("StorageLedger.#used", " + entry.reserved)"), ")"],
       [
-        "a body without a length is not counted",
-        at("Reservation.extend", "this.#account?.assertFits(this.#beyondFree(bytes), this.#written + bytes)"),
-        "",
+        "each of several counts at once takes away what was uploaded before",
+        at("StorageLedger.count", "entry.writtenBefore = before"),
+        "entry.written -= before",
       ],
-      ["concurrent saves of a file use no room", at("StorageLedger.#replacedBy", "|| replacing.has(id)"), ""],
-      ["uploads fill the disk completely", at("StorageLedger.reserve", "assertDisk(directory, bytes)"), ""],
+      ["concurrent saves of a file use no room", at("StorageLedger.#replacedBy", "if (replacing.has(id)) return nothingReplaced"), ""],
+    ],
+  ),
+  ...faults(
+    "src/runs/storage/storage-quotas.ts",
+    ["src/runs/storage/storage-enforcer.test.ts"],
+    [
+      [
+        "a directory with a very long path is missing among its owner's",
+        at("StorageQuotas.#readAccount", "await this.#store.data.parts(rows.map((row) => row.id))"),
+        "rows",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/runs/storage/storage-areas.ts",
+    ["src/runs/storage/storage-areas.test.ts"],
+    [
+      [
+        "each directory of a person is compared with each one that runs mount",
+        at("reachesAny", "return (directory) => around.has(directory)"),
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+        "return (directory) => areas.some((area) => area === directory || area.startsWith(`${directory}/`))",
+      ],
     ],
   ),
   ...faults(
@@ -99,6 +126,11 @@ export const failures = [
         "each request while the database is away is logged as a fault",
         at("WorkerProcess.#replyWith.failed", "if (!(error instanceof Failure))"),
         "",
+      ],
+      [
+        "each question whether the file server lives takes memory until its end",
+        at("WorkerProcess.ping", "return promise.finally"),
+        "return Promise.race([promise, this.ended.then(() => false)]).finally",
       ],
     ],
   ),

@@ -133,6 +133,11 @@ export const guards = [
     ["a ticket opens twice", at("enter", " || !(await context.tickets.use(ticket))) {"), ") {"],
     ["a ticket opens any run", at("enter", "&& ticket.key === target.key"), ""],
   ]),
+  ...faults(
+    "src/gateway/sessions/connection-registry.ts",
+    ["src/gateway/sessions/recheck.test.ts"],
+    [["thousands of credentials are rechecked in one turn", at("ConnectionRegistry.recheck", "await yielder.pause()"), ""]],
+  ),
   ...faults("src/gateway/sessions/connection-registry.ts", gateway, [
     ["a yes holds for ever", at("ConnectionRegistry.canOpen", "ageMs < maxAnswerAgeMs"), "pair.allowedAt > 0"],
     [
@@ -198,7 +203,29 @@ export const guards = [
   ...faults(
     "src/api/handlers/accounts/sessions.ts",
     ["test/api/accounts.test.ts"],
-    [["a token that reads signs everybody out", at("endAllSessions", 'can(caller, "session:delete") !== "yes"'), "false"]],
+    [["a token that reads signs everybody out", at("authenticate", 'can(caller, action) !== "yes"'), "false"]],
+  ),
+  ...faults(
+    "src/api/handlers/accounts/sessions.ts",
+    ["test/api/sessions.test.ts"],
+    [
+      ["everybody lists all sessions", at("listSessions", "&& caller.isAdmin"), ""],
+      ["a person lists and ends the sessions of others", at("idOfPerson", "caller.isAdmin ?"), "true ?"],
+      [
+        "ending a session asks for no right",
+        at("endOne", 'authorize(caller, action, { resource: row && sessionResource(row), what: "session" })'),
+        "void [authorize, sessionResource]",
+      ],
+      ["ending the others ends one's own", at("endOthers", "except: caller.credential"), ""],
+    ],
+  ),
+  ...faults(
+    "src/access/credentials/sessions.ts",
+    ["test/api/sessions.test.ts"],
+    [
+      ["a session stores whatever a browser sends", at("createSessions", "browser.slice(0, maxBrowserCharacters)"), "browser"],
+      ["an ended session lives on in the cache", at("createSessions", "invalidateAfterCommit(tx, session.userId)"), ""],
+    ],
   ),
   ...faults("src/api/server.ts", refusals, [
     ["refusals of the API are not counted", at("sendRefusal", "[401, 403, 429].includes(failure.status)"), "failure.status === 0"],

@@ -158,8 +158,62 @@ export const isolation = [
   ),
   ...faults(
     "src/http/connections/pipelining.ts",
+    ["src/http/requests/body.test.ts"],
+    [
+      [
+        "an idle connection keeps the body of its last request",
+        at("RequestQueue.#next", "if (this.#last?.request.complete) this.#last = undefined"),
+        "",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/http/connections/pipelining.ts",
     ["test/api/event-connections.test.ts"],
     [["a stream takes a connection on which others wait", at("RequestQueue.detach", "this.#waiting.length > 0"), "false"]],
+  ),
+  ...faults(
+    "src/http/node/buffered-request.ts",
+    ["src/http/connections/costly-reads.test.ts"],
+    [
+      ["thousands of chunks of each connection are parsed in one turn", at("BufferedRequest.push", "reportCostlyRead(this.socket)"), ""],
+      [
+        "chunks that follow an answer are not counted",
+        at("BufferedRequest._dump", "this.removeAllListeners"),
+        "super._dump(), this.removeAllListeners",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/observe/deleted-files.ts",
+    ["src/engine/docker/observe/deleted-files.test.ts"],
+    [["a run's open files delay everybody's requests", at("sumOfDevice", "await yielder.pause()"), "yielder"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/images/registry-client.ts",
+    ["src/engine/kubernetes/images/registry-client.test.ts"],
+    [
+      [
+        "a registry's description has any number of values",
+        at("RegistrySession.#parse", "hasMoreValues(body, imageAnswerValues.value)"),
+        "false",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/docker/images/image-path-resolver.ts",
+    ["src/engine/docker/images/image-path-resolver.test.ts"],
+    [["paths of images use any amount of memory", at("ImagePathResolver.#forgetOldest", " && bytes <= maxBytes"), ""]],
+  ),
+  ...faults(
+    "src/http/connections/connection-limit.ts",
+    ["src/http/connections/costly-reads.test.ts"],
+    [["costly reads let bodies grow that nobody reads", at("Connection.#mayPause", " && !this.#socket.isPaused()"), ""]],
+  ),
+  ...faults(
+    "src/http/connections/http-server.ts",
+    ["src/http/connections/costly-reads.test.ts"],
+    [["hundreds of requests of each connection are parsed in one turn", at("createHttpServer", "reportCostlyRead(request.socket)"), ""]],
   ),
   ...faults(
     "src/http/node/buffered-request.ts",
@@ -224,6 +278,11 @@ export const isolation = [
     "src/projects/code/copy-project.ts",
     ["test/api/code.test.ts"],
     [["a copy of a project is there before its code is", at("copyProject", "await tx.projects.setDeleted(to.id, true)"), ""]],
+  ),
+  ...faults(
+    "src/projects/code/copy-project.ts",
+    ["test/api/shapes.test.ts"],
+    [["a copy of a project is as trusted as the original", at("copyProject", "isTrusted: false"), ""]],
   ),
   ...faults(
     "src/files/tree/copy-entry.ts",

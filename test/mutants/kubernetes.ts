@@ -1,6 +1,7 @@
 import { at, faults } from "./mutant.ts"
 
 const reflector = ["src/engine/kubernetes/client/reflector.test.ts"]
+const connections = ["src/engine/kubernetes/client/shared-connections.test.ts"]
 const feed = ["src/engine/kubernetes/pods/pod-events.test.ts"]
 const pods = ["src/engine/kubernetes/pods/pod-state.test.ts"]
 
@@ -11,8 +12,14 @@ export const kubernetes = [
     ["an ended watch of a forgotten point goes on", at("Reflector.#receive", "this.#version = undefined\n"), "\n"],
     ["a restored database is not noticed", at("Reflector.#run", "if (!isConnected) this.#version = undefined"), ""],
     ["after each loss everything is listed again", at("Reflector.#run", "if (!isConnected) "), ""],
+    ["who may not see the objects waits for them", at("Reflector.#run", "isRefusal(error)"), "false"],
+    ["a refusal hides the fault that follows it", at("Reflector.#setRefused", "this.#synced = Promise.withResolvers()"), "return"],
     ["a list keeps what was deleted meanwhile", at("Reflector.#list", "this.#items.clear()"), ""],
     ["a deletion is not seen", at("Reflector.#receive", 'this.#items.remove(item.metadata?.name ?? "")'), "[]"],
+  ]),
+  ...faults("src/engine/kubernetes/client/shared-connections.ts", connections, [
+    ["each call opens a connection", at("shareConnections", "if (now !== shared?.key) "), ""],
+    ["calls go on with the certificates of before", at("shareConnections", "now !== shared?.key"), "!shared"],
   ]),
   ...faults("src/engine/kubernetes/client/grouped-items.ts", reflector, [
     ["an object stays in the group that it left", at("GroupedItems.remove", "members?.delete(name)"), ""],
@@ -23,12 +30,12 @@ export const kubernetes = [
     ],
   ]),
   ...faults("src/engine/kubernetes/pods/pod-events.ts", feed, [
-    ["each start has a watch of its own", at("EventFeed.follow", "this.#reflector ??= this.#open()"), "this.#reflector = this.#open()"],
-    ["the watch of events never ends", at("EventFeed.#leave", "() => this.#close(),"), "() => {},"],
-    ["the watch ends although another start came", at("EventFeed.follow", "this.#linger.abort()"), ""],
+    ["each start has a watch of its own", at("PodEventFeed.follow", "this.#reflector ??= this.#open()"), "this.#reflector = this.#open()"],
+    ["the watch of events never ends", at("PodEventFeed.#leave", "() => this.#close(),"), "() => {},"],
+    ["the watch ends although another start came", at("PodEventFeed.follow", "this.#linger.abort()"), ""],
     [
       "a start waits for events that nobody gives",
-      at("EventFeed.#untilWatched", "await Promise.race([reflector.items(settled.signal), late])"),
+      at("PodEventFeed.#untilWatched", "await Promise.race([reflector.items(settled.signal), late])"),
       "await reflector.items(settled.signal)",
     ],
   ]),
@@ -52,9 +59,31 @@ export const kubernetes = [
     [["a cluster replaces variables in commands", at("literal", 'word.replaceAll("$", () => "$$")'), "word"]],
   ),
   ...faults(
-    "src/engine/kubernetes/exec/read-head.ts",
+    "src/engine/kubernetes/mounts/mount-locks.ts",
+    ["src/engine/kubernetes/mounts/mount-locks.integration.test.ts"],
+    [
+      ["a start gives back a directory that another one locked", at("MountLocks.unlock", " && !this.#holds.has(path)"), ""],
+      [
+        "programs lose a directory in the moment in which it is locked",
+        at("MountLocks.#take", "await handle.chmod(locked)\n      await handle.chown"),
+        "await handle.chown",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/engine/kubernetes/observe/node-stats.ts",
+    ["src/engine/kubernetes/observe/node-stats.integration.test.ts"],
+    [["each question to a kubelet opens a connection", "new Agent({ keepAlive: true })", "new Agent()"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/images/cluster-images.ts",
+    ["src/engine/kubernetes/images/cluster-images.test.ts"],
+    [["a pulled image counts as loaded by hand", at("loadedImages", 'digest === ""'), "true"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/exec/read-first-line.ts",
     ["src/engine/kubernetes/exec/hostile-output.test.ts"],
-    [["the errors of a shell use any amount of memory", at("readHead", "text.length + earlyBytes"), "text.length"]],
+    [["the errors of a shell use any amount of memory", at("readFirstLine", "text.length + earlyBytes"), "text.length"]],
   ),
   ...faults(
     "src/engine/kubernetes/exec/read-output.ts",
@@ -65,5 +94,16 @@ export const kubernetes = [
     "src/engine/kubernetes/observe/read-logs.ts",
     ["src/engine/kubernetes/observe/read-logs.test.ts"],
     [["a line of output that never ends is held whole", at("podLogLines", "rest.length < maxLineLength + maxTimeLength"), "true"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/observe/merge-rank-logs.ts",
+    ["src/engine/kubernetes/observe/read-logs.test.ts"],
+    [
+      [
+        "each followed line waits for those of silent ranks",
+        at("asTheyArrive", "read(found.one)"),
+        "read(found.one); await Promise.race([0, (globalThis.never ??= new Promise(() => {}))])",
+      ],
+    ],
   ),
 ]

@@ -23,6 +23,11 @@ export const origins = [
       at("RunPortAllocator.canServe"),
       "return this.#openPorts.get(key)?.entry.authors !== undefined",
     ],
+    [
+      "one person's runs stand before everybody's at the ports",
+      at("RunPortAllocator.#inPersonsTurn", "(this.#ends.get(userId) ?? Promise.resolve())"),
+      "Promise.resolve()",
+    ],
   ]),
   ...faults("src/gateway/proxy/response-headers.ts", chromium, [
     [
@@ -61,6 +66,22 @@ export const origins = [
       ],
     ],
   ),
+  ...faults(
+    "src/gateway/upstream/response-head.ts",
+    ["src/gateway/upstream/response-parser.test.ts"],
+    [["a program's answer has any number of header fields", at("parseResponseHead", "lines.length > maxFields + 1"), "lines.length < 0"]],
+  ),
+  ...faults(
+    "src/gateway/upstream/response-parser.ts",
+    ["src/gateway/upstream/response-parser.test.ts"],
+    [
+      [
+        "a chunk's size continues what an earlier read began with",
+        at("ResponseParser.#plainSize", "if (this.#heldBytes > 0) return undefined\n"),
+        "",
+      ],
+    ],
+  ),
   ...faults("src/projects/plan/authors.ts", authors, [
     ["a stranger's project counts as one's own", at("authorsOf", "!== starter.userId"), "< 0"],
     [
@@ -69,7 +90,7 @@ export const origins = [
       "else if (image.userId < 0) candidates",
     ],
     ["a stranger's dataset counts as one's own", at("authorsOf", "add(userId).add((await homeOwner(reads, accessInfo)) ?? "), "delete("],
-    ["people who once could write to a dataset do not count", at("datasetWriters", "[...data, ...around.flat()]"), "[]"],
+    ["people who once could write to a dataset do not count", at("authorsOf", "await datasetWriters(reads, data)"), "[]"],
     ["people with a write grant do not count", at("writeGranteesOf", 'access === "write"'), 'access === "read"'],
   ]),
   ...faults(

@@ -12,6 +12,39 @@ const grants = ["test/api/grants.test.ts"]
 
 /** Every rule of who somebody is and what they may do, taken out one at a time. */
 export const rights = [
+  ...faults(
+    "src/api/refresh-caller.ts",
+    ["test/attacks/large-answers.test.ts"],
+    [
+      [
+        "a large list goes on by the rights that its reader had at first",
+        at("refreshCaller", "await services.identity.refreshCaller(caller.userId, caller.credential.id)"),
+        "services && caller",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/operation.ts",
+    ["test/api/stale-rights.test.ts"],
+    [
+      [
+        "a request goes on by the rights that its sender had before its body arrived",
+        at("recheck", "await refreshCaller({ services, caller })"),
+        "services && caller",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/resources/owned-resource.ts",
+    ["src/api/handlers/resources/owned-resource.test.ts"],
+    [
+      [
+        "what a search found is answered by the rights that its reader had at first",
+        at("readResource", "readResourceById(kind, context, row.id, await refreshCaller(context))"),
+        "respondWithETag(kind, context, row)",
+      ],
+    ],
+  ),
   ...faults("src/projects/grants.ts", grants, [
     [
       "a grant reveals whether a user name exists",
@@ -118,15 +151,26 @@ export const rights = [
   ...faults("src/access/credentials/caller-cache.ts", identity, [
     [
       "cached credentials survive their revocation",
-      at("CallerCache.invalidate", "this.#callers.deleteWhere((cached) => userIds.has(cached.caller.userId))"),
-      "void userIds",
+      at("CallerCache.invalidate", "this.#invalidated.set(userId, this.#invalidations)"),
+      "void userId",
     ],
   ]),
+  ...faults(
+    "src/access/credentials/credential-usage.ts",
+    ["src/access/credentials/credential-usage.test.ts"],
+    [
+      [
+        "the use of each token is written by a query of its own",
+        at("CredentialUsageRecorder.#gather", 'await tx.tokens.markUsed(idsOf("token"), at)'),
+        'for (const id of idsOf("token")) await tx.tokens.markUsed([id], at)',
+      ],
+    ],
+  ),
   ...faults("src/access/credentials/load-caller.ts", identity, [
     ["a disabled person signs in", at("loadCaller", "!user || !isActiveUser(user) || !isPass"), "!user || !isPass"],
     ["the old password still works", at("loadCaller", "|| !isPasswordCurrent(credentialId, user)"), ""],
     ["a token never ends", at("loadToken", "(row.expiresAt !== null && row.expiresAt <= now)"), "false"],
-    ["a session never ends", at("loadCredential", "&& row.expiresAt > now"), ""],
+    ["a session never ends", at("loadCredential", "|| row.expiresAt <= now"), ""],
     ["a token for files never ends", at("loadCredential", "if (!(Number(expires) > now)) return undefined"), ""],
     ["a token authenticates anybody", at("loadToken", "if (row?.userId !== userId || (row"), "if (!row || (row"],
   ]),
@@ -139,6 +183,7 @@ export const rights = [
         at("CallerCache.load", "if (before === this.#invalidations) this"),
         "if (before <= this.#invalidations) this",
       ],
+      ["many revocations make earlier ones void", at("CallerCache.invalidate", "this.invalidateAll()"), "this.#invalidated.clear()"],
       [
         "a cached person is never read again",
         at("CallerCache.get", "cached.validUntil > now && cached.loadedAt + this.#maxAgeMs() > now"),
@@ -147,14 +192,18 @@ export const rights = [
     ],
   ),
   ...faults("src/access/credentials/sessions.ts", identity, [
-    ["the browser's previous session stays valid", at("createSessions.create", "if (previous !== undefined) await end(tx, previous)"), ""],
+    [
+      "the browser's previous session stays valid",
+      at("createSessions.create", "if (previous !== undefined) await endBySecret(tx, previous)"),
+      "",
+    ],
     [
       "a person disabled meanwhile gets a session",
       at("createSessions.create", "if (!(await loadCaller("),
       "if (false && !(await loadCaller(",
     ],
-    ["an ended session stays cached", at("createSessions.end", ")\n    invalidateAfterCommit(tx, row.userId"), ""],
-    ["ended sessions stay cached", at("createSessions.endAll", "userId)\n      invalidateAfterCommit(tx,"), ""],
+    ["an ended session stays cached", at("createSessions.end", ")\n    invalidateAfterCommit(tx, session.userId"), ""],
+    ["ended sessions stay cached", at("createSessions.endAll", ")\n      invalidateAfterCommit(tx, userId"), ""],
   ]),
   ...faults("src/access/credentials/tokens.ts", identity, [
     ["anybody deletes anybody's token", at("createTokens.delete", "if (row?.userId !== caller.userId) throw"), "if (!row) throw"],

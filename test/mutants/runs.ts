@@ -3,6 +3,24 @@ import { at, faults } from "./mutant.ts"
 /** Limits, admission, and what runs that go on again are made of. */
 export const runs = [
   ...faults(
+    "src/projects/plan/run-plan.ts",
+    ["src/projects/plan/run-plan.test.ts"],
+    [
+      ["a plan reads the documentation of all datasets that it mounts", at("draftFromProject", "data.parts(links"), "data.getMany(links"],
+      ["a plan reads the documentation of its image", at("draftFromProject", "images.part("), "images.get("],
+    ],
+  ),
+  ...faults(
+    "src/projects/plan/replan.ts",
+    ["src/projects/plan/run-plan.test.ts"],
+    [["each new plan of a run reads the documentation of its project", at("replanRun", "projects.part("), "projects.get("]],
+  ),
+  ...faults(
+    "src/api/handlers/runs/runs.ts",
+    ["test/api/runs.test.ts"],
+    [["each request about a run reads the documentation of its project", at("resourceOf", "projects.part("), "projects.get("]],
+  ),
+  ...faults(
     "src/runs/limits/limit-enforcer.ts",
     ["src/runs/limits/limit-enforcer.test.ts"],
     [
@@ -103,6 +121,11 @@ export const runs = [
     [["the history is never pruned", at("Supervision.resume", "pruneHistory(ctx),"), ""]],
   ),
   ...faults(
+    "src/api/handlers/accounts/sessions.ts",
+    ["test/api/limits.test.ts"],
+    [["ending sessions has no rate", at("authenticate", 'if (!caller.isAdmin) server.rateLimiter.consume(caller.userId, "writes")'), ""]],
+  ),
+  ...faults(
     "src/api/operation.ts",
     ["test/api/limits.test.ts"],
     [["rates are not counted", at("runOperation", "caller && !caller.isAdmin) consumeRate"), "false) consumeRate"]],
@@ -138,6 +161,23 @@ export const runs = [
     "src/runs/lifecycle/transitions.ts",
     ["test/api/full-disk.test.ts"],
     [["a full disk keeps runs from being over", at("transition", "{ urgent: isEnd(step) }"), "{ urgent: false }"]],
+  ),
+  ...faults(
+    "src/runs/lifecycle/launch-states.ts",
+    ["src/runs/lifecycle/launch-states.test.ts"],
+    [["a start writes what is stored", at("LaunchStateWriter.write", "Object.keys(details).length > 0"), "true"]],
+  ),
+  ...faults(
+    "src/runs/lifecycle/transitions.ts",
+    ["src/runs/lifecycle/launch-states.test.ts"],
+    [
+      [
+        "a start ends when another process has changed its row",
+        at("transitionInTransaction", "current && (await"),
+        "!known && current && (await",
+      ],
+      ["a state that a start passes has no event", at("advance", "passed.map("), "passed.slice(-1).map("],
+    ],
   ),
   ...faults(
     "src/runs/lifecycle/ending.ts",
@@ -270,6 +310,11 @@ export const runs = [
         "if (!this.#containerDevices) return new Set() || new Set(",
       ],
     ],
+  ),
+  ...faults(
+    "src/runs/admission/scheduler.ts",
+    ["src/runs/admission/scheduler.test.ts"],
+    [["a queued run that waits for its person's own keeps capacity from all", at("schedule", "!ownRuns.prevent(run)"), "true"]],
   ),
   ...faults(
     "src/runs/admission/scheduler.ts",

@@ -15,9 +15,11 @@ export const simulation = [
     ["src/runs/lifecycle/store-down.test.ts"],
     [["a run that has ended is started again", at("RunController.#run", "mayBeStale ||= !(error instanceof EngineError)"), ""]],
   ),
-  ...faults("src/runs/lifecycle/supervisor.ts", tests, [
-    ["the end of a queued run frees a container's GPU", at("Supervisor.handleChange", "if (run.startTime !== null) "), ""],
-  ]),
+  ...faults(
+    "src/runs/lifecycle/supervisor.ts",
+    ["src/runs/lifecycle/gpu-ledger.test.ts"],
+    [["the end of a queued run frees a container's GPU", at("Supervisor.handleChange", "if (run.startTime !== null) "), ""]],
+  ),
   ...faults(
     "src/runs/lifecycle/transitions.ts",
     ["src/runs/lifecycle/store-down.test.ts"],

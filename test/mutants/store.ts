@@ -6,9 +6,34 @@ const upgrades = ["src/store/sqlite/upgrade.test.ts", "src/store/sqlite/upgrade.
 
 /** Stored rows and the content of lists. */
 export const store = [
-  ...faults("src/store/queries/records.ts", suite, [
-    ["long texts of datasets are read for each path", at("recordQueries.datasetsAround", "partColumns"), "rowColumns"],
+  ...faults("src/store/queries/grants.ts", suite, [
+    ["the grants of one person are searched for among everybody's", at("grantVisibility", "user_id <> 0 and user_id"), "user_id"],
   ]),
+  ...faults("src/store/queries/datasets.ts", suite, [
+    ["long texts of datasets are read for each path", at("datasetQueries.datasetsAt", "partColumns"), "rowColumns"],
+  ]),
+  ...faults(
+    "src/store/repositories/datasets.ts",
+    ["src/projects/plan/run-plan.test.ts"],
+    [["datasets that contain each other are searched again for each of them", "outermost.entries()", "ranges.entries()"]],
+  ),
+  ...faults(
+    "src/store/repositories/datasets.ts",
+    ["src/store/repositories/datasets.test.ts"],
+    [["a question about a path sends each directory above it", at("keysAbove", "key.length < above.length"), "false"]],
+  ),
+  ...faults("src/store/queries/runs.ts", suite, [
+    ["a change overwrites what another one wrote", '.where("version", "=", args.known_version)', ""],
+    ["a run of a restored backup counts as known", '.where("updated_at", "=", args.known_updated_at)', ""],
+  ]),
+  ...faults(
+    "src/store/postgres/driver.ts",
+    ["src/store/postgres/shared-reads.postgres.test.ts"],
+    [
+      ["a read gets an answer from before it was asked for", at("PostgresDriver.#read", "void this.#waiting.delete(key)"), "undefined"],
+      ["readers change each other's rows", at("PostgresDriver.#read", "[...result.rows]"), "result.rows"],
+    ],
+  ),
   ...faults(
     "src/store/lists/scan-limiter.ts",
     ["src/store/sqlite/scan-worker.integration.test.ts"],
@@ -26,6 +51,7 @@ export const store = [
       at("Writer.#run", "return { ok: true"),
       "for (const effect of change.effects) effect()\n      return { ok: true",
     ],
+    ["a change that goes first waits for the queue", at("Writer.change", "first ? this.#first : this.#queue"), "this.#queue"],
     ["the last changes before a store closes are lost", at("Writer.close", "await this.#running"), ""],
   ]),
   ...faults("src/store/group-commit/writer.ts", failures, [
@@ -167,7 +193,7 @@ export const store = [
     ],
   ]),
   ...faults("src/store/sqlite/open.ts", failures, [
-    ["no server starts on a full disk", at("retryWithReserve", "if (!isDatabaseFull(error) || !reserve.release())"), ""],
+    ["no server starts on a full disk", at("retryWithReserve", "if (!isDiskFullError(error) || !reserve.release())"), ""],
   ]),
   ...faults("src/store/sqlite/driver.ts", failures, [
     ["statements after a full disk commit by themselves", at("SqliteTransaction.beforeStatement"), ""],

@@ -11,7 +11,8 @@ export const web = [
     "src/web/pages/files/upload-queue.ts",
     ["src/web/pages/files/upload-queue.test.ts"],
     [
-      ["a full disk fails each file by itself", at("UploadQueue.#handleError", "stopsAll(error)"), "false"],
+      ["an ended session fails each file by itself", at("UploadQueue.#handleError", "isSignedOut(error)"), "false"],
+      ["a file without room pauses the others", at("isSignedOut", "error.status === 401"), "[401, 507].includes(error.status)"],
       ["a lost connection fails the file", at("isTemporary", "error instanceof TypeError"), "false"],
     ],
   ),
@@ -27,20 +28,20 @@ export const web = [
   ),
   ...faults(
     "src/web/components/markdown/maths-limits.ts",
-    ["src/web/components/markdown/drawing.test.ts"],
+    ["src/web/components/markdown/rendering.test.ts"],
     [
       ["a formula's own macros multiply its text", at("maxExpandOf", "!definition.test(text)"), "true"],
       ["a unit has any number of fractions", at("maxExpandOf", "unit.test(text) &&"), "false &&"],
     ],
   ),
   ...faults(
-    "src/web/components/markdown/drawing-budget.ts",
-    ["src/web/components/markdown/drawing.test.ts"],
-    [["a text is drawn for any time", at("DrawingBudget.draw", "if (this.#leftMs <= 0) return false"), ""]],
+    "src/web/components/markdown/render-budget.ts",
+    ["src/web/components/markdown/rendering.test.ts"],
+    [["a text is rendered for any time", at("RenderBudget.render", "if (this.#leftMs <= 0) return false"), ""]],
   ),
   ...faults(
     "src/web/components/markdown/code-parts.ts",
-    ["src/web/components/markdown/drawing.test.ts"],
+    ["src/web/components/markdown/rendering.test.ts"],
     [["any length of code is coloured at once", at("endOfPart", "from + maxPartLength"), "from + 20_000"]],
   ),
   ...faults(

@@ -14,9 +14,60 @@ const questions = ["src/files/access/rights-cache.test.ts"]
 /** Bounds of what a request at the files address costs, and what its answers tell. */
 export const webdav = [
   ...faults(
+    "src/files/methods/send-file.ts",
+    ["src/files/methods/get-and-put.test.ts"],
+    [
+      [
+        "each chunk of a download takes memory until its end",
+        at("sendFile", "sent = writer.write(spare.subarray(0, count))"),
+        "sent = Promise.race([writer.write(spare.subarray(0, count)), (globalThis.never ??= new Promise(() => {}))])",
+      ],
+    ],
+  ),
+  ...faults(
     "src/files/storage/known-files.ts",
     ["src/files/storage/storage.integration.test.ts"],
     [["files that no count saw free space when they are deleted", at("KnownFiles.countedBytes", "file.ctimeMs < this.#countedAt"), "true"]],
+  ),
+  ...faults(
+    "src/files/storage/reservation.ts",
+    ["src/files/storage/disk-space.integration.test.ts"],
+    [["the disk is looked at only when an upload begins", at("pacedDiskCheck", "assertDisk(location, 0)"), ""]],
+  ),
+  ...faults(
+    "src/files/storage/reservation.ts",
+    ["src/files/storage/storage.integration.test.ts"],
+    [
+      [
+        "a body without a length is not counted",
+        at("Reservation.extend", "this.#account?.assertFits(this.#beyondFree(bytes), this.#written + bytes)"),
+        "",
+      ],
+      [
+        "a file that is deleted while it is replaced frees its space twice",
+        at("subtract", "entry.replacing.get(idOf(file))?.returnLent()"),
+        "",
+      ],
+      [
+        "a file that is moved while it is replaced lends its space for ever",
+        at("Reservation.assertReplaces", "this.#account?.assertFits(this.#lent, this.#written)"),
+        "",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/files/methods/listing.ts",
+    ["src/files/downloads/archive.test.ts"],
+    [
+      [
+        "each entry of an archive opens all directories above it",
+        at("visitEntries", "for (const name of entries) await visitChild(walk, directory, { names, name, level })"),
+        `for (const name of entries) {
+          using each = context.root.openDescendant(names)
+          await visitChild(walk, each, { names, name, level })
+        }`,
+      ],
+    ],
   ),
   ...faults("src/files/uploads/upload-store.ts", uploads, [
     ["an upload outlives its person's right", at("UploadStore.#check", "isFresh && (await this.#mayWrite(userId, facts))"), "isFresh"],
@@ -83,8 +134,19 @@ export const webdav = [
         at("TurnBudget.spend", "spent.bytes <= turnBytes || (spent.isAlone"),
         "true || (spent.isAlone",
       ],
+      ["a person's reads last for any time in a turn", at("TurnBudget.spend", "if (spent.isSlow) return false"), ""],
+      [
+        "each connection of a person reads once in a turn whose time has run out",
+        at("TurnBudget.spend", "reader.holdBack(userId)"),
+        "void reader",
+      ],
+      [
+        "after a slow turn as many connections continue as after a quick one",
+        at("TurnBudget.#startTurn", "?.isSlow ? resumedAfterSlowTurn : resumedPerTurn"),
+        "?.isSlow ? resumedPerTurn : resumedPerTurn",
+      ],
       ["a connection beyond the budget reads on", at("PacedReader.countRead", "&& !this.#isWaiting\n  }"), "\n  }"],
-      ["a connection reads on although its receiver has no room", at("PacedReader.countRead", "if (!this.#isPaused) "), ""],
+      ["a connection reads on although its receiver has no room", at("PacedReader.#wait", "if (!this.#isPaused) "), ""],
     ],
   ),
   ...faults(
@@ -119,9 +181,20 @@ export const webdav = [
   ...faults("src/files/methods/handler.ts", amplification, [
     [
       "one person's long paths are opened one right after another",
-      at("createDavHandler", "if (address.names.length > bounds.files.plainPathNames.value) await"),
+      at("createDavHandler", "if (countNames(address, incoming) > bounds.files.plainPathNames.value) await"),
       "if (false) await",
     ],
+    [
+      "long paths in headers are opened one right after another",
+      at("countNames", '+ slashesIn(String(headers.destination ?? "")) + slashesIn(String(headers.if ?? ""))'),
+      "",
+    ],
+  ]),
+  ...faults("src/files/locks/if-header.ts", amplification, [
+    ["the paths of an If header have any number of names", at("parseIfHeader", "names > ifNames.value"), "false"],
+  ]),
+  ...faults("src/files/locks/lock-check.ts", amplification, [
+    ["each list of an If header looks its path up", at("conditionsHold", "etags.set(path, etag)"), ""],
   ]),
   ...faults("src/files/requests/request-limiter.ts", amplification, [
     ["one person copies any number of trees at once", at("CopyQueue.acquire", "if (running < maxCopies)"), "if (running >= 0)"],

@@ -47,7 +47,7 @@ test("a mutant that blocks tests with containers leaves no container, network, r
   timeout: 300_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "quayside-hanging-"))
-  const inContainers = () => processes(({ groups }) => /\/quayside-apart-\w+\/[0-9a-f]{64}/.test(groups))
+  const inContainers = () => processes(({ groups }) => /\/quayside-isolated-\w+\/[0-9a-f]{64}/.test(groups))
   try {
     let isOver = false
     let most = 0
@@ -69,7 +69,7 @@ test("a mutant that blocks tests with containers leaves no container, network, r
       [],
     )
     for (const root of ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"])
-      if (existsSync(root)) assert.ok(!(await readdir(root)).some((name) => name.startsWith("quayside-apart-")), root)
+      if (existsSync(root)) assert.ok(!(await readdir(root)).some((name) => name.startsWith("quayside-isolated-")), root)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

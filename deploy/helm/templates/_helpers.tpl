@@ -16,5 +16,5 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "quayside.host" -}}{{ (urlParse .).hostname }}{{- end }}
 
-{{- /* The only role that people's programs answer through, and the only one that needs no root. */ -}}
+{{- /* A gateway serves pages of people's programs, needs no root, and gets fewer rights. */ -}}
 {{- define "quayside.isGatewayOnly" -}}{{ if eq (join "," .roles) "gateway" }}yes{{ end }}{{- end }}

@@ -21,7 +21,7 @@ make_keys() {
   openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=test-ca -keyout "$keys/ca.key" -out "$keys/ca.crt" 2>/dev/null
   local names=DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local
   sign apiserver /CN=kube-apiserver "subjectAltName=IP:127.0.0.1,IP:$node_address,IP:10.96.0.1,$names"
-  # The kubelet lets nobody else read logs or run programs.
+  # The kubelet allows only this client to read logs and run programs.
   sign kubelet-client /O=system:masters/CN=apiserver-kubelet-client extendedKeyUsage=clientAuth
   sign node "/O=system:nodes/CN=system:node:$node_name" "subjectAltName=IP:$node_address"
 }

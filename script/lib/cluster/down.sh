@@ -43,7 +43,7 @@ end_containers() {
   for each in $(containers containers ls -q 2>/dev/null); do containers containers rm "$each" >/dev/null 2>&1 || true; done
 }
 
-# Mounts lie in mounts.
+# Mounts can be nested.
 remove_mounts() {
   local mount
   for _ in 1 2; do

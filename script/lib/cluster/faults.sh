@@ -7,7 +7,7 @@ signal_program() {
   kill "-$1" "$pid"
 }
 
-# Keeps a copy of everything that the cluster knows, to which restore_database goes back.
+# Copies the cluster's database, for restore_database.
 save_database() {
   end_programs kube-apiserver etcd
   rm -rf "$state/etcd.saved"
@@ -16,8 +16,8 @@ save_database() {
   start_api_server
 }
 
-# As Kubernetes' documentation says, all its programs are started anew: a watch from the future would
-# be silent. Containers go on.
+# All programs restart, as Kubernetes' documentation requires: a watch from a later version would
+# receive nothing. Containers continue.
 restore_database() {
   [ -d "$state/etcd.saved" ] || die "Nothing was saved: script/cluster save does that."
   end_programs calico-felix coredns kube-proxy kubelet kube-scheduler kube-controller-manager kube-apiserver etcd

@@ -6,7 +6,7 @@ start_node() {
   mkdir -p "$containerd" "$state/cni" "$state/plugins"
   write_network_plugin
   write_containerd_config
-  # The kubelet sets these and never puts them back.
+  # The kubelet changes these and never restores them.
   [ -s "$state/sysctl.before" ] || sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops >"$state/sysctl.before"
   launch containerd containerd --config "$state/containerd.toml"
   await containerd 20 containers version

@@ -1,5 +1,5 @@
-# Programs that are built apart from the cluster's: Helm, with which the chart is tried, and kwok,
-# which simulates nodes.
+# Tools that are not part of the cluster: Helm, which renders and installs the chart, and kwok, which
+# simulates nodes.
 
 helm_bin=$cluster/helm-$(sha256sum <"$root/test/helm/go.sum" | cut -c1-12)
 kwok_bin=$cluster/kwok-$(sha256sum <"$root/test/kwok/go.sum" | cut -c1-12)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { type JsonSchema, openApi } from "#contract"
-import { head, operationsClass } from "./operations.ts"
+import { generatedNotice, operationsClass } from "./operations.ts"
 import { className, PythonTypes } from "./types.ts"
 
 /** The package's sources, with a slash at the end. */
@@ -28,7 +28,7 @@ export function pythonFiles(): Readonly<Record<string, string>> {
 }
 
 function typesModule(types: PythonTypes, aliases: readonly string[]): string {
-  return `${head}"""The structures of the API: bodies and answers, by the API's own field names."""
+  return `${generatedNotice}"""The structures of the API: bodies and answers, by the API's own field names."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ const counterparts: readonly (readonly [RegExp, string])[] = [
 
 function toSync(text: string): string {
   const changed = counterparts.reduce((so, [from, to]) => so.replaceAll(from, to), text)
-  return text.startsWith(head) || text === "" ? changed : `${syncNotice}${changed}`
+  return text.startsWith(generatedNotice) || text === "" ? changed : `${syncNotice}${changed}`
 }

@@ -41,7 +41,7 @@ export function operationsClass(paths: Readonly<Record<string, Readonly<Record<s
       .flatMap(([httpMethod, operation]) => methodsOf(path, httpMethod.toUpperCase(), operation, types)),
   )
   const text = methods.map(methodText).join("\n")
-  return `${head}from collections.abc import Mapping, Sequence
+  return `${generatedNotice}from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from .. import models
@@ -70,7 +70,7 @@ class AsyncOperations:
 ${text}`
 }
 
-export const head = `# Made by script/python-client from the API's own description; a test fails when it is not current.
+export const generatedNotice = `# Made by script/python-client from the API's own description; a test fails when it is not current.
 `
 
 function methodsOf(path: string, httpMethod: string, operation: Operation, types: PythonTypes): Method[] {

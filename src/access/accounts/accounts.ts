@@ -1,10 +1,12 @@
 import { accountNameError, Failure } from "#contract"
-import type { Change, NewRow, UserRow } from "#store"
+import type { Change, NewRow, Reads, UserRow } from "#store"
 
 export type NewAccount = NewRow<UserRow>
 
 export interface Accounts {
-  /** `conflict` when an account has or had this name. */
+  /** Throws `conflict` when an account has or had this name. */
+  checkNameIsFree(reads: Pick<Reads, "users">, userName: string): Promise<void>
+  /** Throws as `checkNameIsFree` does. */
   create(tx: Change, person: NewAccount): Promise<UserRow>
   /**
    * Sets the given fields. A new password ends the person's sessions but `keepSession` (its sha256,
@@ -18,14 +20,11 @@ export interface Accounts {
 
 export function createAccounts({ invalidateAfterCommit }: { invalidateAfterCommit: (tx: Change, userId: number) => void }): Accounts {
   return {
+    checkNameIsFree,
     async create(tx, person) {
       const wanted = accountNameError(person.userName)
       if (wanted !== undefined) throw new Failure("invalid", `A user name must be ${wanted}`, { field: "UserName" })
-      if (await tx.users.byName(person.userName)) {
-        throw new Failure("conflict", `The user name ${person.userName} belongs or belonged to another account; choose another one`, {
-          field: "UserName",
-        })
-      }
+      await checkNameIsFree(tx, person.userName)
       return tx.users.insert(person)
     },
     async update(tx, id, fields, options = {}) {
@@ -44,6 +43,13 @@ export function createAccounts({ invalidateAfterCommit }: { invalidateAfterCommi
       return found(await tx.users.setDeleted(id, true), id)
     },
   }
+}
+
+async function checkNameIsFree(reads: Pick<Reads, "users">, userName: string): Promise<void> {
+  if ((await reads.users.byName(userName)) === undefined) return
+  throw new Failure("conflict", `The user name ${userName} belongs or belonged to another account; choose another one`, {
+    field: "UserName",
+  })
 }
 
 async function endCredentials(tx: Change, userId: number): Promise<void> {

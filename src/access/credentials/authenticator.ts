@@ -7,9 +7,9 @@ import type { PasswordChecker } from "../passwords/password-checker.ts"
 import { TwoGenerationCache } from "../two-generation-cache.ts"
 import { isTokenFormat, parseAuthorization } from "./authorization-header.ts"
 import type { CallerCache } from "./caller-cache.ts"
+import type { CredentialUsageRecorder } from "./credential-usage.ts"
 import { originOf, verifyFilesToken } from "./files-token.ts"
 import { type LoadedCaller, loadCaller, passwordCredential, sha256 } from "./load-caller.ts"
-import type { TokenUsageRecorder } from "./token-usage.ts"
 
 /** How long a Basic header with a right password is accepted without another hash. */
 const basicMs = bounds.accounts.basicMs.value
@@ -23,7 +23,7 @@ interface AuthenticatorContext {
   clock: Clock
   callers: CallerCache
   passwords: PasswordChecker
-  lastUsed: TokenUsageRecorder
+  lastUsed: CredentialUsageRecorder
   filesKey: Uint8Array
 }
 
@@ -95,7 +95,7 @@ export class Authenticator {
   }
 
   #recordUse(loaded: LoadedCaller): Caller {
-    if (loaded.token) this.#context.lastUsed.record(loaded.token)
+    if (loaded.used) this.#context.lastUsed.record(loaded.used)
     return loaded.caller
   }
 
@@ -162,7 +162,7 @@ export class Authenticator {
     const row = await this.#context.store.sessions.byHash(key)
     const loaded = row && (await this.#load(key, row.userId, `session:${key}`))
     return loaded
-      ? loaded.caller
+      ? this.#recordUse(loaded)
       : new AuthenticationFailure("unauthorized", "The session has ended: sign in again with user name and password")
   }
 

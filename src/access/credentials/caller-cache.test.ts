@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
+import { bounds } from "#contract"
 import { ManualClock } from "#kit"
 import type { Caller } from "../caller.ts"
 import { CallerCache } from "./caller-cache.ts"
@@ -52,5 +53,16 @@ describe("cached callers", () => {
     await callers.load("bob", async () => ({ ...loaded, caller: { ...caller, userId: 2 } }))
     callers.invalidate(new Set([1, 3]))
     assert.deepEqual([callers.get("ann"), callers.get("bob")?.caller.userId], [undefined, 2])
+    await callers.load("ann", async () => loaded)
+    assert.equal(callers.get("ann")?.caller.userId, 1)
+  })
+
+  it("stay invalid after invalidations of any number of people", async () => {
+    const callers = new CallerCache(new ManualClock(), () => 10_000)
+    await callers.load("ann", async () => loaded)
+    for (let userId = 1; userId <= bounds.accounts.rememberedProofs.value + 1; userId += 1) callers.invalidate(new Set([userId]))
+    assert.equal(callers.get("ann"), undefined)
+    await callers.load("ann", async () => loaded)
+    assert.equal(callers.get("ann")?.caller.userId, 1)
   })
 })

@@ -1,12 +1,13 @@
 import { hash } from "node:crypto"
 import type { Reads, UserRow } from "#store"
 import type { Caller, Credential, Scope } from "../caller.ts"
+import type { UsedCredential } from "./credential-usage.ts"
 
 /** A caller and the moment (milliseconds since the epoch) from which it must be read again. */
 export interface LoadedCaller {
   caller: Caller
   validUntil: number
-  token?: { id: number; recordedAt: number }
+  used?: UsedCredential
 }
 
 const everyScope: readonly Scope[] = ["read", "write"]
@@ -24,7 +25,7 @@ export function passwordCredential(user: UserRow): Credential {
   return { kind: "password", id: `password:${user.passwordHash === null ? "" : fingerprint(user.passwordHash)}` }
 }
 
-type LiveCredential = { scopes: readonly Scope[]; until: number; token?: { id: number; recordedAt: number } }
+type LiveCredential = { scopes: readonly Scope[]; until: number; used?: UsedCredential }
 type CallerReads = Pick<Reads, "users" | "groups" | "tokens" | "sessions">
 
 /**
@@ -49,7 +50,7 @@ export async function loadCaller(reads: CallerReads, userId: number, credentialI
     scopes: live.scopes,
     credential,
   }
-  return { caller, validUntil: live.until, ...(live.token ? { token: live.token } : {}) }
+  return { caller, validUntil: live.until, ...(live.used ? { used: live.used } : {}) }
 }
 
 export function isActiveUser(user: UserRow): boolean {
@@ -70,7 +71,8 @@ async function loadCredential(reads: CallerReads, userId: number, credentialId: 
       return loadToken(reads, userId, Number(rest), now)
     case "session": {
       const row = await reads.sessions.byHash(rest)
-      return row?.userId === userId && row.expiresAt > now ? { scopes: everyScope, until: row.expiresAt } : undefined
+      if (row?.userId !== userId || row.expiresAt <= now) return undefined
+      return { scopes: everyScope, until: row.expiresAt, used: { kind: "session", id: row.id, recordedAt: row.lastUsedAt ?? 0 } }
     }
     case "files": {
       const [expires = "", origin = ""] = splitOnce(rest)
@@ -87,7 +89,7 @@ async function loadToken(reads: CallerReads, userId: number, id: number, now: nu
   return {
     scopes: row.scopes as Scope[],
     until: row.expiresAt ?? Number.POSITIVE_INFINITY,
-    token: { id, recordedAt: row.lastUsedAt ?? 0 },
+    used: { kind: "token", id, recordedAt: row.lastUsedAt ?? 0 },
   }
 }
 

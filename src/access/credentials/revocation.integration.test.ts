@@ -21,9 +21,9 @@ describe("credentials end", () => {
       expectFailure(await identity.authenticate(header, undefined, clientAddress))
     }
     expectCaller(await identity.authenticate(undefined, secret, clientAddress))
-    await store.change((tx) => identity.sessions.end(tx, secret))
+    await store.change((tx) => identity.sessions.endBySecret(tx, secret))
     expectFailure(await identity.authenticate(undefined, secret, clientAddress))
-    await store.change((tx) => identity.sessions.end(tx, secret))
+    await store.change((tx) => identity.sessions.endBySecret(tx, secret))
   })
 
   it("when the person is deleted, with their tokens and sessions", async () => {
@@ -114,7 +114,7 @@ describe("credentials end", () => {
     const who = expectCaller(await identity.checkPassword("ann", "sesam", clientAddress))
     await store.change((tx) => identity.accounts.update(tx, ann.id, { isDisabled: true }))
     await assert.rejects(
-      store.change((tx) => identity.sessions.create(tx, who)),
+      store.change((tx) => identity.sessions.create(tx, who, { address: clientAddress, browser: undefined })),
       { code: "unauthorized" },
     )
     await assert.rejects(tokenOf(fixture, who), { code: "unauthorized" })

@@ -55,6 +55,6 @@ it("a code of an ended session is refused", async () => {
   const { secret } = await signIn(fixture, "ann", "sesam")
   const inBrowser = expectCaller(await fixture.identity.authenticate(undefined, secret, clientAddress))
   const { code } = await create(inBrowser)
-  await fixture.store.change((tx) => fixture.identity.sessions.end(tx, secret))
+  await fixture.store.change((tx) => fixture.identity.sessions.endBySecret(tx, secret))
   assert.equal(await use(code), undefined)
 })

@@ -26,6 +26,47 @@ describe("a session", () => {
     for (const { secret } of sessions) expectFailure(await fixture.identity.authenticate(undefined, secret, clientAddress))
     expectCaller(await fixture.identity.authenticate(undefined, other.secret, clientAddress))
   })
+
+  it("records its last use at most once a minute", async () => {
+    await using fixture = await createIdentityFixture()
+    const { identity, store, clock } = fixture
+    await fixture.person("ann", "sesam")
+    const { secret, row } = await signIn(fixture, "ann", "sesam")
+    const lastUsed = async () => (await store.sessions.get(row.id))?.lastUsedAt
+    const use = () => identity.authenticate(undefined, secret, clientAddress)
+    const start = clock.now()
+    assert.equal(await lastUsed(), null)
+    await use()
+    await clock.advance(30 * secondMs)
+    await use()
+    await clock.advance(2 * secondMs)
+    await store.change(async () => {})
+    assert.equal(await lastUsed(), start)
+    await clock.advance(28 * secondMs)
+    await use()
+    await identity[Symbol.asyncDispose]()
+    assert.equal(await lastUsed(), start + minuteMs)
+  })
+
+  it("ends alone, or with all others but the one that asks", async () => {
+    await using fixture = await createIdentityFixture()
+    const { identity, store } = fixture
+    const ann = await fixture.person("ann", "sesam")
+    const [one, two, three] = [
+      await signIn(fixture, "ann", "sesam"),
+      await signIn(fixture, "ann", "sesam"),
+      await signIn(fixture, "ann", "sesam"),
+    ]
+    const caller = async ({ secret }: { secret: string }) => identity.authenticate(undefined, secret, clientAddress)
+    const { credential } = expectCaller(await caller(one))
+    for (const session of [two, three]) expectCaller(await caller(session))
+    await store.change((tx) => identity.sessions.end(tx, two.row))
+    expectFailure(await caller(two))
+    expectCaller(await caller(three))
+    assert.deepEqual(await store.change((tx) => identity.sessions.endAll(tx, ann.id, credential)), [three.row.id])
+    expectFailure(await caller(three))
+    expectCaller(await caller(one))
+  })
 })
 
 describe("a token", () => {
@@ -149,7 +190,7 @@ describe("a files token", () => {
     await clock.advance(6 * minuteMs)
     assert.equal(expectCaller(await goesOn()).userName, "ann")
     expectFailure(await identity.authenticateForFiles(header, clientAddress))
-    await store.change((tx) => identity.sessions.end(tx, secret))
+    await store.change((tx) => identity.sessions.endBySecret(tx, secret))
     expectFailure(await goesOn())
   })
 
@@ -165,7 +206,7 @@ describe("a files token", () => {
     const created = [bySession, byToken, byPassword].map((who) => `Bearer ${identity.createFilesToken(who).token}`)
     for (const header of created) expectCaller(await identity.authenticateForFiles(header, clientAddress))
     assert.deepEqual(expectCaller(await identity.authenticateForFiles(created[1], clientAddress)).scopes, ["read"])
-    await store.change((tx) => identity.sessions.end(tx, secret))
+    await store.change((tx) => identity.sessions.endBySecret(tx, secret))
     expectFailure(await identity.authenticateForFiles(created[0], clientAddress))
     expectCaller(await identity.authenticateForFiles(created[1], clientAddress))
     const passwordHash = await identity.hashPassword("geheim")

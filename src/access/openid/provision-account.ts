@@ -1,5 +1,5 @@
 import { accountNameError, Failure, unsetLimits } from "#contract"
-import type { Change, GroupRow, UserRow } from "#store"
+import type { Change, GroupRow, Reads, UserRow } from "#store"
 import type { Accounts } from "../accounts/accounts.ts"
 import { AuthenticationFailure } from "../caller.ts"
 import { checkProviderUserName, type ProviderUser } from "./claims.ts"
@@ -45,11 +45,21 @@ export async function provisionAccount(
   return { ...found, user: renewed, isChanged: renewed !== found.user, groups }
 }
 
+/** Whether `provisionAccount` would create an account. No other account gets its name meanwhile. */
+export async function createsAccount(
+  reads: Pick<Reads, "subjects" | "users">,
+  person: ProviderUser,
+  { unknown }: ProvisioningRules,
+): Promise<boolean> {
+  if (unknown === "refuse" || accountNameError(person.userName) !== undefined) return false
+  return (await known(reads, person)) === undefined && (await reads.users.byName(person.userName)) === undefined
+}
+
 type Found = Pick<ProvisionedAccount, "user" | "account">
 
-async function known(tx: Change, { issuer, subject }: ProviderUser): Promise<Found | undefined> {
-  const id = await tx.subjects.userOf(issuer, subject)
-  const user = id === undefined ? undefined : await tx.users.get(id)
+async function known(reads: Pick<Reads, "subjects" | "users">, { issuer, subject }: ProviderUser): Promise<Found | undefined> {
+  const id = await reads.subjects.userOf(issuer, subject)
+  const user = id === undefined ? undefined : await reads.users.get(id)
   return user && { user, account: "known" }
 }
 

@@ -1,4 +1,4 @@
-import type { DataRow, GrantRow, GroupRow, ImageRow, ProjectRow, RunRow, TokenRow, UserRow } from "#store"
+import type { DataRow, GrantRow, GroupRow, ImageRow, ProjectRow, RightsRow, RunRow, SessionRow, TokenRow, UserRow } from "#store"
 import type { PolicyGrant, Resource } from "./policy.ts"
 import type { ResourceType } from "./rights.ts"
 
@@ -11,15 +11,15 @@ export function missingResource(type: ResourceType): Resource {
 }
 
 /** Rows as the policy sees them. `grants` are those in force on that row. */
-export function imageResource(row: ImageRow, grants: readonly PolicyGrant[] = []): Resource {
+export function imageResource(row: RightsRow<ImageRow>, grants: readonly PolicyGrant[] = []): Resource {
   return { type: "image", id: row.id, ownerId: row.userId, published: row.isPublished, deleted: row.deletedAt !== null, grants }
 }
 
-export function dataResource(row: DataRow, grants: readonly PolicyGrant[] = []): Resource {
+export function dataResource(row: RightsRow<DataRow>, grants: readonly PolicyGrant[] = []): Resource {
   return { type: "data", id: row.id, ownerId: row.userId, published: row.isPublished, deleted: row.deletedAt !== null, grants }
 }
 
-export function projectResource(row: ProjectRow, grants: readonly PolicyGrant[] = []): Resource {
+export function projectResource(row: RightsRow<ProjectRow>, grants: readonly PolicyGrant[] = []): Resource {
   const { id, userId: ownerId, isPublic: published, groupId } = row
   return { type: "project", id, ownerId, published, groupId, deleted: row.deletedAt !== null, grants }
 }
@@ -42,6 +42,10 @@ export function groupResource(row: GroupRow): Resource {
 
 export function tokenResource(row: TokenRow): Resource {
   return { type: "token", id: row.id, ownerId: row.userId }
+}
+
+export function sessionResource({ id, userId: ownerId }: Pick<SessionRow, "id" | "userId">): Resource {
+  return { type: "session", id, ownerId }
 }
 
 /** A grant as the policy counts it. */

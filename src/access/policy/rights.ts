@@ -1,7 +1,8 @@
 /**
  * A person's relation to a resource. `owner`: it belongs to them (a run to its starter, a person's
- * account and tokens to the person). `write`, `use`, `read`: granted. `projectOwner`: a run of
- * their project by somebody else. `administrator`: they administer. `anyone`: they are signed in.
+ * account, tokens and sessions to the person). `write`, `use`, `read`: granted. `projectOwner`: a
+ * run of their project by somebody else. `administrator`: they administer. `anyone`: they are
+ * signed in.
  */
 export const relations = ["owner", "write", "use", "read", "projectOwner", "administrator", "anyone"] as const
 export type Relation = (typeof relations)[number]
@@ -111,7 +112,9 @@ export const rights = {
     delete: write("owner"),
   },
   session: {
-    delete: write("anyone"),
+    list: read("anyone"),
+    read: read("owner", "administrator"),
+    delete: write("owner", "administrator"),
   },
   grant: {
     list: read("anyone"),

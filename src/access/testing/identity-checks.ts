@@ -23,5 +23,5 @@ export async function tokenOf(fixture: IdentityFixture, who: Caller, expected: {
 
 export async function signIn(fixture: IdentityFixture, name: string, password: string, previous?: string) {
   const who = expectCaller(await fixture.identity.checkPassword(name, password, clientAddress))
-  return fixture.store.change((tx) => fixture.identity.sessions.create(tx, who, previous))
+  return fixture.store.change((tx) => fixture.identity.sessions.create(tx, who, { address: clientAddress, browser: "Test" }, previous))
 }

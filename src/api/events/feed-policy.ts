@@ -1,4 +1,14 @@
-import { type Action, type Caller, can, groupResource, type Identity, type Resource, tokenResource, userResource } from "#access"
+import {
+  type Action,
+  type Caller,
+  can,
+  groupResource,
+  type Identity,
+  type Resource,
+  sessionResource,
+  tokenResource,
+  userResource,
+} from "#access"
 import type { EventVisibility, FeedPolicy } from "#events"
 import { type JournalRow, type Store, unreadableEvent } from "#store"
 import { loadDataResources, loadGrantResources, loadImageResources, loadProjectResources, loadRunResources } from "./load-resources.ts"
@@ -93,6 +103,7 @@ async function loadResources(store: Store, rows: readonly JournalRow[]): Promise
     loadEach(idsOf("user"), store.users, userResource),
     loadEach(idsOf("group"), store.groups, groupResource),
     loadEach(idsOf("token"), store.tokens, tokenResource),
+    loadEach(idsOf("session"), store.sessions, sessionResource),
   ])
   return new Map(resources.flat().map((resource) => [keyOf(resource), resource]))
 }

@@ -1,9 +1,18 @@
-import { AuthenticationFailure, impersonate, openIdSignInMs, type ProvisionedAccount, provisionAccount, sessionLifetimeMs } from "#access"
+import {
+  AuthenticationFailure,
+  createsAccount,
+  homePath,
+  impersonate,
+  openIdSignInMs,
+  type ProvisionedAccount,
+  provisionAccount,
+  sessionLifetimeMs,
+} from "#access"
 import { bounds, Failure } from "#contract"
 import type { Actor } from "#events"
 import { PersonLimiter } from "#http"
 import { networkOf, Semaphore } from "#kit"
-import { memberIdsOf, publishGroupChange } from "#projects"
+import { publishGroupChange } from "#projects"
 import type { Change } from "#store"
 import type { OpenIdSignIn, Services } from "../context.ts"
 import { cookieHeader, sessionCookie } from "../http/session-cookie.ts"
@@ -38,6 +47,7 @@ const callback: PageHandler = async (services, request) => {
   const answer = await refusalAsPage(services, request, async () => {
     const finish = () => openId.finish(request.queryText, request.cookie(cookieName))
     const { person, next } = await callbacks.run(networkOf(request.actor.address), () => allCallbacks.run(finish))
+    await ensureHome(services, person)
     const urgent = services.identity.sessions.tryUseReserve(JSON.stringify([person.issuer, person.subject]))
     const secret = await services.store.change((tx) => createSessionFor(services, tx, { person, request }), { urgent })
     return redirect(next, [sessionCookie(secret, { secure: services.settings.secureCookies, maxAgeSeconds: sessionLifetimeMs / 1000 })])
@@ -50,6 +60,12 @@ function stateCookie({ settings }: Services, value: string | undefined): string 
 }
 
 type OpenIdPerson = Awaited<ReturnType<OpenIdSignIn["openId"]["finish"]>>["person"]
+
+/** Makes a new person's home before the change: all others would wait for the file server. */
+async function ensureHome(services: Services, person: OpenIdPerson): Promise<void> {
+  const { rules } = requireOpenId(services)
+  if (await createsAccount(services.store, person, rules)) await services.tree.ensureDirectory(homePath(person.userName))
+}
 
 /**
  * Makes a session for the person whom the provider names, and returns its secret. Their account is
@@ -64,22 +80,22 @@ async function createSessionFor(services: Services, tx: Change, signIn: { person
   await publishAccountChanges(services, tx, { provisioned, actor })
   const caller = await impersonate(tx, user, clock.now())
   if (!caller) throw new AuthenticationFailure("forbidden", `The account with the user name ${user.userName} is disabled`)
-  const { secret } = await identity.sessions.create(tx, caller, signIn.request.session)
-  await events.sessionChanged(tx, actor, "created")
+  const { browser, session } = signIn.request
+  const { secret, row } = await identity.sessions.create(tx, caller, { address: actor.address, browser }, session)
+  await events.changed(tx, actor, { verb: "created", resource: { type: "session", id: row.id } })
   return secret
 }
 
-/** Creates the home of a new person, and publishes all changes of accounts and groups. */
+/** Publishes all changes of accounts and groups. */
 async function publishAccountChanges(
   services: Services,
   tx: Change,
   { provisioned, actor }: { provisioned: ProvisionedAccount; actor: Actor },
 ) {
-  const { tree, events } = services
+  const { events } = services
   const { user, account, isChanged, groups } = provisioned
   const resource = { type: "user", id: user.id } as const
   if (account === "created") {
-    await tree.ensureDirectory(`/users/${user.userName}`)
     await events.changed(tx, actor, { verb: "created", resource })
   } else if (account === "linked" || isChanged) {
     await events.changed(tx, actor, { verb: "updated", resource })
@@ -87,7 +103,7 @@ async function publishAccountChanges(
     if (isChanged) await events.everythingChanged(tx, [user.id])
   }
   for (const { group, verb } of groups) {
-    const after = await memberIdsOf(tx, group.id)
+    const after = await tx.groups.memberIds(group.id)
     const before = after.includes(user.id) ? after.filter((id) => id !== user.id) : [...after, user.id]
     await publishGroupChange(services, tx, { actor }, { verb, row: group, before, after })
   }

@@ -11,6 +11,8 @@ export interface PageRequest {
   /** Another cookie of Quayside's, by its name without the prefix that TLS gives it. */
   cookie: (name: string) => string | undefined
   actor: Actor
+  /** `User-Agent`. */
+  browser: string | undefined
   query: URLSearchParams
   /** Without the prefix of the alias. */
   path: string

@@ -61,7 +61,7 @@ const openRun: PageHandler = async (services, request) => {
  * and the same time, as a missing one.
  */
 async function canOpen({ store }: Services, caller: Caller, run: RunRow | undefined): Promise<boolean> {
-  const project = await store.projects.get(run?.projectId ?? 0)
+  const project = await store.projects.part(run?.projectId ?? 0)
   return isAllowed(store, caller, "run:open", run && runResource(run, project?.userId))
 }
 

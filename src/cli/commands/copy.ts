@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process"
-import { once } from "node:events"
-import { lstat, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises"
-import { basename, dirname, join, resolve } from "node:path"
-import type { Multiplexer } from "#channel"
+import { lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises"
+import { basename, join, resolve } from "node:path"
+import type { Multiplexer, StreamError } from "#channel"
+import type { ReceivedArchive } from "../files/received-archive.ts"
 import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import { formatBytes, usageError } from "../io/formats.ts"
@@ -46,35 +45,49 @@ interface Receipt {
  * the target is followed. The archive is checked here too, not by the server alone.
  */
 async function receive(cli: Cli, run: ControlledRun, { path, directory, isForced }: Receipt): Promise<number> {
+  const { ReceivedArchive } = await import("../files/received-archive.ts")
   await mkdir(directory, { recursive: true })
   const draft = await mkdtemp(join(directory, ".quayside-"))
+  const archive = new ReceivedArchive(cli, { path, directory: draft })
   try {
-    const bytes = await withConnection(cli, run.open(), (connection) => unpack(cli, connection, { path, directory: draft })).catch(
-      (error: Error) => continueReceiving(cli, run, { error, path, draft }),
+    const bytes = await withConnection(cli, run.open(), (connection) => unpack(cli, connection, path, archive)).catch(
+      async (error: Error) => {
+        if (lacksTar(error)) return (await import("../files/without-tar.ts")).receiveWithoutTar(cli, run, { path, directory: draft })
+        return resumeReceiving(cli, run, { error, path, draft, archive })
+      },
     )
     const names = await readdir(draft)
     assertRequestedNames(path, names)
     for (const name of names) await moveInto(join(draft, name), join(directory, name), isForced)
     return bytes
   } finally {
+    await archive.abort()
     await rm(draft, { recursive: true, force: true })
   }
 }
 
-/** The copy of one file goes on after a loss of the connection; that of a folder does not. */
-async function continueReceiving(
-  cli: Cli,
-  run: ControlledRun,
-  { error, path, draft }: { error: Error; path: string; draft: string },
-): Promise<number> {
-  const { continueFile, isConnectionLost } = await import("../files/run-file.ts")
+interface InterruptedReceipt {
+  error: Error
+  path: string
+  draft: string
+  archive: ReceivedArchive
+}
+
+/** A file goes on by its own bytes, and a folder by those of its archive. */
+async function resumeReceiving(cli: Cli, run: ControlledRun, { error, path, draft, archive }: InterruptedReceipt): Promise<number> {
+  const { isConnectionLost } = await import("../files/resume.ts")
+  if (!isConnectionLost(error)) throw error
+  if (!archive.isFile) return (await import("../files/run-folder.ts")).resumeArchive(cli, run, path, archive)
+  const { resumeFile } = await import("../files/run-file.ts")
+  await archive.abort()
   const local = join(draft, basename(path))
-  const isFile = await lstat(local).then(
-    (found) => found.isFile(),
-    () => false,
-  )
-  if (!isConnectionLost(error) || !isFile) throw error
-  return continueFile(cli, run, "out", { local, remote: path.replace(/\/+$/, "") })
+  // `tar` may not have begun it.
+  await writeFile(local, "", { flag: "wx" }).catch(() => {})
+  return resumeFile(cli, run, "out", { local, remote: path.replace(/\/+$/, "") })
+}
+
+function lacksTar(error: unknown): boolean {
+  return (error as StreamError).code === "no_tar"
 }
 
 /** A run's `tar` may answer anything, such as a `.bashrc` for a copy into the home. */
@@ -97,32 +110,18 @@ async function moveInto(from: string, to: string, isForced: boolean): Promise<vo
   await rename(from, to)
 }
 
-async function unpack(cli: Cli, connection: Multiplexer, { path, directory }: { path: string; directory: string }): Promise<number> {
-  const { TarCheck, openCopy } = await import("#channel")
+async function unpack(cli: Cli, connection: Multiplexer, path: string, archive: ReceivedArchive): Promise<number> {
+  const { openCopy } = await import("#channel")
   const stream = openCopy(connection, "out", path)
   await stream.accepted
-  const check = new TarCheck()
-  const tar = startTar(["-xf", "-", "--no-same-owner", "--no-same-permissions", "-C", directory])
   using line = new ProgressLine(cli)
-  let bytes = 0
-  try {
-    for await (const { data } of stream) {
-      check.check(data)
-      bytes += data.length
-      line.amount(bytes)
-      if (!tar.child.stdin.write(data)) await Promise.race([once(tar.child.stdin, "drain"), tar.ended])
-    }
-    check.end()
-    await stream.done
-    tar.child.stdin.end()
-    await tar.ended
-    return bytes
-  } catch (error) {
-    tar.child.kill()
-    // It writes nothing any more when a continuation reads the file.
-    await tar.ended.catch(() => {})
-    throw error
+  for await (const { data } of stream) {
+    await archive.write(data)
+    line.amount(archive.bytes)
   }
+  await stream.done
+  await archive.end()
+  return archive.bytes
 }
 
 interface Shipment {
@@ -131,68 +130,41 @@ interface Shipment {
   directory: string
   /** Whether the path is a file, and neither a folder nor a link. */
   isFile: boolean
+  /** The part of a folder that is packed, as for `packFolder`. */
+  list?: string
 }
 
-async function send(cli: Cli, run: ControlledRun, { path, directory }: Omit<Shipment, "isFile">): Promise<number> {
+async function send(cli: Cli, run: ControlledRun, { path, directory }: Pick<Shipment, "path" | "directory">): Promise<number> {
   const isFile = (await lstat(path)).isFile()
   try {
     return await withConnection(cli, run.open(), (connection) => pack(cli, connection, { path, directory, isFile }))
   } catch (error) {
-    const { continueFile, isConnectionLost } = await import("../files/run-file.ts")
-    if (!isConnectionLost(error) || !isFile) throw error
-    return continueFile(cli, run, "in", { local: path, remote: `${directory.replace(/\/+$/, "")}/${basename(path)}` })
+    const pair = { local: path, remote: `${directory.replace(/\/+$/, "")}/${basename(path)}` }
+    if (lacksTar(error)) return (await import("../files/without-tar.ts")).sendWithoutTar(cli, run, pair)
+    const { isConnectionLost } = await import("../files/resume.ts")
+    if (!isConnectionLost(error)) throw error
+    if (isFile) return (await import("../files/run-file.ts")).resumeFile(cli, run, "in", pair)
+    const { resumeFolder } = await import("../files/run-folder.ts")
+    return resumeFolder(cli, run, pair, (connection, list) => pack(cli, connection, { path, directory, isFile, list }))
   }
 }
 
-async function pack(cli: Cli, connection: Multiplexer, { path, directory, isFile }: Shipment): Promise<number> {
+async function pack(cli: Cli, connection: Multiplexer, { path, directory, isFile, list }: Shipment): Promise<number> {
   const { openCopy } = await import("#channel")
   const stream = openCopy(connection, "in", directory)
   await stream.accepted
   using line = new ProgressLine(cli)
-  const write = (data: Uint8Array) => stream.write(data)
+  const { createArchiveWriter, packFile } = await import("../files/pack-file.ts")
+  const write = createArchiveWriter(stream)
   let bytes: number
   if (isFile) {
-    const { packFile } = await import("../files/pack-file.ts")
     bytes = await packFile(path, write, (done, size) => line.bytes(basename(path), done, size))
-  } else bytes = await packFolder(path, write, (done) => line.amount(done))
+  } else {
+    const { packFolder } = await import("../files/local-tar.ts")
+    const onBytes = (done: number) => line.amount(done)
+    bytes = await packFolder(cli, { path, write, onBytes, ...(list ? { list } : {}) })
+  }
   stream.end()
   await stream.done
   return bytes
-}
-
-async function packFolder(path: string, write: (data: Uint8Array) => Promise<void>, onBytes: (done: number) => void): Promise<number> {
-  const tar = startTar(["-cf", "-", "-C", dirname(path), "--", basename(path)])
-  let bytes = 0
-  try {
-    for await (const chunk of tar.child.stdout) {
-      await write(chunk as Buffer)
-      bytes += (chunk as Buffer).length
-      onBytes(bytes)
-    }
-    await tar.ended
-    return bytes
-  } catch (error) {
-    tar.child.kill()
-    throw error
-  }
-}
-
-/** The system's own `tar`: Windows, macOS and Linux have one. */
-function startTar(words: readonly string[]) {
-  const child = spawn("tar", words, { stdio: ["pipe", "pipe", "pipe"] })
-  let printed = ""
-  child.stderr.on("data", (chunk) => {
-    printed = `${printed}${chunk}`.slice(0, 1_000)
-  })
-  child.stdin.on("error", () => {})
-  const ended = once(child, "close").then(
-    ([code]) => {
-      if (code !== 0) throw new CliError(`tar failed (exit code ${code}): ${printed.trim()}`)
-    },
-    (error: Error) => {
-      throw new CliError(`tar cannot be started: ${error.message}`)
-    },
-  )
-  ended.catch(() => {})
-  return { child, ended }
 }

@@ -4,9 +4,9 @@ import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { usageError } from "../io/formats.ts"
 import { sanitize } from "../io/table.ts"
-import { BackPort } from "../session/back-port.ts"
 import { controlRun } from "../session/control.ts"
-import { connectFromRun, isHost, joinTcp } from "../session/run-tcp.ts"
+import { RemoteForward } from "../session/remote-forward.ts"
+import { connectFromRun, isHost, relayTcp } from "../session/run-connection.ts"
 import { SharedConnection } from "../session/shared-connection.ts"
 
 export interface ForwardedPort {
@@ -49,7 +49,7 @@ export async function forward(cli: Cli, name: string, texts: readonly string[], 
   const opened = await connection.get()
   const servers = await Promise.all(ports.map((port) => listen(cli, port, connection)))
   const forwarded = servers.map((server, i) => ({ ...(ports[i] as ForwardedPort), local: (server.address() as AddressInfo).port }))
-  const back = await Promise.all(backPorts.map((port) => BackPort.open(opened, port)))
+  const back = await Promise.all(backPorts.map((port) => RemoteForward.open(opened, port)))
   const shown = [...forwarded, ...back.map(({ port }) => ({ ...port, isBack: true }))]
   cli.show(shown, () =>
     [
@@ -61,7 +61,7 @@ export async function forward(cli: Cli, name: string, texts: readonly string[], 
   )
   cli.note("Ctrl-C ends it.")
   const { signal } = cli.process
-  for (const each of back) void each.keep(cli, { ...run, open: () => connection.get() })
+  for (const each of back) void each.keepListening(cli, { ...run, open: () => connection.get() })
   if (!signal.aborted) await once(signal, "abort")
   for (const server of servers) server.close()
   connection.close()
@@ -77,7 +77,7 @@ async function listen(cli: Cli, { local, host, remote }: ForwardedPort, connecti
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     connection.hold(socket)
     socket.on("error", () => socket.destroy())
-    const joined = connection.get().then(async (opened) => joinTcp(socket, await connectFromRun(opened, target), () => socket.end()))
+    const joined = connection.get().then(async (opened) => relayTcp(socket, await connectFromRun(opened, target), () => socket.end()))
     joined.catch((error: Error) => {
       cli.note(`Port ${remote}: ${sanitize(error.message)}`)
       socket.destroy()

@@ -55,7 +55,7 @@ export async function shell(cli: Cli, name: string, { workdir }: { workdir?: str
       return await attach(cli, await opening, { ...options, ...(session === undefined ? {} : { session }) }, (id) => (session = id))
     } catch (error) {
       if (session === undefined || (error as StreamError).code !== "connection_lost") throw error
-      cli.note("\r\nThe connection was lost; connecting again …\r")
+      cli.note("\nThe connection was lost; connecting again …")
       opening = reconnect(cli, run)
     }
   }

@@ -4,7 +4,7 @@ import { CliError } from "../io/failures.ts"
 import { createFetch } from "../session/connection.ts"
 
 /** An entry of a directory at the files address. */
-export interface RemoteEntry {
+export interface DirectoryEntry {
   Name: string
   IsDirectory: boolean
   ModifiedAt: string
@@ -12,8 +12,8 @@ export interface RemoteEntry {
   ETag?: string
 }
 
-interface RemoteList {
-  Entries: RemoteEntry[]
+interface DirectoryListing {
+  Entries: DirectoryEntry[]
   IsComplete: boolean
 }
 
@@ -88,13 +88,13 @@ export class FilesClient {
   }
 
   /** The entries of a directory; undefined if there is none. */
-  async list(path: string): Promise<RemoteEntry[] | undefined> {
+  async list(path: string): Promise<DirectoryEntry[] | undefined> {
     const response = await this.send("GET", `${this.url(path)}/?list=json`).catch((error: unknown) => {
       if (error instanceof Failure && error.status === 404) return undefined
       throw error
     })
     if (!response) return undefined
-    const { Entries, IsComplete } = (await response.json()) as RemoteList
+    const { Entries, IsComplete } = (await response.json()) as DirectoryListing
     if (!IsComplete) throw new CliError(`${path} has too many entries to list in one answer; push or pull its folders one by one.`)
     return Entries
   }

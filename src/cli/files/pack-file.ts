@@ -1,14 +1,24 @@
 import { type FileHandle, open } from "node:fs/promises"
 import { basename } from "node:path"
+import { tarBlockBytes as blockBytes, type ChannelStream } from "#channel"
 import { CliError } from "../io/failures.ts"
 
-const blockBytes = 512
 const readBytes = 1024 * 1024
 /** Larger sizes do not fit into the eleven octal digits of a header. */
 const maxOctalSize = 8 ** 11 - 1
 
 /** Receives an archive. Resolves when the bytes are no longer needed. */
 export type WriteArchive = (data: Uint8Array) => Promise<void>
+
+/**
+ * Writes the archive of a copy into a run. A `tar` that has read the archive's end is gone before
+ * the padding behind it: that it succeeded counts.
+ */
+export function createArchiveWriter(stream: ChannelStream): WriteArchive {
+  return async (data) => {
+    await stream.write(data).catch(() => stream.done)
+  }
+}
 
 /**
  * Writes the archive of one file, with its name, mode and time. A `tar` of its own would copy every

@@ -1,74 +1,18 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { PassThrough } from "node:stream"
 import { after, test } from "node:test"
-import { type ChannelStream, type JsonObject, Multiplexer, outputPart, type Transport } from "#channel"
-import type { RunningProject } from "#contract"
-import { Cli } from "../io/cli.ts"
+import { outputPart } from "#channel"
 import type { ControlledRun } from "../session/control.ts"
-import { continueFile } from "./run-file.ts"
+import { resumeFile } from "./run-file.ts"
+import { type Answer, aCommandLine, runOf } from "./testing/local-run.ts"
 
 const directory = await mkdtemp(join(tmpdir(), "quayside-run-file-"))
 after(() => rm(directory, { recursive: true }))
 const content = randomBytes(3 * 2 ** 20 + 17)
 const modifiedAt = 1_700_000_000
-
-/** Answers a stream; false if the programs of this machine do. */
-type Answer = (stream: ChannelStream, request: JsonObject) => boolean
-
-/** A run whose programs are those of this machine, or answer what a test says. */
-function runOf({ answer = () => false, env = process.env }: { answer?: Answer; env?: NodeJS.ProcessEnv } = {}): ControlledRun {
-  const open = async () => {
-    const transport = (to: () => Multiplexer): Transport => ({
-      send: (frame) => void setImmediate(() => to().receive(frame)),
-      isCongested: false,
-      close: () => to().transportClosed(""),
-    })
-    const onOpen = (stream: ChannelStream, request: JsonObject) => {
-      stream.done.catch(() => {})
-      if (!answer(stream, request)) void runProgram(stream, commandOf(request), env)
-    }
-    const server: Multiplexer = new Multiplexer({ transport: transport(() => client), side: "server", onOpen })
-    const client: Multiplexer = new Multiplexer({ transport: transport(() => server), side: "client" })
-    return client
-  }
-  return { run: {} as RunningProject, open }
-}
-
-function commandOf({ kind, command, direction, path, offset }: JsonObject): string[] {
-  if (kind === "exec") return command as string[]
-  const block = 2 ** 20
-  return direction === "out"
-    ? ["tail", "-c", `+${Number(offset) + 1}`, `${path}`]
-    : ["dd", `of=${path}`, `bs=${block}`, `seek=${Number(offset) / block}`, "conv=notrunc"]
-}
-
-async function runProgram(stream: ChannelStream, [program = "", ...words]: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn(program === "sh" ? "/bin/sh" : program, words, { env })
-  stream.accept()
-  const exitCode = new Promise<number>((resolve) => child.once("close", resolve))
-  const print = async (output: AsyncIterable<Buffer>, part: number) => {
-    for await (const data of output) await stream.write(data, part)
-  }
-  const printed = [print(child.stdout, outputPart.stdout), print(child.stderr, outputPart.stderr)]
-  const read = async () => {
-    for await (const { data } of stream) child.stdin.write(data)
-    child.stdin.end()
-  }
-  read().catch(() => child.kill())
-  await Promise.all(printed)
-  stream.finish({ exitCode: await exitCode })
-}
-
-function aCommandLine(): Cli {
-  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
-  const { signal } = new AbortController()
-  return new Cli({ ...streams, env: {}, platform: "linux", version: "0", program: [], signal }, { json: true })
-}
 
 /** A complete file of 3 MiB, and how much of it the other side has. */
 async function filePair(direction: "in" | "out", { present = 2 ** 21 + 5, name = "file" } = {}) {
@@ -79,7 +23,7 @@ async function filePair(direction: "in" | "out", { present = 2 ** 21 + 5, name =
   await writeFile(source, content, { mode: 0o664 })
   await utimes(source, modifiedAt, modifiedAt)
   if (present > 0) await writeFile(target, content.subarray(0, present), { mode: 0o600 })
-  const copy = (run: ControlledRun) => continueFile(aCommandLine(), run, direction, files)
+  const copy = (run: ControlledRun) => resumeFile(aCommandLine(), run, direction, files)
   return { ...files, source, target, copy, home }
 }
 
@@ -111,6 +55,15 @@ for (const direction of ["in", "out"] as const) {
   })
 }
 
+test("a link that a run sent in place of the file writes nothing outside the copy", async () => {
+  const { local, copy, home } = await filePair("out", { present: 0 })
+  const other = join(home, "other")
+  await writeFile(other, "mine", { mode: 0o640 })
+  await symlink(other, local)
+  await assert.rejects(copy(runOf()), /sent no file/)
+  assert.deepEqual([await readFile(other, "utf8"), (await stat(other)).mode & 0o777], ["mine", 0o640])
+})
+
 test("a link in place of the file in a run is neither followed nor kept", async () => {
   const sent = await filePair("in", { present: 0 })
   const other = join(sent.home, "other")
@@ -123,7 +76,7 @@ test("a link in place of the file in a run is neither followed nor kept", async 
   const received = await filePair("out")
   await rm(received.source)
   await symlink(other, received.source)
-  await assert.rejects(received.copy(runOf()), /cannot be continued: it is no file any more$/)
+  await assert.rejects(received.copy(runOf()), /failed: it is no file any more$/)
 })
 
 /** Answers the first program of a copy. */
@@ -145,11 +98,7 @@ test("answers of a run that are no sizes, times and checksums end a copy", async
   const attempts = [...out.map((text) => ["out", text] as const), ...into.map((text) => ["in", text] as const)].map(
     async ([direction, text]) => {
       const { copy } = await filePair(direction)
-      await assert.rejects(
-        copy(runOf({ answer: answerProgram(text) })),
-        /cannot be continued: its programs answered "/,
-        `${direction}: ${text}`,
-      )
+      await assert.rejects(copy(runOf({ answer: answerProgram(text) })), /failed: its programs answered "/, `${direction}: ${text}`)
     },
   )
   await Promise.all(attempts)
@@ -175,7 +124,7 @@ test("a run whose image lacks a program is named it, and has no incomplete file"
   const { remote, home, copy } = await filePair("in")
   await assert.rejects(copy(runOf({ env: { PATH: bin } })), {
     exitCode: 127,
-    message: `The copy of ${remote} cannot be continued: the image has no sha256sum`,
+    message: `The copy of ${remote} failed: the image has no sha256sum`,
   })
   assert.deepEqual(await readdir(join(home, "run")), [])
 })

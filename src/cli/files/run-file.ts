@@ -1,13 +1,15 @@
 import { createHash, randomUUID } from "node:crypto"
 import { createReadStream } from "node:fs"
-import { chmod, open, rm, stat, utimes } from "node:fs/promises"
+import { chmod, lstat, open, rm, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { copyBlockBytes, type Multiplexer, openExec, openFileRest, outputPart, type StreamError } from "#channel"
+import { copyBlockBytes, type Multiplexer, openFileRest } from "#channel"
 import type { Cli } from "../io/cli.ts"
-import { CliError, type ExitCode, exitCodes } from "../io/failures.ts"
+import { CliError } from "../io/failures.ts"
 import { ProgressLine } from "../io/progress.ts"
-import { type ControlledRun, reconnect, withConnection } from "../session/control.ts"
+import type { ControlledRun } from "../session/control.ts"
 import { localChecksum } from "./checksum.ts"
+import { isConnectionLost, resumeAfterLosses } from "./resume.ts"
+import { copyFailed, outputOf, requires } from "./run-script.ts"
 
 /** A regular file here, and one in a run, of which one is an incomplete copy of the other. */
 export interface FilePair {
@@ -16,46 +18,34 @@ export interface FilePair {
   remote: string
 }
 
-interface Transfer extends FilePair {
+export interface Transfer extends FilePair {
   connection: Multiplexer
   /** Called with the place in the file that was reached. */
   onBytes: (position: number, size: number) => void
 }
 
-/** Losses of the connection in a row, between which the copy came no further. */
-const maxIdleLosses = 10
-
-export function isConnectionLost(error: unknown): boolean {
-  return (error as StreamError).code === "connection_lost"
-}
-
 /** Continues a copy of one file after each loss of the connection. Resolves with its size. */
-export async function continueFile(cli: Cli, run: ControlledRun, direction: "in" | "out", files: FilePair): Promise<number> {
+export async function resumeFile(cli: Cli, run: ControlledRun, direction: "in" | "out", files: FilePair): Promise<number> {
   using line = new ProgressLine(cli)
-  let reached = 0
-  let idleLosses = 0
-  const onBytes = (position: number, size: number) => {
-    line.bytes(files.remote, position, size)
-    if (position > reached) [reached, idleLosses] = [position, 0]
-  }
-  for (;;) {
-    cli.note("The connection was lost; connecting again …")
-    try {
-      const copyRest = direction === "in" ? sendOrRemove : receiveRest
-      return await withConnection(cli, reconnect(cli, run), (connection) => copyRest({ ...files, connection, onBytes }))
-    } catch (error) {
-      idleLosses += 1
-      if (isConnectionLost(error) && idleLosses < maxIdleLosses) continue
-      if (direction === "in") cli.note(`If ${files.remote} is in the run, it is incomplete.`)
-      throw error
-    }
+  const copyRest = direction === "in" ? sendFileRest : receiveFileRest
+  try {
+    return await resumeAfterLosses(cli, run, (connection, onProgress) => {
+      const onBytes = (position: number, size: number) => {
+        line.bytes(files.remote, position, size)
+        onProgress(position)
+      }
+      return copyRest({ ...files, connection, onBytes })
+    })
+  } catch (error) {
+    if (direction === "in") cli.note(`If ${files.remote} is in the run, it is incomplete.`)
+    throw error
   }
 }
 
-/** Nobody takes a file for complete that cannot be completed. */
-async function sendOrRemove(transfer: Transfer): Promise<number> {
+/** Nobody takes a file for complete that cannot be completed: it is removed from the run. */
+export async function sendFileRest(transfer: Transfer): Promise<number> {
   try {
-    return await sendRest(transfer)
+    return await writeRest(transfer)
   } catch (error) {
     if (!isConnectionLost(error)) await inRun(transfer, `rm -f "$0"`).catch(() => {})
     throw error
@@ -63,7 +53,7 @@ async function sendOrRemove(transfer: Transfer): Promise<number> {
 }
 
 /** An earlier `tar` may still write: the same bytes at the same places. */
-async function sendRest(transfer: Transfer): Promise<number> {
+async function writeRest(transfer: Transfer): Promise<number> {
   const { connection, local, remote, onBytes } = transfer
   const { size, mode, mtimeMs } = await stat(local)
   const present = await presentInRun(transfer, size)
@@ -99,12 +89,14 @@ if [ "$n" -eq 0 ] || [ "$n" -gt "$2" ]; then echo 0; else echo "$n $(head -c "$n
   const [, bytes, sha256 = ""] = /^(\d{1,15})(?: ([0-9a-f]{64}) {2}-)?\n$/.exec(answer) ?? []
   const present = Number(bytes)
   if (!(present <= size) || present % copyBlockBytes !== 0)
-    throw cannotContinue(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
+    throw copyFailed(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
   return { bytes: present, sha256 }
 }
 
-async function receiveRest(transfer: Transfer): Promise<number> {
+export async function receiveFileRest(transfer: Transfer): Promise<number> {
   const { connection, local, remote, onBytes } = transfer
+  // The run may have sent a link of the file's name, which would lead anywhere on this machine.
+  if (!(await lstat(local)).isFile()) throw new CliError(`The run sent no file as ${remote}; nothing was copied.`)
   // `tar` may have made a file that its owner may not write.
   await chmod(local, 0o600)
   await using file = await open(local, "a+")
@@ -142,7 +134,7 @@ if [ ! -f "$0" ] || [ -L "$0" ]; then echo "it is no file any more" >&2; exit 1;
 stat -c "%s %a %Y" "$0" && head -c "$1" "$0" | sha256sum`
   const answer = await inRun(transfer, script, String(bytes))
   const [, size, mode = "", modifiedAt, sha256 = ""] = /^(\d{1,15}) ([0-7]{1,4}) (-?\d{1,11})\n([0-9a-f]{64}) {2}-\n$/.exec(answer) ?? []
-  if (size === undefined) throw cannotContinue(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
+  if (size === undefined) throw copyFailed(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
   return { size: Number(size), mode: Number.parseInt(mode, 8) & 0o777, modifiedAt: Number(modifiedAt), sha256 }
 }
 
@@ -161,35 +153,6 @@ async function checksumOf(path: string, bytes: number): Promise<string> {
   return hash.digest("hex")
 }
 
-/** Begins a script that needs these programs. */
-function requires(...programs: string[]): string {
-  return `for each in ${programs.join(" ")}; do
-  command -v "$each" > /dev/null || { echo "the image has no $each" >&2; exit ${exitCodes.noCommand}; }
-done`
-}
-
-const maxOutput = 4_096
-
-/** The output of a small shell script. Its `$0` is the file in the run; `words` follow. */
-async function inRun({ connection, remote }: Transfer, script: string, ...words: string[]): Promise<string> {
-  const program = openExec(connection, { command: ["sh", "-c", script, remote, ...words] })
-  await program.started
-  program.end()
-  let printed = ""
-  let errors = ""
-  for await (const { part, data } of program.output) {
-    if (part === outputPart.stderr) errors = `${errors}${Buffer.from(data)}`.slice(0, maxOutput)
-    else printed = `${printed}${Buffer.from(data)}`.slice(0, maxOutput)
-  }
-  const { exitCode } = await program.exited
-  if (exitCode === 0) return printed
-  throw cannotContinue(
-    remote,
-    errors.trim() || `exit code ${exitCode}`,
-    exitCode === exitCodes.noCommand ? exitCodes.noCommand : exitCodes.failed,
-  )
-}
-
-function cannotContinue(path: string, reason: string, exitCode: ExitCode = exitCodes.failed): CliError {
-  return new CliError(`The copy of ${path} cannot be continued: ${reason}`, { exitCode, hint: "Copy it again." })
+function inRun({ connection, remote }: Transfer, script: string, ...words: string[]): Promise<string> {
+  return outputOf({ connection, remote, script, words })
 }

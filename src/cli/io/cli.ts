@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream"
+import { sanitizeLines } from "./table.ts"
 
 /** The parts of the process that a command may use. `main` fills them in. */
 export interface CliProcess {
@@ -53,7 +54,7 @@ export class Cli {
 
   /** Writes a line for the person, beside the result. Programs that ask for JSON do not get it. */
   note(line: string): void {
-    if (!this.isJson) this.process.stderr.write(`${line}\n`)
+    if (!this.isJson) this.process.stderr.write(`${sanitizeLines(line)}\n`)
   }
 
   /** Writes a value as JSON if that is asked for, otherwise the text. */

@@ -6,7 +6,7 @@ import { assertPlainName, isSameFile } from "../files/trees.ts"
 import { contextNameFor, parseServer } from "../session/contexts.ts"
 import { describeError } from "./failures.ts"
 import { formatAge, formatBytes, parseMemory, parseTime } from "./formats.ts"
-import { formatTable, sanitize, sanitizeLines } from "./table.ts"
+import { formatTable, sanitize, sanitizeLines, sanitizeOutput } from "./table.ts"
 
 test("columns are as wide as their widest text, wide characters counted twice, and control characters are gone", () => {
   const rows = [
@@ -18,6 +18,22 @@ test("columns are as wide as their widest text, wide characters counted twice, a
   assert.equal(sanitize("a\u0000\u009bb"), "a b")
   assert.equal(sanitize("photo_\u202egpj.exe"), "photo_ gpj.exe")
   assert.equal(sanitizeLines("a\u001b[2J\n  b\r"), "a [2J\n  b")
+})
+
+test("a program's line keeps its colours and no other command to the terminal", () => {
+  const red = "\u001b[31mred\u001b[0m"
+  assert.equal(sanitizeOutput(`a\tb ${red} 50%\r`), `a\tb ${red} 50%\r\u001b[0m`)
+  const commands = [
+    "\u001b]52;c;ZXZpbA==\u0007",
+    "\u001b]0;title\u001b\\",
+    "\u001b[2J",
+    "\u001b[?1049h",
+    "\u001bc",
+    "\u0007",
+    "\u009b2J",
+    "\u001b",
+  ]
+  assert.equal(sanitizeOutput(commands.join("x")), "xxxxxx2Jx")
 })
 
 test("sizes have a unit, and are rounded up to the server's", () => {

@@ -43,6 +43,21 @@ export function sanitizeLines(text: string): string {
     .join("\n")
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are commanded by these
+const colour = /(\u001b\[[\d;:]*m)/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+const command = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|.)/g
+
+/**
+ * A line that a program printed, for a terminal: its colours stay. Other commands would move the
+ * cursor, rename the window or fill the clipboard.
+ */
+export function sanitizeOutput(line: string): string {
+  const parts = line.split(colour)
+  const plain = parts.map((part, i) => (i % 2 === 1 ? part : part.replaceAll(command, "").replaceAll(/[^\P{Cc}\t\r]/gu, ""))).join("")
+  return parts.length > 1 ? `${plain}\u001b[0m` : plain
+}
+
 function withoutControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, " ")
 }

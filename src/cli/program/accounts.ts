@@ -52,11 +52,32 @@ export function addAccountCommands(program: Command, state: ProgramState): void 
     .argument("<name>")
     .description("Forget a server and its token.")
     .action(lazyAction(state, async () => (await account()).removeContext))
+  sessionCommands(program, state)
   program
     .command("doctor")
     .summary("Check this machine, the network and the server")
     .description("Check in turn all that the command line needs. Each check names the page of the documentation that helps.")
     .action(lazyAction(state, async () => (await import("../commands/doctor.ts")).doctor))
+}
+
+function sessionCommands(program: Command, state: ProgramState): void {
+  const sessions = () => import("../commands/sessions.ts")
+  const session = addCommandGroup(program, "session", "See and end sign-ins of browsers")
+  session
+    .command("ls")
+    .description("List the browsers that you are signed in with.")
+    .option("--user <name>", "those of this person; for administrators")
+    .option("--all", "everybody's; for administrators")
+    .action(lazyAction(state, async () => (await sessions()).listSessions))
+  session
+    .command("end")
+    .argument("[id]", "ID of the session, as in `session ls`")
+    .description("End a session: the browser has to sign in again. Tokens stay, such as that of this program.")
+    .option("--all", "every session of yours")
+    .option("--user <name>", "with --all: of this person; for administrators")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", examples(["Sign out everywhere, such as after losing a laptop", "session end --all"]))
+    .action(lazyAction(state, async () => (await sessions()).endSession))
 }
 
 /** Accounts, groups and the audit. */

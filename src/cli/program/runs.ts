@@ -111,7 +111,7 @@ function addProgramCommands(program: Command, state: ProgramState): void {
     .argument("<directory>", "RUN:/PATH, or a folder here")
     .option("--force", "replace what is there already")
     .summary("Copy files to or from a run")
-    .description("Copy a file or folder into a directory of a run, or back. The image must have `tar`.")
+    .description("Copy a file or folder into a directory of a run, or back.")
     .addHelpText("after", examples(["Into a run", "cp ./src Notebook:/tmp"], ["From a run", "cp Notebook:/tmp/results ."]))
     .action(lazyAction(state, async () => (await import("../commands/copy.ts")).copy))
   program

@@ -16,12 +16,14 @@ interface Finder<T extends Named> {
   byName(name: string): Promise<readonly T[]>
   /** Tells two of the same name apart. */
   describe(found: T): string
+  /** Follows the hint when nothing has the name. */
+  hint?: string
 }
 
 const maxListed = 10
 
 /** An ID, or an exact name that only one has. Several matches are listed with their IDs. */
-async function findOne<T extends Named>(text: string, { noun, lister, byId, byName, describe }: Finder<T>): Promise<T> {
+async function findOne<T extends Named>(text: string, { noun, lister, byId, byName, describe, hint = "" }: Finder<T>): Promise<T> {
   if (/^\d{1,15}$/.test(text)) return byId(Number(text))
   const found = await byName(text)
   const [first] = found
@@ -29,7 +31,7 @@ async function findOne<T extends Named>(text: string, { noun, lister, byId, byNa
   if (!first)
     throw new CliError(`There is no ${noun} ${JSON.stringify(text)} that you can see.`, {
       exitCode: exitCodes.notFound,
-      hint: `\`${lister}\` lists them. A name must match exactly; an ID is a number.`,
+      hint: `\`${lister}\` lists them. A name must match exactly; an ID is a number.${hint}`,
     })
   const lines = found.slice(0, maxListed).map((each) => `  ${each.ID}  ${sanitize(describe(each))}`)
   const more = found.length > maxListed ? [`  and ${found.length - maxListed} more`] : []
@@ -51,12 +53,21 @@ export async function allPages<T>(readPage: (page: number) => Promise<List<T>>, 
 
 const pageSize = 200
 
+/** Nobody makes a name ambiguous by giving it to something of theirs: the caller's own counts. */
+async function ownFirst<T extends { UserName: string }>(client: Client, readPage: (page: number) => Promise<List<T>>): Promise<T[]> {
+  const found = await allPages(readPage)
+  if (found.length < 2) return found
+  const { UserName: me } = await client.whoami()
+  const own = found.filter(({ UserName }) => UserName === me)
+  return own.length > 0 ? own : found
+}
+
 export function findProject(client: Client, text: string): Promise<Project> {
   return findOne<Project>(text, {
     noun: "project",
     lister: "quayside project ls",
     byId: (ID) => client.readProject({ query: { ID } }),
-    byName: (ProjectName) => allPages((page) => client.listProjects({ query: { ProjectName, page, pageSize } })),
+    byName: (ProjectName) => ownFirst(client, (page) => client.listProjects({ query: { ProjectName, page, pageSize } })),
     describe: (each) => `of ${each.UserName}, ${each.Type}`,
   })
 }
@@ -66,7 +77,7 @@ export function findImage(client: Client, text: string): Promise<Image> {
     noun: "image",
     lister: "quayside image ls",
     byId: (ID) => client.readImage({ query: { ID } }),
-    byName: (Name) => allPages((page) => client.listImages({ query: { Name, page, pageSize } })),
+    byName: (Name) => ownFirst(client, (page) => client.listImages({ query: { Name, page, pageSize } })),
     describe: (each) => `of ${each.UserName}, ${each.Image}`,
   })
 }
@@ -76,7 +87,7 @@ export function findData(client: Client, text: string): Promise<Data> {
     noun: "dataset",
     lister: "quayside data ls",
     byId: (ID) => client.listData({ query: { ID } }),
-    byName: (Name) => allPages((page) => client.listData({ query: { Name, page, pageSize } })),
+    byName: (Name) => ownFirst(client, (page) => client.listData({ query: { Name, page, pageSize } })),
     describe: (each) => `of ${each.UserName}, ${each.AccessInfo}`,
   })
 }
@@ -101,7 +112,10 @@ export function findGroup(client: Client, text: string): Promise<Group> {
   })
 }
 
-/** A run by its ID, or a live run by its project: own runs come before those of others. */
+/**
+ * A run by its ID, or a live run of the caller by its project. Files, input and ports of this
+ * machine go to it, so nobody else's run has a name here: anybody may share one of the same name.
+ */
 export function findRun(client: Client, text: string, { mayHaveEnded = false } = {}): Promise<RunningProject> {
   return findOne<RunningProject>(text, {
     noun: "run",
@@ -109,15 +123,14 @@ export function findRun(client: Client, text: string, { mayHaveEnded = false } =
     byId: (ID) => client.readRun({ query: { ID } }),
     byName: async (name) => {
       const { UserName } = await client.whoami()
-      const own = runsNamed(name, await allPages((page) => client.listRuns({ query: { UserName, page, pageSize } })))
-      if (own.length > 0) return own
-      const live = runsNamed(name, await allPages((page) => client.listRuns({ query: { page, pageSize } })))
+      const live = runsNamed(name, await allPages((page) => client.listRuns({ query: { UserName, page, pageSize } })))
       if (live.length > 0 || !mayHaveEnded) return live
       // The newest of the history is the one that people mean.
       const ended = await client.listRuns({ query: { UserName, State: "ended", pageSize } })
       return runsNamed(name, ended.data).slice(0, 1)
     },
     describe: (each) => `of ${each.UserName}, ${each.State}`,
+    hint: " A run of somebody else is named by its ID.",
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Connection, ServerChannel } from "ssh2"
 import { type Multiplexer, openListen, type StreamError } from "#channel"
-import { connectFromRun, joinTcp, tcpOf } from "../session/run-tcp.ts"
+import { connectFromRun, relayTcp, toRunConnection } from "../session/run-connection.ts"
 
 interface ForwardRequest {
   accept(): ServerChannel
@@ -15,13 +15,17 @@ export async function serveForward(connection: Multiplexer, { accept, reject, ho
   if (!end) return reject()
   const channel = accept()
   channel.on("error", () => {})
-  await joinTcp(channel, end, () => channel.eof()).catch(() => {})
+  await relayTcp(channel, end, () => channel.eof()).catch(() => {})
   channel.end()
 }
 
-/** `ssh -R`: ports of the run's loopback address lead to the machine of `ssh`. */
-export function serveRemoteForwards(connection: Multiplexer, client: Connection): void {
+/**
+ * `ssh -R`: ports of the run's loopback address lead to the machine of `ssh`. Gives a function that
+ * waits until all requests for ports so far are answered.
+ */
+export function serveRemoteForwards(connection: Multiplexer, client: Connection): () => Promise<unknown> {
   const listening = new Map<number, () => void>()
+  const pending = new Set<Promise<void>>()
   client.on("request", (accept, reject, name, info) => {
     if (name === "tcpip-forward") {
       const { bindAddr, bindPort } = info as { bindAddr: string; bindPort: number }
@@ -31,11 +35,11 @@ export function serveRemoteForwards(connection: Multiplexer, client: Connection)
           if (error) return each.fail("connection_refused", error.message)
           each.accept()
           channel.on("error", () => {})
-          void joinTcp(channel, tcpOf(each), () => channel.end()).catch(() => channel.end())
+          void relayTcp(channel, toRunConnection(each), () => channel.end()).catch(() => channel.end())
         })
       })
       const opened = { port: bindPort }
-      stream.accepted.then(
+      const answered = stream.accepted.then(
         ({ port }) => {
           opened.port = port as number
           listening.set(opened.port, () => stream.fail("cancelled", "No longer forwarded"))
@@ -43,6 +47,8 @@ export function serveRemoteForwards(connection: Multiplexer, client: Connection)
         },
         (_error: StreamError) => reject?.(),
       )
+      pending.add(answered)
+      void answered.finally(() => pending.delete(answered))
     } else if (name === "cancel-tcpip-forward") {
       const { bindPort } = info as { bindPort: number }
       listening.get(bindPort)?.()
@@ -50,4 +56,5 @@ export function serveRemoteForwards(connection: Multiplexer, client: Connection)
       accept?.()
     } else reject?.()
   })
+  return () => Promise.all(pending)
 }

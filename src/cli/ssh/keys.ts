@@ -30,25 +30,41 @@ export async function ensureKeys(process: CliProcess, files: SshFiles): Promise<
   await mkdir(files.directory, { recursive: true, mode: 0o700 })
   await chmod(files.directory, 0o700)
   for (const file of [files.hostKey, files.identity]) {
-    const key = ssh2.utils.generateKeyPairSync("ed25519", { comment: hostKeyAlias })
+    const key = createKey()
     const isNew = await writeOnce(file, key.private)
     if (isNew) await writeFile(`${file}.pub`, `${key.public}\n`, { mode: 0o600 })
   }
+  await readKey(process, files.identity)
   const { type, public: blob } = publicKey(await readKey(process, files.hostKey))
   await replaceFile(files.knownHosts, `${hostKeyAlias} ${type} ${blob.toString("base64")}\n`)
 }
 
-/** A private key. Throws if other people can read it. */
+/**
+ * A key pair that every ssh reads. `ssh2` drops the zeros at the beginning of a public key, which
+ * damages one pair of 256 (`lib/keygen.js` of 1.17.0): such a pair is not used.
+ */
+export function createKey(): { private: string; public: string } {
+  for (;;) {
+    const key = ssh2.utils.generateKeyPairSync("ed25519", { comment: hostKeyAlias })
+    if (!(ssh2.utils.parseKey(key.private) instanceof Error)) return key
+  }
+}
+
+/** A private key. Throws if other people can read it, or if it is damaged. */
 export async function readKey(process: CliProcess, file: string): Promise<string> {
   const hint = `Remove ${dirname(file)} and run \`quayside ssh-config\` again.`
   const text = await readPrivateFile(process, file, { what: "is a key", hint })
-  if (text !== undefined) return text
-  throw new CliError("The keys of this machine's ssh end are missing.", { hint: "`quayside ssh-config` makes them." })
+  if (text === undefined)
+    throw new CliError("The keys of this machine's ssh end are missing.", { hint: "`quayside ssh-config` makes them." })
+  const key = ssh2.utils.parseKey(text)
+  if (key instanceof Error) throw new CliError(`The key ${file} is damaged: ${key.message}.`, { hint })
+  return text
 }
 
+/** The public half of what `readKey` gives. */
 export function publicKey(text: string): { type: string; public: Buffer } {
   const key = ssh2.utils.parseKey(text)
-  if (key instanceof Error) throw new CliError(`A key of the ssh end is damaged: ${key.message}`)
+  if (key instanceof Error) throw key
   return { type: key.type, public: key.getPublicSSH() }
 }
 

@@ -1,20 +1,8 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
 import { test } from "node:test"
 import { outputPart } from "#channel"
 import { quoteForShell, RunShell } from "./run-shell.ts"
-
-/** A shell of this machine, whose output comes in pieces of this size. */
-function openShell(pieceBytes: number) {
-  const child = spawn("sh", { stdio: ["pipe", "pipe", "ignore"] })
-  child.stdin.on("error", () => {})
-  async function* output() {
-    for await (const chunk of child.stdout as AsyncIterable<Buffer>)
-      for (let at = 0; at < chunk.length; at += pieceBytes) yield { part: outputPart.stdout, data: chunk.subarray(at, at + pieceBytes) }
-  }
-  const write = async (data: Uint8Array) => void child.stdin.write(data)
-  return Object.assign(new RunShell({ output: output(), write }), { [Symbol.dispose]: () => void child.kill() })
-}
+import { openShell } from "./testing/local-shell.ts"
 
 for (const pieceBytes of [1, 7, 65_536]) {
   test(`answers follow each other with their exit codes, in pieces of ${pieceBytes} bytes`, async () => {
@@ -52,4 +40,17 @@ test("a shell that ends, or answers without end, rejects what waits and what com
     for (const { reason } of (await Promise.allSettled(waiting)) as PromiseRejectedResult[]) assert.match(String(reason), message)
     await assert.rejects(shell.run("true"), message)
   }
+})
+
+test("an answer in pieces of one byte is copied a few times, not with each piece", async (t) => {
+  const size = 20_000
+  async function* output() {
+    const data = Buffer.from("x")
+    for (let i = 0; i < size; i += 1) yield { part: outputPart.stdout, data }
+  }
+  const concat = t.mock.method(Buffer, "concat")
+  const alloc = t.mock.method(Buffer, "alloc")
+  const shell = new RunShell({ output: output(), write: async () => {} })
+  await assert.rejects(shell.run("true"), /shell ended/)
+  assert.ok(concat.mock.callCount() + alloc.mock.callCount() < 10)
 })

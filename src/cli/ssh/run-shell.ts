@@ -10,6 +10,7 @@ export interface ShellAnswer {
 const maxAnswerBytes = 8 * 2 ** 20
 /** An exit code and the end of its line. */
 const maxStatusLength = 4
+const firstBufferBytes = 65_536
 
 /**
  * A shell of the run that runs one script after the other, without a terminal. The end of each
@@ -19,7 +20,9 @@ export class RunShell {
   readonly mark = `quayside-${randomBytes(16).toString("hex")}`
   readonly #program: Pick<ControlProcess, "output" | "write">
   readonly #waiting: PromiseWithResolvers<ShellAnswer>[] = []
-  #received: Buffer = Buffer.alloc(0)
+  /** The answer so far is at the start; the buffer doubles when it is full. */
+  #buffer = Buffer.alloc(firstBufferBytes)
+  #length = 0
   #error: Error | undefined
 
   constructor(program: Pick<ControlProcess, "output" | "write">) {
@@ -44,22 +47,38 @@ export class RunShell {
     for await (const { part, data } of this.#program.output) {
       if (part !== outputPart.stdout) continue
       // The mark may have come in pieces.
-      const from = Math.max(0, this.#received.length - end.length - maxStatusLength)
-      this.#received = Buffer.concat([this.#received, data])
+      const from = Math.max(0, this.#length - end.length - maxStatusLength)
+      this.#append(data)
       this.#takeAnswers(end, from)
-      if (this.#received.length > maxAnswerBytes) throw new Error(`The run answered more than ${maxAnswerBytes} bytes`)
+      if (this.#length > maxAnswerBytes) throw new Error(`The run answered more than ${maxAnswerBytes} bytes`)
     }
     throw new Error("The run's shell ended")
   }
 
-  #takeAnswers(end: Buffer, from: number): void {
-    for (let at = this.#received.indexOf(end, from); at >= 0; at = this.#received.indexOf(end)) {
-      const lineEnd = this.#received.indexOf("\n", at + end.length)
-      if (lineEnd < 0) return
-      const status = Number(this.#received.subarray(at + end.length, lineEnd).toString())
-      this.#waiting.shift()?.resolve({ status, output: this.#received.subarray(0, at) })
-      this.#received = this.#received.subarray(lineEnd + 1)
+  #append(data: Uint8Array): void {
+    const length = this.#length + data.length
+    if (length > this.#buffer.length) {
+      const grown = Buffer.alloc(2 * length)
+      this.#buffer.copy(grown, 0, 0, this.#length)
+      this.#buffer = grown
     }
+    this.#buffer.set(data, this.#length)
+    this.#length = length
+  }
+
+  #takeAnswers(end: Buffer, from: number): void {
+    const received = this.#buffer.subarray(0, this.#length)
+    let start = 0
+    for (let at = received.indexOf(end, from); at >= 0; at = received.indexOf(end, start)) {
+      const lineEnd = received.indexOf("\n", at + end.length)
+      if (lineEnd < 0) break
+      const status = Number(received.subarray(at + end.length, lineEnd).toString())
+      this.#waiting.shift()?.resolve({ status, output: Buffer.from(received.subarray(start, at)) })
+      start = lineEnd + 1
+    }
+    if (start === 0) return
+    received.copy(this.#buffer, 0, start)
+    this.#length -= start
   }
 
   #fail(error: Error): void {

@@ -27,12 +27,16 @@ export async function serveSsh({ input, output, connection, hostKey, identity }:
   server.injectSocket(pipes as unknown as Socket)
   const [client] = await accepted
   client.on("authentication", (context) => authenticate(context, identity, known))
-  client.on("session", (accept) => serveSession(accept(), connection))
+  const forwardsAreAnswered = serveRemoteForwards(connection, client)
+  // As with `sshd`: a short program must not end before `ssh` knows that a port was refused.
+  client.on("session", async (accept) => {
+    await forwardsAreAnswered()
+    serveSession(accept(), connection)
+  })
   client.on(
     "tcpip",
     (accept, reject, { destIP, destPort }) => void serveForward(connection, { accept, reject, host: destIP, port: destPort }),
   )
-  serveRemoteForwards(connection, client)
   // An error of the transport ends the connection, which is all that matters.
   client.on("error", () => {})
   pipes.on("error", () => {})

@@ -5,7 +5,7 @@ import { assertPlainName } from "../files/trees.ts"
 import { sendFile, type UploadUrlStore } from "../files/upload.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import type { IsIgnored } from "./ignored.ts"
-import { ChangedMeanwhile, conflictName } from "./local-folder.ts"
+import { ChangedMeanwhileError, conflictName } from "./local-folder.ts"
 import type { FileState, RemoteEntry, RemoteFile } from "./plan.ts"
 
 /** A folder of a dataset. Each write names the content that it replaces. */
@@ -73,7 +73,7 @@ export class DatasetFolder {
 
   async #assertEmpty(path: string): Promise<void> {
     const entries = (await this.#client.list(this.#path(path))) ?? []
-    if (entries.length > 0) throw new ChangedMeanwhile(`${path} is not empty`)
+    if (entries.length > 0) throw new ChangedMeanwhileError(`${path} is not empty`)
   }
 
   #path(path: string): string {
@@ -84,7 +84,8 @@ export class DatasetFolder {
 /** The server refuses because the other side changed: 404, 405, 409 and 412. */
 function changed(error: unknown): never {
   const isChange = error instanceof Failure && [404, 405, 409, 412].includes(error.status)
-  if (isChange || (error instanceof CliError && /changed while/.test(error.message))) throw new ChangedMeanwhile((error as Error).message)
+  if (isChange || (error instanceof CliError && /changed while/.test(error.message)))
+    throw new ChangedMeanwhileError((error as Error).message)
   throw error
 }
 

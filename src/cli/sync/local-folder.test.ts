@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { ChangedMeanwhile, LocalFolder } from "./local-folder.ts"
+import { ChangedMeanwhileError, LocalFolder } from "./local-folder.ts"
 
 const old = { kind: "file" as const, size: 1, modifiedMs: 1 }
 
@@ -13,9 +13,9 @@ test("a change of the last moment here keeps its content, under its own name or 
   await writeFile(join(folder.path, "mine"), "new here")
   const draft = local.draft()
   await writeFile(draft, "received")
-  await assert.rejects(local.replace("mine", draft, undefined), ChangedMeanwhile)
+  await assert.rejects(local.replace("mine", draft, undefined), ChangedMeanwhileError)
   assert.equal(await readFile(join(folder.path, "mine"), "utf8"), "new here")
-  await assert.rejects(local.replace("mine", draft, old), ChangedMeanwhile)
+  await assert.rejects(local.replace("mine", draft, old), ChangedMeanwhileError)
   const kept = (await readdir(folder.path)).find((each) => each.startsWith("mine.conflict-")) ?? ""
   assert.equal(await readFile(join(folder.path, kept), "utf8"), "new here")
 })

@@ -5,7 +5,7 @@ import { type IsIgnored, syncFilePrefix } from "./ignored.ts"
 import { type FileState, isUnchanged, type LocalEntry } from "./plan.ts"
 
 /** A path changed between the look at both sides and the step: the next round looks again. */
-export class ChangedMeanwhile extends Error {}
+export class ChangedMeanwhileError extends Error {}
 
 const maxEntries = 1_000_000
 
@@ -57,7 +57,7 @@ export class LocalFolder implements AsyncDisposable {
     const names = path.split("/")
     for (let i = 1; i < names.length; i += 1) {
       const parent = names.slice(0, i).join("/")
-      if ((await stateOf(join(this.root, parent)))?.kind !== "directory") throw new ChangedMeanwhile(`${parent} is no folder any more`)
+      if ((await stateOf(join(this.root, parent)))?.kind !== "directory") throw new ChangedMeanwhileError(`${parent} is no folder any more`)
     }
     return join(this.root, path)
   }
@@ -81,7 +81,7 @@ export class LocalFolder implements AsyncDisposable {
     const found = await stateOf(away)
     if (found?.kind === "file" && isUnchanged(found, expected)) return unlink(away)
     await this.#moveBeside(away, path)
-    throw new ChangedMeanwhile(`${path} was changed meanwhile`)
+    throw new ChangedMeanwhileError(`${path} was changed meanwhile`)
   }
 
   /** Gives a file or folder the name of a conflict. */
@@ -97,7 +97,7 @@ export class LocalFolder implements AsyncDisposable {
         this.conflicts.push(name)
         return
       } catch (error) {
-        if (!(error instanceof ChangedMeanwhile) || i === 100) throw error
+        if (!(error instanceof ChangedMeanwhileError) || i === 100) throw error
       }
     }
   }
@@ -113,7 +113,7 @@ export class LocalFolder implements AsyncDisposable {
   async state(path: string): Promise<FileState> {
     const state = await stateOf(await this.place(path))
     if (state?.kind === "file") return state
-    throw new ChangedMeanwhile(`${path} is no file any more`)
+    throw new ChangedMeanwhileError(`${path} is no file any more`)
   }
 }
 
@@ -138,14 +138,14 @@ async function moveNew(from: string, to: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // Folders have no hard links, and some file systems know none.
-    if (code === "EEXIST" || (await stateOf(to))) throw new ChangedMeanwhile(`${to} is there already`)
-    if (code === "ENOENT") throw new ChangedMeanwhile(`${dirname(to)} is gone`)
+    if (code === "EEXIST" || (await stateOf(to))) throw new ChangedMeanwhileError(`${to} is there already`)
+    if (code === "ENOENT") throw new ChangedMeanwhileError(`${dirname(to)} is gone`)
     await rename(from, to)
   }
 }
 
 function changed(error: NodeJS.ErrnoException): never {
-  if (["ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(error.code ?? "")) throw new ChangedMeanwhile(error.message)
+  if (["ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(error.code ?? "")) throw new ChangedMeanwhileError(error.message)
   throw error
 }
 

@@ -4,7 +4,7 @@ import { inParallel } from "../files/in-parallel.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import type { DatasetFolder } from "./dataset-folder.ts"
 import { readIgnored } from "./ignored.ts"
-import { ChangedMeanwhile, isFolder, type LocalFolder } from "./local-folder.ts"
+import { ChangedMeanwhileError, isFolder, type LocalFolder } from "./local-folder.ts"
 import { type BaseEntry, type FileState, planSteps, type RemoteFile, type SyncAction, type SyncSides, type SyncStep } from "./plan.ts"
 import type { SyncState } from "./sync-state.ts"
 
@@ -103,7 +103,7 @@ class Round {
       if (!quiet.includes(step.action)) this.#options.onStep(step)
       await this.#do(step)
     } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error
+      if (!(error instanceof ChangedMeanwhileError)) throw error
       // A folder that holds something after all, such as ignored files, stays on both sides.
       const { entries } = this.#options.state
       if (entries.get(step.path)?.kind === "directory") entries.delete(step.path)
@@ -142,7 +142,7 @@ class Round {
     const { local, remote } = this.#options
     const tag = await remote.upload(path, await local.place(path), file, replaced).catch((error: Error) => {
       // A file that changes while it is read cannot be sent.
-      if (error.name === "NotReadableError") throw new ChangedMeanwhile(error.message)
+      if (error.name === "NotReadableError") throw new ChangedMeanwhileError(error.message)
       throw error
     })
     this.#same(path, { ...file, tag })

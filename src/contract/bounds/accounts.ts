@@ -128,6 +128,13 @@ export const accountBounds = {
     per: "session",
     beyond: "401 `unauthorized`: sign in again",
   },
+  browserCharacters: {
+    what: "Description of the browser (`User-Agent`) that a session shows",
+    value: 256,
+    unit: "characters",
+    per: "session",
+    beyond: "the rest is cut off",
+  },
   tokenCodeMs: {
     what: "Time in which a program exchanges the code of `POST /token/code` for its token",
     value: 60_000,

@@ -100,6 +100,13 @@ export const containerBounds = {
     per: "image",
     beyond: "the start fails with `image_unavailable`",
   },
+  imageAnswerValues: {
+    what: "Values of JSON in a registry's description of an image, on a cluster",
+    value: 50_000,
+    unit: "count",
+    per: "image",
+    beyond: "the start fails with `image_pull_failed`",
+  },
   listedBytes: {
     what: "A run's command, image and mounts, as the engine lists them for each container",
     value: 2 ** 16,

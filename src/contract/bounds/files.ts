@@ -10,10 +10,10 @@ export const fileBounds = {
     beyond: "414 `too_large`; 400 `invalid` for `AccessInfo`",
   },
   plainPathNames: {
-    what: "Names in the path of a request that is served at once",
+    what: "Names in the paths of a request that is served at once, with those of `Destination` and `If`",
     value: 32,
     unit: "count",
-    per: "path",
+    per: "request",
     beyond: "such requests begin one after another, and people alternate",
   },
   xmlBytes: {
@@ -209,6 +209,20 @@ export const fileBounds = {
     per: "request",
     beyond: "403 `forbidden`",
   },
+  datasetDirectories: {
+    what: "Directories named by `AccessInfo` that are made at a time",
+    value: 1,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  waitingDatasetDirectories: {
+    what: "The same that wait",
+    value: 100,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
   levels: {
     what: "Depth of a listing, and of a copied directory",
     value: 100,
@@ -233,6 +247,13 @@ export const fileBounds = {
   ifLists: {
     what: "Lists of conditions in an `If` header",
     value: 64,
+    unit: "count",
+    per: "request",
+    beyond: "400 `invalid`",
+  },
+  ifNames: {
+    what: "Names in all paths of an `If` header together",
+    value: 512,
     unit: "count",
     per: "request",
     beyond: "400 `invalid`",

@@ -37,6 +37,13 @@ export const gatewayBounds = {
     per: "answer",
     beyond: "503 `unavailable`",
   },
+  answerFields: {
+    what: "Header fields of a program's answer",
+    value: 500,
+    unit: "count",
+    per: "answer",
+    beyond: "503 `unavailable`",
+  },
   answerTrailerBytes: {
     what: "Trailers of a program's answer",
     value: 16_384,

@@ -23,6 +23,13 @@ export const httpBounds = {
     per: "person",
     beyond: "a few connections read on in each of the next turns; one that is alone in its turn has 64 reads",
   },
+  turnMs: {
+    what: "Time for which these reads go on in one turn, from the first one on",
+    value: 2,
+    unit: "ms",
+    per: "person",
+    beyond: "as above",
+  },
   anonymousBodyBytes: {
     what: "Body of a request without a credential, such as a sign-in",
     value: 4_096,

@@ -2,6 +2,7 @@ import { boolean, integer } from "../fields/scalars.ts"
 import { list, nullable, number, object } from "../fields/shapes.ts"
 import { type StructureValue, structure } from "../fields/structure.ts"
 import { text } from "../fields/text.ts"
+import { effectiveLimits } from "./people.ts"
 import { reason, waitsForField } from "./run-parts.ts"
 
 const share = object({ total: number(), free: number() })
@@ -26,6 +27,15 @@ const node = object({
 export const capacity = structure("Capacity", {
   nodes: list(node),
   you: object({ Cpus: amountOrNull, Memory: amountOrNull, Gpus: amountOrNull }, "The resources that the caller's limits leave."),
+  defaults: object(
+    {
+      Cpus: number(),
+      Memory: number(),
+      StartMinutes: number(),
+      Limits: effectiveLimits("The limits of people for whom none are set. `null` is unlimited."),
+    },
+    "The values that apply if a start, a project or a person names none.",
+  ),
 })
 export type Capacity = StructureValue<typeof capacity>
 

@@ -57,7 +57,8 @@ const limitsSchema = {
   ),
 }
 
-const effectiveLimits = (description: string) => readOnlyField<EffectiveLimits>({ ...limitsSchema, required: limitNames }, description)
+export const effectiveLimits = (description: string) =>
+  readOnlyField<EffectiveLimits>({ ...limitsSchema, required: limitNames }, description)
 
 const limits = (description: string) =>
   custom<Limits>({
@@ -212,7 +213,20 @@ export const filesToken = structure("FilesToken", {
   ExpiresAt: timestamp({ description: "When it stops working." }),
 })
 
-export const sessionFields = {
+/** A browser's session. */
+export const session = structure("Session", {
+  ID: integer({ description: "Primary key." }),
+  UserName: text({ description: "Name of the person." }),
+  CreatedAt: timestamp({ description: "When the person signed in." }),
+  LastUsedAt: nullableTimestamp({ description: "When it was last used, to the minute." }),
+  ExpiresAt: timestamp({ description: "When it ends by itself." }),
+  Address: text({ description: "The address from which the person signed in." }),
+  Browser: text({ description: "The browser as it described itself then (`User-Agent`), cut off." }),
+  IsCurrent: boolean({ description: "Whether this request was made with it." }),
+})
+export type Session = StructureValue<typeof session>
+
+export const signInFields = {
   UserName: text({ description: "Name of the account.", max: 64, write: "required" }),
   Password: password("The password.", "required"),
 }

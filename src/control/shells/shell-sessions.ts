@@ -101,10 +101,10 @@ export class ShellSession {
     return { id: this.id, ...this.owner, program: this.process.continuation?.program }
   }
 
-  /** Whether its client has given it up. */
+  /** Whether it ends, or its client has given it up. */
   get isEnding(): boolean {
     const error = this.#stream?.error
-    return error !== undefined && error.code !== lost
+    return this.#hasEnded || (error !== undefined && error.code !== lost)
   }
 
   /** Shows the shell on a stream, with its latest output first. Another stream of it ends. */

@@ -1,8 +1,9 @@
-import { type ChannelStream, copyBlockBytes, type JsonObject, outputPart, StreamError, TarCheck } from "#channel"
+import { archiveRoot, type ChannelStream, copyBlockBytes, type JsonObject, outputPart, StreamError, TarCheck, tarEnv } from "#channel"
 import { bounds, describeValue } from "#contract"
 import type { ExecProcess } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { invalidRequest } from "../request-fields.ts"
+import { pacedInput } from "./paced-input.ts"
 import { auditProgram, startProgram } from "./programs.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
@@ -21,7 +22,7 @@ export async function serveCopy(context: ConnectionContext, stream: ChannelStrea
     stream.accept()
     stream.done.catch(() => program.close())
     if (direction === "in" && window) stream.widen(bounds.control.wideWindowBytes.value)
-    const copied = direction === "in" ? copyIn(stream, program, archive) : copyOut(context, stream, { program, archive })
+    const copied = direction === "in" ? copyIn(context, stream, { program, archive }) : copyOut(context, stream, { program, archive })
     const error = await copied
     const exitCode = await program.exitCode
     if (exitCode !== 0) throw new StreamError("copy_failed", error.trim() || `${command[0]} ended with the code ${exitCode}`)
@@ -62,27 +63,39 @@ function readOffset(value: unknown, unit: number): number {
   throw invalidRequest(`offset must be an integer from 0 to ${copyOffsetBytes.value}${units}; got ${describeValue(value)}`)
 }
 
-/** The archive holds the last name of the path; of a path that ends in `/.` only its content. */
 function packCommand(path: string): Command {
-  const trimmed = path.replace(/\/+$/, "")
-  const slash = trimmed.lastIndexOf("/")
-  const [directory, name] = trimmed === "" ? ["/", "."] : [trimmed.slice(0, slash) || "/", trimmed.slice(slash + 1)]
+  const { directory, name } = archiveRoot(path)
   return ["tar", "-c", "-f", "-", "-C", directory, "--", name]
 }
 
 async function start(context: ConnectionContext, command: Command): Promise<ExecProcess> {
+  if (command[0] !== "tar") return startProgram(context, { command })
   try {
+    return await startProgram(context, { command, env: tarEnv })
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+  try {
+    // An engine may need a shell to set variables, and the image may have none.
     return await startProgram(context, { command })
   } catch (error) {
-    if (command[0] !== "tar" || !(error instanceof StreamError) || error.code !== "command_not_found") throw error
-    throw new StreamError("no_tar", "The run's image has no tar, which copies files in and out")
+    if (!isMissing(error)) throw error
+    throw new StreamError("no_tar", "The run's image has no tar, which copies files in and out; scp, sftp and `quayside cp` do without")
   }
 }
 
+function isMissing(error: unknown): boolean {
+  return error instanceof StreamError && error.code === "command_not_found"
+}
+
 /** Of an archive, passes on checked bytes only. Resolves with what the program complains about. */
-async function copyIn(stream: ChannelStream, program: ExecProcess, archive: TarCheck | undefined): Promise<string> {
-  const errors = readErrors(program)
-  for await (const { data } of stream) {
+async function copyIn(
+  { caller }: ConnectionContext,
+  stream: ChannelStream,
+  { program, archive }: { program: ExecProcess; archive: TarCheck | undefined },
+): Promise<string> {
+  const errors = readErrors(program, caller.userId)
+  for await (const data of pacedInput(stream, caller.userId)) {
     archive?.check(data)
     await program.write(data)
   }
@@ -91,9 +104,13 @@ async function copyIn(stream: ChannelStream, program: ExecProcess, archive: TarC
   return errors
 }
 
-async function readErrors(program: ExecProcess): Promise<string> {
+/** An image's own program may print as fast as it can. */
+async function readErrors(program: ExecProcess, userId: number): Promise<string> {
   let text = ""
-  for await (const { data } of program.output) text = appended(text, data)
+  for await (const { data } of program.output) {
+    text = appended(text, data)
+    await waitForTurn(userId, data, program)
+  }
   return text
 }
 

@@ -5,6 +5,7 @@ import { bounds } from "#contract"
 import { drained } from "#kit"
 import type { ConnectionContext } from "../context.ts"
 import { readPort } from "../request-fields.ts"
+import { pacedInput } from "./paced-input.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Forwards a TCP connection to a port of the run. */
@@ -16,7 +17,7 @@ export async function serveForward(context: ConnectionContext, stream: ChannelSt
   const cut = () => socket.destroy()
   stream.done.catch(cut)
   try {
-    await Promise.all([toProgram(stream, socket), toClient(socket, stream)])
+    await Promise.all([toProgram(stream, socket, context.caller.userId), toClient(socket, stream)])
     stream.finish()
   } catch (error) {
     if (error instanceof StreamError) throw error
@@ -70,8 +71,8 @@ async function refusal({ engine, run, usage }: ConnectionContext, port: number):
 }
 
 /** Passes on what the client sends, and its end. */
-export async function toProgram(stream: ChannelStream, socket: Socket): Promise<void> {
-  for await (const { data } of stream) {
+export async function toProgram(stream: ChannelStream, socket: Socket, userId: number): Promise<void> {
+  for await (const data of pacedInput(stream, userId)) {
     if (!socket.writable) return
     if (!socket.write(data)) await drained(socket)
   }

@@ -56,7 +56,7 @@ async function serveConnection({ usage, open, caller }: ConnectionContext, socke
     if (socket.destroyed) onClose()
     else socket.once("close", onClose)
     if (window) stream.widen(bounds.control.wideWindowBytes.value)
-    await Promise.all([toProgram(stream, socket), toClient(socket, stream, caller.userId)])
+    await Promise.all([toProgram(stream, socket, caller.userId), toClient(socket, stream, caller.userId)])
     stream.finish()
   } catch {
     // The client does not connect, or one side has gone: the program notices by its connection.

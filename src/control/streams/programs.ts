@@ -3,6 +3,7 @@ import { Failure } from "#contract"
 import { EngineError, type ExecProcess, type ExecRequest } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { type ClientSignal, readProgram, readSignal, readTerminal } from "../request-fields.ts"
+import { pacedInput } from "./paced-input.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Starts a program in the run. Throws a `StreamError` if it cannot. */
@@ -47,7 +48,7 @@ export async function serveExec(context: ConnectionContext, stream: ChannelStrea
     if (stream.isOver) return
     stream.onMessage = (message) => handleProgramMessage(process, stream, message)
     stream.done.catch(() => process.close())
-    void copyInput(stream, process)
+    void copyInput(context, process, stream)
     await copyOutput(context, process, stream)
     stream.finish({ exitCode: await process.exitCode })
   } finally {
@@ -110,9 +111,9 @@ function resize(process: Pick<ExecProcess, "resize">, size: { columns: number; r
 }
 
 /** Ends with the stream's input. */
-export async function copyInput(stream: ChannelStream, process: ExecProcess): Promise<void> {
+export async function copyInput({ caller }: ConnectionContext, process: ExecProcess, stream: ChannelStream): Promise<void> {
   try {
-    for await (const { data } of stream) await process.write(data)
+    for await (const data of pacedInput(stream, caller.userId)) await process.write(data)
     process.endInput()
   } catch {
     // The stream failed, which ends the program.

@@ -22,7 +22,7 @@ export async function serveShell(context: ConnectionContext, stream: ChannelStre
   if (stream.isOver && !isNew) return
   session.attach(stream)
   session.endWith(context.watchRight, context.caller.credential.id)
-  await copyInput(stream, session.process)
+  await copyInput(context, session.process, stream)
   await stream.done.catch(() => {})
 }
 

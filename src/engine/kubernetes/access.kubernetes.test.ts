@@ -39,7 +39,7 @@ test("with the rights of access.yaml all that an engine does works, and it uses 
   await Array.fromAsync(program.output)
   assert.equal(await program.exitCode, 0)
   const hasFigures = async () => (await engine.stats()).some(({ key, memory }) => key === spec.key && memory !== null)
-  await eventually("the kubelet tells its figures", hasFigures, 60_000)
+  await eventually("the kubelet reports the run's usage", hasFigures, 60_000)
   await engine.stop(spec.key, { graceMs: 0 })
 
   // The kubelet itself answers these.

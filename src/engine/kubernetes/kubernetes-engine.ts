@@ -34,15 +34,15 @@ import { ClusterImages } from "./images/cluster-images.ts"
 import type { KubernetesOptions } from "./kubernetes-options.ts"
 import { MountLocks } from "./mounts/mount-locks.ts"
 import { applyPolicies } from "./network/network-policies.ts"
-import { mergeRanks } from "./observe/merge-ranks.ts"
+import { mergeRankLogs } from "./observe/merge-rank-logs.ts"
 import { nodeCapacity } from "./observe/node-capacity.ts"
 import { NodeStats } from "./observe/node-stats.ts"
 import { readPodLogs } from "./observe/read-logs.ts"
 import { instanceSelector, podIdentity, runName, storedSpec } from "./pods/names.ts"
-import { EventFeed } from "./pods/pod-events.ts"
+import { PodEventFeed } from "./pods/pod-events.ts"
 import { variablesOfSecret } from "./pods/pod-manifest.ts"
 import { ObservedRuns, observedRun, wasDisrupted } from "./pods/pod-state.ts"
-import { inOrder, RunStarter } from "./pods/run-starter.ts"
+import { RunStarter, sortByRank } from "./pods/run-starter.ts"
 
 /** How long the cluster may take to delete a pod beyond its grace. */
 const deleteMs = 60_000
@@ -71,9 +71,9 @@ class KubernetesEngine implements Engine {
   readonly #stats: NodeStats
   readonly #lock = new KeyedLock()
   readonly #nodes: Reflector<V1Node>
-  readonly #events: EventFeed
+  readonly #events: PodEventFeed
   readonly #observed = new ObservedRuns()
-  /** Pods that the cluster ended and deleted, by the key of their run: nothing else tells why. */
+  /** Pods that the cluster ended and deleted, by the key of their run: nothing else shows why. */
   readonly #disrupted = new Map<string, V1Pod[]>()
 
   constructor(options: KubernetesOptions, client: ClusterClient) {
@@ -104,7 +104,7 @@ class KubernetesEngine implements Engine {
     const nodes = (signal?: AbortSignal) => this.#listNodes(signal)
     this.#images = new ClusterImages({ nodes, registries: options.registries, maxBytes: options.maxImageBytes })
     this.#stats = new NodeStats({ client, nodes, isUnverified: options.kubeletTls === "off", logger })
-    this.#events = new EventFeed(client, clock)
+    this.#events = new PodEventFeed(client, clock)
     this.#starter = new RunStarter({
       client,
       pods: this.#pods,
@@ -196,6 +196,7 @@ class KubernetesEngine implements Engine {
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     await this.#pods.items(signal)
+    if (this.#disrupted.size === 0) return this.#pods.groups.flatMap((pods) => this.#observed.of(pods) ?? [])
     const groups = this.#pods.groups.map((pods) => [...pods, ...(this.#disrupted.get(podIdentity(pods[0]?.metadata)?.key ?? "") ?? [])])
     const gone = [...this.#disrupted].flatMap(([key, pods]) => (this.#pods.group(key).length === 0 ? [pods] : []))
     return [...groups, ...gone].flatMap((pods) => this.#observed.of(pods) ?? [])
@@ -219,7 +220,7 @@ class KubernetesEngine implements Engine {
   /** A run's pods in the order of their ranks. */
   async #podsOf(key: string, signal?: AbortSignal): Promise<V1Pod[]> {
     await this.#pods.items(signal)
-    return inOrder(this.#pods.group(key))
+    return sortByRank(this.#pods.group(key))
   }
 
   stop(key: string, { graceMs = 10_000, signal }: { graceMs?: number; signal?: AbortSignal } = {}): Promise<void> {
@@ -271,7 +272,7 @@ class KubernetesEngine implements Engine {
     const chosen = options.rank === undefined ? pods : pods.filter(({ metadata }) => podIdentity(metadata)?.rank === options.rank)
     const read = (pod: V1Pod) => readPodLogs(this.#client, pod.metadata?.name ?? "", options)
     if (pods.length === 1) return yield* chosen.map(read)[0] ?? []
-    yield* mergeRanks(
+    yield* mergeRankLogs(
       chosen.map((pod) => ({ rank: podIdentity(pod.metadata)?.rank ?? 0, lines: read(pod) })),
       options,
     )
@@ -343,6 +344,7 @@ class KubernetesEngine implements Engine {
 
   /** Runs continue. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stats[Symbol.dispose]()
     await Promise.all([this.#pods, this.#nodes, this.#events].map((each) => each[Symbol.asyncDispose]()))
   }
 }

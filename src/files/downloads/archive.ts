@@ -1,14 +1,14 @@
 import { constants, fstatSync, read, readSync, type Stats } from "node:fs"
 import { crc32 } from "node:zlib"
 import { bounds } from "#contract"
+import { Yielder } from "#kit"
 import { fileFailure, forbidden, invalid, notFound } from "../failures.ts"
-import { visitListing } from "../methods/listing.ts"
+import { visitEntries, visitListing } from "../methods/listing.ts"
 import type { DavResource } from "../properties/live-properties.ts"
 import { isReservedName, joinPath } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { securityHeaders } from "../responses.ts"
 import { type DirectoryHandle, disposableDescriptor } from "../tree/directory-handle.ts"
-import { locateExistingEntry } from "../tree/entry-location.ts"
 import { ArchiveStream } from "./archive-stream.ts"
 import { attachment } from "./attachment.ts"
 import { isLargeFile, type ZipEntry } from "./zip-format.ts"
@@ -32,8 +32,8 @@ export async function sendArchive(request: DavRequest, entries: readonly string[
   request.assertStillAllowed = () => request.assertReadable()
   await request.assertStillAllowed()
   using _slot = request.context.requestLimiter.acquire(request.userId, "deep")
-  const roots = rootsOf(request, entries)
-  await checkSize(request, roots)
+  await checkEntries(request, entries)
+  await checkSize(request, entries)
   const { response } = request
   response.writeHead(200, {
     ...securityHeaders,
@@ -43,37 +43,38 @@ export async function sendArchive(request: DavRequest, entries: readonly string[
   })
   if (request.incoming.method === "HEAD") return void response.end()
   using archive = new Archive(request)
-  for (const root of roots) await visit(request, root, (resource) => archive.add(resource))
+  await visit(request, entries, (resource) => archive.add(resource))
   await archive.end()
 }
 
-/** The names, below the files root, of each entry to send. */
-function rootsOf({ context, names, address }: DavRequest, entries: readonly string[]): (readonly string[])[] {
+/** Throws unless it is a directory, and all of these are entries of it. */
+async function checkEntries({ context, names, userId }: DavRequest, entries: readonly string[]): Promise<void> {
   using directory = context.root.openDescendant(names)
   if (!directory.stat().isDirectory()) throw notFound()
-  if (entries.length === 0) return [address.names]
-  return [...new Set(entries)].map((name) => {
+  const yielder = new Yielder(context.scheduler, userId)
+  for (const name of entries) {
     const isName = name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0")
     if (!isName) throw invalid(`name must be the name of an entry of this directory, got ${JSON.stringify(name)}`)
-    if (isReservedName(name, names.length)) throw notFound()
-    locateExistingEntry(context.root, [...names, name])[Symbol.dispose]()
-    return [...names, name]
-  })
+    const stats = isReservedName(name, names.length) ? undefined : directory.lstat(name)
+    if (!(stats?.isFile() || stats?.isDirectory())) throw notFound()
+    await yielder.pause()
+  }
 }
 
-function visit(request: DavRequest, names: readonly string[], add: (resource: DavResource) => Promise<void> | undefined): Promise<void> {
-  return visitListing(request, { depth: "infinity", level: "read", visit: add, names })
+/** Visits the directory, or these entries of it. */
+function visit(request: DavRequest, entries: readonly string[], add: (resource: DavResource) => Promise<void> | undefined): Promise<void> {
+  if (entries.length === 0) return visitListing(request, { depth: "infinity", level: "read", visit: add })
+  return visitEntries(request, { entries: [...new Set(entries)], level: "read", visit: add })
 }
 
-async function checkSize(request: DavRequest, roots: readonly (readonly string[])[]): Promise<void> {
+async function checkSize(request: DavRequest, entries: readonly string[]): Promise<void> {
   let bytes = 0
-  const count = ({ path }: DavResource) => {
+  await visit(request, entries, ({ path }) => {
     bytes += recordBytes + Buffer.byteLength(path)
     if (bytes > maxDirectoryBytes)
       throw forbidden(`An archive's list of names has at most ${maxDirectoryBytes} bytes; this has more: download parts of it`)
     return undefined
-  }
-  for (const root of roots) await visit(request, root, count)
+  })
 }
 
 /** One archive under way. */

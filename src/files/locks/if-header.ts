@@ -13,7 +13,7 @@ export interface IfConditionList {
   conditions: IfCondition[]
 }
 
-const maxLists = bounds.files.ifLists.value
+const { ifLists, ifNames } = bounds.files
 
 /**
  * Parses an `If` header (RFC 4918, 10.4). One of its lists must hold, and a list holds if all of
@@ -22,22 +22,30 @@ const maxLists = bounds.files.ifLists.value
 export function parseIfHeader(header: string): IfConditionList[] {
   const lists: IfConditionList[] = []
   let resource: string | undefined
+  let names = 0
   let rest = header.trim()
   while (rest !== "") {
     const tag = /^<([^<>]*)>\s*/.exec(rest)
     if (tag) {
       if (lists.length > 0 && resource === undefined) throw malformed(rest)
-      resource = tag[1]
+      resource = tag[1] as string
+      names += slashesIn(resource)
+      if (names > ifNames.value) throw invalid(`The paths of an If header have at most ${ifNames.value} names together`)
       rest = rest.slice(tag[0].length)
     }
     const list = /^\(([^()]*)\)\s*/.exec(rest)
     if (!list) throw malformed(rest)
     lists.push({ resource, conditions: parseConditions(list[1] ?? "") })
     rest = rest.slice(list[0].length)
-    if (lists.length > maxLists) throw invalid(`An If header has at most ${maxLists} lists of conditions`)
+    if (lists.length > ifLists.value) throw invalid(`An If header has at most ${ifLists.value} lists of conditions`)
   }
   if (lists.length === 0) throw malformed(header)
   return lists
+}
+
+/** At least the number of names in the path of an address, whether it is readable or not. */
+export function slashesIn(address: string): number {
+  return address.split("/").length - 1
 }
 
 function parseConditions(text: string): IfCondition[] {

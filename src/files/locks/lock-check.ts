@@ -23,7 +23,8 @@ export interface PlannedChange {
 export function checkLocks(request: DavRequest, changes: readonly PlannedChange[]): void {
   const header = request.headers.if
   const lists = header === undefined ? [] : parseIfHeader(header.toString())
-  if (lists.length > 0 && !lists.some((list) => conditionsHold(request, list))) {
+  const etags = new Map<string, string>()
+  if (lists.length > 0 && !lists.some((list) => conditionsHold(request, list, etags))) {
     throw new Failure("stale", "The conditions of the If header do not hold")
   }
   const submitted = submittedTokens(lists)
@@ -78,15 +79,17 @@ function taggedPaths(header: string): string[] {
   }
 }
 
-function conditionsHold(request: DavRequest, { resource, conditions }: IfConditionList): boolean {
+/** `etags`: by path, those that earlier lists asked for. */
+function conditionsHold(request: DavRequest, { resource, conditions }: IfConditionList, etags: Map<string, string>): boolean {
   const names = resource === undefined ? request.names : splitPath(resource)
   const isKnown = names && (resource === undefined || request.readableIfPaths.has(joinPath(names)))
   if (!isKnown) return conditions.every(({ isNegated }) => isNegated)
-  const tokens = new Set(request.context.locks.locksBinding(joinPath(names)).map(({ token }) => token))
-  let etag: string | undefined
+  const path = joinPath(names)
+  const tokens = new Set(request.context.locks.locksBinding(path).map(({ token }) => token))
   return conditions.every(({ isNegated, kind, value }) => {
     if (kind === "token") return tokens.has(value) !== isNegated
-    etag ??= etagAt(request, names)
+    const etag = etags.get(path) ?? etagAt(request, names)
+    etags.set(path, etag)
     return (etag === value) !== isNegated
   })
 }

@@ -8,7 +8,7 @@ import { assertValidNewName, type FileAddress, joinPath, parseFileAddress } from
 import type { DavRequest } from "../requests/dav-request.ts"
 import { sendEmpty } from "../responses.ts"
 import type { StagedEntry } from "../staging/staged-entry.ts"
-import type { Reservation } from "../storage/ledger.ts"
+import type { Reservation } from "../storage/reservation.ts"
 import { copyEntry } from "../tree/copy-entry.ts"
 import { CopyLimitError, type CopyTotals } from "../tree/copy-totals.ts"
 import { type Entry, type EntryLocation, locateExistingEntry, locateNewEntry } from "../tree/entry-location.ts"
@@ -106,9 +106,11 @@ async function copyInto(transfer: Transfer): Promise<void> {
   await request.assertStillAllowed()
   using endpoints = checkedEndpoints(transfer)
   if (!staged.parent.lstat(staged.name)) throw notFound()
-  replace(transfer, endpoints, staged)
   const { stats } = endpoints.target
-  room.commit(room.written, { replaced: stats?.isFile() ? stats : undefined })
+  const replaced = stats?.isFile() ? stats : undefined
+  room.assertReplaces(replaced)
+  replace(transfer, endpoints, staged)
+  room.commit(room.written, { replaced })
   if (transfer.isMove) await request.context.staging.discard(endpoints.source.parent, endpoints.source.name)
   updateStorage(transfer, endpoints)
   finish(transfer, endpoints.target, properties)
@@ -127,10 +129,9 @@ async function reserve(transfer: Transfer): Promise<Reservation> {
   const { accounts, request, isMove } = transfer
   const { storage } = request.context
   using endpoints = checkedEndpoints(transfer)
-  const { stats } = endpoints.target
-  const replaced = stats?.isFile() ? stats : undefined
+  const { parent, name } = endpoints.target
   const account = isMove && accounts.source === accounts.target ? undefined : accounts.target
-  return await storage.reserve(account, endpoints.target.parent, { bytes: 0, replaced, isOpenEnded: true })
+  return await storage.reserve(account, parent, { bytes: 0, name, isOpenEnded: true })
 }
 
 /** Records the storage that the transfer freed. */

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict"
-import { existsSync, readFileSync } from "node:fs"
+import { closeSync, existsSync, ftruncateSync, openSync, readFileSync } from "node:fs"
+import type { ServerResponse } from "node:http"
+import { Writable } from "node:stream"
 import { after, before, test } from "node:test"
+import { queryObjects } from "node:v8"
 import { TestFilesServer } from "../../../test/fixtures/files/files-server.ts"
+import { sendFile } from "./send-file.ts"
 
 let server: TestFilesServer
 before(async () => {
@@ -137,4 +141,24 @@ test("the modification time that a client sends is stored", async () => {
     (await server.ask("PUT", "/users/ann/dated", { body: "x", headers: { "x-oc-mtime": "soon" } })).headers["x-oc-mtime"],
     undefined,
   )
+})
+
+test("a long download keeps nothing of the chunks that were sent", async () => {
+  const size = 80 * 2 ** 20
+  const fd = openSync(server.at("sparse"), "w+")
+  ftruncateSync(fd, size)
+  const counts: number[] = []
+  let chunks = 0
+  const response = new Writable({
+    write(_chunk, _encoding, done) {
+      chunks += 1
+      if (chunks === 10 || chunks === 70) counts.push(queryObjects(Promise, { format: "count" }))
+      done()
+    },
+  })
+  await sendFile(response as unknown as ServerResponse, fd, { start: 0, end: size })
+  closeSync(fd)
+  assert.equal(chunks, 80)
+  const [early = 0, late = 0] = counts
+  assert.ok(early > 0 && late - early < 30, `${early} promises after 10 chunks, ${late} after 70`)
 })

@@ -5,9 +5,11 @@ import type { IdentifyOptions } from "../access/authority.ts"
 import { handleCors } from "../cors.ts"
 import { isDownloadForm, readDownloadForm } from "../downloads/download-form.ts"
 import { DavFailure, forbidden, identityFailure, invalid } from "../failures.ts"
+import { slashesIn } from "../locks/if-header.ts"
 import { findReadableIfPaths } from "../locks/lock-check.ts"
 import { relayedAddress, relaySigner } from "../relay/relayed-address.ts"
 import { checkHost, checkOrigin, checkRepeatedHeaders, checkTransferEncoding } from "../request-checks.ts"
+import type { FileAddress } from "../requests/address.ts"
 import { DavRequest, type FilesContext } from "../requests/dav-request.ts"
 import { type FileQuery, parseFileTarget } from "../requests/query.ts"
 import { sendFailure } from "../responses.ts"
@@ -90,7 +92,7 @@ export function createDavHandler(settings: DavHandlerOptions): DavHandler {
       if (!assignConnection(incoming.socket, userId)) throw tooManyConnections()
       using _slot = context.requestLimiter.acquire(userId)
       // Each name of a path is opened in the event loop.
-      if (address.names.length > bounds.files.plainPathNames.value) await context.scheduler.waitForNextSlot(userId)
+      if (countNames(address, incoming) > bounds.files.plainPathNames.value) await context.scheduler.waitForNextSlot(userId)
       const revalidate = async () => {
         await authenticate(context, authorization, caller, { hasBegun: true })
         request.readableIfPaths = await findReadableIfPaths(request)
@@ -135,6 +137,11 @@ function checkMethod({ method }: IncomingMessage): void {
   throw new Failure("method_not_allowed", `${method ?? "This method"} is not a method of the files address`, {
     headers: { Allow: methodNames.join(", ") },
   })
+}
+
+/** Names in all paths that the request may look up. */
+function countNames({ names }: FileAddress, { headers }: IncomingMessage): number {
+  return names.length + slashesIn(String(headers.destination ?? "")) + slashesIn(String(headers.if ?? ""))
 }
 
 /** The method for a target: a query takes few of them. */

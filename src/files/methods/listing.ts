@@ -51,6 +51,21 @@ export async function visitListing(
   await visitChildren(walk, directory, { names, level })
 }
 
+/**
+ * Visits some entries of the request's directory and everything below them. Entries that vanished
+ * are left out. The directory is opened once, however many names deep it lies.
+ */
+export async function visitEntries(
+  request: DavRequest,
+  options: { entries: readonly string[]; level: PathAccess["level"]; visit: ListingVisitor },
+): Promise<void> {
+  const { entries, level, visit } = options
+  const { context, names } = request
+  const walk: Walk = { request, isDeep: true, visit, yielder: new Yielder(context.scheduler, request.userId) }
+  using directory = context.root.openDescendant(names)
+  for (const name of entries) await visitChild(walk, directory, { names, name, level })
+}
+
 async function visitChildren(
   walk: Walk,
   directory: DirectoryHandle,

@@ -7,7 +7,7 @@ import { assertValidNewName } from "../requests/address.ts"
 import type { DavRequest } from "../requests/dav-request.ts"
 import { sendEmpty } from "../responses.ts"
 import type { TempFile } from "../staging/temp-file.ts"
-import type { Reservation } from "../storage/ledger.ts"
+import type { Reservation } from "../storage/reservation.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { type EntryLocation, locateNewEntry } from "../tree/entry-location.ts"
 import { allowHeaderFor } from "./method-names.ts"
@@ -25,7 +25,9 @@ export async function put(request: DavRequest): Promise<void> {
   const { file, room } = upload
   request.sendContinue()
   const target = { path: `/proc/self/fd/${file.fd}` }
-  const onBytes = lengthOf(request) === undefined ? (bytes: number) => room.extend(bytes, target) : undefined
+  const checkDisk = request.context.storage.pacedDiskCheck()
+  const isOpenEnded = lengthOf(request) === undefined
+  const onBytes = (bytes: number) => (isOpenEnded ? room.extend(bytes, target) : checkDisk(target, bytes))
   await receiveBody(request.incoming, { fd: file.fd, userId: request.userId, onBytes })
   await file.flush()
   await request.revalidate()
@@ -81,7 +83,7 @@ async function startUpload(request: DavRequest, account: string | undefined): Pr
   // An empty file needs space, too.
   const length = lengthOf(request)
   const bytes = Math.max(length ?? 0, storage.maxSizeOf({ entries: 1, bytes: 0 }))
-  const size = { bytes, replaced: location.stats, isOpenEnded: length === undefined }
+  const size = { bytes, name: location.name, isOpenEnded: length === undefined }
   const room = stack.use(await storage.reserve(account, location.parent, size))
   const file = stack.use(await staging.createTempFile(location.parent))
   const resources = stack.move()
@@ -110,6 +112,7 @@ interface FinishOptions {
 export function finishUpload(request: DavRequest, { file, room }: ReceivedFile, options: FinishOptions): void {
   const { storage } = request.context
   using location = checkedLocation(request)
+  room.assertReplaces(location.stats)
   const modified = modifiedOf(request)
   if (modified !== undefined) futimesSync(file.fd, modified, modified)
   const mode = (location.stats?.mode ?? 0o644) & 0o777

@@ -15,25 +15,25 @@ let downloads = 0
 export async function sendFile(response: ServerResponse, fd: number, range: { start: number; end: number }): Promise<void> {
   downloads += 1
   const size = downloads > manyDownloads ? smallChunkBytes : largeChunkBytes
-  const closed = rejectOnClose(response)
+  const writer = new ChunkWriter(response)
   try {
     let spare = Buffer.allocUnsafeSlow(size)
     let other = Buffer.allocUnsafeSlow(size)
     let sent: Promise<void> = Promise.resolve()
     for (let position = range.start; position < range.end; ) {
       const count = await readInto(fd, spare, position, Math.min(size, range.end - position))
-      await Promise.race([sent, closed.promise])
+      await sent
       if (count === 0) return void response.destroy()
-      sent = written(response, spare.subarray(0, count))
+      sent = writer.write(spare.subarray(0, count))
       sent.catch(() => {})
       position += count
       ;[spare, other] = [other, spare]
     }
-    await Promise.race([sent, closed.promise])
+    await sent
     response.end()
   } finally {
     downloads -= 1
-    closed.stop()
+    writer.stop()
   }
 }
 
@@ -41,18 +41,31 @@ function readInto(fd: number, buffer: Buffer, position: number, length: number):
   return new Promise((resolve, reject) => read(fd, buffer, 0, length, position, (error, count) => (error ? reject(error) : resolve(count))))
 }
 
-function written(response: ServerResponse, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => response.write(bytes, (error) => (error ? reject(new ClientGoneError()) : resolve())))
-}
+/**
+ * Writes one chunk after another. A write rejects when the connection closes: its callback would
+ * never be called. No promise lives as long as the download, since each wait for one that does
+ * would take memory until its end.
+ */
+class ChunkWriter {
+  readonly #response: ServerResponse
+  #reject: (error: Error) => void = () => {}
 
-/** Rejects when the connection closes: the callback of a pending write would never be called. */
-function rejectOnClose(response: ServerResponse): { promise: Promise<never>; stop(): void } {
-  let onClose = (): void => {}
-  const promise = new Promise<never>((_, reject) => {
-    onClose = () => reject(new ClientGoneError())
-    if (response.destroyed) onClose()
-    else response.once("close", onClose)
-  })
-  promise.catch(() => {})
-  return { promise, stop: () => response.off("close", onClose) }
+  constructor(response: ServerResponse) {
+    this.#response = response
+    response.once("close", this.#onClose)
+  }
+
+  #onClose = (): void => this.#reject(new ClientGoneError())
+
+  write(bytes: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#reject = reject
+      if (this.#response.destroyed) this.#onClose()
+      else this.#response.write(bytes, (error) => (error ? reject(new ClientGoneError()) : resolve()))
+    })
+  }
+
+  stop(): void {
+    this.#response.off("close", this.#onClose)
+  }
 }

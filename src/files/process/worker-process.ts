@@ -44,7 +44,7 @@ export class WorkerProcess {
   readonly ended: Promise<Error>
   readonly #child: ChildProcess
   readonly #options: WorkerProcessOptions
-  readonly #pongs = new Map<number, () => void>()
+  readonly #pongs = new Map<number, (isAlive: boolean) => void>()
   readonly #pendingOperations = new Map<number, PendingOperation>()
   #lastPingId = 0
   #lastOperationId = 0
@@ -78,6 +78,7 @@ export class WorkerProcess {
   #failPending(cause: Error): void {
     this.#exited = new WorkerExitedError(cause.message, { cause })
     for (const { fail } of this.#pendingOperations.values()) fail(this.#exited)
+    for (const settle of this.#pongs.values()) settle(false)
   }
 
   get pid(): number | undefined {
@@ -88,20 +89,23 @@ export class WorkerProcess {
     if (this.#child.connected) this.#child.send(message, () => {})
   }
 
-  /** Whether the process answers in time. */
+  /**
+   * Whether the process answers in time. No race with `ended`: that lives as long as the process,
+   * and would keep each of them.
+   */
   async ping(timeoutMs: number): Promise<boolean> {
+    if (this.#exited) return false
     this.#lastPingId += 1
     const id = this.#lastPingId
-    const pong = new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(false), timeoutMs)
-      timer.unref()
-      this.#pongs.set(id, () => {
-        clearTimeout(timer)
-        resolve(true)
-      })
-    })
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const timer = setTimeout(() => resolve(false), timeoutMs)
+    timer.unref()
+    this.#pongs.set(id, resolve)
     this.send({ type: "ping", id })
-    return Promise.race([pong, this.ended.then(() => false)]).finally(() => this.#pongs.delete(id))
+    return promise.finally(() => {
+      clearTimeout(timer)
+      this.#pongs.delete(id)
+    })
   }
 
   /**
@@ -141,7 +145,7 @@ export class WorkerProcess {
     if (message.type === "ready") this.#handleReady(message.weaknesses, ready)
     else if (message.type === "dying") this.#fatalError = deserializeError(message.error)
     else if (message.type === "failure") this.#options.onFailure(deserializeError(message.error))
-    else if (message.type === "pong") this.#pongs.get(message.id)?.()
+    else if (message.type === "pong") this.#pongs.get(message.id)?.(true)
     else if (message.type === "treeProgress") this.#pendingOperations.get(message.id)?.onProgress?.(message.progress)
     else if (message.type === "treeReply") this.#pendingOperations.get(message.id)?.settle(message.outcome)
     else if (message.type === "refusals") for (const each of message.refusals) authority.recordRefusals(each)

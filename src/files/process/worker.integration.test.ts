@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { queryObjects } from "node:v8"
 import { Failure } from "#contract"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
@@ -201,7 +202,7 @@ test("an invalidation reaches the worker", async () => {
   server.files.invalidate()
 })
 
-test("an address in use is reported at once, by name", async () => {
+test("an address in use is reported by name", async () => {
   const occupied = createServer().listen(0, "127.0.0.1")
   await new Promise((resolve) => occupied.once("listening", resolve))
   const { port } = occupied.address() as { port: number }
@@ -212,6 +213,16 @@ test("an address in use is reported at once, by name", async () => {
     )
   }
   occupied.close()
+})
+
+test("an address that a killed predecessor's worker gives up in a moment is awaited", async () => {
+  const predecessor = createServer().listen(0, "127.0.0.1")
+  await new Promise((resolve) => predecessor.once("listening", resolve))
+  const { port } = predecessor.address() as { port: number }
+  const starting = TestFilesServer.start({ runIn: "worker", listen: { host: "127.0.0.1", port } })
+  setTimeout(() => predecessor.close(), 100)
+  await using started = await starting
+  assert.equal((await started.ask("PUT", "/users/ann/there", { body: "x" })).status, 201)
 })
 
 test("a worker that cannot start reports why, and is not restarted", { skip: !asRoot && "only root is refused" }, async () => {
@@ -259,4 +270,14 @@ test("refusals reach the main process in batches, the last ones when the worker 
   })
   assert.ok(refusals.length < 60, "not a message for each")
   assert.ok(refusals.every(({ address }) => address === "127.0.0.1"))
+})
+
+test("questions whether the worker lives leave nothing behind", async () => {
+  const ask = async (times: number) => {
+    for (let n = 0; n < times; n += 1) assert.ok((await server.files.health()).ok)
+    return queryObjects(Promise, { format: "count" })
+  }
+  const early = await ask(20)
+  const late = await ask(200)
+  assert.ok(early > 0 && late - early < 100, `${early} promises after 20 questions, ${late} after 220`)
 })

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { chownSync, readFileSync, writeFileSync } from "node:fs"
+import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { test } from "node:test"
 import { setImmediate as nextLoop } from "node:timers/promises"
@@ -7,6 +7,7 @@ import { bounds } from "#contract"
 import { FairScheduler, sharedScheduler } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
+import { DirectoryHandle } from "../tree/directory-handle.ts"
 import { parseXml, serializeXml, type XmlElement } from "../xml/xml.ts"
 import { CopyQueue } from "./request-limiter.ts"
 
@@ -246,6 +247,22 @@ test("requests with long paths begin one in each turn of the event loop, others 
   const max = bounds.files.plainPathNames.value
   assert.deepEqual([(await get(max)).status, waits.callCount()], [404, 0])
   assert.deepEqual([(await get(max + 1)).status, waits.callCount()], [404, 1])
+  const long = `${server.url}/users/ann/${"d/".repeat(max)}`
+  await server.ask("COPY", "/users/ann/a", { headers: { destination: long } })
+  assert.equal(waits.callCount(), 2, "with a long Destination")
+  await server.ask("PUT", "/users/ann/a", { headers: { if: `<${long}> (["x"])` }, body: "x" })
+  assert.equal(waits.callCount(), 3, "with a long path in If")
+})
+
+test("conditions of an `If` header look each path up once, and have a bound of names", async (t) => {
+  await using server = await TestFilesServer.start()
+  const put = (headers: Record<string, string>) => server.ask("PUT", "/users/ann/d/file", { headers, body: "x" })
+  mkdirSync(server.at("d"))
+  const opened = t.mock.method(DirectoryHandle.prototype, "openDescendant").mock
+  assert.equal((await put({ if: '(["x"]) '.repeat(60) })).status, 412)
+  assert.ok(opened.callCount() < 5, `${opened.callCount()} looked up`)
+  const deep = `</users/ann/${"d/".repeat(200)}> (["x"]) `
+  assert.deepEqual([(await put({ if: deep })).status, (await put({ if: deep.repeat(3) })).status], [412, 400])
 })
 
 test("a person's copies wait for each other and not for another person's", async () => {

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs"
 
-type Identity = Pick<Stats, "dev" | "ino" | "ctimeMs">
+type Identity = Pick<Stats, "dev" | "ino">
 
 /** File systems take times from a clock that is a few milliseconds late. */
 const clockToleranceMs = 1_000
@@ -30,7 +30,7 @@ export class KnownFiles {
   }
 
   /** How many of these bytes the account's sum includes. */
-  countedBytes(file: Identity, bytes: number): number {
+  countedBytes(file: Identity & Pick<Stats, "ctimeMs">, bytes: number): number {
     return file.ctimeMs < this.#countedAt ? bytes : Math.min(bytes, this.#uploads.get(idOf(file)) ?? 0)
   }
 
@@ -39,4 +39,4 @@ export class KnownFiles {
   }
 }
 
-const idOf = ({ dev, ino }: Identity): string => `${dev}:${ino}`
+export const idOf = ({ dev, ino }: Identity): string => `${dev}:${ino}`

@@ -4,28 +4,31 @@ import type { Authority } from "../access/authority.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { StorageCounter } from "./counter.ts"
 import { assertDiskSpace } from "./disk-space.ts"
-import { KnownFiles } from "./known-files.ts"
+import { idOf, KnownFiles } from "./known-files.ts"
+import {
+  type AccountSums,
+  type DiskCheck,
+  type DiskLocation,
+  nothingReplaced,
+  pacedDiskCheck,
+  type Replaced,
+  Reservation,
+  type ReservedFor,
+  subtract,
+} from "./reservation.ts"
 import { formatBytes, type StorageAccount, type StorageCount, type StorageQuota, type StorageSettings } from "./storage.ts"
 
 /** How long a quota is cached. */
 const quotaTtlMs = 5_000
 
-interface AccountEntry {
+interface AccountEntry extends AccountSums {
   quota: StorageQuota | null
   askedAt: number
-  /** The last count, and the bytes written since; undefined: never counted. */
+  /** The last count; undefined: never counted. */
   counted: number | undefined
-  written: number
-  /** For uploads and copies in progress. */
-  reserved: number
+  /** Bytes written before the last count began. */
+  writtenBefore: number
   countedAt: number
-  /**
-   * Files that are being replaced. Each one's space is available to one upload that replaces it.
-   */
-  replacing: Set<string>
-  files: KnownFiles
-  /** Something of unknown size, or that no count saw, was deleted since the last count. */
-  isStale: boolean
   counting: Promise<void> | undefined
   /** No count has finished, and no upload has waited for one. */
   isUnknown: boolean
@@ -34,8 +37,8 @@ interface AccountEntry {
 /** The size of an upload or copy. */
 interface WriteSize {
   bytes: number
-  /** The file to be replaced. */
-  replaced?: Stats | undefined
+  /** The name in the directory at which a file may be replaced. */
+  name?: string
   /** The length is unknown: more may follow. */
   isOpenEnded?: boolean
 }
@@ -49,12 +52,15 @@ const smallUploadsFraction = 100
 const uncounted = {
   counted: undefined,
   written: 0,
+  writtenBefore: 0,
   reserved: 0,
   countedAt: Number.NEGATIVE_INFINITY,
   isStale: false,
   counting: undefined,
   isUnknown: true,
 } satisfies Partial<AccountEntry>
+
+const writtenSinceCount = ({ written, writtenBefore }: AccountEntry) => written - writtenBefore
 
 const isLimited = ({ quota }: AccountEntry) => quota !== null && (quota.maxBytes !== null || quota.groups.length > 0)
 
@@ -90,17 +96,20 @@ export class StorageLedger implements AsyncDisposable {
     assertDisk(directory, bytes)
     if (account === undefined) return new Reservation(undefined, assertDisk)
     const entry = await this.#entry(account)
-    const over = () => this.#over(account, entry, bytes - this.#replacedBy(entry, size).bytes)
+    const over = ({ bytes: free }: Replaced) => this.#over(account, entry, bytes - free)
+    // Looked up anew after each wait, in which the file may go.
+    const find = () => this.#replacedBy(entry, directory, size)
     if (entry.isUnknown && isLimited(entry)) await this.#firstCount(account, entry, size)
-    if (over() && this.#mayCountAgain(entry)) await this.#recount(account, entry)
-    const why = over()
+    if (over(find()) && this.#mayCountAgain(entry)) await this.#recount(account, entry)
+    const replaced = find()
+    const why = over(replaced)
     if (why) throw quotaExceeded(why, bytes)
-    this.#assertProjectHasRoom(account, directory, bytes - this.#replacedBy(entry, size).bytes)
+    this.#assertProjectHasRoom(account, directory, bytes - replaced.bytes)
     const assertFits = (more: number, all: number) => {
       const reason = this.#over(account, entry, more)
       if (reason) throw quotaExceeded(reason, all)
     }
-    const reservation = new Reservation(this.#for(entry, assertFits), assertDisk, this.#replacedBy(entry, size))
+    const reservation = new Reservation(this.#for(entry, assertFits), assertDisk, replaced)
     reservation.add(bytes)
     return reservation
   }
@@ -125,6 +134,11 @@ export class StorageLedger implements AsyncDisposable {
     assertDiskSpace(this.#diskOf(location), bytes, this.#settings)
   }
 
+  /** For one upload, called with the bytes of each write. Throws 507 within the disk's reserve. */
+  pacedDiskCheck(): DiskCheck {
+    return pacedDiskCheck((location, bytes) => this.assertDisk(location, bytes))
+  }
+
   /** In a limited project, `statfs` returns what the project has left, not the disk. */
   #diskOf(location: DiskLocation): DiskLocation {
     const isOfRoot = () => statSync(location.path).dev === this.#root.stat().dev
@@ -146,7 +160,8 @@ export class StorageLedger implements AsyncDisposable {
    * small ones.
    */
   async #firstCount(account: string, entry: AccountEntry, size: WriteSize): Promise<void> {
-    const isSmall = size.isOpenEnded !== true && entry.written + entry.reserved + size.bytes <= lowestLimit(entry) / smallUploadsFraction
+    const more = writtenSinceCount(entry) + entry.reserved + size.bytes
+    const isSmall = size.isOpenEnded !== true && more <= lowestLimit(entry) / smallUploadsFraction
     if (isSmall && entry.counting) return
     const counted = this.#recount(account, entry)
     if (isSmall) return
@@ -154,9 +169,11 @@ export class StorageLedger implements AsyncDisposable {
     await counted
   }
 
-  #replacedBy({ replacing, files }: AccountEntry, { replaced }: WriteSize): Replaced {
-    const id = replaced && `${replaced.dev}:${replaced.ino}`
-    if (!replaced || !id || replacing.has(id)) return nothingReplaced
+  #replacedBy({ replacing, files }: AccountEntry, directory: DirectoryHandle, { name }: WriteSize): Replaced {
+    const replaced = name === undefined ? undefined : directory.lstat(name)
+    if (!replaced?.isFile()) return nothingReplaced
+    const id = idOf(replaced)
+    if (replacing.has(id)) return nothingReplaced
     return { id, bytes: files.countedBytes(replaced, this.sizeOf(replaced)) }
   }
 
@@ -189,7 +206,8 @@ export class StorageLedger implements AsyncDisposable {
     const count = await this.#counter.count(account)
     if (entry) {
       entry.counted = count.bytes
-      entry.written -= before
+      // Not subtracted from the sum: counts overlap, and each includes the same bytes.
+      entry.writtenBefore = before
       entry.countedAt = performance.now()
       endCount?.()
     }
@@ -201,7 +219,7 @@ export class StorageLedger implements AsyncDisposable {
     const known = this.#entries.get(account)
     if (known && now - known.askedAt < quotaTtlMs) return known
     const quota = await this.#authority.storageQuota(account)
-    const entry = this.#entries.get(account) ?? { ...uncounted, replacing: new Set(), files: new KnownFiles(), quota, askedAt: now }
+    const entry = this.#entries.get(account) ?? { ...uncounted, replacing: new Map(), files: new KnownFiles(), quota, askedAt: now }
     this.#entries.set(account, entry)
     entry.quota = quota
     entry.askedAt = now
@@ -213,7 +231,7 @@ export class StorageLedger implements AsyncDisposable {
   #used(account: string, quota: StorageQuota): number {
     const entry = this.#entries.get(account)
     if (!entry) return quota.counted[account] ?? 0
-    return Math.max(0, (entry.counted ?? quota.counted[account] ?? 0) + entry.written + entry.reserved)
+    return Math.max(0, (entry.counted ?? quota.counted[account] ?? 0) + writtenSinceCount(entry) + entry.reserved)
   }
 
   /**
@@ -262,113 +280,6 @@ export class StorageLedger implements AsyncDisposable {
     return this.#counter[Symbol.asyncDispose]()
   }
 }
-
-interface ReservedFor {
-  entry: AccountEntry
-  assertFits(more: number, all: number): void
-  sizeOf(file: Stats): number
-}
-
-/** Files that a write changed. */
-interface WrittenFiles {
-  made?: Stats
-  replaced?: Stats | undefined
-}
-
-/** Takes a file that is gone from an account's sum, as far as that includes it. */
-function subtract(entry: AccountEntry, file: Stats, bytes: number): void {
-  const counted = entry.files.countedBytes(file, bytes)
-  entry.written -= counted
-  entry.files.delete(file)
-  if (counted < bytes) entry.isStale = true
-}
-
-/** A file whose space becomes free when its replacement is written. */
-interface Replaced {
-  id: string | undefined
-  bytes: number
-}
-
-const nothingReplaced: Replaced = { id: undefined, bytes: 0 }
-
-/** Anything on a disk. */
-interface DiskLocation {
-  readonly path: string
-}
-
-/** Throws 507 when so many bytes would use up the reserve. */
-type DiskCheck = (location: DiskLocation, bytes: number) => void
-
-/** Space reserved for an upload or copy. */
-export class Reservation implements Disposable {
-  readonly #account: ReservedFor | undefined
-  readonly #assertDisk: DiskCheck
-  readonly #replaced: string | undefined
-  /** Remaining space of the replaced file. */
-  #free: number
-  #bytes = 0
-  #written = 0
-  #unchecked = 0
-
-  constructor(account: ReservedFor | undefined, assertDisk: DiskCheck, replaced = nothingReplaced) {
-    this.#account = account
-    this.#assertDisk = assertDisk
-    this.#replaced = replaced.id
-    this.#free = replaced.bytes
-    if (replaced.id !== undefined) account?.entry.replacing.add(replaced.id)
-  }
-
-  /** All bytes reserved so far, including those in the space of the replaced file. */
-  get written(): number {
-    return this.#written
-  }
-
-  add(bytes: number): void {
-    const more = this.#beyondFree(bytes)
-    this.#written += bytes
-    this.#free -= bytes - more
-    this.#bytes += more
-    if (this.#account) this.#account.entry.reserved += more
-  }
-
-  /** Reserves more bytes for an open file or directory. Throws 507 when they do not fit. */
-  extend(bytes: number, target: DiskLocation): void {
-    this.#account?.assertFits(this.#beyondFree(bytes), this.#written + bytes)
-    this.add(bytes)
-    this.#unchecked += bytes
-    if (this.#unchecked < diskCheckBytes) return
-    this.#unchecked = 0
-    this.#assertDisk(target, 0)
-  }
-
-  #beyondFree(bytes: number): number {
-    return Math.max(0, bytes - this.#free)
-  }
-
-  /** Counts the written bytes instead of the reserved ones. */
-  commit(bytes: number, { made, replaced }: WrittenFiles = {}): void {
-    if (this.#account) {
-      const { entry, sizeOf } = this.#account
-      if (replaced) subtract(entry, replaced, sizeOf(replaced))
-      entry.written += bytes
-      if (made) entry.files.add(made, bytes)
-    }
-    this.#release()
-  }
-
-  #release(): void {
-    if (this.#account) this.#account.entry.reserved -= this.#bytes
-    if (this.#replaced !== undefined) this.#account?.entry.replacing.delete(this.#replaced)
-    this.#bytes = 0
-  }
-
-  [Symbol.dispose](): void {
-    this.#release()
-  }
-}
-
-/** Free disk space is checked again after so many bytes of unknown total size. */
-const diskCheckBytes = 16 * 2 ** 20
 
 function quotaExceeded(why: string, bytes: number): Failure {
   return new Failure("storage_full", `${why}; this has ${formatBytes(bytes)}. Delete files, or ask an administrator for more`)

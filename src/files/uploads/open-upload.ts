@@ -1,6 +1,6 @@
 import { fdatasync, fstatSync, unlinkSync } from "node:fs"
 import { promisify } from "node:util"
-import type { Reservation } from "../storage/ledger.ts"
+import type { Reservation } from "../storage/reservation.ts"
 import type { DirectoryHandle } from "../tree/directory-handle.ts"
 import { closeQuietly, ignoreErrors } from "../tree/ignore-errors.ts"
 import { moveEntry } from "../tree/move-entry.ts"

@@ -89,13 +89,16 @@ async function receive(request: DavRequest, upload: OpenUpload): Promise<void> {
     throw new Failure("conflict", `The upload has ${offset} bytes; Upload-Offset says ${given}`, {
       headers: { "Upload-Offset": String(offset) },
     })
+  const target = { path: `/proc/self/fd/${upload.fd}` }
+  const checkDisk = context.storage.pacedDiskCheck()
   let left = upload.facts.length - offset
   const count = (bytes: number) => {
     left -= bytes
     if (left < 0) throw tooLong(upload)
+    checkDisk(target, bytes)
   }
   if (Number(request.headers["content-length"] ?? 0) > left) throw tooLong(upload)
-  context.storage.assertDisk({ path: `/proc/self/fd/${upload.fd}` }, left)
+  context.storage.assertDisk(target, left)
   request.sendContinue()
   // Bytes that came before an error stay, and are as durable as the rest.
   await receiveBody(incoming, { fd: upload.fd, userId, position: offset, onBytes: count }).finally(() => upload.flush())

@@ -181,6 +181,18 @@ function rig() {
   return { opened, blocked, clock, ledger, run, start, end, restart, current: () => ports }
 }
 
+test("a person whose runs all want ports has one of them before everybody else", async () => {
+  const { run, start } = rig()
+  const order: string[] = []
+  const assign = async (target: RunTarget, name: string) => {
+    await start(target)
+    order.push(name)
+  }
+  const ofAnn = Array.from({ length: 20 }, (_, i) => assign(run(i + 1, { userId: 1 }), "ann"))
+  await Promise.all([...ofAnn, assign(run(30, { userId: 2 }), "bob")])
+  assert.ok(order.indexOf("bob") <= 2, order.join(" "))
+})
+
 test("a port belongs to one person and one set of authors for ever, also after a restart", async () => {
   const { run, start, end, restart, current } = rig()
   const own = run(1, { userId: 1, projectId: 6 })

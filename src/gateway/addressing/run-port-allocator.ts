@@ -44,6 +44,8 @@ export class RunPortAllocator {
   readonly #keys = new Map<number, string>()
   readonly #blockedUntil = new Map<number, number>()
   #queue: Promise<unknown> = Promise.resolve()
+  /** The end of each person's last assignment. */
+  readonly #ends = new Map<number, Promise<unknown>>()
   #isClosed = false
   /** No further warning is logged until this time. */
   #quietUntil = 0
@@ -101,13 +103,25 @@ export class RunPortAllocator {
   /** Ensures that this run has a suitable port, or returns the reason why it has none. */
   async ensure(target: RunTarget): Promise<NoPortReason | undefined> {
     if (this.canServe(target)) return undefined
-    return this.#serialize(() => this.#assign(target))
+    return this.#inPersonsTurn(target.userId, () => this.#assign(target))
   }
 
   /** Assigns no more ports. The server closes the open ones. */
   async stop(): Promise<void> {
     this.#isClosed = true
     await this.#queue
+  }
+
+  /** Only one assignment of a person waits behind those of others. */
+  #inPersonsTurn<T>(userId: number, work: () => Promise<T>): Promise<T> {
+    const result = (this.#ends.get(userId) ?? Promise.resolve()).then(() => this.#serialize(work))
+    const end = result
+      .catch(() => {})
+      .then(() => {
+        if (this.#ends.get(userId) === end) this.#ends.delete(userId)
+      })
+    this.#ends.set(userId, end)
+    return result
   }
 
   #serialize<T>(work: () => Promise<T>): Promise<T> {

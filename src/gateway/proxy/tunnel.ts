@@ -59,7 +59,11 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#connection = connection
     this.#run = proxyRequest.target.id
     this.#userId = proxyRequest.visitor.userId
-    this.#reader = new PacedReader(() => socket.resume(), sharedTurnBudget)
+    this.#reader = new PacedReader(
+      () => socket.resume(),
+      sharedTurnBudget,
+      () => socket.pause(),
+    )
     this.#frames = isWebSocket ? new ClientFrames(proxyRequest.target.webSocketProtocol) : undefined
     this.#close = context.connections.add(proxyRequest.visitor, proxyRequest.target, this)
   }
@@ -68,6 +72,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#socket.write(head, "latin1")
     this.#reportUse(early)
     if (early.length > 0) this.#connection.write(early)
+    this.#reader.join(this.#userId)
     this.#socket.on("data", (chunk: Buffer) => this.#fromClient(chunk))
     this.#socket.on("drain", () => {
       this.stalledSince = undefined
@@ -127,6 +132,7 @@ class Tunnel implements ResponseHandler, OpenConnection {
   }
 
   #gone(): void {
+    this.#reader.leave()
     this.#close()
     this.#connection.destroy()
   }

@@ -1,5 +1,5 @@
 import { bounds, Failure } from "#contract"
-import { abortable, type Clock, deadline, type Logger } from "#kit"
+import { abortable, type Clock, deadline, type Logger, Yielder } from "#kit"
 import type { RunDirectory, RunTarget, Visitor } from "../run-directory.ts"
 
 const maxAnswerAgeMs = 2_000
@@ -99,10 +99,18 @@ export class ConnectionRegistry {
 
   /**
    * Rechecks every pair with open connections, and closes those that lost the right. Resolves when
-   * all are rechecked.
+   * all are rechecked. One person may have thousands of pairs, so others are served in between.
    */
   async recheck(): Promise<void> {
-    await Promise.all([...this.#pairs].map(([id, pair]) => this.#recheck(id, pair)))
+    const yielder = new Yielder()
+    const checks: Promise<void>[] = []
+    for (const [id, pair] of [...this.#pairs]) {
+      const check = this.#recheck(id, pair)
+      check.catch(() => {})
+      checks.push(check)
+      await yielder.pause()
+    }
+    await Promise.all(checks)
   }
 
   /** Closes all connections and accepts no more. */

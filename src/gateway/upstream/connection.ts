@@ -43,7 +43,11 @@ export class UpstreamConnection implements ResponseSink {
   #bodySent = false
   #uses = 0
   #answering = false
-  readonly #reader = new PacedReader(() => this.#socket.resume(), sharedTurnBudget)
+  readonly #reader = new PacedReader(
+    () => this.#socket.resume(),
+    sharedTurnBudget,
+    () => this.#socket.pause(),
+  )
   /** The person for whom the connection reads. */
   #userId = systemUserId
   #isSevered = false
@@ -73,6 +77,7 @@ export class UpstreamConnection implements ResponseSink {
     socket.on("error", (error) => this.#fail(error))
     socket.on("close", () => {
       clearTimeout(timer)
+      this.#reader.leave()
       this.#fail(new Error("the program closed the connection"))
       events.onClose(this)
     })
@@ -98,6 +103,7 @@ export class UpstreamConnection implements ResponseSink {
   /** Sends a request's head; then come `write` and `endBody`. */
   begin(request: { method: string; head: string; userId: number }, handler: ResponseHandler): void {
     this.#userId = request.userId
+    this.#reader.join(request.userId)
     this.#handler = handler
     this.#head = undefined
     this.#bodySent = false

@@ -1,3 +1,5 @@
+import { bounds } from "#contract"
+
 /** The validated head of a program's response. */
 export interface ResponseHead {
   status: number
@@ -23,6 +25,8 @@ export class BadResponseError extends Error {
   override readonly name = "BadResponseError"
 }
 
+const maxFields = bounds.gateway.answerFields.value
+
 /** Anything but visible characters, spaces and tabs in lines that end with CR LF. */
 const unclean = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: (.*))?$/
@@ -35,6 +39,7 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 export function parseResponseHead(text: string, method: string): ResponseHead {
   if (unclean.test(text)) throw new BadResponseError("a control character in the answer's head")
   const lines = text.split("\r\n")
+  if (lines.length > maxFields + 1) throw new BadResponseError(`more than ${maxFields} header fields`)
   const start = statusLine.exec(lines[0] ?? "")
   if (start === null) throw new BadResponseError("no HTTP/1 status line")
   const headers: string[] = []

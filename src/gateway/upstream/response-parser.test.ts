@@ -174,3 +174,11 @@ test("long heads, chunk lines and trailers are rejected", () => {
     assert.equal(parsedByGateway(Buffer.from(text), "GET"), undefined)
   }
 })
+
+test("a head of more than 500 fields is rejected, also of an interim response", () => {
+  const fields = (count: number) => "a:\r\n".repeat(count)
+  const sound = (count: number) => `HTTP/1.1 200 OK\r\nContent-Length: 0\r\n${fields(count - 1)}\r\n`
+  assert.equal(parsedByGateway(Buffer.from(sound(500)), "GET")?.headers.length, 1_000)
+  assert.equal(parsedByGateway(Buffer.from(sound(501)), "GET"), undefined)
+  assert.equal(parsedByGateway(Buffer.from(`HTTP/1.1 103 Early Hints\r\n${fields(501)}\r\n${sound(1)}`), "GET"), undefined)
+})

@@ -16,6 +16,13 @@ const maxInterims = bounds.gateway.interimAnswers.value
 const headEnd = Buffer.from("\r\n\r\n")
 const lineEnd = Buffer.from("\r\n")
 
+const carriageReturn = 0x0d
+const lineFeed = 0x0a
+/** A size of more digits is a line like any other. */
+const maxPlainDigits = 8
+/** By byte: the value of a hexadecimal digit, or -1. */
+const hexDigits = new Int8Array(256).fill(-1)
+for (const digit of Buffer.from("0123456789abcdefABCDEF")) hexDigits[digit] = Number.parseInt(String.fromCharCode(digit), 16)
 /** A size and its extensions. */
 const chunkSize = /^([0-9a-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9a-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9a-z]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?)*$/i
 
@@ -86,9 +93,9 @@ export class ResponseParser {
       case "chunk":
         return this.#counted(data, at)
       case "size":
-        return this.#line(data, at, (line) => this.#size(line))
+        return this.#plainSize(data, at) ?? this.#line(data, at, (line) => this.#size(line))
       case "chunk-end":
-        return this.#line(data, at, (line) => this.#chunkEnd(line))
+        return this.#plainChunkEnd(data, at) ?? this.#line(data, at, (line) => this.#chunkEnd(line))
       case "trailer":
         return this.#line(data, at, (line) => this.#trailer(line))
       default:
@@ -131,11 +138,40 @@ export class ResponseParser {
     for (const buffer of this.#chunks.take()) this.#sink?.onData(buffer)
   }
 
+  /**
+   * Reads a size without extensions that the data contains as a whole; undefined for any other. A
+   * read may hold thousands of chunks, and a text for each line would take milliseconds.
+   */
+  #plainSize(data: Buffer, at: number): number | undefined {
+    if (this.#heldBytes > 0) return undefined
+    const end = Math.min(data.length, at + maxPlainDigits)
+    let size = 0
+    let i = at
+    for (; i < end; i += 1) {
+      const digit = hexDigits[data[i] as number] as number
+      if (digit < 0) break
+      size = size * 16 + digit
+    }
+    if (i === at || !isLineEnd(data, i)) return undefined
+    this.#beginChunk(size)
+    return i + 2
+  }
+
+  #plainChunkEnd(data: Buffer, at: number): number | undefined {
+    if (this.#heldBytes > 0 || !isLineEnd(data, at)) return undefined
+    this.#state = "size"
+    return at + 2
+  }
+
   #size(line: string): void {
     const match = chunkSize.exec(line)
     if (match === null) throw new BadResponseError("a malformed chunk size")
-    this.#left = Number.parseInt(match[1] as string, 16)
-    this.#state = this.#left === 0 ? "trailer" : "chunk"
+    this.#beginChunk(Number.parseInt(match[1] as string, 16))
+  }
+
+  #beginChunk(size: number): void {
+    this.#left = size
+    this.#state = size === 0 ? "trailer" : "chunk"
   }
 
   #chunkEnd(line: string): void {
@@ -196,6 +232,10 @@ export class ResponseParser {
     this.stop()
     sink?.onEnd(this.#trailers)
   }
+}
+
+function isLineEnd(data: Buffer, at: number): boolean {
+  return data[at] === carriageReturn && data[at + 1] === lineFeed
 }
 
 function afterHead({ status, framing }: ResponseHead): State {

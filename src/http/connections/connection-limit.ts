@@ -3,6 +3,7 @@ import type { Server, Socket } from "node:net"
 import { Failure } from "#contract"
 import { FairBudget, networkOf, plainAddress } from "#kit"
 import type { TrustedProxies } from "../requests/trusted-proxies.ts"
+import { CostlyReads, type PausableConnection } from "./costly-reads.ts"
 import type { ConnectionMaxima } from "./descriptors.ts"
 import { hasPendingRequest } from "./pipelining.ts"
 
@@ -46,6 +47,7 @@ export class ConnectionLimit {
   readonly options: ConnectionLimitOptions
   readonly anonymous: Budget = new FairBudget()
   readonly authenticated: Budget = new FairBudget()
+  readonly costlyReads = new CostlyReads<Person>()
   readonly #reported = new Map<"accept" | "close", number>()
 
   constructor(options: ConnectionLimitOptions) {
@@ -104,7 +106,7 @@ export class ConnectionLimit {
 }
 
 /** One connection, in one of the two budgets until it is closed. */
-class Connection {
+class Connection implements PausableConnection {
   /** Whether an event stream or another protocol uses it until it closes. */
   isInUse = false
   readonly isProxied: boolean
@@ -158,6 +160,33 @@ class Connection {
     return true
   }
 
+  /**
+   * The others of its person, and those of its address, whose credentials have not been read. A
+   * proxy's serve other people.
+   */
+  pauseOthers(): void {
+    if (this.#budget && this.#key !== this.#ownAddress) this.#pauseOthersOf(this.#budget, this.#key)
+    if (!this.isProxied) this.#pauseOthersOf(this.#limit.anonymous, this.#ownAddress)
+  }
+
+  #pauseOthersOf(budget: Budget, key: Person): void {
+    const others = ([...budget.membersOf(key)] as Connection[]).filter((each) => each !== this && each.#mayPause)
+    this.#limit.costlyReads.pause(key, others)
+  }
+
+  /** Node has paused one whose body nobody reads: it would read on when this pause ends. */
+  get #mayPause(): boolean {
+    return !this.isInUse && !this.#socket.isPaused()
+  }
+
+  pauseReading(): void {
+    this.#socket.pause()
+  }
+
+  resumeReading(): void {
+    if (!this.#socket.destroyed) this.#socket.resume()
+  }
+
   end(): void {
     this.#leave()
     this.#socket.destroy()
@@ -194,6 +223,14 @@ export function attributeRequest(request: IncomingMessage, response?: ServerResp
  */
 export function assignConnection(socket: Socket, person: Person): boolean {
   return (socket as WatchedSocket)[entry]?.assign(person) ?? true
+}
+
+/**
+ * Called within a read of the connection that costs as much as many: the others of its person or
+ * address read in later turns.
+ */
+export function reportCostlyRead(socket: Socket): void {
+  ;(socket as WatchedSocket)[entry]?.pauseOthers()
 }
 
 /** The refusal when `assignConnection` returns false. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerRes
 import { bounds } from "#contract"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
-import { attributeRequest, type ConnectionLimit } from "./connection-limit.ts"
+import { attributeRequest, type ConnectionLimit, reportCostlyRead } from "./connection-limit.ts"
 import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
 import type { PendingRequests } from "./pending-requests.ts"
 import { queueRequest } from "./pipelining.ts"
@@ -61,6 +61,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
       if (admit?.(request, response) === false) return
       pending?.begin()
       queueRequest(request, response, queueing)
+      // One read holds more requests than may wait, and Node parses all of them.
+      if (request.socket.destroyed) reportCostlyRead(request.socket)
     }
   }
   server.on("request", listener())

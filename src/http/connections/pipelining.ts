@@ -60,7 +60,10 @@ class RequestQueue {
   readonly #waiting: [IncomingMessage, ServerResponse, PipeliningOptions][] = []
   /** Of the request that is being handled. */
   #onDone: PipeliningOptions["onDone"]
-  /** The request that is being handled, or the one before. */
+  /**
+   * The request that is being handled, or the one before while its body is incomplete: an idle
+   * connection must not keep the body of its last request.
+   */
   #last: { request: IncomingMessage; response: ServerResponse } | undefined
   #refuse: (() => void) | undefined
   #isBusy = false
@@ -122,6 +125,7 @@ class RequestQueue {
   readonly #next = (): void => {
     if (this.#isDetached) return
     this.#isBusy = false
+    if (this.#last?.request.complete) this.#last = undefined
     this.#onDone?.()
     const next = this.#socket.writable ? this.#waiting.shift() : undefined
     if (next) this.#begin(...next)

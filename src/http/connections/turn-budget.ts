@@ -3,18 +3,27 @@ import { bounds } from "#contract"
 const turnBytes = bounds.http.turnBytes.value
 /** A read costs as much as moving this many bytes, however short it is. */
 const readBytes = 8 * 1024
+/** Some bytes cost a hundred times as much as others, such as the frames of tiny chunks. */
+const turnMs = bounds.http.turnMs.value
 /** Reads in a turn of a connection that is alone in it. */
 const maxReadsAlone = 64
-/** Connections of one person that continue in each turn. */
+/** Connections of one person that continue in each turn, and after one in which time ran out. */
 const resumedPerTurn = 4
+const resumedAfterSlowTurn = 1
 
 /** The bytes that a person's connections moved in this turn. */
 interface Spent {
   bytes: number
   reads: number
+  /** When the first read was counted. */
+  since: number
   /** The first connection. */
   connection: object
   isAlone: boolean
+  /** Whether the time ran out. */
+  isSlow: boolean
+  /** Whether the person's other connections read no more in this turn. */
+  isHeldBack: boolean
 }
 
 /**
@@ -23,21 +32,36 @@ interface Spent {
  * Nobody is slowed while the turns are short: the next one follows at once.
  */
 export class TurnBudget {
-  readonly #spent = new Map<number, Spent>()
+  #spent = new Map<number, Spent>()
   readonly #waiting = new Map<number, (() => void)[]>()
+  /** The readers of each person that can be held back before they read. */
+  readonly #readers = new Map<number, Set<PacedReader>>()
+  readonly #now: () => number
   #isScheduled = false
+
+  /** `now`: in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
 
   /**
    * Counts one read of a connection. False when the person's budget of this turn is used up. The
    * bytes of a connection that is alone in its turn have no limit but Node's own.
    */
   spend(userId: number, bytes: number, connection: object): boolean {
-    const spent = this.#spent.get(userId) ?? { bytes: 0, reads: 0, connection, isAlone: true }
+    const now = this.#now()
+    const spent = this.#spent.get(userId) ?? { bytes: 0, reads: 0, since: now, connection, isAlone: true, isSlow: false, isHeldBack: false }
     spent.bytes += readBytes + bytes
     spent.reads += 1
     spent.isAlone &&= spent.connection === connection
     this.#spent.set(userId, spent)
     this.#schedule()
+    spent.isSlow ||= now - spent.since >= turnMs
+    if (spent.isSlow && !spent.isAlone && !spent.isHeldBack) {
+      spent.isHeldBack = true
+      for (const reader of this.#readers.get(userId) ?? []) reader.holdBack(userId)
+    }
+    if (spent.isSlow) return false
     return spent.bytes <= turnBytes || (spent.isAlone && spent.reads <= maxReadsAlone)
   }
 
@@ -49,6 +73,16 @@ export class TurnBudget {
     this.#schedule()
   }
 
+  join(userId: number, reader: PacedReader): void {
+    const readers = this.#readers.get(userId) ?? new Set()
+    this.#readers.set(userId, readers.add(reader))
+  }
+
+  leave(userId: number, reader: PacedReader): void {
+    const readers = this.#readers.get(userId)
+    if (readers?.delete(reader) && readers.size === 0) this.#readers.delete(userId)
+  }
+
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -57,9 +91,11 @@ export class TurnBudget {
 
   #startTurn(): void {
     this.#isScheduled = false
-    this.#spent.clear()
+    const ended = this.#spent
+    this.#spent = new Map()
     for (const [userId, waiting] of this.#waiting) {
-      for (const resume of waiting.splice(0, resumedPerTurn)) resume()
+      const count = ended.get(userId)?.isSlow ? resumedAfterSlowTurn : resumedPerTurn
+      for (const resume of waiting.splice(0, count)) resume()
       if (waiting.length === 0) this.#waiting.delete(userId)
     }
     if (this.#waiting.size > 0) this.#schedule()
@@ -73,25 +109,55 @@ export const sharedTurnBudget = new TurnBudget()
 export class PacedReader {
   readonly #budget: TurnBudget
   readonly #resume: () => void
+  readonly #stop: (() => void) | undefined
   #isPaused = false
   #isWaiting = false
+  #member: number | undefined
 
-  /** `resume` lets the connection read again. */
-  constructor(resume: () => void, budget: TurnBudget) {
+  /**
+   * `resume` lets the connection read again. `stop` lets it read no more; without it, each
+   * connection of a person may read once in a turn whose time has run out.
+   */
+  constructor(resume: () => void, budget: TurnBudget, stop?: () => void) {
     this.#resume = resume
     this.#budget = budget
+    this.#stop = stop
+  }
+
+  /**
+   * Until `leave`, the connection reads for this person, and stops before it has read if the
+   * person's time in a turn has run out: thousands may have data ready in the same turn.
+   */
+  join(userId: number): void {
+    if (this.#member === userId) return
+    this.leave()
+    this.#member = userId
+    this.#budget.join(userId, this)
+  }
+
+  leave(): void {
+    if (this.#member !== undefined) this.#budget.leave(this.#member, this)
+    this.#member = undefined
+  }
+
+  holdBack(userId: number): void {
+    if (this.#isWaiting) return
+    this.#stop?.()
+    this.#wait(userId)
   }
 
   /** Counts one read. False when the connection must read no more until `resume` is called. */
   countRead(userId: number, bytes: number): boolean {
-    if (!this.#budget.spend(userId, bytes, this) && !this.#isWaiting) {
-      this.#isWaiting = true
-      this.#budget.wait(userId, () => {
-        this.#isWaiting = false
-        if (!this.#isPaused) this.#resume()
-      })
-    }
+    if (!this.#budget.spend(userId, bytes, this) && !this.#isWaiting) this.#wait(userId)
     return !this.#isPaused && !this.#isWaiting
+  }
+
+  #wait(userId: number): void {
+    this.#isWaiting = true
+    this.#budget.wait(userId, () => {
+      this.#isWaiting = false
+      if (!this.#isPaused) this.#resume()
+    })
   }
 
   /** The receiver has no room. To be followed by `countRead`. */

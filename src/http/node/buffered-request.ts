@@ -1,9 +1,12 @@
 import type { IncomingMessage } from "node:http"
 import { ChunkBuffer, isMostlyTinyChunks } from "#kit"
+import { reportCostlyRead } from "../connections/connection-limit.ts"
 import { IncomingMessage as Incoming } from "./http.ts"
 
 /** Chunks of this length and more are passed on unchanged. */
 const long = 4_096
+/** The chunks of one read that take about a millisecond. */
+const maxChunksOfRead = 500
 
 /**
  * A server's request whose body costs its bytes, however small its chunks are. Node pushes each
@@ -16,6 +19,8 @@ class BufferedRequest extends Incoming {
   length = 0
   count = 0
   #held: ChunkBuffer | undefined
+  /** The chunks in `#held`. */
+  #heldCount = 0
 
   override push(chunk: Buffer | null): boolean {
     if (chunk === null) {
@@ -29,10 +34,21 @@ class BufferedRequest extends Incoming {
     this.#held ??= new ChunkBuffer()
     if (!holds) setImmediate(() => this.#handOn())
     this.#held.add(chunk)
+    this.#heldCount += 1
+    if (this.#heldCount === maxChunksOfRead) reportCostlyRead(this.socket)
     return this.readableLength + this.#held.length < this.readableHighWaterMark
   }
 
+  /**
+   * Node calls this when the request is answered before its body has come. Its own would let no
+   * more chunks pass `push`, and they would not be counted.
+   */
+  _dump(): void {
+    this.removeAllListeners("data").resume()
+  }
+
   #handOn(): void {
+    this.#heldCount = 0
     for (const buffer of this.#held?.take() ?? []) if (!this.destroyed) super.push(buffer)
   }
 }

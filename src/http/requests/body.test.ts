@@ -4,7 +4,11 @@ import type { IncomingMessage } from "node:http"
 import { request as sendRequest } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { test } from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { eventually } from "../../../test/fixtures/eventually.ts"
 import { countTurns } from "../../../test/fixtures/turns.ts"
+import { queueRequest } from "../connections/pipelining.ts"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
 import { IncompleteBodyError, readBody } from "./body.ts"
@@ -38,3 +42,43 @@ test("a large body moves no more in a turn than the person's budget", async (t) 
   server.close()
   counts.assertMoved(total)
 })
+
+test("an idle connection keeps nothing of its last request's body", async () => {
+  const size = 4 * 1024 * 1024
+  const connections = 8
+  const server = createServer({ ...serverOptions, keepAliveTimeout: 60_000 }, (request, response) =>
+    queueRequest(request, response, {
+      maxWaiting: 1,
+      handler: async () => {
+        const body = await readBody(request, { maxBytes: size })
+        response.end(String(body.length))
+      },
+    }),
+  )
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const { port } = server.address() as AddressInfo
+  const before = bufferBytes()
+  const body = Buffer.alloc(size)
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = connect(port, "127.0.0.1")
+      socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${size}\r\n\r\n`)
+      socket.write(body)
+      const [answer] = (await once(socket, "data")) as [Buffer]
+      assert.match(String(answer), new RegExp(`${size}$`))
+      return socket
+    }),
+  )
+  const isFree = () => bufferBytes() - before - size < size
+  await eventually("the bodies are free", isFree, 10_000).finally(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+})
+
+/** Of all buffers that somebody holds. */
+function bufferBytes(): number {
+  setFlagsFromString("--expose-gc")
+  runInNewContext("gc")()
+  return process.memoryUsage().arrayBuffers
+}

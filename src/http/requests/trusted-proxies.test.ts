@@ -38,6 +38,7 @@ test("of several hops the last untrusted one counts", () => {
 test("`forwardedFor` returns the addresses from trusted proxies, and the peer's", () => {
   const proxies = new TrustedProxies(["10.0.0.0/8"])
   assert.equal(proxies.forwardedFor(from("10.0.0.1", "spoofed, 203.0.113.9, 10.0.0.2")), "203.0.113.9, 10.0.0.2, 10.0.0.1")
+  assert.equal(proxies.forwardedFor(from("10.0.0.1", "192.0.2.7, 203.0.113.9, 10.0.0.2")), "203.0.113.9, 10.0.0.2, 10.0.0.1")
   assert.equal(proxies.forwardedFor(from("192.0.2.1", "203.0.113.9")), "192.0.2.1")
   assert.equal(new TrustedProxies([]).forwardedFor(from("127.0.0.1", "203.0.113.9")), "127.0.0.1")
 })

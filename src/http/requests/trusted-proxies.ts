@@ -22,8 +22,7 @@ export class TrustedProxies {
   clientAddress(request: IncomingMessage): string {
     const peer = peerAddress(request)
     if (this.#isEmpty) return peer
-    const chain = this.#chain(request, peer)
-    return chain.findLast((address) => !this.trusts(address)) ?? chain[0] ?? peer
+    return this.#chain(request, peer)[0] ?? peer
   }
 
   /** The `X-Forwarded-For` of a forwarded request: trusted proxies' entries, and the peer. */
@@ -38,14 +37,21 @@ export class TrustedProxies {
     return isIP(plain) !== 0 && this.#trusted.check(plain, family(plain))
   }
 
-  /** Farthest first. An entry that is no address does not count, nor do those before it. */
+  /**
+   * Farthest first, from the client on. It may have forged the entries before its own, and those
+   * before one that is no address: none of them is read.
+   */
   #chain(request: IncomingMessage, peer: string): string[] {
-    const said = request.headers["x-forwarded-for"]
-    if (said === undefined || !this.trusts(peer)) return [peer]
-    const hops = String(said)
-      .split(",")
-      .map((hop) => plainAddress(hop.trim()))
-    return [...hops.slice(hops.findLastIndex((hop) => isIP(hop) === 0) + 1), peer]
+    const said = String(request.headers["x-forwarded-for"] ?? "")
+    const chain = [peer]
+    for (let end = said.length; end > 0 && this.trusts(chain.at(-1) as string); ) {
+      const start = said.lastIndexOf(",", end - 1) + 1
+      const hop = plainAddress(said.slice(start, end).trim())
+      if (isIP(hop) === 0) break
+      chain.push(hop)
+      end = start - 1
+    }
+    return chain.reverse()
   }
 }
 

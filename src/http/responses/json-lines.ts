@@ -1,4 +1,3 @@
-import { once } from "node:events"
 import type { ServerResponse } from "node:http"
 import { bounds } from "#contract"
 
@@ -28,14 +27,12 @@ export async function sendJsonLines(
   if (isLive) head().flushHeaders()
   const cut = () => void (response.headersSent && response.destroy())
   signal.addEventListener("abort", cut, { once: true })
-  // One listener for all waits: a long response has thousands of them.
-  const closed = once(response, "close").catch(() => {})
   response.on("timeout", () => response.destroy())
   try {
     for await (const line of lines) {
       if (!response.headersSent) head()
       if (response.destroyed) return
-      if (!response.write(`${JSON.stringify(line)}\n`)) await drained(response, closed)
+      if (!response.write(`${JSON.stringify(line)}\n`)) await drained(response)
     }
     if (!response.headersSent) head()
     response.end()
@@ -49,10 +46,15 @@ export async function sendJsonLines(
 
 /**
  * Closes the connection of a reader that reads nothing. The connection stays open for hours if no
- * line is written.
+ * line is written. A long response has thousands of such waits, so none keeps anything.
  */
-async function drained(response: ServerResponse, closed: Promise<unknown>): Promise<void> {
+function drained(response: ServerResponse): Promise<void> {
   response.setTimeout(bounds.texts.unreadAnswerMs.value)
-  await Promise.race([once(response, "drain").catch(() => {}), closed])
-  response.setTimeout(0)
+  return new Promise((resolve) => {
+    const over = () => {
+      response.off("drain", over).off("close", over).setTimeout(0)
+      resolve()
+    }
+    response.on("drain", over).on("close", over)
+  })
 }

@@ -6,10 +6,10 @@ import type { ConnectionLimit } from "#http"
 import { apiSettings } from "../component-options.ts"
 import { createReadiness } from "../health/readiness.ts"
 import { createOpenIdSignIn } from "../openid.ts"
-import type { BaseComponents, ComposeOptions, FileServer, RunComponents, StartContext } from "./context.ts"
+import type { BaseComponents, ComposeOptions, FileComponents, RunComponents, StartContext } from "./context.ts"
 
 interface ApiParts extends BaseComponents, RunComponents {
-  files: FileServer
+  files: FileComponents
   gateway: Gateway
   connections: ConnectionLimit
 }

@@ -13,7 +13,7 @@ import { createReadiness } from "../health/readiness.ts"
 import { assertOpenIdSettings } from "../openid.ts"
 import { type Roles, rolesOf } from "../roles.ts"
 import { prepareDataDir, secretKey } from "../secrets.ts"
-import type { BaseComponents, ComposeOptions, FileServer, LateComponents, RunComponents, StartContext } from "./context.ts"
+import type { BaseComponents, ComposeOptions, FileComponents, LateComponents, RunComponents, StartContext } from "./context.ts"
 import { createWildcardCheck } from "./wildcard.ts"
 
 /** A running installation. Its disposal stops all components; the containers of runs stay. */
@@ -146,7 +146,7 @@ function followPeople({ notices }: Store, identity: Identity): Disposable {
 
 async function listen(
   { settings, roles, clock, logger, apps, stack }: StartContext,
-  parts: BaseComponents & Partial<RunComponents> & { api?: ApiServer | undefined; gateway?: Gateway; files: FileServer | undefined },
+  parts: BaseComponents & Partial<RunComponents> & { api?: ApiServer | undefined; gateway?: Gateway; files: FileComponents | undefined },
 ): Promise<void> {
   const { store, engine, runs, files, api, gateway } = parts
   const { host, appsPort, port, healthPort } = settings

@@ -40,7 +40,7 @@ export interface StartContext {
   filesRoot: string
   clock: Clock
   logger: Logger
-  /** Whether the names of runs lead anywhere; undefined if this process serves none. */
+  /** Whether the names of runs resolve; undefined if this process serves none. */
   apps: WildcardCheck | undefined
   /** Disposes of all components, the latest first. */
   stack: AsyncDisposableStack
@@ -55,7 +55,7 @@ export interface BaseComponents {
 }
 
 /** The files root. A process without the role `files` reads and writes it without an address. */
-export interface FileServer {
+export interface FileComponents {
   /** Resolves when the worker serves requests. */
   starting: Promise<Files>
   tree: FileTree

@@ -2,7 +2,7 @@ import { deferredTree, startFiles } from "#files"
 import { filesOptions } from "../component-options.ts"
 import { secretKey } from "../secrets.ts"
 import { SharedFiles } from "../shared-files.ts"
-import type { BaseComponents, FileServer, LateComponents, StartContext } from "./context.ts"
+import type { BaseComponents, FileComponents, LateComponents, StartContext } from "./context.ts"
 
 /**
  * Starts the worker without waiting for it: it takes a while to load, and the first requests do not
@@ -12,7 +12,7 @@ export function startFileServer(
   { settings, roles, urls, dataDir, filesRoot, clock, logger, stack }: StartContext,
   { store, identity, quotas, events }: BaseComponents,
   late: LateComponents,
-): FileServer {
+): FileComponents {
   const { hostNames, origin: baseOrigin } = urls
   const all = filesOptions({ settings, filesRoot, store, identity, events, logger, hostNames, baseOrigin, quotas })
   const relayKey = () => secretKey({ ...settings, dataDir }, "files-relay")

@@ -6,10 +6,10 @@ import { openRuns, type RunSettingsOptions, type Runs, type StorageMeter } from 
 import type { Store } from "#store"
 import { runEvents, runSettings } from "../component-options.ts"
 import { createConfiguredEngine, startIsolation } from "../engine.ts"
-import { createImagePolicy, imageOwner } from "../image-policy.ts"
+import { createImageOwnerLookup, createImagePolicy } from "../image-policy.ts"
 import { readRegistryCredentials } from "../registry-credentials.ts"
 import { warnAboutLoginAccount } from "../run-user.ts"
-import type { BaseComponents, ComposeOptions, FileServer, LateComponents, RunComponents, StartContext } from "./context.ts"
+import type { BaseComponents, ComposeOptions, FileComponents, LateComponents, RunComponents, StartContext } from "./context.ts"
 
 /**
  * On SQLite, no other process can have moves under way, so the start waits until all are finished.
@@ -26,7 +26,7 @@ async function finishMoves({ clock, logger, stack }: StartContext, { store, tree
 interface RunParts extends BaseComponents {
   engine: Engine
   registries: RegistryAllowlist
-  files: FileServer | undefined
+  files: FileComponents | undefined
 }
 
 export interface OpenedEngine {
@@ -64,7 +64,7 @@ export async function openRunComponents(
       events,
       registries,
       credentials: readRegistryCredentials(settings.registryCredentials),
-      ownerOf: imageOwner({ store, clock }),
+      ownerOf: createImageOwnerLookup({ store, clock }),
       pruneRules: { days: settings.pruneImagesDays, maxBytes: settings.pruneImagesSize },
       isInCharge: () => late.runs?.isInCharge() ?? false,
       clock,

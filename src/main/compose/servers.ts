@@ -3,13 +3,13 @@ import { createGateway, type Gateway } from "#gateway"
 import { createConnectionLimit } from "../connection-limit.ts"
 import { createPortAssignments, createRunDirectory } from "../run-directory.ts"
 import { secretKey } from "../secrets.ts"
-import type { BaseComponents, ComposeOptions, FileServer, RunComponents, StartContext } from "./context.ts"
+import type { BaseComponents, ComposeOptions, FileComponents, RunComponents, StartContext } from "./context.ts"
 
 /** How long open requests have to finish when the service stops. */
 const closeMs = 8_000
 
 interface ServerParts extends BaseComponents, RunComponents {
-  files: FileServer | undefined
+  files: FileComponents | undefined
 }
 
 /**

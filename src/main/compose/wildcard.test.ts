@@ -6,11 +6,11 @@ import { createWildcardCheck } from "./wildcard.ts"
 const clock = new ManualClock()
 const nowhere = () => Promise.reject(new Error("ENOTFOUND"))
 
-test("a wildcard that leads nowhere is named, with the record that DNS needs", async () => {
+test("a wildcard that does not resolve is named, with the record that DNS needs", async () => {
   const check = createWildcardCheck("https://apps.example.com", { clock, find: nowhere }) ?? assert.fail()
   assert.deepEqual(await check(), {
     ok: false,
-    msg: "The name quayside-check.apps.example.com leads nowhere: each run has a name below apps.example.com, so DNS needs the record *.apps.example.com",
+    msg: "The name quayside-check.apps.example.com does not resolve: each run has a name below apps.example.com, so DNS needs the record *.apps.example.com",
   })
 })
 

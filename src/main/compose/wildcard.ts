@@ -13,8 +13,8 @@ const lookupMs = 3_000
 const label = "quayside-check"
 
 /**
- * Tells whether names below that of the apps lead anywhere, as those of runs must; undefined if
- * they need no name server. The answer is kept for a minute.
+ * Checks that names below the apps URL's host resolve, as those of runs must; undefined if they
+ * need no name server. The answer is cached for a minute.
  */
 export function createWildcardCheck(appsUrl: string, { clock, find = lookup }: { clock: Clock; find?: Lookup }): WildcardCheck | undefined {
   const host = new URL(appsUrl).hostname
@@ -32,7 +32,7 @@ async function resolves(host: string, find: Lookup): Promise<{ ok: boolean; msg:
     await abortable(find(`${label}.${host}`), late)
     return { ok: true, msg: "" }
   } catch {
-    const msg = `The name ${label}.${host} leads nowhere: each run has a name below ${host}, so DNS needs the record *.${host}`
+    const msg = `The name ${label}.${host} does not resolve: each run has a name below ${host}, so DNS needs the record *.${host}`
     return { ok: false, msg }
   }
 }

@@ -14,8 +14,9 @@ interface CopyRequest {
 /**
  * Copies a project for the caller. The copy is a deleted project, and no event is published, until
  * its code is there. A process that dies, or a caller who gives up, in between leaves nothing that
- * could be seen or started. The copy keeps all references, even to resources that the copier may
- * not see. Publication, group and trust were decided for the original alone and are not copied.
+ * could be seen or started. The copy keeps all fields and references, even references to resources
+ * that the copier may not see. Publication, group and trust were decided for the original alone and
+ * are not copied.
  */
 export async function copyProject(
   { store, tree, events }: Pick<ProjectsContext, "store" | "tree" | "events">,
@@ -27,13 +28,8 @@ export async function copyProject(
     await authorizeWithGrants(tx, caller, "project:copy", { resource: stored && projectResource(stored), what: "project" })
     await objectLimits.checkRoom(tx, caller, caller.userId)
     const from = stored as ProjectRow
-    const { projectName, type, comment, doc, imageId, userPath, codePath, modelPath } = from
-    const { startMinutes, idleMinutes, maxRunHours } = from
-    const to = await tx.projects.insert({
-      ...{ projectName, type, comment, doc, imageId, userPath, codePath, modelPath, startMinutes, idleMinutes, maxRunHours },
-      writtenBy: await writerAfterTransfer(tx, from, caller.userId),
-      ...{ userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false },
-    })
+    const writtenBy = await writerAfterTransfer(tx, from, caller.userId)
+    const to = await tx.projects.insert({ ...from, writtenBy, userId: caller.userId, groupId: 0, isPublic: false, isTrusted: false })
     await tx.projects.setLinks(to.id, await tx.projects.links([projectId]))
     await tx.projects.setDeleted(to.id, true)
     return { from, to }

@@ -19,7 +19,7 @@ export async function prepareRunDirectories(
 ): Promise<void> {
   const { userId, userName, projectId } = run
   const own = projectDirectories(userName, projectId)
-  const isOwner = (await store.projects.get(projectId))?.userId === userId
+  const isOwner = (await store.projects.part(projectId))?.userId === userId
   const onProgress = (progress: CopyProgress) => report(progressOf(progress))
   try {
     if (!isOwner) {

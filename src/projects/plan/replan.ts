@@ -19,7 +19,7 @@ export async function replanRun({ clock, internetGroups }: ReplanContext, reads:
   const { spec, userName, projectId } = run
   const starter = await impersonate(reads, await reads.users.get(run.userId), clock.now())
   if (!starter) return accessWithdrawn(`${userName} was disabled or deleted`)
-  const project = await reads.projects.get(projectId)
+  const project = await reads.projects.part(projectId)
   if (!project || (await decideWithGrants(reads, starter, "project:start", projectResource(project))) !== "yes")
     return accessWithdrawn(`The project ${projectId} was deleted, or ${userName} may not start it`)
   const isFixed = run.state !== "queued" || spec.isRepeat === true

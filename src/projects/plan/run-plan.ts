@@ -51,8 +51,8 @@ async function currentAuthors(
 
 async function draftFromProject(reads: PlanReads, { starter, project, expectsHome = false }: PlanRequest): Promise<DraftPlan> {
   const links = await reads.projects.links([project.id])
-  const rows = new Map((await reads.data.getMany(links.map((link) => link.dataId))).map((row) => [row.id, row]))
-  const image = await reads.images.get(project.imageId)
+  const rows = new Map((await reads.data.parts(links.map((link) => link.dataId))).map((row) => [row.id, row]))
+  const image = await reads.images.part(project.imageId)
   const planned = planMounts(
     { UserPath: project.userPath, CodePath: project.codePath, ModelPath: project.modelPath },
     links.map(({ dataId, mountPath }) => ({ id: dataId, name: rows.get(dataId)?.name ?? "", mountPath })),
@@ -104,7 +104,7 @@ async function draftFromPlan(reads: PlanReads, { starter, project }: PlanRequest
  * not changed.
  */
 async function imageOf(reads: PlanReads, project: ProjectRow, { image, imageId }: RunPlan): Promise<ImageRow | undefined> {
-  const found = await reads.images.get(imageId ?? project.imageId)
+  const found = await reads.images.part(imageId ?? project.imageId)
   return imageId === undefined && found?.image !== image ? undefined : found
 }
 
@@ -120,6 +120,6 @@ async function draftMount(
   const { source, dataId } = mount
   if (Object.values(projectDirectories(starter.userName, project.id)).includes(source)) return { part: "own", mount }
   if (source === homePath(starter.userName)) return { part: "home", mount }
-  const rows = dataId === undefined ? await reads.data.containing(source) : await reads.data.getMany([dataId])
+  const rows = dataId === undefined ? await reads.data.containing(source) : await reads.data.parts([dataId])
   return { part: "data", mount, datasets: rows.filter((row) => normalizePath(row.accessInfo) === source) }
 }

@@ -24,9 +24,12 @@ export function admit(ctx: RunsContext, options: AdmitOptions): Promise<RunRow> 
     if (earlier) return earlier
     await assertMayStart(tx, request)
     const run = await tx.runs.insert(await newRow(ctx, tx, options))
-    if (idempotency) await tx.runs.saveIdempotencyKey({ ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() })
-    if (actor) await ctx.events.requested(tx, { actor, verb: "start", run })
-    await ctx.events.stateChanged(tx, run, undefined)
+    const entry = idempotency && { ...idempotency, userId: request.userId, runId: run.id, createdAt: ctx.clock.now() }
+    await Promise.all([
+      entry && tx.runs.saveIdempotencyKey(entry),
+      actor && ctx.events.requested(tx, { actor, verb: "start", run }),
+      ctx.events.stateChanged(tx, run, undefined),
+    ])
     tx.afterCommit(() => {
       options.onAdmitted(run)
       ctx.runCache.publish(run)

@@ -61,15 +61,18 @@ interface AdmissionState {
  */
 export async function decideAdmission(ctx: RunsContext, reads: Readable, input: AdmissionInput): Promise<AdmissionDecision> {
   const { request } = input
-  const existing = await reads.runs.liveOf(request.userId, request.projectId)
+  const { userId } = request
+  const [existing, loaded, own] = await Promise.all([
+    reads.runs.liveOf(userId, request.projectId),
+    loadLimits(reads, [userId], ctx.settings.defaultLimits),
+    reads.runs.holdings(userId),
+  ])
   if (existing) throw new AlreadyRunningError(existing)
   const { cpus, memoryMiB, nodes, gpus, gpuMemoryMiB } = request.resources
   const { defaultCpus, defaultMemoryMiB, defaultLimits } = ctx.settings
   const demand = { cpus: cpus || defaultCpus, memoryMiB: memoryMiB || defaultMemoryMiB, gpus, gpuMemoryMiB, nodes: nodes || 1 }
-  const loaded = await loadLimits(reads, [request.userId], defaultLimits)
-  const limits = loaded.limits.get(request.userId) ?? defaultLimits
+  const limits = loaded.limits.get(userId) ?? defaultLimits
   ctx.runCache.fairnessFacts.setGroups(loaded.groupIds)
-  const own = await reads.runs.holdings(request.userId)
   const state = { demand, own, limits, quotas: loaded.quotas }
   const refusal = refusalOf(ctx, input, state)
   if (refusal) return { demand, refusal, placement: undefined, limits, quotas: loaded.quotas }

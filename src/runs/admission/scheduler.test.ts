@@ -86,7 +86,7 @@ test("a group's quota makes its members wait for each other in order, and nobody
 
 test("the oldest run starts first, and small runs overtake a large one only without delaying it", () => {
   const nodes = allocatableNodes([node("a", 4), node("b", 2)], plain)
-  const holder = run({ state: "ready", cpus: 2, nodeNames: ["a"] })
+  const holder = run({ userName: "bob", state: "ready", cpus: 2, nodeNames: ["a"] })
   const [large, small, other] = [run({ cpus: 4 }), run({ cpus: 2 }), run({ cpus: 1 })]
   const placements = schedule({ nodes, live: [holder, large, small, other] })
   assert.equal(placements.has(large.id), false)
@@ -94,9 +94,21 @@ test("the oldest run starts first, and small runs overtake a large one only with
   assert.equal(placements.has(other.id), false, "two CPUs of node a are free, but the large one waits for them")
 })
 
+test("a run that waits for its own person's runs keeps nothing from others", () => {
+  const nodes = allocatableNodes([node("a", 8, [gpu("x")]), node("b", 4)], plain)
+  const placed = (live: Parameters<typeof schedule>[0]["live"]) => [...schedule({ nodes, live }).keys()]
+  const small = run({ userName: "eve", state: "ready", nodeNames: ["a"] })
+  const withGpu = run({ userName: "eve", state: "ready", gpus: 1, gpuDevices: ["x"], nodeNames: ["a"] })
+  const others = [run({ cpus: 3 }), run({ userName: "bob", cpus: 4 })]
+  const ids = others.map(({ id }) => id)
+  assert.deepEqual(placed([small, run({ userName: "eve", cpus: 8 }), ...others]), ids)
+  assert.deepEqual(placed([withGpu, run({ userName: "eve", cpus: 7, gpus: 1 }), ...others]), ids)
+  assert.deepEqual(placed([small, run({ userName: "carl", cpus: 8 }), run({ cpus: 5 })]), [], "carl waits for eve's")
+})
+
 test("a run that waits for GPUs does not block runs without GPUs on the rest of its node", () => {
   const nodes = allocatableNodes([node("a", 8, [gpu("x")])], plain)
-  const holder = run({ state: "ready", gpus: 1, gpuDevices: ["x"], nodeNames: ["a"] })
+  const holder = run({ userName: "bob", state: "ready", gpus: 1, gpuDevices: ["x"], nodeNames: ["a"] })
   const [waiting, small, second] = [run({ gpus: 1 }), run({ cpus: 6 }), run({ cpus: 1 })]
   const placements = schedule({ nodes, live: [holder, waiting, small, second] })
   assert.deepEqual([...placements.keys()], [small.id])

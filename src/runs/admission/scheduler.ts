@@ -110,11 +110,13 @@ export function availableNodes({ nodes, live, containerDevices }: Omit<ClusterSt
  * The queued runs that can start now, and their nodes. They come in order. The needs of an
  * earlier run are reserved on the node that could run it, so small runs cannot starve a large one.
  * They may overtake it if they do not delay it. A run that waits for its group's quota reserves
- * nothing on nodes, but reserves the quota.
+ * nothing on nodes, but reserves the quota. A run that waits for its own person's runs reserves
+ * nothing: a small run and a queued one as large as a node would keep everybody's capacity unused.
  */
 export function schedule(cluster: ClusterState): Map<number, Placement> {
   const free = availableNodes(cluster)
   const usage = new GroupUsage(cluster)
+  const ownRuns = new OwnRuns(cluster)
   const placements = new Map<number, Placement>()
   for (const run of cluster.live) {
     if (run.state !== "queued" || !usage.reserve(run)) continue
@@ -124,9 +126,32 @@ export function schedule(cluster: ClusterState): Map<number, Placement> {
       const placement = { nodeNames: [node.name], gpuDevices: pickGpus(node, run) }
       placements.set(run.id, placement)
       allocate(free, run, placement)
-    } else reserveFor(cluster.nodes, free, run)
+    } else if (!ownRuns.prevent(run)) reserveFor(cluster.nodes, free, run)
   }
   return placements
+}
+
+/** The part of the nodes that each person's own runs leave to them. */
+class OwnRuns {
+  readonly #nodes: readonly Node[]
+  readonly #holding: Map<string, ClusterState["live"][number][]>
+  readonly #left = new Map<string, Node[]>()
+
+  constructor({ nodes, live }: ClusterState) {
+    this.#nodes = nodes
+    this.#holding = Map.groupBy(
+      live.filter(({ state }) => state !== "queued"),
+      ({ userName }) => userName,
+    )
+  }
+
+  /** Whether the run would have no room even if nobody else had any run. */
+  prevent(run: ResourceRequest & Pick<RunRow, "userName">): boolean {
+    const { userName } = run
+    const left = this.#left.get(userName) ?? availableNodes({ nodes: this.#nodes, live: this.#holding.get(userName) ?? [] })
+    this.#left.set(userName, left)
+    return !left.some((node) => couldFit(node, run) && hasFreeResources(node, run))
+  }
 }
 
 /** Whether no node has room even for the smallest run: the rest of the queue is skipped. */

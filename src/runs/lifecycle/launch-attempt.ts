@@ -12,7 +12,6 @@ import { waitUntilReady } from "../readiness/wait-until-ready.ts"
 import { engineSpecOf, portOf, withImagePort } from "./engine-spec.ts"
 import { type ContainerDetails, type LaunchState, LaunchStateWriter, launchStates } from "./launch-states.ts"
 import { ProgressReporter } from "./progress-reporter.ts"
-import { transition } from "./transitions.ts"
 
 /** One attempt to bring a run from its stored state to `ready`. */
 export class LaunchAttempt implements Disposable {
@@ -34,7 +33,7 @@ export class LaunchAttempt implements Disposable {
     this.#ctx = ctx
     this.#run = run
     this.#state = state
-    this.#writer = new LaunchStateWriter(ctx, run.id)
+    this.#writer = new LaunchStateWriter(ctx, { id: run.id, state })
     this.#progress = new ProgressReporter(ctx, run)
     const onTimeout = () => this.#controller.abort(this.#timeoutError())
     this.#idleTimeout = new IdleTimeout(ctx.clock, onTimeout)
@@ -79,11 +78,9 @@ export class LaunchAttempt implements Disposable {
     const outcome = await this.#startProgram().catch((error: unknown) => ({
       failure: this.#controller.signal.aborted ? this.#controller.signal.reason : error,
     }))
-    await this.#writer.flush()
-    if ("failure" in outcome) return outcome
-    const now = this.#ctx.clock.now()
-    await transition(this.#ctx, this.#run.id, { path: launchStates, fields: { readyTime: now, lastActivity: now }, address: outcome })
-    return undefined
+    if ("failure" in outcome) await this.#writer.flush()
+    else await this.#writer.writeReady(outcome)
+    return "failure" in outcome ? outcome : undefined
   }
 
   async #startProgram(): Promise<RunAddress> {

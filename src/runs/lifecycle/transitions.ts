@@ -41,19 +41,32 @@ export async function transitionInTransaction(
   tx: Change,
   step: Transition & { id: number },
 ): Promise<RunRow | undefined> {
+  // Usually nobody has changed the row since it was published, and it need not be read.
+  const known = ctx.runCache.row(step.id)
+  const advanced = known && (await advance(ctx, tx, { current: known, step }))
+  if (advanced) return advanced
   const current = await tx.runs.get(step.id)
-  const isAllowed = current !== undefined && (step.from?.includes(current.state) ?? true)
-  const remaining = isAllowed ? remainingStates(current.state, step.path) : undefined
-  const isAtEnd = remaining?.length === 0
-  if (!current || !remaining || (isAtEnd && !step.updatesAtEnd)) {
-    // The answer of an earlier COMMIT may have been lost: the cache learns of the row.
-    tx.afterCommit(() => publishStored(ctx, step.id, current))
-    return undefined
-  }
-  const updated = isAtEnd
-    ? await tx.runs.transition(current.id, [current.state], step.fields ?? {})
-    : await enterStates(ctx, tx, { current, remaining, step })
-  if (updated) tx.afterCommit(() => ctx.runCache.publish(updated, step.address))
+  const updated = current && (await advance(ctx, tx, { current, step }))
+  // The answer of an earlier COMMIT may have been lost: the cache learns of the row.
+  if (!updated) tx.afterCommit(() => publishStored(ctx, step.id, current))
+  return updated
+}
+
+/** Undefined, without any change, if the row is not `current`, or its state does not allow it. */
+async function advance(
+  ctx: TransitionContext,
+  tx: Change,
+  { current, step }: { current: RunRow; step: Transition },
+): Promise<RunRow | undefined> {
+  if (step.from?.includes(current.state) === false) return undefined
+  const remaining = remainingStates(current.state, step.path)
+  if (!remaining || (remaining.length === 0 && !step.updatesAtEnd)) return undefined
+  const last = remaining.at(-1)
+  const updated = await tx.runs.update(current, last ? { progress: null, ...step.fields, state: last } : (step.fields ?? {}))
+  if (!updated) return undefined
+  const passed = remaining.map((state) => (state === last ? updated : { ...current, progress: null, state }))
+  await Promise.all(passed.map((run, n) => ctx.events.stateChanged(tx, run, passed[n - 1] ?? current)))
+  tx.afterCommit(() => ctx.runCache.publish(updated, step.address))
   return updated
 }
 
@@ -73,22 +86,6 @@ function remainingStates(from: RunState, path: readonly RunState[]): RunState[] 
   const remaining = path.slice(path.indexOf(from) + 1)
   const allowed = remaining.every((state, n) => canTransition(remaining[n - 1] ?? from, state))
   return allowed ? remaining : undefined
-}
-
-async function enterStates(
-  ctx: TransitionContext,
-  tx: Change,
-  params: { current: RunRow; remaining: RunState[]; step: Transition },
-): Promise<RunRow | undefined> {
-  let run: RunRow | undefined = params.current
-  for (const state of params.remaining) {
-    const before: RunRow = run
-    const fields = state === params.remaining.at(-1) ? params.step.fields : {}
-    run = await tx.runs.transition(before.id, [before.state], { progress: null, ...fields, state })
-    if (!run) return undefined
-    await ctx.events.stateChanged(tx, run, before)
-  }
-  return run
 }
 
 /**

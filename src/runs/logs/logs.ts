@@ -106,12 +106,13 @@ export class FinalLogs {
  */
 async function prunePerson(directory: string): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".jsonl"))
-  const files = await Promise.all(
+  const found = await Promise.all(
     names.map(async (name) => {
-      const { size, mtimeMs } = await stat(join(directory, name))
-      return { path: join(directory, name), size, mtimeMs }
+      const stats = await stat(join(directory, name)).catch(() => undefined)
+      return stats && { path: join(directory, name), size: stats.size, mtimeMs: stats.mtimeMs }
     }),
   )
+  const files = found.filter((file) => file !== undefined)
   let bytes = 0
   for (const [i, file] of files.sort((a, b) => b.mtimeMs - a.mtimeMs).entries()) {
     bytes += file.size
@@ -189,7 +190,8 @@ async function pruneDirectory(logsDir: string, times: { before: number; unfinish
     if (/^person-\d+$/.test(name)) await pruneDirectory(join(logsDir, name), times)
     if (!/^[0-9a-f]+\.(jsonl|new)$/.test(name)) continue
     const path = join(logsDir, name)
-    const { mtimeMs } = await stat(path)
+    // A file may go at any time, with its run's person.
+    const { mtimeMs } = (await stat(path).catch(() => undefined)) ?? { mtimeMs: Number.POSITIVE_INFINITY }
     if (mtimeMs < times.before || (name.endsWith(".new") && mtimeMs < times.unfinishedBefore)) await rm(path, { force: true })
   }
 }

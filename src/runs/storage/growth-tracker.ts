@@ -94,7 +94,7 @@ function splitAs(later: Areas, earlier: Areas): Areas {
 
 /** The innermost area that contains a directory. */
 export function enclosingArea(directory: string, areas: { has(area: string): boolean }): string | undefined {
-  for (let path = directory; path !== "/"; ) {
+  for (let path = directory; path.length > 1; ) {
     path = dirname(path)
     if (areas.has(path)) return path
   }

@@ -1,4 +1,5 @@
 import { dirname } from "node:path/posix"
+import { enclosingArea } from "./growth-tracker.ts"
 import type { StorageAccount } from "./storage-meter.ts"
 
 /**
@@ -21,9 +22,34 @@ function isCovered(path: string, { own, excluded }: { own: ReadonlySet<string>; 
   return false
 }
 
+interface Areas {
+  areas: readonly string[]
+  /** All of these, and the directories that areas do not contain. */
+  boundaries: ReadonlySet<string>
+}
+
+/**
+ * Tells whether something below a directory is part of one of the areas. A person may have
+ * thousands of areas, and all runs together thousands of directories, so no pair is compared.
+ */
+export function reachesAny({ areas, boundaries }: Areas): (directory: string) => boolean {
+  const own = new Set(areas)
+  const around = new Set(areas)
+  for (const area of areas) {
+    for (const directory of directoriesAbove(area)) {
+      if (around.has(directory)) break
+      around.add(directory)
+    }
+  }
+  const isBelow = (directory: string) => !boundaries.has(directory) && own.has(enclosingArea(directory, boundaries) ?? "")
+  const top = (directory: string, names: number) => directory.split("/", names + 1).join("/")
+  const mayBeBelow = (directory: string) => own.has(top(directory, 1)) || around.has(top(directory, 2))
+  return (directory) => around.has(directory) || (mayBeBelow(directory) && isBelow(directory))
+}
+
 /** The nearest first. */
 function* directoriesAbove(path: string): Generator<string, void, void> {
-  for (let at = path; at !== "/"; ) {
+  for (let at = path; at.length > 1; ) {
     at = dirname(at)
     yield at
   }

@@ -300,3 +300,11 @@ test("with quotas of the file system the owner of a changed dataset is counted a
   })
   assert.deepEqual([...it.limits.keys()], ["person1"])
 })
+
+test("a directory with a path of kilobytes counts as any other", async () => {
+  await using it = await withMeter(100)
+  const accessInfo = `/users/person0${`/${"漢".repeat(85)}`.repeat(17)}`
+  const fields = { type: "dir" as const, name: "data", comment: "", doc: "", accessInfo, isPublished: false }
+  await it.fixture.store.change((tx) => tx.data.insert({ ...fields, userId: it.fixture.users[0] ?? 0 }))
+  assert.deepEqual((await it.quotas.quotaOf("person0"))?.account.subAreas, [accessInfo])
+})

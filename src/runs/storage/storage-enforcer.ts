@@ -7,6 +7,7 @@ import type { UsageMonitor } from "../limits/usage-monitor.ts"
 import { DeletedGrowth } from "./deleted-growth.ts"
 import { enclosingArea, type GrownArea, GrowthTracker } from "./growth-tracker.ts"
 import { LayerGrowth } from "./layer-growth.ts"
+import { reachesAny } from "./storage-areas.ts"
 import type { DiskSpace, StorageCount, StorageMeter, StorageQuota } from "./storage-meter.ts"
 import type { StorageQuotas } from "./storage-quotas.ts"
 
@@ -171,7 +172,8 @@ export class StorageEnforcer {
   async #judge(name: string, quota: StorageQuota, count: StorageCount): Promise<void> {
     const areas = Object.keys(count.areas)
     const boundaries = new Set([...areas, ...quota.account.excluded])
-    const writers = this.#writers().filter((writer) => areas.some((area) => canWrite(writer, { area, boundaries })))
+    const reaches = reachesAny({ areas, boundaries })
+    const writers = this.#writers().filter(({ sources }) => sources.some(reaches))
     let isOver = false
     for (const { whose, limit, used } of boundsOf(name, quota)) {
       for (const { run } of writers) this.#warn(run, { whose, limit, used })

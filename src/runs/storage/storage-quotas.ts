@@ -131,7 +131,11 @@ export class StorageQuotas {
 
   async #readAccount({ id, userName }: UserRow): Promise<StorageAccount> {
     const home = `/users/${userName}`
-    const datasets = await all((page) => this.#store.data.list({ where: { userId: id } }, unrestrictedViewer, page))
+    const datasets = await all(async (page) => {
+      const { rows, total } = await this.#store.data.list({ where: { userId: id } }, unrestrictedViewer, page)
+      // A list lacks long directories.
+      return { rows: await this.#store.data.parts(rows.map((row) => row.id)), total }
+    })
     const projects = await all((page) => this.#store.projects.list({ where: { userId: id } }, unrestrictedViewer, page))
     const own = new Set([home, ...datasets.map(({ accessInfo }) => accessInfo)])
     const outside = [...own].filter((root) => root === home || !root.startsWith(`${home}/`))

@@ -6,6 +6,8 @@ import { WakeSignal } from "../wake-signal.ts"
 /** Longest time between two comparisons of all rows, if notices arrive. */
 const compareEveryMs = 30_000
 const retryMs = 1_000
+/** Rows that are read at once. */
+const maxRead = 100
 
 /** Keeps the cache equal to the database, whichever process writes. */
 export class RowFollower {
@@ -46,10 +48,17 @@ export class RowFollower {
 
   async #readChanged(): Promise<void> {
     await this.compareIfDue()
-    const { store, runCache } = this.#ctx
-    for (const [id, version] of [...this.#changed]) {
-      if (!runCache.isCurrent(id, version)) publishStored(this.#ctx, id, await store.runs.get(id))
-      if (this.#changed.get(id) === version) this.#changed.delete(id)
+    const { runCache } = this.#ctx
+    const changed = [...this.#changed]
+    await this.#read(changed.flatMap(([id, version]) => (runCache.isCurrent(id, version) ? [] : [id])))
+    for (const [id, version] of changed) if (this.#changed.get(id) === version) this.#changed.delete(id)
+  }
+
+  async #read(ids: readonly number[]): Promise<void> {
+    for (let from = 0; from < ids.length; from += maxRead) {
+      const part = ids.slice(from, from + maxRead)
+      const rows = new Map((await this.#ctx.store.runs.getMany(part)).map((row) => [row.id, row]))
+      for (const id of part) publishStored(this.#ctx, id, rows.get(id))
     }
   }
 
@@ -72,6 +81,6 @@ export class RowFollower {
     const versions = await store.runs.liveVersions()
     const changed = [...versions].filter(([id, version]) => (runCache.row(id)?.version ?? 0) < version).map(([id]) => id)
     const endedIds = runCache.rows().flatMap(({ id }) => (versions.has(id) ? [] : [id]))
-    for (const id of [...changed, ...endedIds]) publishStored(this.#ctx, id, await store.runs.get(id))
+    await this.#read([...changed, ...endedIds])
   }
 }

@@ -6,14 +6,17 @@ import type { ColumnValue } from "../values.ts"
 /** The group's transaction for one of its changes, usable only while that change runs. */
 export class ChangeTransaction implements QueryRunner {
   readonly effects: (() => void)[] = []
+  /** The same for all changes of one group. */
+  readonly group: object
   readonly #tx: Transaction
   #isOver = false
   #broken: { error: unknown } | undefined
   #pending = 0
   #idle: (() => void) | undefined
 
-  constructor(tx: Transaction) {
+  constructor(tx: Transaction, group: object) {
     this.#tx = tx
+    this.group = group
   }
 
   /** Whether the change still runs. */

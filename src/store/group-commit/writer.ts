@@ -33,13 +33,18 @@ interface QueuedChange {
 
 type Outcome = { ok: true; value: unknown; effects: readonly (() => void)[] } | { ok: false; error: unknown }
 
-/** Runs changes one at a time, in order, and commits all that are queued together. */
+/**
+ * Runs changes one at a time, in order but for those that go first, and commits all that are queued
+ * together.
+ */
 export class Writer {
   readonly #driver: Driver
   readonly #logger: Logger
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #queue: QueuedChange[] = []
+  /** They run before the queue. */
+  readonly #first: QueuedChange[] = []
   readonly #current = new AsyncLocalStorage<ChangeTransaction>()
   #running: Promise<void> | undefined
   #closed = false
@@ -51,11 +56,12 @@ export class Writer {
     this.#timeoutMs = options.timeoutMs
   }
 
-  change<T>(work: Work<T>, { urgent = false }: ChangeOptions = {}): Promise<T> {
+  change<T>(work: Work<T>, { urgent = false, first = false }: ChangeOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new Failure("unavailable", "The database is closed"))
     if (this.#current.getStore()?.isOpen) return Promise.reject(new Error("A change cannot wait for another one inside itself: use its tx"))
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ work, urgent, resolve: resolve as (value: unknown) => void, reject })
+      const queue = first ? this.#first : this.#queue
+      queue.push({ work, urgent, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#drain()
     })
   }
@@ -68,8 +74,8 @@ export class Writer {
 
   async #drain(): Promise<void> {
     await turn()
-    while (this.#queue.length > 0) {
-      await this.#runGroup(this.#queue.splice(0, maxGroupSize))
+    while (this.#first.length + this.#queue.length > 0) {
+      await this.#runGroup([...this.#first.splice(0), ...this.#queue.splice(0, maxGroupSize)])
       await turn()
     }
     this.#running = undefined
@@ -105,7 +111,7 @@ export class Writer {
     let committing = false
     try {
       tx = await this.#driver.begin()
-      const outcomes = group.length === 1 ? [await this.#runAlone(tx, group[0] as QueuedChange)] : await this.#runInSavepoints(tx, group)
+      const outcomes = group.length === 1 ? [await this.#runAlone(tx, group)] : await this.#runInSavepoints(tx, group)
       committing = outcomes.some((outcome) => outcome.ok)
       if (committing) await tx.commit()
       else await tx.rollback()
@@ -122,7 +128,7 @@ export class Writer {
     const started = this.#clock.now()
     for (const queued of group) {
       await tx.savepoint()
-      const outcome = await this.#run(tx, queued)
+      const outcome = await this.#run(tx, queued, group)
       const lost = tx.lost()
       if (lost) throw lost
       if (outcome.ok) await tx.release()
@@ -133,15 +139,15 @@ export class Writer {
     return outcomes
   }
 
-  async #runAlone(tx: Transaction, queued: QueuedChange): Promise<Outcome> {
-    const outcome = await this.#run(tx, queued)
+  async #runAlone(tx: Transaction, group: QueuedChange[]): Promise<Outcome> {
+    const outcome = await this.#run(tx, group[0] as QueuedChange, group)
     const lost = tx.lost()
     if (lost) throw lost
     return outcome
   }
 
-  async #run(tx: Transaction, queued: QueuedChange): Promise<Outcome> {
-    const change = new ChangeTransaction(tx)
+  async #run(tx: Transaction, queued: QueuedChange, group: object): Promise<Outcome> {
+    const change = new ChangeTransaction(tx, group)
     try {
       const value = await this.#current.run(change, () => change.settle(queued.work, this.#timeoutMs))
       return { ok: true, value, effects: change.effects }

@@ -33,7 +33,7 @@ export async function listRows<Row extends StampedFields>(
 ): Promise<RowPage<Row>> {
   const { filter, viewer } = request
   const args: ListArgs = { now: request.now }
-  const shape: ListShape = { table: table.name, part: filter.deleted ? "deleted" : "live", sees: "all" }
+  const shape: ListShape = { table: table.name, subset: filter.deleted ? "deleted" : "live", sees: "all" }
   if (!(await addWhere(runner, table, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
   if (filter.ids) {
     shape.ids = true
@@ -131,7 +131,7 @@ async function idOfName(runner: QueryRunner, column: string, name: string): Prom
 
 export function addViewer(table: ListedTable, viewer: Viewer, { args, shape }: ListQuery): void {
   if (viewer.seesAll || table === "users" || table === "groups") return
-  shape.sees = shape.part === "deleted" ? "own" : "visible"
+  shape.sees = shape.subset === "deleted" ? "own" : "visible"
   args.viewer = viewer.userId
   if (shape.sees === "visible") args.groups = viewer.groupIds
 }
@@ -197,10 +197,10 @@ async function searchedPage(
 }
 
 /** The rows that the viewer sees by grants alone, newest first. */
-async function grantedTo(runner: QueryRunner, { table, part, sees }: ListShape, args: ListArgs): Promise<GrantOnlyRow[]> {
+async function grantedTo(runner: QueryRunner, { table, subset, sees }: ListShape, args: ListArgs): Promise<GrantOnlyRow[]> {
   if (sees !== "visible" || table === "users" || table === "groups" || table === "grants") return []
   const to = { user_id: args.viewer as number, groups: args.groups ?? [], now: args.now as number }
-  const found = await runner.all(query("granted", { table, part: part === "history" ? part : "live" }), to)
+  const found = await runner.all(query("granted", { table, subset: subset === "ended" ? subset : "live" }), to)
   return found.map(([id, userId]) => ({ id: id as number, userId: userId as number }))
 }
 

@@ -66,14 +66,14 @@ interface Scan {
  * or of words, reads all of them.
  */
 export async function scanRunnerFor(runner: QueryRunner, { shape, args, userId }: Scan): Promise<QueryRunner> {
-  const { table, part, ids, where = [], words } = shape
+  const { table, subset, ids, where = [], words } = shape
   if (runner.scans === undefined) return runner
   if (words) {
-    const rows = args.ids?.length ?? (part === "live" ? await liveRows(runner, table) : Number.POSITIVE_INFINITY)
+    const rows = args.ids?.length ?? (subset === "live" ? await liveRows(runner, table) : Number.POSITIVE_INFINITY)
     return rows * (args.words ?? []).length > maxComparisonsInline ? runner.scans.forUser(userId) : runner
   }
   if (table === "users" || table === "groups" || table === "grants") return runner
-  if (ids || where.some((name) => selective.has(name)) || (table === "runs" && part === "live")) return runner
+  if (ids || where.some((name) => selective.has(name)) || (table === "runs" && subset === "live")) return runner
   if (where.some((name) => isLong(table, name))) return runner.scans.forUser(userId)
   return (await liveRows(runner, table)) > maxRowsInline ? runner.scans.forUser(userId) : runner
 }

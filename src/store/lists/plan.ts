@@ -38,8 +38,8 @@ export function planList(shape: ListShape, args: ListArgs, viewer: Viewer): List
   const owner = where.delete("user_id") ? (args["=user_id"] as number) : undefined
   const published = where.delete("is_published") ? args["=is_published"] === true : undefined
   if (where.size > 0) return undefined
-  if (shape.table === "runs") return shape.part === "history" ? ofRuns(viewer, owner) : undefined
-  if (shape.table === "users" || shape.table === "groups" || shape.table === "grants" || shape.part !== "live") return undefined
+  if (shape.table === "runs") return shape.subset === "ended" ? ofRuns(viewer, owner) : undefined
+  if (shape.table === "users" || shape.table === "groups" || shape.table === "grants" || shape.subset !== "live") return undefined
   return ofResources(shape.table, viewer, { owner, published })
 }
 

@@ -15,6 +15,7 @@ import { pulledImagesMigration } from "./0014-pulled-images.ts"
 import { tokenCodesMigration } from "./0015-token-codes.ts"
 import { rolesMigration } from "./0016-roles.ts"
 import { datasetWritersMigration } from "./0017-dataset-writers.ts"
+import { sessionsMigration } from "./0018-sessions.ts"
 import type { Migration } from "./migration.ts"
 
 export { type Dialect, type Migration, migrationError, statementsOf } from "./migration.ts"
@@ -38,5 +39,6 @@ export const migrations: readonly Migration[] = [
   tokenCodesMigration,
   rolesMigration,
   datasetWritersMigration,
+  sessionsMigration,
 ]
 export const newestVersion = migrations.length

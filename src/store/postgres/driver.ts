@@ -21,6 +21,8 @@ export class PostgresDriver implements Driver {
   readonly #options: PostgresDriverOptions
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
+  /** Reads that no connection has taken yet, by their statement and values. */
+  readonly #waiting = new Map<string, ReturnType<SendQuery>>()
   #writer: PostgresTransaction | undefined
 
   constructor(options: PostgresDriverOptions & { identity: IdentityCheck; hasTrigrams: boolean }) {
@@ -37,17 +39,46 @@ export class PostgresDriver implements Driver {
     })
   }
 
-  /** The connection may have broken since its last use, so a read gets a second attempt. */
+  /**
+   * Equal reads that wait for a connection share one answer, since the database reads it after each
+   * of them was asked for. Thousands of starts read the same image, person and grants.
+   */
   async #read(config: Parameters<SendQuery>[0]): ReturnType<SendQuery> {
+    const key = JSON.stringify([config.name ?? config.text, config.values])
+    const reading = this.#waiting.get(key) ?? this.#readTwice(config, () => void this.#waiting.delete(key))
+    this.#waiting.set(key, reading)
+    const result = await reading
+    // Lists change the array that they receive.
+    return { ...result, rows: [...result.rows] }
+  }
+
+  /** The connection may have broken since its last use, so a read gets a second attempt. */
+  async #readTwice(config: Parameters<SendQuery>[0], onConnected: () => void): ReturnType<SendQuery> {
     try {
-      return await this.#pool.query(config)
+      return await this.#readOnce(config, onConnected)
     } catch (error) {
       if (!isConnectionLost(error)) throw failureOf(error)
     }
     try {
-      return await this.#pool.query(config)
+      return await this.#readOnce(config, onConnected)
     } catch (error) {
       throw failureOf(error)
+    }
+  }
+
+  async #readOnce(config: Parameters<SendQuery>[0], onConnected: () => void): ReturnType<SendQuery> {
+    const client = await this.#pool.connect().finally(onConnected)
+    let lost = false
+    // The query rejects with the same error.
+    client.on("error", ignore)
+    try {
+      return await client.query(config)
+    } catch (error) {
+      lost = isConnectionLost(error)
+      throw error
+    } finally {
+      client.off("error", ignore)
+      client.release(lost)
     }
   }
 
@@ -78,3 +109,5 @@ export class PostgresDriver implements Driver {
     await this.#pool.end()
   }
 }
+
+function ignore(): void {}

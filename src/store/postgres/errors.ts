@@ -28,10 +28,10 @@ export function failureOf(error: unknown): unknown {
   if (isClosed(error)) return new Failure("unavailable", "The database is closed", { cause: error })
   if (code === "53100") return new Failure("storage_full", "The disk of the database server is full", { cause: error })
   if (isConnectionLost(error)) return new Failure("unavailable", "The database server cannot be reached", { cause: error })
-  if (/^(53|58|XX|F0)/.test(code)) return new Failure("unavailable", "The database server is in trouble", { cause: error })
+  if (/^(53|58|XX|F0)/.test(code)) return new Failure("unavailable", "The database server reports an internal error", { cause: error })
   if (code === "55P03") return new Failure("unavailable", "Another process writes to the database for too long", { cause: error })
   if (code === "57014") return new Failure("unavailable", "The database took too long", { cause: error })
-  if (code === "25006") return new Failure("unavailable", "The database server does not take writes", { cause: error })
+  if (code === "25006") return new Failure("unavailable", "The database server is read-only", { cause: error })
   if (code === "25P03" || code === "25P04") return new Failure("unavailable", "The change took too long and was undone", { cause: error })
   return error
 }
@@ -44,7 +44,7 @@ export function openingError(error: unknown, where: string): unknown {
     return new StoreError("unreachable", `The database server of ${where} refused the user name or password`, error)
   if (code === "3D000") return new StoreError("unreachable", `The database server has no database ${where}`, error)
   if (code === "42501") return new StoreError("not_writable", `The user of ${where} must be allowed to create tables in its schema`, error)
-  if (code === "25006") return new StoreError("not_writable", `The database server of ${where} does not take writes`, error)
+  if (code === "25006") return new StoreError("not_writable", `The database server of ${where} is read-only`, error)
   if (code === "53100") return new StoreError("full", `The disk of the database server of ${where} is full`, error)
   if (code === "55P03") return new StoreError("locked", `Another process has held ${where} for too long`, error)
   if (isConnectionLost(error) || code === "53300") {

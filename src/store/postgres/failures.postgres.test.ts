@@ -71,7 +71,7 @@ test("`openStore` rejects a database of a newer version, another program or anot
   await administer(nameOf(database), "create table migrations (id int)")
   await refuses(database.url, "foreign", /holds tables that are not Quayside's/)
   await administer("postgres", "create database ascii template template0 encoding 'SQL_ASCII' locale 'C'")
-  await refuses(server.urlOf("ascii"), "foreign", /keeps text as SQL_ASCII, UTF8 is wanted/)
+  await refuses(server.urlOf("ascii"), "foreign", /stores text as SQL_ASCII; it must be UTF8/)
   await administer("postgres", "drop database ascii")
 })
 
@@ -82,7 +82,7 @@ test("`openStore` rejects a database without the right to create tables, or that
   url.username = "quayside_guest"
   await refuses(url.href, "not_writable", /must be allowed to create tables/)
   await administer("postgres", `alter database ${nameOf(database)} set default_transaction_read_only = on`)
-  await refuses(database.url, "not_writable", /does not take writes/)
+  await refuses(database.url, "not_writable", /is read-only/)
 })
 
 test("a change waits while another process writes, and fails after the timeout", async () => {

@@ -62,7 +62,7 @@ interface Migrate extends PostgresOptions {
  */
 async function migrate(client: pg.Client, options: Migrate): Promise<void> {
   const encoding = (await client.query("show server_encoding")).rows[0].server_encoding
-  if (encoding !== "UTF8") throw new StoreError("foreign", `The database ${options.where} keeps text as ${encoding}, UTF8 is wanted`)
+  if (encoding !== "UTF8") throw new StoreError("foreign", `The database ${options.where} stores text as ${encoding}; it must be UTF8`)
   await client.query("begin isolation level read committed; set local lock_timeout = '60s'")
   await client.query(writeLock)
   const version = await versionOf(client, options.where)

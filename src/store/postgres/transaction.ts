@@ -8,7 +8,7 @@ import { PostgresQueryRunner, type SendQuery, type StatementNames } from "./quer
 
 /**
  * The writer's connection. There is one per process, which is used for one transaction after
- * another.
+ * another. Statements that do not wait for each other are sent at once.
  */
 export class PostgresTransaction extends PostgresQueryRunner implements Transaction {
   readonly #client: pg.Client
@@ -20,7 +20,7 @@ export class PostgresTransaction extends PostgresQueryRunner implements Transact
   #toRelease = false
 
   static async connect(options: PostgresDriverOptions, names: StatementNames): Promise<PostgresTransaction> {
-    const client = new pg.Client(connectionOptions(options))
+    const client = new pg.Client({ ...connectionOptions(options), pipeline: true })
     const transaction = new PostgresTransaction(client, { compiler: options.compiler, names })
     await client.connect()
     // Acknowledged changes must be on disk, even if the server's default is less.
@@ -50,8 +50,9 @@ export class PostgresTransaction extends PostgresQueryRunner implements Transact
     return this.#lost
   }
 
+  /** Not awaited: if it fails, all that follows fails as well. */
   async savepoint(): Promise<void> {
-    await this.#do("savepoint member")
+    this.#do("savepoint member").catch(() => {})
   }
 
   async release(): Promise<void> {

@@ -6,6 +6,18 @@ import { pickColumns, rowColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
+interface SessionArgs {
+  /** Of everybody if absent. */
+  user_id?: number
+  now: number
+}
+type SessionsOf = "user" | "everybody"
+
+function liveSessions({ db }: QueryBuilder, args: SessionArgs, of: SessionsOf) {
+  const live = db.selectFrom("sessions").where("expires_at", ">", args.now)
+  return of === "user" ? live.where("user_id", "=", args.user_id as number) : live
+}
+
 /** People, groups and their credentials. */
 export const accountQueries = {
   userByName: ({ db }: QueryBuilder, args: { name: string }) =>
@@ -29,6 +41,15 @@ export const accountQueries = {
       .where("users.deleted_at", "is", null)
       .orderBy("users.user_name"),
 
+  groupMemberIds: ({ db }: QueryBuilder, args: { group_id: number }) =>
+    db
+      .selectFrom("group_members")
+      .innerJoin("users", "users.id", "group_members.user_id")
+      .select("users.id")
+      .where("group_members.group_id", "=", args.group_id)
+      .where("users.deleted_at", "is", null)
+      .orderBy("users.id"),
+
   /**
    * The number of live and deleted resources of a person. The keys are those of the counters of
    * `ownedKeys`.
@@ -46,6 +67,18 @@ export const accountQueries = {
     ])
   },
 
+  userIds: ({ db, among }: QueryBuilder, args: { names: readonly string[] }) =>
+    db
+      .selectFrom("users")
+      .select("id")
+      .where(among(sql.ref("user_name"), args.names)),
+  /** The number of live resources of several people. */
+  ownedTogether: ({ db, among }: QueryBuilder, args: { user_ids: readonly number[]; keys: readonly string[] }) => {
+    const counted = sql`(select coalesce(sum(n), 0) from counters where ${among(sql.ref("key"), args.keys)} and block = -1)`
+    const tokens = sql`(select count(*) from tokens where ${among(sql.ref("user_id"), args.user_ids)})`
+    const grants = sql`(select count(*) from grants where ${among(sql.ref("owner_id"), args.user_ids)} and is_live = ${sql.lit(1)})`
+    return db.selectNoFrom([sql<number>`cast(${counted} + ${tokens} + ${grants} as bigint)`.as("live")])
+  },
   groupsOfUser: ({ db }: QueryBuilder, args: { user_id: number }) =>
     db
       .selectFrom("group_members")
@@ -111,8 +144,11 @@ export const accountQueries = {
 
   deleteToken: ({ db }: QueryBuilder, args: { id: number }) => db.deleteFrom("tokens").where("id", "=", args.id),
 
-  markTokenUsed: ({ db }: QueryBuilder, args: { id: number; at: number }) =>
-    db.updateTable("tokens").set({ last_used_at: args.at }).where("id", "=", args.id),
+  markTokensUsed: ({ db, among }: QueryBuilder, args: { ids: readonly number[]; at: number }) =>
+    db
+      .updateTable("tokens")
+      .set({ last_used_at: args.at })
+      .where(among(sql.ref("id"), args.ids)),
 
   deleteTokensOfUser: ({ db }: QueryBuilder, args: { user_id: number }) => db.deleteFrom("tokens").where("user_id", "=", args.user_id),
 
@@ -126,11 +162,24 @@ export const accountQueries = {
       .onConflict((conflict) => conflict.doNothing())
       .returning(rowColumns("sessions")),
 
+  /** Sessions that have not expired, newest first; with the shape `user` those of one person. */
+  sessionPage: (build: QueryBuilder, args: SessionArgs & { limit: number; offset: number }, of: SessionsOf) =>
+    liveSessions(build, args, of).select(rowColumns("sessions")).orderBy("sessions.id", "desc").limit(args.limit).offset(args.offset),
+
+  sessionTotal: (build: QueryBuilder, args: SessionArgs, of: SessionsOf) =>
+    liveSessions(build, args, of).select(sql<number>`count(*)`.as("count")),
+
+  markSessionsUsed: ({ db, among }: QueryBuilder, args: { ids: readonly number[]; at: number }) =>
+    db
+      .updateTable("sessions")
+      .set({ last_used_at: args.at })
+      .where(among(sql.ref("id"), args.ids)),
+
   deleteSession: ({ db }: QueryBuilder, args: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", args.hash),
 
   /** All but one; an empty hash is nobody's. */
   deleteSessionsOfUser: ({ db }: QueryBuilder, args: { user_id: number; except: string }) =>
-    db.deleteFrom("sessions").where("user_id", "=", args.user_id).where("hash", "<>", args.except),
+    db.deleteFrom("sessions").where("user_id", "=", args.user_id).where("hash", "<>", args.except).returning("id"),
 
   /** All but the newest. */
   deleteOldSessions: ({ db }: QueryBuilder, args: { user_id: number; max_sessions: number }) =>
@@ -138,13 +187,7 @@ export const accountQueries = {
       .deleteFrom("sessions")
       .where("user_id", "=", args.user_id)
       .where("hash", "not in", (eb) =>
-        eb
-          .selectFrom("sessions")
-          .select("hash")
-          .where("user_id", "=", args.user_id)
-          .orderBy("created_at", "desc")
-          .orderBy("hash")
-          .limit(args.max_sessions),
+        eb.selectFrom("sessions").select("hash").where("user_id", "=", args.user_id).orderBy("id", "desc").limit(args.max_sessions),
       ),
 
   tokenCodeByHash: ({ db }: QueryBuilder, args: { hash: string }) =>

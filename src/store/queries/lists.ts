@@ -23,7 +23,7 @@ export interface ListShape {
   /**
    * Live or deleted rows. For runs: live ones, ended ones, or those in the states of an argument.
    */
-  part: "live" | "deleted" | "history" | "states"
+  subset: "live" | "deleted" | "ended" | "states"
   /** `visible`: rows in the viewer's visibility classes; `own`: the viewer's rows. */
   sees: "all" | "visible" | "own"
   /** Rows with the IDs `granted` are visible as well. */
@@ -68,7 +68,7 @@ export const listQueries = {
 
 export function listCondition(build: QueryBuilder, args: ListArgs, shape: ListShape): RawBuilder<SqlBool> {
   const at = (name: string) => column<string>(shape.table, name)
-  const all: unknown[] = [part(build, args, shape)]
+  const all: unknown[] = [subsetCondition(build, args, shape)]
   for (const name of shape.where ?? []) {
     if (name.endsWith(" null")) all.push(sql`${at(name.slice(0, -5))} is null`)
     else all.push(sql`${at(name)} = ${args[`=${name}`]}`)
@@ -84,20 +84,20 @@ export function listCondition(build: QueryBuilder, args: ListArgs, shape: ListSh
 
 function seenBy(build: QueryBuilder, args: ListArgs, shape: ListShape): RawBuilder<SqlBool>[] {
   const viewer = { user_id: args.viewer as number }
-  if (shape.table === "grants") return grantVisibility(build, { ...viewer, groups: args.groups ?? [] })
+  if (shape.table === "grants") return [grantVisibility(build, { ...viewer, groups: args.groups ?? [] })]
   if (shape.sees === "own") return [sql`${column(shape.table, "user_id")} = ${viewer.user_id}`]
   const classes = visibilityClasses(shape.table, viewer, groupsCondition(build, shape.table, args.groups ?? []))
   return shape.granted ? [...classes, sql`${build.among(column(shape.table, "id"), args.granted ?? [])}`] : classes
 }
 
-function part({ among }: QueryBuilder, args: ListArgs, shape: ListShape): unknown {
-  switch (shape.part) {
+function subsetCondition({ among }: QueryBuilder, args: ListArgs, shape: ListShape): unknown {
+  switch (shape.subset) {
     case "live":
       if (shape.table === "grants") return sql`is_live = 1 and ${inForceCondition(args.now as number)}`
       return shape.table === "runs" ? liveCondition : sql`${column(shape.table, "deleted_at")} is null`
     case "deleted":
       return sql`${column(shape.table, "deleted_at")} is not null`
-    case "history":
+    case "ended":
       return endedCondition
     case "states":
       return among(column("runs", "state"), args.states ?? [])

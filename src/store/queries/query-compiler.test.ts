@@ -26,7 +26,7 @@ test("the compiler names the argument of each parameter in each dialect's own te
 
 test("the compiler drops the least recently used query beyond 1,000", () => {
   const compiler = new QueryCompiler("sqlite")
-  const listOf = (i: number) => query("total", { table: "images", part: "live", sees: "all", where: [`column_${i}`] })
+  const listOf = (i: number) => query("total", { table: "images", subset: "live", sees: "all", where: [`column_${i}`] })
   const [first, second] = [compiler.compile(listOf(0)), compiler.compile(listOf(1))]
   for (let i = 2; i < 1_000; i += 1) compiler.compile(listOf(i))
   assert.equal(compiler.compile(listOf(0)), first)

@@ -1,7 +1,7 @@
 import { sql } from "kysely"
 import { type StampedTable, type TableName, tables } from "../tables/index.ts"
 import type { QueryBuilder } from "./query-builder.ts"
-import { column, partColumns, rowColumns, summaryColumns } from "./select.ts"
+import { column, partColumns, pickColumns, rowColumns, summaryColumns } from "./select.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -10,7 +10,7 @@ type Args = Readonly<Record<string, unknown>>
  * columns.
  */
 export const rowQueries = {
-  get: ({ anyTable }: QueryBuilder, args: { id: number }, table: StampedTable | "tokens" | "runs") =>
+  get: ({ anyTable }: QueryBuilder, args: { id: number }, table: StampedTable | "tokens" | "sessions" | "runs") =>
     anyTable.selectFrom(table).select(rowColumns(table)).where(column(table, "id"), "=", args.id),
 
   getMany: ({ anyTable, among }: QueryBuilder, args: { ids: readonly number[] }, table: TableName) =>
@@ -25,6 +25,17 @@ export const rowQueries = {
     anyTable
       .selectFrom(table)
       .select(summaryColumns(table, { withDoc: !part }))
+      .where(among(column(table, "id"), args.ids))
+      .orderBy(column(table, "id")),
+
+  columns: (
+    { anyTable, among }: QueryBuilder,
+    args: { ids: readonly number[] },
+    { table, columns }: { table: TableName; columns: readonly string[] },
+  ) =>
+    anyTable
+      .selectFrom(table)
+      .select(pickColumns(table, { columns }))
       .where(among(column(table, "id"), args.ids))
       .orderBy(column(table, "id")),
 

@@ -94,11 +94,14 @@ export const runQueries = {
     return { compile: () => statement.compile(db) }
   },
 
-  updateRun: ({ anyTable }: QueryBuilder, args: Args & { id: number }) =>
+  /** Returns no row if the run has changed. After a restored backup, versions repeat. */
+  updateRun: ({ anyTable }: QueryBuilder, args: Args & { id: number; known_version: number; known_updated_at: number }) =>
     anyTable
       .updateTable("runs")
       .set({ ...pickArguments(args, tables.runs.updateColumns), version: sql`version + 1` })
       .where("id", "=", args.id)
+      .where("version", "=", args.known_version)
+      .where("updated_at", "=", args.known_updated_at)
       .returning(rowColumns("runs")),
 
   /** After a project was transferred: its owner sees its runs. */

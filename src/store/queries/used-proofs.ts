@@ -8,5 +8,8 @@ export const usedProofQueries = {
       .values({ id, ends_at: endsAt })
       .onConflict((conflict) => conflict.doNothing()),
 
-  deleteExpiredProofs: ({ db }: QueryBuilder, { now }: { now: number }) => db.deleteFrom("used_proofs").where("ends_at", "<=", now),
+  deleteExpiredProofs: ({ db }: QueryBuilder, { now, limit }: { now: number; limit: number }) =>
+    db
+      .deleteFrom("used_proofs")
+      .where("id", "in", (eb) => eb.selectFrom("used_proofs").select("id").where("ends_at", "<=", now).limit(limit)),
 }

@@ -12,8 +12,11 @@ const q = {
   userByName: query("userByName"),
   userCount: query("userCount"),
   ownedCounts: query("ownedCounts"),
+  userIds: query("userIds"),
+  ownedTogether: query("ownedTogether"),
   groupByName: query("groupByName"),
   members: query("groupMembers"),
+  memberIds: query("groupMemberIds"),
   ofUser: query("groupsOfUser"),
   clearMembers: query("clearMembers"),
   addMember: query("addMember"),
@@ -50,6 +53,12 @@ export class UserRepository extends StampedRepository<UserRow> implements UserRe
     return { live: Number(live), deleted: Number(deleted) }
   }
 
+  async countOwnedBy(userNames: readonly string[]): Promise<number> {
+    const ids = (await this.runner.all(q.userIds, { names: userNames })).map(([id]) => id as number)
+    const found = await this.runner.first(q.ownedTogether, { user_ids: ids, keys: ids.flatMap(ownedKeys) })
+    return Number(found?.[0])
+  }
+
   override async setDeleted(id: number, deleted: boolean): Promise<UserRow | undefined> {
     if (deleted) await this.runner.run(q.deleteGrantsToUser, { user_id: id })
     return super.setDeleted(id, deleted)
@@ -77,6 +86,10 @@ export class GroupRepository extends StampedRepository<GroupRow> implements Grou
 
   async members(groupId: number): Promise<string[]> {
     return (await this.runner.all(q.members, { group_id: groupId })).map(([name]) => name as string)
+  }
+
+  async memberIds(groupId: number): Promise<number[]> {
+    return (await this.runner.all(q.memberIds, { group_id: groupId })).map(([id]) => id as number)
   }
 
   async ofUser(userId: number): Promise<GroupRow[]> {

@@ -8,17 +8,22 @@ export interface TokenReads {
 export interface TokenWrites {
   insert(row: Omit<TokenRow, "id" | "createdAt" | "lastUsedAt">): Promise<TokenRow>
   delete(id: number): Promise<boolean>
-  markUsed(id: number, at: number): Promise<void>
+  markUsed(ids: readonly number[], at: number): Promise<void>
   deleteOfUser(userId: number): Promise<void>
 }
 
 export interface SessionReads {
+  get(id: number): Promise<SessionRow | undefined>
   byHash(hash: string): Promise<SessionRow | undefined>
+  /** Sessions that have not expired, newest first; without a person, everybody's. */
+  list(userId: number | undefined, page: RowPageRequest): Promise<RowPage<SessionRow>>
 }
 export interface SessionWrites {
-  insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow>
+  insert(row: Pick<SessionRow, "hash" | "userId" | "expiresAt" | "address" | "browser">): Promise<SessionRow>
   delete(hash: string): Promise<void>
-  deleteOfUser(userId: number, exceptHash?: string): Promise<void>
+  markUsed(ids: readonly number[], at: number): Promise<void>
+  /** Returns the IDs of the deleted ones. */
+  deleteOfUser(userId: number, exceptHash?: string): Promise<number[]>
   /** Removes all but a person's newest `maxSessions`. Returns how many. */
   deleteOld(userId: number, maxSessions: number): Promise<number>
   deleteExpired(now: number): Promise<number>

@@ -12,10 +12,12 @@ const q = {
   tokenTotal: query("tokenTotal"),
   insertToken: query("insertToken"),
   deleteToken: query("deleteToken"),
-  markTokenUsed: query("markTokenUsed"),
+  markTokensUsed: query("markTokensUsed"),
   deleteTokensOfUser: query("deleteTokensOfUser"),
+  session: query("get", "sessions"),
   sessionByHash: query("sessionByHash"),
   insertSession: query("insertSession"),
+  markSessionsUsed: query("markSessionsUsed"),
   deleteSession: query("deleteSession"),
   deleteSessionsOfUser: query("deleteSessionsOfUser"),
   deleteOld: query("deleteOldSessions"),
@@ -63,8 +65,8 @@ export class TokenRepository implements TokenReads, TokenWrites {
     return (await this.#context.runner.run(q.deleteToken, { id })) > 0
   }
 
-  async markUsed(id: number, at: number): Promise<void> {
-    await this.#context.runner.run(q.markTokenUsed, { id, at })
+  async markUsed(ids: readonly number[], at: number): Promise<void> {
+    if (ids.length > 0) await this.#context.runner.run(q.markTokensUsed, { ids, at })
   }
 
   async deleteOfUser(userId: number): Promise<void> {
@@ -79,12 +81,27 @@ export class SessionRepository implements SessionReads, SessionWrites {
     this.#context = context
   }
 
+  async get(id: number): Promise<SessionRow | undefined> {
+    if (!Number.isSafeInteger(id)) return undefined
+    const values = await this.#context.runner.first(q.session, { id })
+    return values && sessionsTable.toRow(values)
+  }
+
+  async list(userId: number | undefined, { page, pageSize }: RowPageRequest): Promise<RowPage<SessionRow>> {
+    const { runner, clock } = this.#context
+    const of = userId === undefined ? "everybody" : "user"
+    const args = { now: clock.now(), ...(userId === undefined ? {} : { user_id: userId }) }
+    const [total] = (await runner.first(query("sessionTotal", of), args)) as [number]
+    const values = await runner.all(query("sessionPage", of), { ...args, limit: pageSize, offset: (page - 1) * pageSize })
+    return { rows: values.map(sessionsTable.toRow), total }
+  }
+
   async byHash(hash: string): Promise<SessionRow | undefined> {
     const values = await this.#context.runner.first(q.sessionByHash, { hash })
     return values && sessionsTable.toRow(values)
   }
 
-  async insert(row: Omit<SessionRow, "createdAt">): Promise<SessionRow> {
+  async insert(row: Parameters<SessionWrites["insert"]>[0]): Promise<SessionRow> {
     const { runner, clock } = this.#context
     const values = await runner.first(q.insertSession, sessionsTable.toColumns({ ...row, createdAt: clock.now() }))
     if (values) return sessionsTable.toRow(values)
@@ -95,8 +112,13 @@ export class SessionRepository implements SessionReads, SessionWrites {
     await this.#context.runner.run(q.deleteSession, { hash })
   }
 
-  async deleteOfUser(userId: number, exceptHash = ""): Promise<void> {
-    await this.#context.runner.run(q.deleteSessionsOfUser, { user_id: userId, except: exceptHash })
+  async markUsed(ids: readonly number[], at: number): Promise<void> {
+    if (ids.length > 0) await this.#context.runner.run(q.markSessionsUsed, { ids, at })
+  }
+
+  async deleteOfUser(userId: number, exceptHash = ""): Promise<number[]> {
+    const values = await this.#context.runner.all(q.deleteSessionsOfUser, { user_id: userId, except: exceptHash })
+    return values.map(([id]) => id as number)
   }
 
   deleteOld(userId: number, maxSessions: number): Promise<number> {

@@ -1,14 +1,15 @@
 import { indexKey } from "../fold.ts"
 import { query } from "../queries/query.ts"
-import type { DataRow, DatasetMove, DatasetWriter, Viewer } from "../rows.ts"
+import type { DataRow, DatasetDirectory, DatasetMove, DatasetWriter, Viewer } from "../rows.ts"
 import type { DataReads, DataWrites, NewRow } from "../store.ts"
-import { datasetMovesTable, datasetsTable, datasetWritersTable } from "../tables/datasets.ts"
+import { datasetDirectoryMapper, datasetMovesTable, datasetsTable, datasetWritersTable } from "../tables/datasets.ts"
 import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 
 const plannedMoves = query("plannedMoves")
 const planMove = query("planMove")
 const endMove = query("endMove")
 const writers = query("datasetWriters")
+const writersAround = query("writersAround")
 const recordWriter = query("recordDatasetWriter")
 const around = query("datasetsAround")
 const at = query("datasetsAt")
@@ -19,20 +20,16 @@ export class DatasetRepository extends ResourceRepository<DataRow> implements Da
     super(context, datasetsTable)
   }
 
-  async overlapping(accessInfo: string): Promise<DataRow[]> {
-    const found = await this.runner.all(around, { above: parents(accessInfo).map(indexKey), ...keysBelow(accessInfo) })
-    const ownPrefix = prefixBelow(accessInfo)
+  async overlapping(accessInfo: string): Promise<DatasetDirectory[]> {
+    const found = await this.runner.all(around, { above: keysAbove(accessInfo), ...keysBelow(accessInfo) })
     return found
-      .map(datasetsTable.toRow)
-      .filter(
-        (row) =>
-          row.accessInfo === accessInfo || row.accessInfo.startsWith(ownPrefix) || accessInfo.startsWith(prefixBelow(row.accessInfo)),
-      )
+      .map(datasetDirectoryMapper.toRow)
+      .filter((row) => row.accessInfo === accessInfo || isBelow(row.accessInfo, accessInfo) || isBelow(accessInfo, row.accessInfo))
   }
 
   async containing(path: string): Promise<DataRow[]> {
-    const paths = parents(path)
-    return (await this.runner.all(at, { above: paths.map(indexKey), paths })).map(datasetsTable.toRow)
+    const found = (await this.runner.all(at, { above: keysAbove(path), path })).map(datasetsTable.toRow)
+    return found.filter(({ accessInfo }) => accessInfo === path || isBelow(path, accessInfo))
   }
 
   async visibleBelow(path: string, viewer: Viewer): Promise<boolean> {
@@ -47,6 +44,22 @@ export class DatasetRepository extends ResourceRepository<DataRow> implements Da
   async writers(ids: readonly number[]): Promise<DatasetWriter[]> {
     if (ids.length === 0) return []
     return (await this.runner.all(writers, { data_ids: ids })).map(datasetWritersTable.toRow)
+  }
+
+  async writersAround(paths: readonly string[]): Promise<Omit<DatasetWriter, "dataId">[]> {
+    const ranges = paths.map(keysBelow)
+    const outermost = ranges.filter(
+      ({ from }, i) =>
+        ranges.findIndex((other) => other.from === from) === i &&
+        !ranges.some((other) => other.from !== from && from.startsWith(other.from)),
+    )
+    const above = [...new Set(paths.flatMap(keysAbove))]
+    const found: Omit<DatasetWriter, "dataId">[] = []
+    for (const [i, range] of outermost.entries()) {
+      const rows = await this.runner.all(writersAround, { above: i === 0 ? above : [], ...range })
+      found.push(...rows.map(([userId, groupId]) => ({ userId: userId as number, groupId: groupId as number })))
+    }
+    return found
   }
 
   override async update(id: number, fields: Partial<NewRow<DataRow>>): Promise<DataRow | undefined> {
@@ -74,6 +87,12 @@ function prefixBelow(path: string): string {
   return path.endsWith("/") ? path : `${path}/`
 }
 
+/** Paths have up to 4,096 characters, of which `startsWith` compares one after another. */
+function isBelow(path: string, directory: string): boolean {
+  const prefix = prefixBelow(directory)
+  return path.length > prefix.length && path.slice(0, prefix.length) === prefix
+}
+
 /**
  * The keys of the paths below a path, the second excluded: `0` follows `/`. A truncated key is
  * compared exactly.
@@ -84,8 +103,19 @@ function keysBelow(path: string): { from: string; until: string } {
   return from === prefix ? { from, until: `${prefix.slice(0, -1)}0` } : { from, until: `${from}\u0001` }
 }
 
-/** The path itself and everything above it. */
-function parents(path: string): string[] {
-  const names = path.split("/").filter((name) => name !== "")
-  return ["/", ...names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`)]
+/**
+ * The different keys of the path and of everything above it. Hundreds of long paths have one
+ * truncated key, and are not even made: questions about such paths come in great numbers.
+ */
+function keysAbove(path: string): string[] {
+  const keys = ["/"]
+  let above = ""
+  for (const name of path.split("/")) {
+    if (name === "") continue
+    above += `/${name}`
+    const key = indexKey(above)
+    keys.push(key)
+    if (key.length < above.length) break
+  }
+  return keys
 }

@@ -14,6 +14,7 @@ const q = {
   of: query("grantsOf"),
   put: query("putGrant"),
   delete: query("deleteGrant"),
+  deleteMany: query("deleteGrants"),
   expired: query("expiredGrants"),
   recordWriter: query("recordDatasetWriter"),
 }
@@ -47,7 +48,7 @@ export class GrantRepository implements GrantReads, GrantWrites {
   async list(filter: GrantFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<GrantRow>> {
     const { runner, clock } = this.#context
     const args: ListArgs = { now: clock.now() }
-    const shape: ListShape = { table: "grants", part: "live", sees: "all" }
+    const shape: ListShape = { table: "grants", subset: "live", sees: "all" }
     if (!(await addWhere(runner, grantsTable, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
@@ -78,7 +79,7 @@ export class GrantRepository implements GrantReads, GrantWrites {
   async pruneExpired(limit: number): Promise<GrantRow[]> {
     const { runner, clock } = this.#context
     const rows = (await runner.all(q.expired, { now: clock.now(), limit })).map(grantsTable.toRow)
-    for (const { id } of rows) await this.delete(id)
+    if (rows.length > 0) await runner.run(q.deleteMany, { ids: rows.map(({ id }) => id) })
     return rows
   }
 }

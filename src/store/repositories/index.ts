@@ -8,10 +8,10 @@ import { GroupRepository, UserRepository } from "./accounts.ts"
 import { SessionRepository, TokenCodeRepository, TokenRepository } from "./credentials.ts"
 import { DatasetRepository } from "./datasets.ts"
 import { GrantRepository } from "./grants.ts"
+import { AuditRepository, JournalRepository } from "./journal-and-audit.ts"
 import { LeaseRepository } from "./leases.ts"
 import { ProjectRepository } from "./projects.ts"
 import { PulledImageRepository } from "./pulled-images.ts"
-import { AuditRepository, JournalRepository } from "./records.ts"
 import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 import { RunPortRepository } from "./run-ports.ts"
 import { RunRepository } from "./runs.ts"
@@ -117,6 +117,10 @@ export class ChangeRepositories extends Repositories implements Change {
     super(tx, clock)
     this.#tx = tx
     this.proofs = new UsedProofRepository(this.context)
+  }
+
+  get group(): object {
+    return this.#tx.group
   }
 
   journal(entry: NewJournalEntry): Promise<void> {

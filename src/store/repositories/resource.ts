@@ -5,8 +5,9 @@ import { listRows } from "../lists/list.ts"
 import { toSummaries } from "../lists/summaries.ts"
 import { type Query, query } from "../queries/query.ts"
 import type { RowPage, RowPageRequest, RowSummaries, StampedFields, Viewer } from "../rows.ts"
-import type { NewRow, ResourceFilter, ResourceReads, Writes } from "../store.ts"
+import type { NewRow, ResourceFilter, ResourceReads, RightsRow, Writes } from "../store.ts"
 import { type ResourceTable, type StampedTable, tables } from "../tables/index.ts"
+import { type RowMapper, rowMapper } from "../tables/row-mapper.ts"
 import type { RowTable } from "../tables/table.ts"
 
 /** A table of named rows with stamps and soft deletion. */
@@ -89,9 +90,21 @@ export class ResourceRepository<Row extends StampedFields & { userId: number }>
     return toSummaries(this.table, await this.runner.all(query("summaries", { table, part }), { ids }))
   }
 
+  async part(id: number): Promise<Row | undefined> {
+    const [row] = await this.parts(Number.isSafeInteger(id) ? [id] : [])
+    return row
+  }
+
   async parts(ids: readonly number[]): Promise<Row[]> {
     if (ids.length === 0) return []
     return (await this.runner.all(query("parts", { table: this.table.name }), { ids })).map(this.table.toRow)
+  }
+
+  async rights(ids: readonly number[]): Promise<RightsRow<Row>[]> {
+    if (ids.length === 0) return []
+    const { columns, toRow } = rightsMapperOf(this.table)
+    const found = await this.runner.all(query("columns", { table: this.table.name, columns }), { ids })
+    return found.map(toRow) as RightsRow<Row>[]
   }
 
   override async setDeleted(id: number, deleted: boolean): Promise<Row | undefined> {
@@ -110,6 +123,17 @@ export class ResourceRepository<Row extends StampedFields & { userId: number }>
   #resource(id: number) {
     return { thing_type: tables[this.table.name as ResourceTable].resourceType, thing_id: id }
   }
+}
+
+const rightsFields = ["id", "userId", "isPublished", "isPublic", "groupId", "deletedAt"] as const
+const rightsMappers = new Map<string, RowMapper<unknown>>()
+
+function rightsMapperOf({ name, fields }: Pick<StampedRowTable<unknown>, "name" | "fields">): RowMapper<unknown> {
+  const mapper =
+    rightsMappers.get(name) ??
+    rowMapper(Object.fromEntries(rightsFields.flatMap((field) => (fields[field] ? [[field, fields[field]]] : []))))
+  rightsMappers.set(name, mapper)
+  return mapper
 }
 
 const setGrantsLive = query("setGrantsLive")

@@ -5,14 +5,15 @@ import { addViewer, addWhere, fetchPage } from "../lists/list.ts"
 import type { ListArgs, ListShape } from "../queries/lists.ts"
 import { query } from "../queries/query.ts"
 import type { IdempotencyEntry, LiveRun, RowPage, RowPageRequest, RunRow, UserRunTotals, Viewer } from "../rows.ts"
-import type { RunFilter, RunReads, RunWrites } from "../store.ts"
 import { idempotencyKeysTable } from "../tables/idempotency-keys.ts"
 import { liveRunMapper, removedRunMapper, runsTable } from "../tables/runs.ts"
 import type { ColumnValue } from "../values.ts"
 import type { RepositoryContext } from "./resource.ts"
+import type { RunFilter, RunReads, RunWrites } from "./run-types.ts"
 
 const q = {
   get: query("get", "runs"),
+  getMany: query("getMany", "runs"),
   byKey: query("runByKey"),
   live: query("liveRuns"),
   admitted: query("admittedRuns"),
@@ -49,6 +50,10 @@ export class RunRepository implements RunReads, RunWrites {
 
   async get(id: number): Promise<RunRow | undefined> {
     return Number.isSafeInteger(id) ? this.#one(await this.#context.runner.first(q.get, { id })) : undefined
+  }
+
+  async getMany(ids: readonly number[]): Promise<RunRow[]> {
+    return (await this.#context.runner.all(q.getMany, { ids })).map(runsTable.toRow)
   }
 
   async byKey(key: string): Promise<RunRow | undefined> {
@@ -114,8 +119,8 @@ export class RunRepository implements RunReads, RunWrites {
   async list(filter: RunFilter, viewer: Viewer, page: RowPageRequest): Promise<RowPage<RunRow>> {
     const { runner, clock } = this.#context
     const args: ListArgs = { now: clock.now() }
-    const shape: ListShape = { table: "runs", part: partOf(filter.states), sees: "all" }
-    if (shape.part === "states") args.states = filter.states ?? []
+    const shape: ListShape = { table: "runs", subset: subsetOf(filter.states), sees: "all" }
+    if (shape.subset === "states") args.states = filter.states ?? []
     if (!(await addWhere(runner, runsTable, filter.where ?? {}, { args, shape }))) return { rows: [], total: 0 }
     if (filter.ids) {
       shape.ids = true
@@ -141,9 +146,13 @@ export class RunRepository implements RunReads, RunWrites {
 
   async transition(id: number, from: readonly RunState[], fields: Parameters<RunWrites["transition"]>[2]): Promise<RunRow | undefined> {
     const row = await this.get(id)
-    if (row === undefined || !from.includes(row.state)) return undefined
+    return row !== undefined && from.includes(row.state) ? this.update(row, fields) : undefined
+  }
+
+  async update(row: RunRow, fields: Parameters<RunWrites["update"]>[1]): Promise<RunRow | undefined> {
     const columns = runsTable.toColumns({ ...row, ...fields })
-    return this.#one(await this.#context.runner.first(q.update, { ...columns, id, updated_at: this.#context.clock.now() }))
+    const known = { id: row.id, known_version: row.version, known_updated_at: row.updatedAt }
+    return this.#one(await this.#context.runner.first(q.update, { ...columns, ...known, updated_at: this.#context.clock.now() }))
   }
 
   async saveIdempotencyKey(entry: IdempotencyEntry): Promise<boolean> {
@@ -166,10 +175,10 @@ export class RunRepository implements RunReads, RunWrites {
 }
 
 /** Live and ended runs have indexes of their own; other selections of states do not. */
-function partOf(states: readonly RunState[] | undefined): ListShape["part"] {
+function subsetOf(states: readonly RunState[] | undefined): ListShape["subset"] {
   if (states === undefined) return "live"
   const wanted = runStateNames.filter((name) => states.includes(name))
-  if (wanted.length === ended.length && wanted.every((name) => ended.includes(name))) return "history"
+  if (wanted.length === ended.length && wanted.every((name) => ended.includes(name))) return "ended"
   const live = runStateNames.filter((name) => !ended.includes(name))
   return wanted.length === live.length && wanted.every((name) => live.includes(name)) ? "live" : "states"
 }

@@ -4,6 +4,9 @@ import type { RepositoryContext } from "./resource.ts"
 
 const q = { insert: query("insertUsedProof"), deleteExpired: query("deleteExpiredProofs") }
 
+/** Each use removes this many expired ones at most, since all other changes wait. */
+const maxRemoved = 100
+
 /** One-time proofs that were used. */
 export class UsedProofRepository implements ProofWrites {
   readonly #context: RepositoryContext
@@ -15,7 +18,7 @@ export class UsedProofRepository implements ProofWrites {
   async use({ id, endsAt }: { id: string; endsAt: number }): Promise<boolean> {
     const { runner, clock } = this.#context
     const now = clock.now()
-    await runner.run(q.deleteExpired, { now })
+    await runner.run(q.deleteExpired, { now, limit: maxRemoved })
     return endsAt > now && (await runner.run(q.insert, { id, endsAt })) > 0
   }
 }

@@ -20,7 +20,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** The disk is full. */
-export function isDatabaseFull(error: unknown): boolean {
+export function isDiskFullError(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return codeOf(error) === codes.full || code === "ENOSPC" || (error instanceof StoreError && error.kind === "full")
 }
@@ -56,7 +56,7 @@ export function failureOf(error: unknown): unknown {
 /** The error for the administrator when the database cannot be opened. */
 export function openingError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error
-  if (isDatabaseFull(error)) return full(file, error)
+  if (isDiskFullError(error)) return full(file, error)
   const systemCode = error instanceof Error && "code" in error ? error.code : undefined
   switch (codeOf(error)) {
     case codes.busy:

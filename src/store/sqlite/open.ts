@@ -8,7 +8,7 @@ import { QueryCompiler } from "../queries/query-compiler.ts"
 import { lockPath } from "./database-identity.ts"
 import { DiskReserve } from "./disk-reserve.ts"
 import { SqliteDriver } from "./driver.ts"
-import { isDatabaseFull, openingError } from "./errors.ts"
+import { isDiskFullError, openingError } from "./errors.ts"
 import { makeSafetyCopy } from "./safety-copy.ts"
 
 /**
@@ -69,7 +69,7 @@ function retryWithReserve<T>(reserve: DiskReserve, work: () => T): T {
     try {
       return work()
     } catch (error) {
-      if (!isDatabaseFull(error) || !reserve.release()) throw error
+      if (!isDiskFullError(error) || !reserve.release()) throw error
     }
   }
 }

@@ -1,4 +1,4 @@
-import { generatedId, integer, json, nullableInteger, text } from "./column.ts"
+import { generatedId, integer, joinedName, json, nullableInteger, text } from "./column.ts"
 import { pickFields, type RowOf } from "./row-mapper.ts"
 import { describeTable } from "./table.ts"
 
@@ -22,11 +22,18 @@ export interface TokenRow extends RowOf<typeof tokensTable.fields> {}
 export const sessionsTable = describeTable({
   name: "sessions",
   fields: {
+    id: generatedId(),
     /** SHA-256 of the cookie's secret, hexadecimal. */
     hash: text("hash"),
     userId: integer("user_id"),
+    userName: joinedName("user_name"),
     createdAt: integer("created_at"),
     expiresAt: integer("expires_at"),
+    lastUsedAt: nullableInteger("last_used_at", { written: "never" }),
+    /** The address of the sign-in. */
+    address: text("address"),
+    /** `User-Agent` of the sign-in. */
+    browser: text("browser"),
   },
 })
 export interface SessionRow extends RowOf<typeof sessionsTable.fields> {}

@@ -1,7 +1,7 @@
 import { indexKey } from "../fold.ts"
 import { copiedName, flag, integer, oneOf, text } from "./column.ts"
 import { foldedNames } from "./folded-names.ts"
-import type { RowOf } from "./row-mapper.ts"
+import { pickFields, type RowOf } from "./row-mapper.ts"
 import { stamps } from "./stamps.ts"
 import { describeTable } from "./table.ts"
 
@@ -27,6 +27,11 @@ export const datasetsTable = describeTable({
 })
 
 export interface DataRow extends RowOf<typeof datasetsTable.fields> {}
+
+/** The fields that decide who has which rights below a dataset's directory. */
+export const datasetDirectoryMapper = pickFields(datasetsTable, ["id", "userId", "accessInfo", "isPublished"])
+
+export type DatasetDirectory = ReturnType<(typeof datasetDirectoryMapper)["toRow"]>
 
 export const datasetWritersTable = describeTable({
   name: "dataset_writers",

@@ -2,9 +2,9 @@ import { openidSubjectsTable, sessionsTable, tokenCodesTable, tokensTable } from
 import { datasetMovesTable, datasetsTable, datasetWritersTable } from "./datasets.ts"
 import { grantsTable } from "./grants.ts"
 import { groupsTable } from "./groups.ts"
-import { auditTable, journalTable } from "./history.ts"
 import { idempotencyKeysTable } from "./idempotency-keys.ts"
 import { imagesTable } from "./images.ts"
+import { auditTable, journalTable } from "./journal-and-audit.ts"
 
 import { leasesTable, usedProofsTable } from "./processes.ts"
 import { projectDatasetsTable, projectsTable } from "./projects.ts"

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { unlimited } from "#contract"
+import type { RunWrites } from "../repositories/run-types.ts"
 import type { DataRow, GroupRow, ImageRow, ProjectRow, UserRow } from "../rows.ts"
-import type { NewRow, RunWrites, Store } from "../store.ts"
+import type { NewRow, Store } from "../store.ts"
 
 export function userRow(userName: string, fields: Partial<NewRow<UserRow>> = {}): NewRow<UserRow> {
   return { userName, passwordHash: null, email: "", comment: "", isAdmin: false, isDisabled: false, limits: unlimited, ...fields }

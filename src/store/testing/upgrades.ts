@@ -7,7 +7,7 @@ import { unrestrictedViewer } from "../viewer.ts"
 import { addImage } from "./samples.ts"
 
 /** The versions for which fixtures exist. */
-export const fixtureVersions = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
+export const fixtureVersions = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]
 
 /** The statements that create a database of that version; `write-fixtures.ts` writes them. */
 export function fixture(dialect: Dialect, version: number): Promise<string> {
@@ -64,7 +64,9 @@ export async function assertUpgraded(store: Store): Promise<void> {
   assert.equal((await store.runs.list({ states: ["ended", "failed"] }, asBob, page)).total, 2)
   assert.equal((await store.runs.byKey("0".repeat(32)))?.reason?.exitCode, 0)
   assert.deepEqual((await store.tokens.byHash("a".repeat(64)))?.scopes, ["read"])
-  assert.equal((await store.sessions.byHash("b".repeat(64)))?.userId, ann.id)
+  const session = await store.sessions.byHash("b".repeat(64))
+  assert.deepEqual([session?.userId, session?.userName, session?.lastUsedAt, session?.browser], [ann.id, "ann", null, ""])
+  assert.deepEqual(await store.sessions.get(session?.id ?? 0), session)
   assert.equal((await store.events.after(0, 10)).length, 1)
   assert.equal((await store.audits.list({}, page)).rows[0]?.requestId, "r1")
   assert.ok((await addImage(store, ann.id, { isPublished: true })).id > 3)

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Failure } from "#contract"
-import { errorText, sentence } from "./error-text.ts"
+import { errorText, toSentence } from "./error-text.ts"
 
-test("a refusal becomes its sentence, its field and the hint of its code", () => {
+test("a refusal becomes its toSentence, its field and the hint of its code", () => {
   const { title, hint, field } = errorText(new Failure("stale", "The object was changed meanwhile: read it again", { field: "Name" }))
   assert.equal(title, "The object was changed meanwhile: read it again.")
   assert.match(hint ?? "", /changed it meanwhile/)
@@ -34,15 +34,15 @@ test("a lost connection is named, and a fault of the page is not mistaken for on
   assert.equal(errorText("plain").hint, "plain")
 })
 
-test("a sentence gets one period", () => {
-  assert.deepEqual(["It ended", "It ended.", "Why?", "Wait…"].map(sentence), ["It ended.", "It ended.", "Why?", "Wait…"])
+test("a toSentence gets one period", () => {
+  assert.deepEqual(["It ended", "It ended.", "Why?", "Wait…"].map(toSentence), ["It ended.", "It ended.", "Why?", "Wait…"])
 })
 
 test("a text of the server names no call of the API and has the units of the pages", () => {
-  assert.equal(sentence("Ask for less memory; `GET /capacity` shows the nodes"), "Ask for less memory.")
+  assert.equal(toSentence("Ask for less memory; `GET /capacity` shows the nodes"), "Ask for less memory.")
   assert.equal(
-    sentence("No node has 100000 MiB of memory for runs; the largest has 512 MiB"),
+    toSentence("No node has 100000 MiB of memory for runs; the largest has 512 MiB"),
     "No node has 97.7 GiB of memory for runs; the largest has 512 MiB.",
   )
-  assert.equal(sentence("Build it again with `docker build`"), "Build it again with `docker build`.")
+  assert.equal(toSentence("Build it again with `docker build`"), "Build it again with `docker build`.")
 })

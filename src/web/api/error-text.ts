@@ -2,7 +2,7 @@ import { Failure, type FailureCode } from "#contract"
 import { texts } from "../text/index.ts"
 import { formatBytes } from "./formats.ts"
 
-/** An error in words: one sentence on what failed, one on what helps. */
+/** An error in words: one toSentence on what failed, one on what helps. */
 export interface ErrorText {
   title: string
   hint: string | undefined
@@ -27,8 +27,8 @@ export function errorText(error: unknown): ErrorText {
 function failureText(failure: Failure): ErrorText {
   const { requestId, Reason: reason } = failure.extra as { requestId?: string; Reason?: { hint?: string } | null }
   return {
-    title: sentence(failure.message),
-    hint: reason?.hint ? sentence(reason.hint) : usualHint(failure),
+    title: toSentence(failure.message),
+    hint: reason?.hint ? toSentence(reason.hint) : usualHint(failure),
     field: failure.field,
     requestId: failure.code === "internal" ? requestId : undefined,
   }
@@ -43,7 +43,7 @@ function usualHint({ code, message }: Failure): string | undefined {
  * A text of the server as pages show it: with a period at its end, amounts in the units of the
  * pages, and without the calls of the API that it names for programs.
  */
-export function sentence(text: string): string {
+export function toSentence(text: string): string {
   const words = text
     .replaceAll(/[;,] `(?:GET|POST|PATCH|PUT|DELETE) [^`]*`[^;.]*/g, "")
     .replaceAll(/\b(\d+) MiB\b/g, (_, amount: string) => formatBytes(Number(amount) * 2 ** 20))

@@ -6,9 +6,10 @@ const readsOf: Readonly<Record<string, readonly OperationId[]>> = {
   data: ["listData", "readProject", "listProjects"],
   project: ["readProject", "listProjects"],
   run: ["readRun", "listRuns", "readCapacity", "listIdle", "previewRun"],
-  user: ["listUsers", "readUser", "whoami"],
+  user: ["listUsers", "readUser", "whoami", "listSessions"],
   group: ["listGroups", "readGroup", "whoami"],
   token: ["listTokens"],
+  session: ["listSessions"],
   grant: ["listGrants"],
 }
 

@@ -94,7 +94,7 @@ export async function moveEntry(from: string, to: string): Promise<void> {
 }
 
 /** The first bytes of a file. */
-export async function readStart(path: string, maxBytes: number, signal?: AbortSignal): Promise<Blob> {
+export async function readFirstBytes(path: string, maxBytes: number, signal?: AbortSignal): Promise<Blob> {
   const response = await sendFileRequest("GET", fileUrl(path), { headers: { range: `bytes=0-${maxBytes - 1}` }, signal }).catch((error) => {
     // An empty file has no first byte.
     if (error instanceof Failure && error.status === 416) return undefined

@@ -68,3 +68,9 @@ export function formatDuration(ms: number): string {
     .map(([amount, unit]) => `${amount} ${unit}`)
     .join(" ")
 }
+
+/** The local day of a time, as the value of a date field. */
+export function toDateInput(time: Date): string {
+  const twoDigits = (part: number) => String(part).padStart(2, "0")
+  return `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`
+}

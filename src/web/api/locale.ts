@@ -22,7 +22,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** The chosen language; what shows a date is drawn again when it changes. */
+/** The chosen language; components that show dates render again when it changes. */
 export function useLocale(): string | undefined {
   return useSyncExternalStore(subscribe, currentLocale)
 }

@@ -2,7 +2,7 @@
 
 const maxCharacters = 200
 
-export function pageOf(page: unknown): { page?: number } {
+export function pageSearchParam(page: unknown): { page?: number } {
   return Number.isSafeInteger(page) && Number(page) > 1 ? { page: Number(page) } : {}
 }
 

@@ -6,7 +6,7 @@ import { PageHeader } from "../components/page.tsx"
 import { texts } from "../text/index.ts"
 import { ButtonLink } from "./button-link.tsx"
 
-/** The pages below it are drawn for administrators only. The server judges every call itself. */
+/** The pages below it are rendered for administrators only. The server judges every call itself. */
 export function AdminOnly() {
   const person = useQuery(apiQuery("whoami"))
   return (

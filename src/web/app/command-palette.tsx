@@ -1,7 +1,7 @@
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
 import { useQuery } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useState } from "react"
+import { type KeyboardEvent, type RefObject, useDeferredValue, useEffect, useId, useRef, useState } from "react"
 import type { RunningProject } from "#contract"
 import { client } from "../api/client.ts"
 import { apiQuery } from "../api/queries.ts"
@@ -28,6 +28,12 @@ interface Command {
 /** Goes anywhere and does what is common, by typing. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [stopped, setStopped] = useState<RunningProject>()
+  const field = useRef<HTMLInputElement>(null)
+  /** The library focuses a frame later, which would lose the keys that are typed until then. */
+  const focusAtOnce = () => {
+    field.current?.focus()
+    return field.current
+  }
   if (stopped)
     return (
       <ConfirmDialog
@@ -43,27 +49,34 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     <BaseDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className="backdrop" />
-        <BaseDialog.Popup className="dialog palette" aria-label={texts.common.palette.open}>
-          <PaletteContent onClose={onClose} onStop={setStopped} />
+        <BaseDialog.Popup className="dialog palette" aria-label={texts.common.palette.open} initialFocus={focusAtOnce}>
+          <PaletteContent field={field} onClose={onClose} onStop={setStopped} />
         </BaseDialog.Popup>
       </BaseDialog.Portal>
     </BaseDialog.Root>
   )
 }
 
-function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run: RunningProject) => void }) {
+interface ContentProps {
+  field: RefObject<HTMLInputElement | null>
+  onClose: () => void
+  onStop: (run: RunningProject) => void
+}
+
+function PaletteContent({ field, onClose, onStop }: ContentProps) {
   const [words, setWords] = useState("")
   const [selected, setSelected] = useState(0)
   const listId = useId()
   const shownWords = useDeferredValue(words)
-  const commands = useCommands(shownWords, onStop)
+  const { commands, settledCount } = useCommands(shownWords, onStop)
   const current = Math.min(selected, commands.length - 1)
   const choose = (command: Command | undefined) => {
     if (!command) return
     if (!command.asks) onClose()
     command.run()
   }
-  const enter = useEnter(shownWords === words, () => choose(commands[current]))
+  const isSettled = shownWords === words && Math.max(0, current) < settledCount
+  const enter = useEnter(words, isSettled, () => choose(commands[current]))
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) setSelected((current + step + commands.length) % Math.max(1, commands.length))
@@ -74,6 +87,7 @@ function PaletteContent({ onClose, onStop }: { onClose: () => void; onStop: (run
   return (
     <>
       <input
+        ref={field}
         className="input"
         role="combobox"
         aria-expanded="true"
@@ -134,22 +148,35 @@ function Option({ id, command, isCurrent, onPoint, onChoose }: OptionProps) {
   )
 }
 
-/** Fast typing presses Enter while the list is still that of fewer words: it waits for the list. */
-function useEnter(isCurrent: boolean, choose: () => void): () => void {
-  const [isEntered, setEntered] = useState(false)
+/** Fast typing presses Enter before the list of its words is there: it waits for the list. */
+function useEnter(words: string, isSettled: boolean, choose: () => void): () => void {
+  const [enteredWords, setEnteredWords] = useState<string>()
   useEffect(() => {
-    if (!isEntered || !isCurrent) return
-    setEntered(false)
-    choose()
+    if (enteredWords === undefined) return
+    if (enteredWords === words && !isSettled) return
+    setEnteredWords(undefined)
+    if (enteredWords === words) choose()
   })
-  return () => setEntered(true)
+  return () => setEnteredWords(words)
 }
 
 const shownCount = 6
 const pauseMs = 150
 
+/** Matches of one kind. */
+interface Section {
+  commands: Command[]
+  isLoading: boolean
+}
+
+interface Commands {
+  commands: Command[]
+  /** How many of the first commands stay where they are while the rest loads. */
+  settledCount: number
+}
+
 /** The matches of the words: pages, forms, runs, projects, and everything else that has a name. */
-function useCommands(words: string, onStop: (run: RunningProject) => void): Command[] {
+function useCommands(words: string, onStop: (run: RunningProject) => void): Commands {
   const navigate = useNavigate()
   const search = words.trim()
   const isMatch = (label: string) => label.toLowerCase().includes(search.toLowerCase())
@@ -160,21 +187,26 @@ function useCommands(words: string, onStop: (run: RunningProject) => void): Comm
     ...[...pages, ...(isAdmin ? adminPages : [])].map((page) => ({ ...page, group: palette.pages })),
     ...[...forms, ...(isAdmin ? adminForms : [])].map((form) => ({ ...form, group: palette.actions, icon: "plus" as const })),
   ]
-  return [
-    ...listed
-      .filter(({ label }) => isMatch(label))
-      .map(({ to, label, icon, group }) => ({ key: to, group, label, icon, run: () => void navigate({ to }) })),
-    ...useRunCommands(isMatch, onStop),
-    ...useProjectCommands(search),
-    ...useNamedCommands(search, isAdmin),
+  const pageCommands = listed
+    .filter(({ label }) => isMatch(label))
+    .map(({ to, label, icon, group }) => ({ key: to, group, label, icon, run: () => void navigate({ to }) }))
+  const sections: Section[] = [
+    { commands: pageCommands, isLoading: false },
+    useRunCommands(isMatch, onStop),
+    useProjectCommands(search),
+    useNamedCommands(search, isAdmin),
   ]
+  const commands = sections.flatMap((section) => section.commands)
+  const firstLoading = sections.findIndex(({ isLoading }) => isLoading)
+  if (firstLoading === -1) return { commands, settledCount: Number.POSITIVE_INFINITY }
+  return { commands, settledCount: sections.slice(0, firstLoading).flatMap((section) => section.commands).length }
 }
 
-function useRunCommands(isMatch: (label: string) => boolean, onStop: (run: RunningProject) => void): Command[] {
+function useRunCommands(isMatch: (label: string) => boolean, onStop: (run: RunningProject) => void): Section {
   const navigate = useNavigate()
-  const { data: runs } = useQuery(apiQuery("listRuns", { query: { pageSize: shownCount * 4 } }))
+  const { data: runs, isLoading } = useQuery(apiQuery("listRuns", { query: { pageSize: shownCount * 4 } }))
   const { palette } = texts.common
-  return (runs?.data ?? [])
+  const commands = (runs?.data ?? [])
     .flatMap((run): Command[] => {
       const [name, stop] = [projectName(run), palette.stop(projectName(run))]
       return [
@@ -195,17 +227,18 @@ function useRunCommands(isMatch: (label: string) => boolean, onStop: (run: Runni
       ]
     })
     .slice(0, shownCount * 2)
+  return { commands, isLoading }
 }
 
 /** A word in front of a name is a part of the action, and the server searches names only. */
-function useProjectCommands(search: string): Command[] {
+function useProjectCommands(search: string): Section {
   const navigate = useNavigate()
   const { palette } = texts.common
   const begin = palette.start("").trim().toLowerCase()
   const isStart = search.toLowerCase().startsWith(`${begin} `)
   const q = isStart ? search.slice(begin.length).trim() : search
-  const { data: projects } = useQuery(apiQuery("listProjects", { query: { ...(q ? { q } : {}), pageSize: shownCount } }))
-  return (projects?.data ?? []).flatMap(({ ID, ProjectName }): Command[] => [
+  const { data: projects, isLoading } = useQuery(apiQuery("listProjects", { query: { ...(q ? { q } : {}), pageSize: shownCount } }))
+  const commands = (projects?.data ?? []).flatMap(({ ID, ProjectName }): Command[] => [
     {
       key: `start ${ID}`,
       group: palette.actions,
@@ -225,19 +258,21 @@ function useProjectCommands(search: string): Command[] {
           },
         ]),
   ])
+  return { commands, isLoading }
 }
 
 /** Datasets, images, groups and people. They are looked for once there are words. */
-function useNamedCommands(words: string, isAdmin: boolean): Command[] {
+function useNamedCommands(words: string, isAdmin: boolean): Section {
   const navigate = useNavigate()
   const search = useRested(words)
   const query = { q: search, pageSize: shownCount }
   const enabled = search !== ""
-  const { data: datasets } = useQuery({ ...datasetsQuery(query), enabled })
-  const { data: images } = useQuery({ ...apiQuery("listImages", { query }), enabled })
-  const { data: groups } = useQuery({ ...apiQuery("listGroups", { query }), enabled })
-  const { data: people } = useQuery({ ...apiQuery("listUsers", { query }), enabled: enabled && isAdmin })
-  if (!enabled) return []
+  const datasets = useQuery({ ...datasetsQuery(query), enabled })
+  const images = useQuery({ ...apiQuery("listImages", { query }), enabled })
+  const groups = useQuery({ ...apiQuery("listGroups", { query }), enabled })
+  const people = useQuery({ ...apiQuery("listUsers", { query }), enabled: enabled && isAdmin })
+  const isLoading = search !== words || [datasets, images, groups, people].some((list) => list.isLoading)
+  if (!enabled) return { commands: [], isLoading }
   const { nav } = texts.common
   const named = (group: string, icon: IconName, to: "/datasets/$id" | "/images/$id" | "/groups/$id" | "/people/$id") => (row: Named) => ({
     key: `${to} ${row.id}`,
@@ -246,12 +281,13 @@ function useNamedCommands(words: string, isAdmin: boolean): Command[] {
     icon,
     run: () => void navigate({ to, params: { id: row.id } }),
   })
-  return [
-    ...(datasets?.data ?? []).map(({ ID, Name }) => ({ id: ID, name: Name })).map(named(nav.datasets, "database", "/datasets/$id")),
-    ...(images?.data ?? []).map(({ ID, Name }) => ({ id: ID, name: Name })).map(named(nav.images, "image", "/images/$id")),
-    ...(groups?.data ?? []).map(({ ID, GroupName }) => ({ id: ID, name: GroupName })).map(named(nav.groups, "people", "/groups/$id")),
-    ...(people?.data ?? []).map(({ ID, UserName }) => ({ id: ID, name: UserName })).map(named(nav.people, "user", "/people/$id")),
+  const commands = [
+    ...(datasets.data?.data ?? []).map(({ ID, Name }) => ({ id: ID, name: Name })).map(named(nav.datasets, "database", "/datasets/$id")),
+    ...(images.data?.data ?? []).map(({ ID, Name }) => ({ id: ID, name: Name })).map(named(nav.images, "image", "/images/$id")),
+    ...(groups.data?.data ?? []).map(({ ID, GroupName }) => ({ id: ID, name: GroupName })).map(named(nav.groups, "people", "/groups/$id")),
+    ...(people.data?.data ?? []).map(({ ID, UserName }) => ({ id: ID, name: UserName })).map(named(nav.people, "user", "/people/$id")),
   ]
+  return { commands, isLoading }
 }
 
 /** The words once typing pauses: each search for names asks for several lists. */

@@ -1,7 +1,7 @@
 import { useEffect } from "react"
 import type { ServerEvent } from "#contract"
-import { followServer } from "../api/follow.ts"
 import { apiQuery, queryClient } from "../api/queries.ts"
+import { syncCache } from "../api/sync-cache.ts"
 import { showToast } from "../components/toast.tsx"
 import { announceSession, followSession } from "./session.ts"
 
@@ -10,7 +10,7 @@ export function useLiveUpdates(): void {
   useEffect(() => {
     const person = queryClient.getQueryData(apiQuery("whoami").queryKey)
     if (person) announceSession(person.UserName)
-    const stops = [followServer(queryClient, { onEvent: announce }), followSession()]
+    const stops = [syncCache(queryClient, { onEvent: announce }), followSession()]
     return () => {
       for (const stop of stops) stop()
     }

@@ -16,7 +16,7 @@ import { runRoutes } from "../pages/run/routes.tsx"
 import { signInRoute } from "../pages/sign-in/routes.tsx"
 import { startRoutes } from "../pages/start/routes.tsx"
 import { NotFound } from "./not-found.tsx"
-import { adminRoute, rootRoute, shellRoute } from "./routes.tsx"
+import { adminRoute, layoutRoute, rootRoute } from "./routes.tsx"
 
 const resourceRoutes = [...projectRoutes, ...imageRoutes, ...datasetRoutes, ...groupRoutes] as const
 const pageRoutes = [
@@ -30,8 +30,8 @@ const pageRoutes = [
 ] as const
 const adminRoutes = adminRoute.addChildren([...peopleRoutes, ...capacityRoutes, ...auditRoutes, ...healthRoutes])
 /** Every other address: the navigation leads on from it. */
-const unknownRoute = createRoute({ getParentRoute: () => shellRoute, path: "$", component: NotFound })
-const routeTree = rootRoute.addChildren([signInRoute, shellRoute.addChildren([...pageRoutes, adminRoutes, unknownRoute])])
+const unknownRoute = createRoute({ getParentRoute: () => layoutRoute, path: "$", component: NotFound })
+const routeTree = rootRoute.addChildren([signInRoute, layoutRoute.addChildren([...pageRoutes, adminRoutes, unknownRoute])])
 
 export const router = createRouter({
   routeTree,

@@ -8,7 +8,7 @@ interface Look {
 }
 
 /** Attributes of everything that looks like a button, links included. */
-export function buttonLook({ kind = "default", size = "default" }: Look, isIconOnly = false) {
+export function buttonAttributes({ kind = "default", size = "default" }: Look, isIconOnly = false) {
   return { className: "button", "data-kind": kind, "data-size": size, ...(isIconOnly ? { "data-shape": "icon" } : {}) }
 }
 
@@ -16,7 +16,7 @@ export type ButtonProps = Omit<ComponentProps<"button">, "className"> & Look & {
 
 export function Button({ kind, size, icon, isBusy = false, children, disabled, type = "button", ...rest }: ButtonProps) {
   return (
-    <button {...rest} type={type} disabled={disabled || isBusy} {...buttonLook({ ...look(kind, size) })}>
+    <button {...rest} type={type} disabled={disabled || isBusy} {...buttonAttributes({ ...look(kind, size) })}>
       <ButtonContent icon={icon} isBusy={isBusy}>
         {children}
       </ButtonContent>
@@ -46,7 +46,7 @@ export function IconButton({
   ...rest
 }: Omit<ButtonProps, "children" | "icon"> & { label: string; icon: IconName }) {
   return (
-    <button type="button" aria-label={label} title={label} {...rest} {...buttonLook(look(kind, size), true)}>
+    <button type="button" aria-label={label} title={label} {...rest} {...buttonAttributes(look(kind, size), true)}>
       <Icon name={icon} />
     </button>
   )
@@ -55,7 +55,7 @@ export function IconButton({
 /** A link to another server page or origin that looks like a button. */
 export function LinkButton({ kind, size, icon, children, ...rest }: Omit<ComponentProps<"a">, "className"> & Look) {
   return (
-    <a {...rest} {...buttonLook(look(kind, size))}>
+    <a {...rest} {...buttonAttributes(look(kind, size))}>
       <ButtonContent icon={icon}>{children}</ButtonContent>
     </a>
   )

@@ -2,14 +2,14 @@ import { useState } from "react"
 import { resourceTexts } from "../text/resources.ts"
 import { Button } from "./button.tsx"
 import { type FieldProps, TextArea } from "./fields.tsx"
-import { type DrawImage, Markdown } from "./markdown/markdown.tsx"
+import { Markdown, type RenderImage } from "./markdown/markdown.tsx"
 import "./forms.css"
 
 interface DocFieldProps extends FieldProps {
   value: string
   onValue: (value: string) => void
-  /** Draws images of the preview; default: they show as links. */
-  drawImage?: DrawImage | undefined
+  /** Renders images of the preview; default: they show as links. */
+  renderImage?: RenderImage | undefined
 }
 
 /** The field grows with its text, so that an empty one takes little of a form. */
@@ -18,7 +18,7 @@ function rowsOf(text: string): number {
 }
 
 /** Markdown to write, with a preview of how it reads. */
-export function DocField({ value, onValue, error, label, drawImage }: DocFieldProps) {
+export function DocField({ value, onValue, error, label, renderImage }: DocFieldProps) {
   const [isPreview, setPreview] = useState(false)
   const { editing } = resourceTexts
   return (
@@ -28,7 +28,7 @@ export function DocField({ value, onValue, error, label, drawImage }: DocFieldPr
       </Button>
       {isPreview ? (
         <section className="card" aria-label={editing.preview}>
-          {value.trim() === "" ? <p className="quiet">{editing.noText}</p> : <Markdown text={value} drawImage={drawImage} />}
+          {value.trim() === "" ? <p className="quiet">{editing.noText}</p> : <Markdown text={value} renderImage={renderImage} />}
         </section>
       ) : (
         <TextArea label={label} hint={editing.markdownHint} error={error} value={value} onValue={onValue} rows={rowsOf(value)} spellCheck />

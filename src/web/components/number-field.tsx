@@ -1,6 +1,6 @@
 import { NumberField as BaseNumber } from "@base-ui/react/number-field"
 import { texts } from "../text/index.ts"
-import { buttonLook } from "./button.tsx"
+import { buttonAttributes } from "./button.tsx"
 import { Field, type FieldProps } from "./field.tsx"
 import { Icon } from "./icon.tsx"
 
@@ -20,11 +20,11 @@ export function NumberField({ label, hint, error, value, onValue, placeholder, .
     <Field label={label} hint={hint} error={error}>
       <BaseNumber.Root value={value} onValueChange={(next) => onValue(next)} {...limits}>
         <BaseNumber.Group className="number">
-          <BaseNumber.Decrement {...buttonLook({}, true)} aria-label={`${texts.common.decrease}: ${label}`}>
+          <BaseNumber.Decrement {...buttonAttributes({}, true)} aria-label={`${texts.common.decrease}: ${label}`}>
             <Icon name="minus" />
           </BaseNumber.Decrement>
           <BaseNumber.Input className="input" {...(placeholder === undefined ? {} : { placeholder })} />
-          <BaseNumber.Increment {...buttonLook({}, true)} aria-label={`${texts.common.increase}: ${label}`}>
+          <BaseNumber.Increment {...buttonAttributes({}, true)} aria-label={`${texts.common.increase}: ${label}`}>
             <Icon name="plus" />
           </BaseNumber.Increment>
         </BaseNumber.Group>

@@ -23,7 +23,7 @@ const limitUnits: { readonly [Name in LimitName]?: string } = {
 
 export const people = {
   title: "People",
-  tabs: { people: "People", groups: "Group limits" },
+  tabs: { people: "People", groups: "Group limits", sessions: "Sessions" },
   search: "Search people",
   searchGroups: "Search groups",
   noMatch: "Nobody matches.",
@@ -69,7 +69,7 @@ export const people = {
   resetTitle: (name: string) => `Set the password of ${name}`,
   resetText: "All sessions of this person end. Tokens stay valid.",
   resetDone: (name: string) => `${name} has a new password.`,
-  personTabs: { overview: "Overview", limits: "Limits", account: "Account" },
+  personTabs: { overview: "Overview", limits: "Limits", sessions: "Sessions", account: "Account" },
   usesNow: "Uses now",
   amountsOf: ({ runs, cpus, memory, gpus }: { runs: number; cpus: string; memory: string; gpus: number }) =>
     [
@@ -85,8 +85,8 @@ export const people = {
   groups: "Groups",
   inNoGroup: "Not in a group.",
   groupsCut: "Among the newest 200 groups.",
-  credentials: "Sessions and tokens",
-  credentialsText: "Tokens are shown to their person only. A new password ends all sessions; “Disable” ends tokens too.",
+  credentials: "Sign-ins and tokens",
+  credentialsText: "Tokens are shown to their person only. “Disable” ends them, and all sessions.",
   signIns: "Show sign-ins",
   allActions: "Show all actions",
   limits: "Limits",
@@ -96,6 +96,8 @@ export const people = {
   setBy: "Set by",
   person: "This person",
   byDefault: "Default",
+  defaultOf: (limit: string) => `Default (${limit})`,
+  notSet: "Not set",
   unlimited: "Unlimited",
   atMost: "At most",
   amount: (name: LimitName) => `${limitNames[name]}: at most${limitUnits[name] ? `, in ${limitUnits[name]}` : ""}`,

@@ -39,6 +39,8 @@ export const projects = {
   idleMinutes: "Stop after idle minutes",
   maxRunHours: "Stop after hours",
   default: "Default",
+  defaultOf: (amount: string) => `Default: ${amount}`,
+  noLimit: "none",
   trusted: "Trusted",
   trustedHint: "Runs of other people mount their home. Administrators alone set it.",
   create: "Create",

@@ -36,6 +36,9 @@ export const run = {
   kept: "Its idle time begins again.",
   idleWarning: "Nobody uses it. It stops",
   timeWarning: "Its time is over",
+  timeHint: "Nobody can extend it. Start it again for as much time, or ask an administrator for a higher limit.",
+  timeHintForAdmins: "Nobody can extend it. For later starts, change the limit of the person or the time of the project:",
+  limitsOf: (person: string) => `limits of ${person}`,
   queuePosition: (position: number) => `Position ${position} in the queue`,
   exitCode: (code: number) => `Exit code ${code}`,
   lastOutput: "Last output",
@@ -104,7 +107,7 @@ export const run = {
     exited: (code: number) => (code === 0 ? "The shell has ended." : `The shell has ended with exit code ${code}.`),
     needsContainer: "A terminal needs a run that is starting or ready.",
     needsRight: "You may look at this run, but not open a terminal in it.",
-    links: {
+    channelStates: {
       lost: "The connection was lost. It is opened again; programs in the terminals go on for 10 minutes.",
       refused: "The server accepts no connection to the run now. It is tried again; close terminals that you do not need.",
       revoked: "The terminals were closed: the run has ended, you may no longer control it, or you have signed out.",

@@ -5,6 +5,7 @@ export const start = {
   memory: "Memory in GiB",
   gpus: "GPUs",
   default: "Default",
+  defaultOf: (amount: string) => `Default: ${amount}`,
   free: (free: string, total: string) => `${free} of ${total} free`,
   youMay: (amount: string) => `you may use ${amount} more`,
   submit: "Start",

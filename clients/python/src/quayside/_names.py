@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def one_of(found: Sequence[T], noun: str, name: str) -> T:
-    """The only object of a name. Raises `LookupError` if there is none, or more than one."""
-    if len(found) == 1:
-        return found[0]
+def one_of(found: Sequence[T], noun: str, name: str, me: str) -> T:
+    """The only object of a name, or the only one of `me`. Raises `LookupError` otherwise."""
+    every: Any = found
+    own = [each for each in every if each["UserName"] == me]
+    if len(found) == 1 or len(own) == 1:
+        return (own or found)[0]
     if not found:
         raise LookupError(f"You can see no {noun} {name!r}. A name must match exactly.")
     rows: Any = found[:10]

@@ -460,6 +460,25 @@ class Group(TypedDict):
     TotalLimits: GroupTotalLimits
 
 
+class Session(TypedDict):
+    # Primary key.
+    ID: int
+    # Name of the person.
+    UserName: str
+    # When the person signed in.
+    CreatedAt: str
+    # When it was last used, to the minute.
+    LastUsedAt: str | None
+    # When it ends by itself.
+    ExpiresAt: str
+    # The address from which the person signed in.
+    Address: str
+    # The browser as it described itself then (`User-Agent`), cut off.
+    Browser: str
+    # Whether this request was made with it.
+    IsCurrent: bool
+
+
 class Token(TypedDict):
     # Primary key.
     ID: int
@@ -664,10 +683,37 @@ class CapacityYou(TypedDict):
     Gpus: float | None
 
 
+class CapacityDefaultsLimits(TypedDict):
+    """The limits of people for whom none are set. `null` is unlimited."""
+
+    MaxRuns: int | None
+    MaxCpus: int | None
+    MaxMemory: int | None
+    MaxGpus: int | None
+    MaxRunHours: int | None
+    IdleMinutes: int | None
+    MaxDisk: int | None
+    MaxStorage: int | None
+    MaxQueued: int | None
+    MaxObjects: int | None
+
+
+class CapacityDefaults(TypedDict):
+    """The values that apply if a start, a project or a person names none."""
+
+    Cpus: float
+    Memory: float
+    StartMinutes: float
+    # The limits of people for whom none are set. `null` is unlimited.
+    Limits: CapacityDefaultsLimits
+
+
 class Capacity(TypedDict):
     nodes: list[CapacityNodesItem]
     # The resources that the caller's limits leave.
     you: CapacityYou
+    # The values that apply if a start, a project or a person names none.
+    defaults: CapacityDefaults
 
 
 class RunStatsNow(TypedDict):

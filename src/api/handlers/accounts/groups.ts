@@ -1,6 +1,6 @@
 import { authorize, groupResource } from "#access"
 import { Failure, type Group, type Limits } from "#contract"
-import { memberIdsOf, publishGroupChange } from "#projects"
+import { publishGroupChange } from "#projects"
 import { changesFromBody, fieldsFromBody, type GroupRow, type Reads, tables } from "#store"
 import type { HandlerContext, HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
@@ -89,7 +89,7 @@ async function updateGroup(context: OperationContext<"updateGroup">): Promise<Ha
     checkIfMatch(context.header("if-match"), group)
     if (given.GroupName !== undefined && given.GroupName !== group.groupName)
       throw new Failure("invalid", "GroupName never changes", { field: "GroupName" })
-    const before = await memberIdsOf(tx, id)
+    const before = await tx.groups.memberIds(id)
     const after = given.Members === undefined ? before : await resolveMembers(tx, given.Members)
     if (given.Members !== undefined) await tx.groups.setMembers(id, after)
     const changed = await tx.groups.update(
@@ -110,7 +110,7 @@ async function deleteGroup(context: OperationContext<"deleteGroup">): Promise<Ha
     const stored = await tx.groups.get(id)
     authorize(context.caller, "group:delete", { resource: stored && groupResource(stored), what: "group" })
     checkIfMatch(context.header("if-match"), stored as GroupRow)
-    const before = await memberIdsOf(tx, id)
+    const before = await tx.groups.memberIds(id)
     // Published first: deleting the group removes its grants, by which the members are found.
     await publishGroupChange(services, tx, context, { verb: "deleted", row: stored as GroupRow, before, after: [] })
     await tx.groups.setDeleted(id, true)

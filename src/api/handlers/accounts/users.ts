@@ -1,4 +1,4 @@
-import { AuthenticationFailure, authorize, can, notFound, userResource } from "#access"
+import { AuthenticationFailure, authorize, can, notFound, sessionHashOf, userResource } from "#access"
 import { Failure, type User } from "#contract"
 import { removeFromAllGroups, stopRunsOfUser } from "#projects"
 import { changesFromBody, fieldsFromBody, tables, type UserRow } from "#store"
@@ -27,13 +27,12 @@ async function createUser(context: OperationContext<"createUser">): Promise<Hand
   authorize(context.caller, "user:create", { resource: { type: "user" }, what: "account" })
   const values = context.body
   const passwordHash = values.Password === "" ? null : await services.identity.hashPassword(values.Password)
+  const limits = toStoredLimits(values.Limits, services.settings.memoryUnit, "Limits")
+  await services.identity.accounts.checkNameIsFree(services.store, values.UserName)
+  // Before the change: all others would wait for the file server.
+  await services.tree.ensureDirectory(`/users/${values.UserName}`)
   const row = await services.store.change(async (tx) => {
-    const made = await services.identity.accounts.create(tx, {
-      ...fieldsFromBody(tables.users, values),
-      passwordHash,
-      limits: toStoredLimits(values.Limits, services.settings.memoryUnit, "Limits"),
-    })
-    await services.tree.ensureDirectory(`/users/${made.userName}`)
+    const made = await services.identity.accounts.create(tx, { ...fieldsFromBody(tables.users, values), passwordHash, limits })
     await services.events.changed(tx, context.actor, { verb: "created", resource: { type: "user", id: made.id } })
     return made
   })
@@ -63,8 +62,7 @@ async function updateUser(context: OperationContext<"updateUser">): Promise<Hand
   const isAllowed = can(caller, "user:administer", userResource(user)) === "yes"
   if (!isAllowed) await checkOwnChange(context, { user, fields, password: given.Password, current: given.CurrentPassword })
   const passwordHash = given.Password ? await identity.hashPassword(given.Password) : undefined
-  const keepSession =
-    caller.credential.kind === "session" && caller.userId === id ? caller.credential.id.replace(/^session:/, "") : undefined
+  const keepSession = caller.userId === id ? sessionHashOf(caller.credential) : undefined
   const row = await services.store.change(async (tx) => {
     const stored = await tx.users.get(id)
     if (!stored) throw notFound("account")

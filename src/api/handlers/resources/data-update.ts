@@ -1,11 +1,11 @@
-import { type Caller, can, dataResource, homePath } from "#access"
+import { authorizeWithGrants, type Caller, can, dataResource, homePath } from "#access"
 import type { BodyValues, dataFields } from "#contract"
 import { type PendingTransfer, resolveOwner, transferDataset } from "#projects"
 import type { DataRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch } from "../../http/etag.ts"
 import { toDataResponse } from "../../responses/resources.ts"
-import { datasetDefinition } from "./data.ts"
+import { datasetDefinition, loadChangedDataset, makeDirectory } from "./data.ts"
 import { updateResource } from "./owned-resource.ts"
 
 type Given = Partial<BodyValues<typeof dataFields>>
@@ -15,11 +15,26 @@ async function updateData(context: OperationContext<"updateData">): Promise<Hand
   const { services, caller, body } = context
   const row = await services.store.data.get(body.ID)
   const given = body.against(row && toDataResponse(row))
-  if (!row || row.deletedAt !== null || !movesDirectory(caller, row, given)) return updateResource(datasetDefinition, context)
+  if (!row || row.deletedAt !== null) return updateResource(datasetDefinition, context)
+  if (!movesDirectory(caller, row, given)) {
+    if (given.AccessInfo) await makeGivenDirectory(context, row, given)
+    return updateResource(datasetDefinition, context)
+  }
   checkIfMatch(context.header("if-match"), row)
   const newOwner = await resolveOwner(services.store, caller, given.UserName)
   const transfer = { dataset: row, newOwner, isPublished: given.IsPublished ?? row.isPublished, name: given.Name ?? row.name }
   return transferDataset(services, transfer, (moved) => updateResource(withMove(moved), context))
+}
+
+/** Makes the directory that a body names, if the change is allowed. */
+function makeGivenDirectory(context: OperationContext<"updateData">, row: DataRow, given: Given): Promise<void> {
+  const { services, caller } = context
+  return makeDirectory(context, async () => {
+    await authorizeWithGrants(services.store, caller, "data:change", { resource: dataResource(row), what: datasetDefinition.label })
+    checkIfMatch(context.header("if-match"), row)
+    const { accessInfo } = await loadChangedDataset(services.store, caller, { row, given })
+    return accessInfo === row.accessInfo ? undefined : accessInfo
+  })
 }
 
 /**

@@ -23,7 +23,7 @@ type ImageContext = OperationContext<"checkImage" | "pullImage">
 
 async function toImageRequest(context: ImageContext, action: Action): Promise<ImageRequest> {
   const { services } = context
-  const image = await services.store.images.get(requireId(context))
+  const image = await services.store.images.part(requireId(context))
   await authorizeWithGrants(services.store, context.caller, action, { resource: image && imageResource(image), what: "image" })
   return { image: image as ImageRow, byAdmin: await isAdminImage(services.store, image as ImageRow), person: context.caller }
 }

@@ -1,9 +1,10 @@
-import { type Action, authorizeWithGrants, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
+import { type Action, authorizeWithGrants, type Caller, decideWithGrants, loadAllGrants, notFound, type Resource, toViewer } from "#access"
 import { type AnswerValues, type BodyChanges, type BodyValues, type Done, Failure, type Fields, type List, type Sort } from "#contract"
 import type { Change, Reads, ResourceFilter, ResourceReads, RowSummaries, Writes } from "#store"
 import type { LongList } from "../../answer-forms.ts"
 import type { HandlerContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
+import { refreshCaller } from "../../refresh-caller.ts"
 import { splitWords, toPageRequest, toSortColumn } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
 import type { SummaryResponses } from "../../responses/resources.ts"
@@ -31,7 +32,7 @@ export interface ResourceDefinition<R extends Row, A extends object, F extends F
   writes(tx: Change): Writes<R>
   resource(row: R): Resource
   /** The answers for whole rows. */
-  toResponses(context: HandlerContext, rows: R[]): Promise<A[]>
+  toResponses(context: Pick<HandlerContext, "services" | "caller">, rows: R[]): Promise<A[]>
   /** The answers for rows as lists read them, perhaps without long texts. */
   toSummaries(context: HandlerContext, found: RowSummaries<R>): Promise<SummaryResponses<A>>
   /** The stored texts, which a body may repeat unchecked. */
@@ -68,7 +69,7 @@ const action = (kind: { type: string }, verb: string) => `${kind.type}:${verb}` 
 /** The answer to a read, POST or PUT: the whole object and its tag. */
 export async function respondWithETag<R extends Row, A extends object>(
   kind: Pick<ResourceDefinition<R, A, Fields>, "toResponses">,
-  context: HandlerContext,
+  context: Pick<HandlerContext, "services" | "caller" | "setHeader">,
   row: R,
 ): Promise<A> {
   context.setHeader("etag", etagOf(row))
@@ -110,12 +111,12 @@ export async function listResources<R extends Row, A extends { ID: number }, F e
   } as ResourceFilter<R>
   const page = toPageRequest(query)
   const reads = kind.reads(services.store)
-  const viewer = toViewer(context.caller)
-  const found = await reads.list(filter, viewer, page)
+  const found = await reads.list(filter, toViewer(context.caller), page)
   const draft = await kind.toSummaries(context, found)
   const readSlice = async (ids: readonly number[]) => {
-    const still = await reads.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
-    return kind.toResponses(context, await reads.getMany(still.rows.map(({ id }) => id)))
+    const caller = await refreshCaller(context)
+    const still = await reads.list({ ...filter, ids }, toViewer(caller), { page: 1, pageSize: ids.length })
+    return kind.toResponses({ services, caller }, await reads.getMany(still.rows.map(({ id }) => id)))
   }
   return toListResult({ found, page, draft, read: readSlice })
 }
@@ -135,20 +136,21 @@ export async function readResource<R extends Row, A extends object, F extends Fi
     toResponses: async (found) => (await kind.toSummaries(context, found)).responses,
     scan: (work) => context.server.scans.run(context.caller.userId, work),
   })
-  const [whole] = await reads.getMany([row.id])
-  if (!whole) throw notFound(kind.label)
-  return respondWithETag(kind, context, whole)
+  // The search may have taken long.
+  return readResourceById(kind, context, row.id, await refreshCaller(context))
 }
 
 export async function readResourceById<R extends Row, A extends object, F extends Fields>(
   kind: ResourceDefinition<R, A, F>,
   context: HandlerContext,
   id: number,
+  caller: Caller = context.caller,
 ): Promise<A> {
   const { services } = context
   const row = await kind.reads(services.store).get(id)
-  await authorizeWithGrants(services.store, context.caller, action(kind, "read"), { resource: row && kind.resource(row), what: kind.label })
-  return respondWithETag(kind, context, row as R)
+  await authorizeWithGrants(services.store, caller, action(kind, "read"), { resource: row && kind.resource(row), what: kind.label })
+  const { setHeader } = context
+  return respondWithETag(kind, { services, caller, setHeader: setHeader.bind(context) }, row as R)
 }
 
 export async function updateResource<R extends Row, A extends object, F extends Fields>(

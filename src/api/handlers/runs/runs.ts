@@ -6,6 +6,7 @@ import type { RunRow } from "#store"
 import { JsonLines } from "../../answer-forms.ts"
 import type { HandlerContext, HandlerResult, Handlers, OperationContext, Services } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
+import { refreshCaller } from "../../refresh-caller.ts"
 import { toPageRequest, toSortColumn, toTimestamp } from "../../responses/lists.ts"
 import { toListResult } from "../../responses/long-lists.ts"
 import { toRunResponse, toRunResponses, toRunSummaries } from "../../responses/runs.ts"
@@ -36,7 +37,7 @@ async function stop(context: OperationContext<"stopRun">): Promise<HandlerResult
   const { caller } = context
   const run = ID !== undefined ? await store.runs.get(ID) : await store.runs.lastOf(caller.userId, ProjectID as number)
   if (!run && ProjectID !== undefined) {
-    const project = await store.projects.get(ProjectID)
+    const project = await store.projects.part(ProjectID)
     await authorizeWithGrants(store, caller, "project:read", { resource: project && projectResource(project), what: "project" })
     return { ok: true }
   }
@@ -56,7 +57,7 @@ async function stop(context: OperationContext<"stopRun">): Promise<HandlerResult
  * missing one.
  */
 async function resourceOf({ store }: Services, run: RunRow | undefined) {
-  const project = await store.projects.get(run?.projectId ?? 0)
+  const project = await store.projects.part(run?.projectId ?? 0)
   return run && runResource(run, project?.userId)
 }
 
@@ -72,24 +73,26 @@ export async function loadAuthorizedRun({ services, caller, query }: RunContext,
 type RunContext = Pick<HandlerContext, "services" | "caller"> & { query: { ID?: number } }
 
 async function read(context: OperationContext<"readRun">): Promise<HandlerResult<"readRun">> {
-  const { services } = context
-  const { query } = context
-  const { store } = services
-  if (query.ID !== undefined && Object.keys(query).length === 1) {
-    const run = await store.runs.get(query.ID)
-    await authorizeWithGrants(store, context.caller, "run:read", { resource: await resourceOf(services, run), what: "running project" })
-    context.setHeader("etag", etagOf(run as RunRow))
-    return toRunResponse(services, context.caller, run as RunRow)
-  }
+  const { query, services } = context
+  const isById = query.ID !== undefined && Object.keys(query).length === 1
+  const id = isById ? (query.ID as number) : await findId(context)
+  // The search may have taken long.
+  const caller = isById ? context.caller : await refreshCaller(context)
+  const run = await services.store.runs.get(id)
+  await authorizeWithGrants(services.store, caller, "run:read", { resource: await resourceOf(services, run), what: "running project" })
+  context.setHeader("etag", etagOf(run as RunRow))
+  return toRunResponse(services, caller, run as RunRow)
+}
+
+async function findId({ services, caller, query, server }: OperationContext<"readRun">): Promise<number> {
   const { row } = await findOne<RunRow, RunningProject>(query, {
     label: "running project",
     columns,
-    list: (fields, page) => store.runs.list({ where: fields, states: runStateNames }, toViewer(context.caller), page),
-    toResponses: async (found) => (await toRunSummaries(services, context.caller, found)).responses,
-    scan: (work) => context.server.scans.run(context.caller.userId, work),
+    list: (fields, page) => services.store.runs.list({ where: fields, states: runStateNames }, toViewer(caller), page),
+    toResponses: async (found) => (await toRunSummaries(services, caller, found)).responses,
+    scan: (work) => server.scans.run(caller.userId, work),
   })
-  context.setHeader("etag", etagOf(row))
-  return toRunResponse(services, context.caller, row)
+  return row.id
 }
 
 async function list(context: OperationContext<"listRuns">): Promise<HandlerResult<"listRuns">> {
@@ -109,12 +112,12 @@ async function list(context: OperationContext<"listRuns">): Promise<HandlerResul
     ...(sort && sort.by !== "name" ? { sort: { ...sort, by: sort.by } } : {}),
   }
   const { runs } = services.store
-  const viewer = toViewer(caller)
-  const found = await runs.list(filter, viewer, page)
+  const found = await runs.list(filter, toViewer(caller), page)
   const draft = await toRunSummaries(services, caller, found)
   const readSlice = async (ids: readonly number[]) => {
-    const still = await runs.list({ ...filter, ids }, viewer, { page: 1, pageSize: ids.length })
-    return toRunResponses(services, caller, still.rows)
+    const now = await refreshCaller(context)
+    const still = await runs.list({ ...filter, ids }, toViewer(now), { page: 1, pageSize: ids.length })
+    return toRunResponses(services, now, still.rows)
   }
   return toListResult({ found, page, draft, read: readSlice })
 }

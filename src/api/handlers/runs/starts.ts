@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { authorizeWithGrants, type Caller, can, projectResource, runResource } from "#access"
 import { Failure, invalidField, isLive, type RunningProject, reasonStatus, withHint } from "#contract"
 import { EngineError, isForeignArchitecture, runsForeignPrograms, wrongArchitectureHint, wrongArchitectureMessage } from "#engine"
+import { sharedScheduler } from "#kit"
 import { type AuthorizedPlan, checkMayStart, planRun, resolveStarter } from "#projects"
 import { AlreadyRunningError, type StartRequest } from "#runs"
 import type { ProjectRow, RunPlan, RunRow } from "#store"
@@ -36,14 +37,34 @@ async function repeat(context: OperationContext<"repeatRun">): Promise<HandlerRe
   const run = await loadAuthorizedRun(context, "run:repeat")
   const starter = context.caller
   if (isLive(run.state)) throw addRunUrl(services, starter, new AlreadyRunningError(run))
-  const found = await store.projects.get(run.projectId)
+  const found = await store.projects.part(run.projectId)
   await authorizeWithGrants(store, starter, "project:start", { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
   const { internetGroups } = services.settings
-  const planned = await planRun(store, { starter, project, internetGroups, ...(wasRefused(run) ? {} : { existing: planToRepeat(run) }) })
+  const planned = await planInTurn(context, {
+    starter,
+    project,
+    internetGroups,
+    ...(wasRefused(run) ? {} : { existing: planToRepeat(run) }),
+  })
   const { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB } = run
   const resources = { nodes, cpus, memoryMiB, gpus, gpuMemoryMiB }
   return startAndRespond(context, withPlan(starter, { project, planned, resources }))
+}
+
+/**
+ * A plan may read 64 datasets, and one person may ask for hundreds at once: few are made at a time,
+ * as few as changes, and each in a turn of the event loop of its own.
+ */
+function planInTurn(
+  { services, server, caller }: BodyContext | StartContext,
+  request: Parameters<typeof planRun>[1],
+): Promise<AuthorizedPlan> {
+  const plan = async () => {
+    await sharedScheduler.waitForNextSlot(caller.userId)
+    return planRun(services.store, request)
+  }
+  return caller.isAdmin ? plan() : server.changes.run(caller.userId, plan)
 }
 
 function planToRepeat({ spec, ...run }: RunRow): RunPlan {
@@ -138,13 +159,13 @@ async function toStartRequest(context: BodyContext, action: "project:start" | "p
   const projectId = projectIdOf(given)
   const { store, settings } = services
   const starter = await resolveStarter(services, context.caller, given.UserName)
-  const found = await store.projects.get(projectId)
+  const found = await store.projects.part(projectId)
   await authorizeWithGrants(store, context.caller, action, { resource: found && projectResource(found), what: "project" })
   const project = found as ProjectRow
   if (starter !== context.caller) await checkMayStart(store, starter, project)
   // The plan depends on the person's rights, not on the scopes of this token.
   const whole: Caller = { ...starter, scopes: ["read", "write"] }
-  const planned = await planRun(store, { starter: whole, project, internetGroups: settings.internetGroups })
+  const planned = await planInTurn(context, { starter: whole, project, internetGroups: settings.internetGroups })
   const unit = settings.memoryUnit
   const resources = {
     nodes: given.Nodes,

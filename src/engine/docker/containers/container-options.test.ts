@@ -65,3 +65,14 @@ test("images may have other paths, and their links for files that the engine mou
   check({ workDir: "/process", volumes: ["/devices", "system"] } as never)
   check({}, { "/etc/hostname": "/proc/sys/kernel/hostname" })
 })
+
+test("the names of a path are followed twice at most, however many mounts it is compared with", () => {
+  const mounts = Array.from({ length: 64 }, (_, i) => ({ source: "/", target: `/data/${i}`, readOnly: true }))
+  const counts = new Map<string, number>()
+  checkRuntimeCreatedPaths(specOf({ image: "i", mounts }), image as never, (path) => {
+    counts.set(path, (counts.get(path) ?? 0) + 1)
+    return [path]
+  })
+  assert.ok(counts.size > 64)
+  assert.equal(Math.max(...counts.values()), 2)
+})

@@ -26,7 +26,7 @@ const kernelTrees = ["/proc", "/sys", "/dev"]
 
 /** The runtime acts at the path with its own rights, before the program has lost them. */
 function checkKernelTrees(path: string, route: PathTrace): void {
-  const tree = fixedFiles.includes(path) ? undefined : kernelTrees.find((each) => [path, ...route].some((step) => isWithin(step, each)))
+  const tree = fixedFiles.includes(path) ? undefined : kernelTrees.find((each) => leadsInto([path, ...route], each))
   if (tree === undefined) return
   const where = isWithin(path, tree) ? path : `${path}, which leads into ${tree},`
   throw new EngineError(
@@ -44,15 +44,22 @@ export function checkRuntimeCreatedPaths(spec: RunSpec, image: ImageInfo, routeO
   const targets = targetsOf(spec)
   const ends = new Map(targets.map((target) => [target, routeOf(target).at(-1) ?? target]))
   for (const path of runtimeCreatedPaths(spec, image)) {
-    checkKernelTrees(path, routeOf(path))
+    // It may have hundreds of names, and is compared with every mount.
+    const route = routeOf(path)
+    checkKernelTrees(path, route)
     if (targets.some((target) => path.startsWith(`${target}/`))) continue
-    const entered = targets.find((target) => target !== path && routeOf(path).some((step) => isWithin(step, ends.get(target) ?? target)))
+    const entered = targets.find((target) => target !== path && leadsInto(route, ends.get(target) ?? target))
     if (entered !== undefined)
       throw new EngineError(
         "image_unavailable",
         `The image cannot be used: its links lead ${path} into ${entered}, which the project mounts`,
       )
   }
+}
+
+function leadsInto(route: PathTrace, folder: string): boolean {
+  const below = `${folder}/`
+  return route.some((step) => step === folder || step.startsWith(below))
 }
 
 function targetsOf({ mounts }: RunSpec): string[] {

@@ -6,6 +6,8 @@ import { undefinedIfNotFound } from "../client/errors.ts"
 
 const paths = ["/etc/passwd", "/etc/group"] as const
 const maxBytes = bounds.containers.accountFileBytes.value
+/** The images whose check is remembered. */
+const maxImages = 1_000
 /**
  * All mode bits of non-regular files, in the daemon's notation: directory, link, device, FIFO,
  * socket and others.
@@ -52,6 +54,7 @@ export class AccountFileCheck {
         )
     }
     this.#passed.add(imageId)
+    for (const oldest of this.#passed) if (this.#passed.size > maxImages) this.#passed.delete(oldest)
   }
 
   async #stat(container: string, path: string, options: CallOptions): Promise<PathStat | undefined> {

@@ -8,6 +8,8 @@ import { undefinedIfNotFound } from "../client/errors.ts"
 const maxLookups = bounds.containers.imagePathLookups.value
 const maxImages = 1_000
 const maxEntriesPerImage = 2_000
+/** Of all paths that are remembered; each may have 4 KiB. */
+const maxBytes = 16 * 2 ** 20
 const linkMode = 1 << 27
 const tarBlockBytes = 512
 
@@ -15,13 +17,18 @@ const tarBlockBytes = 512
 export type PathTrace = readonly string[]
 type Entry = { link?: string } | "missing"
 
+interface ImagePaths {
+  entries: Map<string, Entry>
+  bytes: number
+}
+
 /**
  * Follows paths through the links of images. The container runtime makes missing directories as
  * root and follows these links, also into mounted directories.
  */
 export class ImagePathResolver {
   readonly #client: DockerClient
-  readonly #entries = new Map<string, Map<string, Entry>>()
+  readonly #images = new Map<string, ImagePaths>()
 
   constructor(client: DockerClient) {
     this.#client = client
@@ -38,30 +45,42 @@ export class ImagePathResolver {
 
   /** The container `id` contains nothing but the image. */
   async learn({ imageId, id }: { imageId: string; id: string }, paths: readonly string[], options: CallOptions): Promise<void> {
-    const entries = this.#entriesOf(imageId)
+    const known = this.#pathsOf(imageId)
+    const { entries } = known
     let lookups = 0
     for (const path of paths) {
       for (let step = followLinks(path, entries); !step.isComplete; step = followLinks(path, entries)) {
         lookups += 1
         if (lookups > maxLookups) throw rejection("its paths have too many parts or links")
         const unknown = step.route.at(-1) as string
-        entries.set(unknown, await this.#lookUp(id, unknown, options))
+        const entry = await this.#lookUp(id, unknown, options)
+        entries.set(unknown, entry)
+        known.bytes += unknown.length + (entry === "missing" ? 0 : (entry.link?.length ?? 0))
       }
     }
+    this.#forgetOldest()
   }
 
   #follow(imageId: string, path: string) {
-    return followLinks(path, this.#entries.get(imageId) ?? new Map())
+    return followLinks(path, this.#images.get(imageId)?.entries ?? new Map())
   }
 
-  /** The cache of an image, emptied when it is large; the oldest images leave it. */
-  #entriesOf(imageId: string): Map<string, Entry> {
-    const known = this.#entries.get(imageId)
-    const entries: Map<string, Entry> = known && known.size < maxEntriesPerImage ? known : new Map()
-    this.#entries.delete(imageId)
-    this.#entries.set(imageId, entries)
-    for (const oldest of this.#entries.keys()) if (this.#entries.size > maxImages) this.#entries.delete(oldest)
-    return entries
+  /** The cache of an image, emptied when it is large, which becomes the newest one. */
+  #pathsOf(imageId: string): ImagePaths {
+    const known = this.#images.get(imageId)
+    const paths = known && known.entries.size < maxEntriesPerImage ? known : { entries: new Map(), bytes: 0 }
+    this.#images.delete(imageId)
+    this.#images.set(imageId, paths)
+    return paths
+  }
+
+  #forgetOldest(): void {
+    let bytes = this.#images.values().reduce((sum, paths) => sum + paths.bytes, 0)
+    for (const [imageId, paths] of this.#images) {
+      if (this.#images.size === 1 || (this.#images.size <= maxImages && bytes <= maxBytes)) return
+      this.#images.delete(imageId)
+      bytes -= paths.bytes
+    }
   }
 
   async #lookUp(container: string, path: string, options: CallOptions): Promise<Entry> {

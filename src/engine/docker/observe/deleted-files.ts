@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process"
 import { readFile, stat } from "node:fs/promises"
 import { bounds } from "#contract"
-import { Semaphore } from "#kit"
+import { Semaphore, Yielder } from "#kit"
 import { childEnvironment } from "../host/child-environment.ts"
 import type { RunningContainer } from "./container-observer.ts"
 import { controlGroupsOf } from "./container-stats.ts"
@@ -9,6 +9,10 @@ import { controlGroupsOf } from "./container-stats.ts"
 const timeoutMs = bounds.storage.openFilesMs.value
 const slots = new Semaphore(8)
 const blockBytes = 512
+/** About 150,000 descriptors. */
+const maxOutputBytes = 2 ** 22
+/** Lines between two looks at the clock. */
+const linesPerLook = 256
 
 /**
  * Bytes of deleted files that programs still have open or mapped, by the run's key: they use space
@@ -46,19 +50,26 @@ async function examine(processes: readonly string[], device: string, signal: Abo
   const words = ["-L", ...folders, "-maxdepth", "1", "-type", "f", "-links", "0", "-printf", "%D %i %b\\n"]
   return new Promise((resolve) => {
     // `find` fails if a process ends meanwhile, and still prints the rest.
-    execFile("find", words, { timeout: timeoutMs, signal, env: childEnvironment, maxBuffer: 2 ** 24 }, (error, stdout) => {
+    execFile("find", words, { timeout: timeoutMs, signal, env: childEnvironment, maxBuffer: maxOutputBytes }, (error, stdout) => {
       const isCutOff = error?.killed || (error?.code as unknown) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER"
-      resolve(isCutOff ? Number.POSITIVE_INFINITY : sumOn(device, stdout))
+      resolve(isCutOff ? Number.POSITIVE_INFINITY : sumOfDevice(device, stdout))
     })
   })
 }
 
-/** Each file once, however many descriptors lead to it; it may have grown between two of them. */
-function sumOn(device: string, output: string): number {
+/**
+ * Bytes on a device, from lines `device inode blocks`, in slices. Each file counts once, however
+ * many descriptors lead to it; it may have grown between two of them.
+ */
+export async function sumOfDevice(device: string, output: string): Promise<number> {
   const blocksOf = new Map<string, number>()
-  for (const line of output.split("\n")) {
-    const [on, inode = "", blocks] = line.split(" ")
+  const yielder = new Yielder()
+  let lines = 0
+  for (let at = 0, end = output.indexOf("\n"); end >= 0; at = end + 1, end = output.indexOf("\n", at)) {
+    const [on, inode = "", blocks] = output.slice(at, end).split(" ")
     if (on === device) blocksOf.set(inode, Number(blocks))
+    lines += 1
+    if (lines % linesPerLook === 0) await yielder.pause()
   }
   return blocksOf.values().reduce((sum, blocks) => sum + blocks * blockBytes, 0)
 }

@@ -4,6 +4,7 @@ import { deadline } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { KubernetesOptions } from "../kubernetes-options.ts"
 import { statusOf, toEngineError } from "./errors.ts"
+import { shareConnections } from "./shared-connections.ts"
 
 type Library = typeof import("@kubernetes/client-node")
 type CallSettings = NonNullable<Parameters<CoreV1Api["readNamespacedPod"]>[1]>
@@ -40,6 +41,7 @@ export class ClusterClient {
   static async create(options: Pick<KubernetesOptions, "kubeconfig" | "context" | "namespace">): Promise<ClusterClient> {
     const library = await import("@kubernetes/client-node")
     const config = loadConfig(new library.KubeConfig(), options)
+    shareConnections(config)
     const own = await ownNamespace()
     const context = config.getContextObject(config.getCurrentContext())
     return new ClusterClient(library, config, options.namespace ?? context?.namespace ?? own ?? "default")

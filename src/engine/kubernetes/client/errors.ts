@@ -13,6 +13,13 @@ export function statusOf(error: unknown): number | undefined {
   return error instanceof Error && typeof code === "number" ? code : undefined
 }
 
+/** Whether the server answered that this process may not do it, rather than that it cannot now. */
+export function isRefusal(error: unknown): boolean {
+  const cause = error instanceof EngineError ? error.cause : error
+  const status = statusOf(cause) ?? (cause as { statusCode?: number } | undefined)?.statusCode
+  return status === 401 || status === 403
+}
+
 /** The API server's message, without the library's own words around it. */
 export function messageOf(error: unknown): string {
   const body = (error as Partial<ApiFailure> | undefined)?.body

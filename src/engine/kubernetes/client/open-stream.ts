@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
-import type { RequestOptions } from "node:https"
+import type { Agent, RequestOptions } from "node:https"
 import type { ClusterClient } from "./cluster-client.ts"
 
 const { request: send } = process.getBuiltinModule("node:https")
@@ -12,6 +12,8 @@ export interface StreamRequest {
   timeoutMs?: number
   /** Whether any certificate will do. Default false. */
   isUnverified?: boolean
+  /** Default: each answer has a connection of its own. */
+  agent?: Agent
 }
 
 /** An answer that did not have status 200; `body` is its beginning. */
@@ -35,11 +37,16 @@ const maxErrorBytes = 10_000
  */
 export async function openStream(
   client: ClusterClient,
-  { url, signal, timeoutMs = 15_000, isUnverified = false }: StreamRequest,
+  { url, signal, timeoutMs = 15_000, isUnverified = false, agent }: StreamRequest,
 ): Promise<IncomingMessage> {
   const options: RequestOptions = { headers: {} }
   await client.config.applyToHTTPSOptions(options)
-  const request = send(url, { ...options, ...(isUnverified && { rejectUnauthorized: false }), ...(signal && { signal }) })
+  const request = send(url, {
+    ...options,
+    ...(isUnverified && { rejectUnauthorized: false }),
+    ...(signal && { signal }),
+    ...(agent && { agent }),
+  })
   const late = setTimeout(() => request.destroy(new Error(`The answer took longer than ${timeoutMs} ms`)), timeoutMs)
   try {
     request.end()

@@ -3,6 +3,7 @@ import { suite, test } from "node:test"
 import type { V1Pod } from "@kubernetes/client-node"
 import { ManualClock } from "#kit"
 import { eventually } from "../../../../test/fixtures/eventually.ts"
+import type { EngineError } from "../../engine.ts"
 import { type FakeApiServer, startFakeApiServer } from "../testing/fake-api-server.ts"
 import { type PageRequest, Reflector } from "./reflector.ts"
 
@@ -125,6 +126,29 @@ suite("a copy of a collection", () => {
     server.recover()
     assert.equal(await running, true)
     assert.ok(before === 1 && asked <= 3, `asked ${before} times before the loss, ${asked} in all`)
+  })
+
+  test("without the right to see the objects it rejects at once, until another fault comes or the right is given", async () => {
+    await using server = await startFakeApiServer()
+    server.set(pod("a-0", "a"))
+    server.forbid()
+    // Its time stands still, so nobody waits for a deadline or another attempt.
+    const clock = new ManualClock()
+    await using pods = reflectorOf(server, clock)
+    for (const _ of [1, 2]) await assert.rejects(pods.items(), { code: "engine_unreachable", detail: "pods is forbidden" })
+    /** The names after a while, or else why there are none. */
+    const later = async () => {
+      const asked = pods.items().then(
+        (items) => [...items.keys()].join(),
+        ({ detail }: EngineError) => detail,
+      )
+      await clock.advance(5_000)
+      return asked
+    }
+    server.fall()
+    await eventually("the other fault is told", async () => (await later()) !== "pods is forbidden")
+    server.recover()
+    await eventually("it serves them", async () => (await later()) === "a-0")
   })
 
   test("without a server it rejects with engine_unreachable after some seconds", async () => {

@@ -2,7 +2,7 @@ import type { KubernetesObject } from "@kubernetes/client-node"
 import { abortable, type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { ClusterClient } from "./cluster-client.ts"
-import { unreachable } from "./errors.ts"
+import { isRefusal, unreachable } from "./errors.ts"
 import { GroupedItems } from "./grouped-items.ts"
 
 const firstWaitMs = 100
@@ -54,6 +54,8 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   readonly #closing = new AbortController()
   #synced = Promise.withResolvers<void>()
   #isSynced = false
+  /** Whether the last attempt was refused. Nobody waits for the next one then. */
+  #isRefused = false
   #version: string | undefined
   #running: Promise<void> | undefined
   #lastError = "no list has arrived yet"
@@ -64,7 +66,10 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** The items by name, as of the last message. Rejects with `engine_unreachable`. */
+  /**
+   * The items by name, as of the last message. Rejects with `engine_unreachable`: at once without
+   * the right to see them, else after some seconds.
+   */
   async items(signal?: AbortSignal): Promise<ReadonlyMap<string, T>> {
     this.#running ??= this.#run()
     if (!this.#isSynced) await this.#untilSynced(signal)
@@ -153,6 +158,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
         if (!isConnected) this.#version = undefined
         this.#lastError = (error instanceof EngineError && error.detail) || String(error)
         this.#lose()
+        this.#setRefused(isRefusal(error))
       }
       await this.#clock.sleep(waitMs * (0.5 + Math.random()), signal).catch(() => {})
       waitMs = Math.min(maxWaitMs, waitMs * 2)
@@ -227,6 +233,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   #gain(): void {
     if (this.#isSynced) return
     this.#isSynced = true
+    this.#isRefused = false
     this.#synced.resolve()
     this.#notify()
   }
@@ -235,6 +242,14 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
     if (!this.#isSynced) return
     this.#isSynced = false
     this.#synced = Promise.withResolvers()
+  }
+
+  #setRefused(isRefused: boolean): void {
+    if (isRefused) {
+      this.#synced.promise.catch(() => {})
+      this.#synced.reject(unreachable(this.#lastError))
+    } else if (this.#isRefused) this.#synced = Promise.withResolvers()
+    this.#isRefused = isRefused
   }
 
   /** Without groups, all may have changed. */

@@ -1,6 +1,6 @@
 /**
  * Runs a program in a container by its shell, since an exec of the cluster can set neither
- * variables nor a directory, and tells no process ID. The first line of output is `Q` and the
+ * variables nor a directory, and reports no process ID. The first line of output is `Q` and the
  * process ID, which is also the session's, or `Q` and a word that says what is missing.
  *
  * Parameters: the directory or nothing, the number of variables, each variable, and the command.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { EngineError } from "../../engine.ts"
 import type { ExecOutput } from "../../exec.ts"
-import { readHead } from "./read-head.ts"
+import { readFirstLine } from "./read-first-line.ts"
 import { readOutput } from "./read-output.ts"
 
 const chunk = (stream: ExecOutput["stream"], text: string): ExecOutput => ({ stream, data: Buffer.from(text) })
@@ -36,21 +36,21 @@ function* endless(stream: ExecOutput["stream"]) {
 test("a shell that prints errors or anything else without end is not read on", async () => {
   for (const stream of ["stdout", "stderr"] as const) {
     const shell = printing(endless(stream))
-    await assert.rejects(readHead(shell), { code: "engine_error" })
+    await assert.rejects(readFirstLine(shell), { code: "engine_error" })
     assert.ok(shell.taken <= 11, `${stream}: ${shell.taken} pieces`)
   }
 })
 
 test("a shell that says nothing is closed after a time", async () => {
   const shell = printing([], { staysOpen: true })
-  await assert.rejects(readHead(shell, 5), { code: "engine_unreachable" })
+  await assert.rejects(readFirstLine(shell, 5), { code: "engine_unreachable" })
 })
 
 test("early errors come first, and the rest of the output follows the first line", async () => {
   const shell = printing([chunk("stderr", "warning\n"), chunk("stdout", "Q1"), chunk("stdout", "7\nhello"), chunk("stdout", " there")])
-  const started = await readHead(shell)
+  const started = await readFirstLine(shell)
   assert.ok(started !== "no shell")
-  assert.equal(started.head, "Q17")
+  assert.equal(started.line, "Q17")
   const rest = await Array.fromAsync(started.output)
   assert.deepEqual(
     rest.map(({ stream, data }) => [stream, String(data)]),

@@ -6,7 +6,7 @@ import type { ExecOutput, ExecProcess, ExecRequest, TerminalSize } from "../../e
 import type { ClusterClient } from "../client/cluster-client.ts"
 import { ExecChannel } from "./exec-channel.ts"
 import { signalCommand, startCommand } from "./exec-script.ts"
-import { closed, prepended, readHead } from "./read-head.ts"
+import { closeWith, prepend, readFirstLine } from "./read-first-line.ts"
 import { readOutput } from "./read-output.ts"
 
 /** How long processes may take to end after SIGHUP. */
@@ -35,12 +35,12 @@ export async function startExec(context: ExecContext, request: ExecRequest): Pro
   const { client, pod } = context
   const terminal = request.terminal !== undefined
   const channel = await ExecChannel.open(client, pod, { command: startCommand(request), terminal })
-  const started = await readHead(channel)
+  const started = await readFirstLine(channel)
   if (started === "no shell") return startWithoutShell(context, request)
-  const { head, output } = started
-  if (head === "Qmissing") throw closed(channel, new EngineError("command_not_found", reasonMessages.command_not_found))
-  if (head === "Qdirectory") throw closed(channel, new EngineError("engine_error", `The run has no directory ${request.workDir}`))
-  const process = new PodExec({ ...context, channel, session: Number(head.slice(1)), output })
+  const { line, output } = started
+  if (line === "Qmissing") throw closeWith(channel, new EngineError("command_not_found", reasonMessages.command_not_found))
+  if (line === "Qdirectory") throw closeWith(channel, new EngineError("engine_error", `The run has no directory ${request.workDir}`))
+  const process = new PodExec({ ...context, channel, session: Number(line.slice(1)), output })
   if (request.terminal) await process.resize(request.terminal)
   return process
 }
@@ -54,7 +54,7 @@ async function startWithoutShell(context: ExecContext, request: ExecRequest): Pr
   const output = channel.output()
   const first = await output.next()
   if (first.done) await channel.exitCode
-  const process = new PodExec({ ...context, channel, session: undefined, output: prepended(first.done ? [] : [first.value], output) })
+  const process = new PodExec({ ...context, channel, session: undefined, output: prepend(first.done ? [] : [first.value], output) })
   if (terminal) await process.resize(terminal)
   return process
 }

@@ -79,20 +79,34 @@ export class ClusterImages {
   }
 }
 
-/**
- * An image that a node has under this name, and that came from no registry: an image that was
- * pulled also has a name with a digest. By default a node lists 50 images, with five names each.
- */
+/** The images of each node that came from no registry, by their names. */
+const loadedOn = new WeakMap<V1Node, ReadonlyMap<string, ImageInfo>>()
+
 function findLoaded(reference: OciReference, nodes: readonly V1Node[]): ImageInfo | undefined {
   const wanted = formatOciReference(reference)
   for (const node of nodes) {
-    for (const { names = [], sizeBytes = 0 } of node.status?.images ?? []) {
-      const all = names.flatMap((name) => normalizeOciReference(name) ?? [])
-      const isPulled = all.some(({ host, path, digest }) => host === reference.host && path === reference.path && digest !== "")
-      if (isPulled || !all.some((name) => formatOciReference(name) === wanted)) continue
-      const architecture = node.status?.nodeInfo?.architecture ?? ""
-      return { ...emptyImageInfo, size: sizeBytes, architecture }
-    }
+    const loaded = loadedOn.get(node) ?? loadedImages(node)
+    // Thousands of nodes with 250 names each would cost a start more than all else.
+    loadedOn.set(node, loaded)
+    const found = loaded.get(wanted)
+    if (found) return found
   }
   return undefined
+}
+
+/**
+ * The images of a node that were not pulled: one that was also has a name with a digest. By default
+ * a node lists 50 images, with five names each.
+ */
+function loadedImages({ status }: V1Node): Map<string, ImageInfo> {
+  const architecture = status?.nodeInfo?.architecture ?? ""
+  const loaded = new Map<string, ImageInfo>()
+  for (const { names = [], sizeBytes = 0 } of status?.images ?? []) {
+    const all = names.flatMap((name) => normalizeOciReference(name) ?? [])
+    const pulled = new Set(all.flatMap(({ host, path, digest }) => (digest === "" ? [] : [`${host}/${path}`])))
+    for (const name of all)
+      if (!pulled.has(`${name.host}/${name.path}`))
+        loaded.set(formatOciReference(name), { ...emptyImageInfo, size: sizeBytes, architecture })
+  }
+  return loaded
 }

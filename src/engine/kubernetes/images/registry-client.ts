@@ -4,7 +4,7 @@ import { deadline, isLoopbackAddress } from "#kit"
 import { EngineError, type ImageInfo, type RegistryCredentials } from "../../engine.ts"
 import { assertImageSize } from "../../image-policy.ts"
 
-const { imageAnswerBytes, imageConfigBytes, imagePorts, imageVolumes } = bounds.containers
+const { imageAnswerBytes, imageAnswerValues, imageConfigBytes, imagePorts, imageVolumes } = bounds.containers
 const timeoutMs = 30_000
 const maxRedirects = 3
 const indexTypes = ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"]
@@ -139,7 +139,9 @@ class RegistrySession {
     return this.#parse<ImageConfig>(body)
   }
 
+  /** A million of empty objects would take a third of a second, in which nobody else is served. */
   #parse<T extends object>(body: Buffer): T {
+    if (hasMoreValues(body, imageAnswerValues.value)) throw this.#failed(`its description has more than ${imageAnswerValues.value} values`)
     try {
       const value: unknown = JSON.parse(body.toString())
       if (typeof value === "object" && value !== null) return value as T
@@ -232,6 +234,18 @@ class RegistrySession {
   #failed(why: string): EngineError {
     return new EngineError("image_pull_failed", `The image ${this.name} could not be fetched: ${why}`)
   }
+}
+
+const [comma, bracket, brace] = Buffer.from(",[{")
+
+/** Each value of a JSON text but the first follows one of these bytes, or a name. */
+function hasMoreValues(body: Buffer, most: number): boolean {
+  let count = 0
+  for (let i = 0; i < body.length && count <= most; i += 1) {
+    const byte = body[i]
+    if (byte === comma || byte === bracket || byte === brace) count += 1
+  }
+  return count > most
 }
 
 /** As container engines do, only registries on loopback are addressed without encryption. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -22,7 +22,7 @@ function filesRoot(): Disposable & { path: string; at: (path: string) => string;
 }
 
 const mount = { source: "/users/ann/data/set", target: "/work/data/set", readOnly: false }
-const ways = ["users/ann", "users/ann/data", "users/ann/data/set"]
+const lockedPaths = ["users/ann", "users/ann/data", "users/ann/data/set"]
 
 test("a locked path keeps its meaning, whatever the runs' user tries, and stays writable inside", async () => {
   using root = filesRoot()
@@ -46,21 +46,22 @@ test("unlocked directories have the owner and mode that they had, except those t
   using root = filesRoot()
   chmodSync(root.at("users/ann"), 0o700)
   chmodSync(root.at("users/ann/data/set"), 0o2755)
-  const stats = () => ways.map((path) => [statSync(root.at(path)).uid, statSync(root.at(path)).gid, statSync(root.at(path)).mode & 0o7777])
+  const stats = () =>
+    lockedPaths.map((path) => [statSync(root.at(path)).uid, statSync(root.at(path)).gid, statSync(root.at(path)).mode & 0o7777])
   const before = stats()
   const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
   await locks.lock([mount, mount])
-  await locks.unlock([mount.source], ["/users/ann/data/else"])
+  await locks.unlock([mount.source], () => ["/users/ann/data/else"])
   assert.deepEqual(
     stats().map(([owner]) => owner),
     [0, 0, uid],
   )
-  await locks.unlock([mount.source], [])
+  await locks.unlock([mount.source], () => [])
   assert.deepEqual(stats(), before)
   assert.equal(statSync(root.at("users")).uid, 0)
 })
 
-test("a link or a file on the way ends the start, and a directory of another account cannot be renamed", async () => {
+test("a link or a file on the path of a source rejects the lock, and a directory of another account cannot be renamed", async () => {
   using root = filesRoot()
   const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
   symlinkSync("../ann", root.at("users/ann/link"))
@@ -72,4 +73,40 @@ test("a link or a file on the way ends the start, and a directory of another acc
   chmodSync(root.at("users/shared"), 0o777)
   await locks.lock([{ ...mount, source: "/users/shared/set" }])
   assert.notEqual(root.asRun("mv users/shared/set users/shared/other"), 0)
+})
+
+test("a directory is given back when the last start that locked it ends, in whatever order they come", async () => {
+  using root = filesRoot()
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  const none = () => []
+  const owner = () => statSync(root.at("users/ann/data/set")).uid
+  await locks.lock([mount])
+  const second = locks.unlock([mount.source], none)
+  await Promise.all([locks.lock([mount]), second])
+  assert.equal(owner(), 0, "another start locked it meanwhile")
+  await locks.lock([mount])
+  await locks.unlock([mount.source], none)
+  assert.equal(owner(), 0, "one of two has ended")
+  locks.forget([mount.source])
+  assert.equal(owner(), 0, "nobody gave it back")
+  await locks.lock([mount])
+  await locks.unlock([mount.source], none)
+  assert.equal(owner(), uid)
+})
+
+test("a program that uses a directory loses no right while it is locked and given back", async () => {
+  using root = filesRoot()
+  for (const path of lockedPaths) chmodSync(root.at(path), 0o700)
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  const used = `'${root.at("users/ann/data/set")}'`
+  const program = spawn("sh", ["-c", `while cd ${used} && cd /; do :; done`], { uid, gid: uid, stdio: "ignore" })
+  try {
+    for (let n = 0; n < 200 && program.exitCode === null; n += 1) {
+      await locks.lock([mount])
+      await locks.unlock([mount.source], () => [])
+    }
+    assert.equal(program.exitCode, null, "it could not enter the directory")
+  } finally {
+    program.kill()
+  }
 })

@@ -1,5 +1,5 @@
 import type { BigIntStats } from "node:fs"
-import { Directory, splitPath } from "#kit"
+import { Directory, Semaphore, splitPath } from "#kit"
 import { EngineError, type Mount } from "../../engine.ts"
 
 /** Only a name's owner may rename or remove it, whoever may write to the directory. */
@@ -17,48 +17,42 @@ export interface MountLockOptions {
  * Keeps the paths of mounts from being changed while the kubelet resolves them.
  *
  * The kubelet follows links that stay inside the volume, and runs may rename and replace anything
- * below what they can write. So before a pod may start, every directory on the way to its sources
- * is given to Quayside's own user, with the sticky bit: runs can still add and remove files there,
- * but the names on the way belong to somebody else, and the kernel lets no run rename or remove
- * them. Once the container runs, its mounts no longer depend on any name, and the directories are
- * given back.
+ * below what they can write. So before a pod may start, every directory on the path to a source is
+ * given to Quayside's own user, with the sticky bit: runs can still add and remove files there, but
+ * the kernel lets no run rename or remove a directory that belongs to somebody else. Once the
+ * container runs, its mounts no longer depend on any name, and the directories are given back.
+ * Meanwhile runs have the rights that they had.
  */
 export class MountLocks {
   readonly #options: MountLockOptions
+  /** How many locks of this process hold each path. */
+  readonly #holds = new Map<string, number>()
+  /** A path is not given back while another start locks it. */
+  readonly #turns = new Semaphore(1)
 
   constructor(options: MountLockOptions) {
     this.#options = options
   }
 
   /**
-   * Locks the way to every source. Rejects with `mount_missing` if a source does not exist or if a
-   * link is on the way.
+   * Locks the path to every source, until `unlock` or `forget` is called with them. Rejects with
+   * `mount_missing` if a source does not exist, or if its path contains a link.
    */
-  async lock(mounts: readonly Mount[]): Promise<void> {
-    await using root = await Directory.open(this.#options.filesRoot)
-    for (const mount of mounts) await this.#lockOne(root, mount)
+  lock(mounts: readonly Mount[]): Promise<void> {
+    for (const path of pathsTo(mounts.map(({ source }) => source))) this.#holds.set(path, (this.#holds.get(path) ?? 0) + 1)
+    return this.#turns.run(async () => {
+      await using root = await Directory.open(this.#options.filesRoot)
+      await this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount }))))
+    })
   }
 
-  async #lockOne(root: Directory, { source, target }: Mount): Promise<void> {
-    let here = await root.descend([])
-    try {
-      for (const name of splitPath(source)) {
-        const next = await this.#lockChild(here, name)
-        await here.close()
-        here = next
-      }
-    } catch (cause) {
-      if (cause instanceof EngineError) throw cause
-      const { code } = cause as NodeJS.ErrnoException
-      if (code === "EPERM" || code === "EROFS")
-        throw new EngineError("engine_error", "The volume does not let Quayside change the owners of directories", {
-          detail: String(cause),
-          cause,
-        })
-      const fault = code === "ENOENT" ? "does not exist" : "is not a directory"
-      throw new EngineError("mount_missing", `The directory ${source}, to be mounted at ${target}, ${fault}`, { cause })
-    } finally {
-      await here.close()
+  /** Each directory once, although most lead to several sources. */
+  async #lockBelow(parent: Directory, branches: Branches<{ mount: Mount }>): Promise<void> {
+    for (const [name, below] of branches) {
+      await using child = await this.#lockChild(parent, name).catch((cause: unknown) => {
+        throw lockError(below.source.mount, cause)
+      })
+      await this.#lockBelow(child, below.branches)
     }
   }
 
@@ -78,45 +72,111 @@ export class MountLocks {
     }
   }
 
-  /** The runs' group gets the rights that its owner had, and the owner becomes Quayside's user. */
+  /**
+   * The runs' group gets the rights that its owner had, and the owner becomes Quayside's user. The
+   * mode is set before, for those who use the directory, and after, as until then its owner can
+   * change it.
+   */
   async #take({ handle }: Directory, stats: BigIntStats): Promise<void> {
     const { uid, gid } = this.#options
     const mode = Number(stats.mode) & 0o7777
     if (Number(stats.uid) === uid) {
+      const locked = sticky | (mode & 0o7707) | ((mode & 0o700) >> 3)
+      if (Number(stats.gid) !== gid) await handle.chown(uid, gid)
+      await handle.chmod(locked)
       await handle.chown(ownUid(), gid)
-      await handle.chmod(sticky | (mode & 0o7707) | ((mode & 0o700) >> 3))
+      await handle.chmod(locked)
     } else if ((mode & writableByOthers) !== 0 && (mode & sticky) === 0) await handle.chmod(mode | sticky)
   }
 
   /**
-   * Gives directories back to the runs' user, except those on the way to sources in `needed`. Their
-   * modes are those from before, but the group has the rights of all others.
+   * Gives directories back to the runs' user, except those on the paths to sources in `needed`, or
+   * that other starts hold. Their modes are those from before, but the group has the rights of all
+   * others.
    */
-  async unlock(sources: readonly string[], needed: readonly string[]): Promise<void> {
-    const kept = new Set(needed.flatMap(ways))
-    await using root = await Directory.open(this.#options.filesRoot)
-    for (const path of new Set(sources.flatMap(ways))) {
-      if (!kept.has(path)) await this.#unlockOne(root, splitPath(path)).catch(() => {})
+  unlock(sources: readonly string[], needed: () => readonly string[]): Promise<void> {
+    this.forget(sources)
+    return this.#turns.run(async () => {
+      const kept = pathsTo(needed())
+      await using root = await Directory.open(this.#options.filesRoot)
+      const isFree = (path: string) => !kept.has(path) && !this.#holds.has(path)
+      await this.#unlockBelow(root, branchesOf(sources.map((path) => ({ path }))), isFree)
+    })
+  }
+
+  /** While a directory is locked, the names in it keep their meaning: it is given back last. */
+  async #unlockBelow(parent: Directory, branches: Branches<object>, isFree: (path: string) => boolean): Promise<void> {
+    for (const [name, below] of branches) {
+      const child = await parent.directory(name).catch(() => undefined)
+      if (!child) continue
+      await this.#unlockBelow(child, below.branches, isFree)
+      if (isFree(below.path)) await this.#giveBack(child).catch(() => {})
+      await child.close()
     }
   }
 
-  async #unlockOne(root: Directory, names: readonly string[]): Promise<void> {
-    await using directory = await root.descend(names)
+  /** Ends a lock and leaves the directories as they are. */
+  forget(sources: readonly string[]): void {
+    for (const path of pathsTo(sources)) {
+      const left = (this.#holds.get(path) ?? 0) - 1
+      if (left > 0) this.#holds.set(path, left)
+      else this.#holds.delete(path)
+    }
+  }
+
+  async #giveBack(directory: Directory): Promise<void> {
     const { uid, gid } = this.#options
     const stats = await directory.stat()
     const mode = Number(stats.mode) & 0o7777
     if (Number(stats.uid) !== ownUid() || Number(stats.gid) !== gid || (mode & sticky) === 0) return
-    await directory.handle.chmod((mode & 0o6707) | ((mode & 0o007) << 3))
     await directory.handle.chown(uid, gid)
+    await directory.handle.chmod((mode & 0o6707) | ((mode & 0o007) << 3))
   }
+}
+
+function lockError({ source, target }: Mount, cause: unknown): unknown {
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === "EPERM" || code === "EROFS")
+    return new EngineError("engine_error", "The volume does not let Quayside change the owners of directories", {
+      detail: String(cause),
+      cause,
+    })
+  const fault = code === "ENOENT" ? "does not exist" : "is not a directory"
+  return new EngineError("mount_missing", `The directory ${source}, to be mounted at ${target}, ${fault}`, { cause })
+}
+
+/** Directories by their names. */
+type Branches<Source> = Map<string, Branch<Source>>
+interface Branch<Source> {
+  path: string
+  /** The first one to which the directory leads. */
+  source: Source
+  branches: Branches<Source>
+}
+
+function branchesOf<Source extends { path: string }>(sources: readonly Source[]): Branches<Source> {
+  const root: Branches<Source> = new Map()
+  for (const source of sources) {
+    let here = { path: "", branches: root }
+    for (const name of splitPath(source.path)) {
+      const next = here.branches.get(name) ?? { path: `${here.path}/${name}`, source, branches: new Map() }
+      here.branches.set(name, next)
+      here = next
+    }
+  }
+  return root
 }
 
 function ownUid(): number {
   return process.getuid?.() ?? 0
 }
 
-/** Every path on the way to a source, the source included. */
-function ways(source: string): string[] {
-  const names = splitPath(source)
-  return names.map((_, n) => `/${names.slice(0, n + 1).join("/")}`)
+/** The directories on the paths to sources, and the sources themselves. */
+function pathsTo(sources: readonly string[]): Set<string> {
+  return new Set(
+    sources.flatMap((source) => {
+      const names = splitPath(source)
+      return names.map((_, n) => `/${names.slice(0, n + 1).join("/")}`)
+    }),
+  )
 }

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto"
 import { BlockList } from "node:net"
 import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyIngressRule, V1NetworkPolicyPeer } from "@kubernetes/client-node"
 import { linkLocal, privateNetworks } from "../../address.ts"
 import type { CallOptions, ClusterClient } from "../client/cluster-client.ts"
 import type { KubernetesOptions, PodSelection } from "../kubernetes-options.ts"
-import { commonInternet, instanceLabels, internetCode, internetLabels, keyLabels, runName } from "../pods/names.ts"
+import { defaultInternetLabelValue, groupInternetLabelValue, instanceLabels, internetLabels, keyLabels, runName } from "../pods/names.ts"
 
 /** Cloud metadata services use these addresses. No setting opens them. */
 const alwaysClosed = [linkLocal, "fe80::/10", "fd00:ec2::254/128"]
@@ -25,11 +24,12 @@ function translated(network: string): string {
 /** The namespace label that every cluster sets. */
 const namespaceName = "kubernetes.io/metadata.name"
 const defaultDns: PodSelection = { namespace: "kube-system", labels: { "k8s-app": "kube-dns" } }
-const hashAnnotation = "quayside.io/hash"
 
-/** The code of the internet setting that applies to a group's members. */
-export function internetCodeOf({ groupInternet = [] }: KubernetesOptions, group: string | undefined): string {
-  return group !== undefined && groupInternet.some((each) => each.group === group) ? internetCode(group) : commonInternet
+/** The label value of the internet setting that applies to a group's members. */
+export function internetLabelValue({ groupInternet = [] }: KubernetesOptions, group: string | undefined): string {
+  return group !== undefined && groupInternet.some((each) => each.group === group)
+    ? groupInternetLabelValue(group)
+    : defaultInternetLabelValue
 }
 
 /**
@@ -44,13 +44,13 @@ function instancePolicies(options: KubernetesOptions): V1NetworkPolicy[] {
     egress: [],
   })
   const settings = [
-    { code: commonInternet, internet },
-    ...groupInternet.map((each) => ({ code: internetCode(each.group), internet: each.internet })),
+    { label: defaultInternetLabelValue, internet },
+    ...groupInternet.map((each) => ({ label: groupInternetLabelValue(each.group), internet: each.internet })),
   ]
   return [
     confine,
     ...settings.map((each) =>
-      policy(options, `internet-${each.code}`, internetLabels(instance, each.code), { egress: internetRules(options, each.internet) }),
+      policy(options, `internet-${each.label}`, internetLabels(instance, each.label), { egress: internetRules(options, each.internet) }),
     ),
   ]
 }
@@ -124,21 +124,16 @@ function policy(
   matchLabels: Record<string, string>,
   rules: { ingress?: V1NetworkPolicyIngressRule[]; egress: V1NetworkPolicyEgressRule[] },
 ): V1NetworkPolicy {
-  const spec = {
-    podSelector: { matchLabels },
-    policyTypes: [...(rules.ingress ? ["Ingress"] : []), "Egress"],
-    ...(rules.ingress && { ingress: rules.ingress }),
-    egress: rules.egress,
-  }
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: {
-      name: `quayside-${instance}-${name}`,
-      labels: instanceLabels(instance),
-      annotations: { [hashAnnotation]: createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16) },
+    metadata: { name: `quayside-${instance}-${name}`, labels: instanceLabels(instance) },
+    spec: {
+      podSelector: { matchLabels },
+      policyTypes: [...(rules.ingress ? ["Ingress"] : []), "Egress"],
+      ...(rules.ingress && { ingress: rules.ingress }),
+      egress: rules.egress,
     },
-    spec,
   }
 }
 
@@ -157,10 +152,12 @@ export function peersPolicy({ instance }: KubernetesOptions, key: string, owner:
   }
 }
 
-/** Sets the policies of an instance, and removes those of settings that are gone. */
+/**
+ * Creates or updates the policies. Those of a setting that is gone remain, for the pods that began
+ * under it.
+ */
 export async function applyPolicies(client: ClusterClient, options: KubernetesOptions, call: CallOptions = {}): Promise<void> {
-  const wanted = instancePolicies(options)
-  for (const body of wanted) await applyPolicy(client, body, call)
+  for (const body of instancePolicies(options)) await applyPolicy(client, body, call)
 }
 
 export function applyPolicy(client: ClusterClient, body: V1NetworkPolicy, call: CallOptions = {}): Promise<V1NetworkPolicy> {

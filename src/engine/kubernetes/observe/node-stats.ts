@@ -1,12 +1,16 @@
 import type { V1Node, V1Pod } from "@kubernetes/client-node"
-import type { Logger } from "#kit"
+import { type Logger, Semaphore } from "#kit"
 import type { ContainerStats, WritableLayer } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
 import { openStream } from "../client/open-stream.ts"
 import { podIdentity, storedSpec } from "../pods/names.ts"
 import { stateOf } from "../pods/pod-state.ts"
 
+const { Agent } = process.getBuiltinModule("node:https")
+
 const kubeletPort = 10_250
+/** So that a large cluster's answers do not arrive all at once. */
+const requestsAtOnce = 50
 const timeoutMs = 5_000
 /** A node's answer describes all of its pods, with about 3 kB each. */
 const maxAnswerBytes = 64 * 2 ** 20
@@ -38,12 +42,15 @@ interface NodeStatsOptions {
  * however many runs it has. It needs the right to `nodes/stats`; without it, or if a kubelet cannot
  * be reached, the figures are unknown.
  */
-export class NodeStats {
+export class NodeStats implements Disposable {
   readonly #client: ClusterClient
   readonly #nodes: () => Promise<readonly V1Node[]>
   readonly #log: Logger
   readonly #summaries = new Map<string, { at: number; summary: Promise<Map<string, PodSummary>> }>()
   readonly #isUnverified: boolean
+  readonly #requests = new Semaphore(requestsAtOnce)
+  /** Each kubelet is asked every few seconds, and a handshake costs more than its answer. */
+  readonly #agent = new Agent({ keepAlive: true })
   #hasFailed = false
 
   constructor({ client, nodes, isUnverified, logger }: NodeStatsOptions) {
@@ -87,6 +94,7 @@ export class NodeStats {
   /** The summaries of each run that runs, by its key. */
   async #describe(pods: Iterable<V1Pod>): Promise<[key: string, PodSummary[]][]> {
     const running = [...pods].filter((pod) => stateOf(pod) === "running")
+    for (const [name, { at }] of this.#summaries) if (Date.now() - at > 10 * keptMs) this.#summaries.delete(name)
     const byNode = Map.groupBy(running, (pod) => pod.spec?.nodeName ?? "")
     const addresses = new Map((await this.#nodes()).map((node) => [node.metadata?.name ?? "", addressOf(node)]))
     const found = new Map<string, PodSummary[]>()
@@ -106,15 +114,20 @@ export class NodeStats {
   #summary(node: string, address: string | undefined): Promise<Map<string, PodSummary>> {
     const kept = this.#summaries.get(node)
     if (kept && Date.now() - kept.at < keptMs) return kept.summary
-    const summary = this.#request(address).catch((err: unknown) => {
-      if (!this.#hasFailed)
-        this.#log.warn({ node, err }, "the kubelet does not tell the figures of runs: processor, memory and disk are unknown")
-      this.#hasFailed = true
-      return new Map<string, PodSummary>()
-    })
+    const summary = this.#requests
+      .run(() => this.#request(address))
+      .catch((err: unknown) => {
+        if (!this.#hasFailed)
+          this.#log.warn({ node, err }, "the usage of runs cannot be read from the kubelet: processor, memory and disk are unknown")
+        this.#hasFailed = true
+        return new Map<string, PodSummary>()
+      })
     this.#summaries.set(node, { at: Date.now(), summary })
-    for (const [name, { at }] of this.#summaries) if (Date.now() - at > 10 * keptMs) this.#summaries.delete(name)
     return summary
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
   }
 
   async #request(address: string | undefined): Promise<Map<string, PodSummary>> {
@@ -125,6 +138,7 @@ export class NodeStats {
       url,
       timeoutMs,
       isUnverified: this.#isUnverified,
+      agent: this.#agent,
       signal: AbortSignal.timeout(2 * timeoutMs),
     })
     const parts: Buffer[] = []

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { queryObjects } from "node:v8"
 import type { ContainerLogLine } from "../../engine.ts"
-import { mergeRanks } from "./merge-ranks.ts"
+import { mergeRankLogs } from "./merge-rank-logs.ts"
 import { podLogLines } from "./read-logs.ts"
 
 const time = "2026-01-02T03:04:05.678901234Z"
@@ -57,7 +58,7 @@ test("the output of several ranks is ordered by time, one line of each at a time
     { rank: 2, lines: rankOf([]) },
   ]
   const merged: ContainerLogLine[] = []
-  for await (const line of mergeRanks(ranks(), {})) {
+  for await (const line of mergeRankLogs(ranks(), {})) {
     assert.ok(held <= 2)
     merged.push(line)
   }
@@ -74,7 +75,39 @@ test("the output of several ranks is ordered by time, one line of each at a time
     ],
   )
   assert.deepEqual(
-    (await Array.fromAsync(mergeRanks(ranks(), { tail: 2 }))).map((line) => line.time),
+    (await Array.fromAsync(mergeRankLogs(ranks(), { tail: 2 }))).map((line) => line.time),
     [6, 7],
   )
+})
+
+test("followed output arrives in the order of each rank, and keeps nothing while a rank is silent", async () => {
+  const silent: AsyncIterable<ContainerLogLine> = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }
+  const busy = (async function* (): AsyncIterable<ContainerLogLine> {
+    for (let time = 0; time < 200; time += 1) yield { time, stream: "stdout", text: "" }
+  })()
+  const failing = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("gone")) }) }
+  const counts: number[] = []
+  const times: number[] = []
+  const merged = mergeRankLogs(
+    [
+      { rank: 0, lines: silent },
+      { rank: 1, lines: busy },
+    ],
+    { follow: true },
+  )
+  for await (const { time, rank } of merged) {
+    assert.equal(rank, 1)
+    times.push(time)
+    if (time === 20 || time === 180) counts.push(queryObjects(Promise, { format: "count" }))
+    if (time === 199) break
+  }
+  assert.deepEqual(
+    times,
+    Array.from({ length: 200 }, (_, time) => time),
+  )
+  const [early = 0, late = 0] = counts
+  assert.ok(early > 0 && late - early < 80, `${early} promises after 20 lines, ${late} after 180`)
+  await assert.rejects(async () => {
+    for await (const _ of mergeRankLogs([{ rank: 0, lines: failing }], { follow: true }));
+  }, /gone/)
 })

@@ -13,9 +13,9 @@ const specAnnotation = "quayside.io/spec"
 /** The only container of a run's pod. */
 export const containerName = "main"
 /** Holds a pod back until all that it needs is there. */
-export const startGate = "quayside.io/start"
-/** The internet code of everybody without a group's setting. */
-export const commonInternet = "common"
+export const schedulingGate = "quayside.io/start"
+/** For everybody without a group's setting. */
+export const defaultInternetLabelValue = "common"
 
 /** The name of everything of a run that is not one of its pods. */
 export function runName(key: string): string {
@@ -27,7 +27,7 @@ export function podName(key: string, rank: number): string {
 }
 
 /** The host name of a rank, which other ranks resolve. */
-export function hostName(key: string, rank: number): string {
+export function rankHostName(key: string, rank: number): string {
   return `run-${key.slice(0, 12)}-${rank}`
 }
 
@@ -43,7 +43,7 @@ export function podLabels(spec: RunSpec, { instance, rank, internet }: { instanc
   return { ...keyLabels(instance, spec.key), [labels.rank]: String(rank), [labels.internet]: internet }
 }
 
-/** Selects the pods of an internet setting. */
+/** Selects the pods of an internet setting, by its label value. */
 export function internetLabels(instance: string, internet: string): Record<string, string> {
   return { [labels.instance]: instance, [labels.internet]: internet }
 }
@@ -53,7 +53,7 @@ export function instanceSelector(instance: string): string {
 }
 
 /** Names of groups may have characters that labels may not. */
-export function internetCode(group: string): string {
+export function groupInternetLabelValue(group: string): string {
   return `g-${createHash("sha256").update(group).digest("hex").slice(0, 16)}`
 }
 
@@ -64,7 +64,7 @@ export function podIdentity(metadata: V1ObjectMeta | undefined): { key: string; 
   return /^[0-9a-f]{32}$/.test(key) && Number.isInteger(rank) ? { key, rank } : undefined
 }
 
-/** The parts of a spec that a pod's own fields do not tell in Quayside's terms. */
+/** The parts of a spec that cannot be read back from a pod's own fields. */
 export type StoredSpec = Omit<RecoveredSpec, "env">
 
 /** Labels are too short for these, and allow too few characters. */

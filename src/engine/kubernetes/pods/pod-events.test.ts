@@ -4,7 +4,7 @@ import type { CoreV1Event, V1Pod } from "@kubernetes/client-node"
 import { ManualClock } from "#kit"
 import { eventually } from "../../../../test/fixtures/eventually.ts"
 import { startFakeApiServer } from "../testing/fake-api-server.ts"
-import { EventFeed } from "./pod-events.ts"
+import { PodEventFeed } from "./pod-events.ts"
 
 const never = new AbortController().signal
 const events = "/api/v1/namespaces/test/events"
@@ -21,7 +21,7 @@ const eventOf = (uid: string, reason: string): CoreV1Event => ({
 suite("the events of starts", () => {
   test("one watch serves all starts, and each start sees its own pods' events", async () => {
     await using server = await startFakeApiServer()
-    await using feed = new EventFeed(server.client)
+    await using feed = new PodEventFeed(server.client)
     using one = await feed.follow([podOf("one")], never)
     using two = await feed.follow([podOf("two-0"), podOf("two-1")], never)
     const heard: string[] = []
@@ -42,7 +42,7 @@ suite("the events of starts", () => {
   test("events from before the start are not read", async () => {
     await using server = await startFakeApiServer()
     server.set(eventOf("one", "Pulling"))
-    await using feed = new EventFeed(server.client)
+    await using feed = new PodEventFeed(server.client)
     using one = await feed.follow([podOf("one")], never)
     const heard = Promise.withResolvers<void>()
     one.onChange(heard.resolve)
@@ -54,7 +54,7 @@ suite("the events of starts", () => {
   test("the watch outlives the last start for a while, serves the next one, and ends", async () => {
     await using server = await startFakeApiServer()
     const clock = new ManualClock()
-    await using feed = new EventFeed(server.client, clock)
+    await using feed = new PodEventFeed(server.client, clock)
     const first = await feed.follow([podOf("one")], never)
     assert.equal(server.watches, 1)
     first[Symbol.dispose]()
@@ -75,7 +75,7 @@ suite("the events of starts", () => {
     await using server = await startFakeApiServer()
     server.fall()
     const clock = new ManualClock()
-    await using feed = new EventFeed(server.client, clock)
+    await using feed = new PodEventFeed(server.client, clock)
     const following = feed.follow([podOf("one")], never)
     await eventually("the events were asked for", () => server.asked.length > 0)
     await clock.advance(1_000)

@@ -24,9 +24,9 @@ export interface PodEvents extends Disposable {
 
 /**
  * The cluster's events about pods that start. One watch serves all starts, and ends some time after
- * the last one. Events only tell how far a start is: without them it goes on.
+ * the last one. Events only show a start's progress: it does not depend on them.
  */
-export class EventFeed implements AsyncDisposable {
+export class PodEventFeed implements AsyncDisposable {
   readonly #client: ClusterClient
   readonly #clock: Clock
   readonly #followed = new Set<string>()

@@ -5,7 +5,7 @@ import { accountFiles } from "../../containers/account-files.ts"
 import { homeDirectory, memoryDirectories } from "../../containers/run-directories.ts"
 import type { RunSpec } from "../../engine.ts"
 import type { KubernetesOptions } from "../kubernetes-options.ts"
-import { containerName, hostName, keyLabels, podLabels, podName, runName, specAnnotations, startGate } from "./names.ts"
+import { containerName, keyLabels, podLabels, podName, rankHostName, runName, schedulingGate, specAnnotations } from "./names.ts"
 
 const { memoryFiles } = bounds.containers
 
@@ -17,14 +17,14 @@ export interface ManifestContext {
   gid: number
 }
 
-export interface PodParts {
+export interface PodManifestOptions {
   spec: RunSpec
   rank: number
   /** With a digest where the registry gave one. */
   image: string
   /** Whether the image is on nodes only, and no registry has it. */
   isPreloaded: boolean
-  /** The code of the internet setting. */
+  /** The label value of the internet setting. */
   internet: string
   hasCredentials: boolean
 }
@@ -34,18 +34,18 @@ export interface PodParts {
  * no host namespaces, and only the granted devices. Accepted by the "restricted" pod security
  * standard.
  */
-export function podManifest(context: ManifestContext, parts: PodParts): V1Pod {
+export function podManifest(context: ManifestContext, pod: PodManifestOptions): V1Pod {
   const { options, uid, gid } = context
-  const { spec, rank, internet } = parts
+  const { spec, rank, internet } = pod
   const volumes = volumesOf(spec, options)
   const { pods = {} } = options
-  const pullSecrets = [...(pods.pullSecrets ?? []), ...(parts.hasCredentials ? [pullSecretName(spec.key)] : [])]
+  const pullSecrets = [...(pods.pullSecrets ?? []), ...(pod.hasCredentials ? [pullSecretName(spec.key)] : [])]
   const podSpec: V1PodSpec = {
     restartPolicy: "Never",
-    schedulingGates: [{ name: startGate }],
+    schedulingGates: [{ name: schedulingGate }],
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    hostname: hostName(spec.key, rank),
+    hostname: rankHostName(spec.key, rank),
     ...(spec.nodes > 1 && { subdomain: runName(spec.key) }),
     // The pause process reaps what the program leaves behind, and signals have their defaults.
     shareProcessNamespace: true,
@@ -56,7 +56,7 @@ export function podManifest(context: ManifestContext, parts: PodParts): V1Pod {
       runAsNonRoot: true,
       seccompProfile: { type: "RuntimeDefault" },
     },
-    containers: [containerManifest(parts, options, volumes.mounts)],
+    containers: [containerManifest(pod, options, volumes.mounts)],
     volumes: volumes.volumes,
     ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
     ...(pods.nodeSelector && { nodeSelector: { ...pods.nodeSelector } }),
@@ -79,7 +79,11 @@ export function podManifest(context: ManifestContext, parts: PodParts): V1Pod {
   }
 }
 
-function containerManifest({ spec, image, isPreloaded, rank }: PodParts, options: KubernetesOptions, mounts: V1VolumeMount[]): V1Container {
+function containerManifest(
+  { spec, image, isPreloaded, rank }: PodManifestOptions,
+  options: KubernetesOptions,
+  mounts: V1VolumeMount[],
+): V1Container {
   const gpus = gpuCountOf(spec)
   const limits = {
     cpu: String(spec.cpus),
@@ -87,7 +91,7 @@ function containerManifest({ spec, image, isPreloaded, rank }: PodParts, options
     ...(spec.diskMiB !== undefined && { "ephemeral-storage": `${spec.diskMiB}Mi` }),
     ...(gpus > 0 && { [options.gpuResource ?? "nvidia.com/gpu"]: String(gpus) }),
   }
-  const { cpus, memoryMiB } = requestOf(spec, options)
+  const { cpus, memoryMiB } = resourceRequestOf(spec, options)
   const requests = { cpu: `${Math.round(cpus * 1_000)}m`, memory: `${memoryMiB}Mi` }
   return {
     name: containerName,
@@ -120,7 +124,7 @@ function queueAnnotations(spec: RunSpec, queue: string | undefined): Record<stri
 }
 
 /** The part of a node that each pod of a run reserves. */
-export function requestOf(
+export function resourceRequestOf(
   { cpus, memoryMiB }: RunSpec,
   { cpuOvercommit = 1, memoryOvercommit = 1 }: KubernetesOptions,
 ): { cpus: number; memoryMiB: number } {
@@ -206,7 +210,7 @@ function rendezvousVariables(spec: RunSpec): Record<string, string> {
   if (spec.nodes < 2) return {}
   const processes = Math.max(1, gpuCountOf(spec))
   return {
-    MASTER_ADDR: `${hostName(spec.key, 0)}.${runName(spec.key)}`,
+    MASTER_ADDR: `${rankHostName(spec.key, 0)}.${runName(spec.key)}`,
     MASTER_PORT: String(rendezvousPort),
     NNODES: String(spec.nodes),
     NPROC_PER_NODE: String(processes),

@@ -33,8 +33,8 @@ function disruptionOf(status: V1PodStatus | undefined): V1PodCondition | undefin
 }
 
 /**
- * `created`: it never ran, or not yet. The last word of a lost node is that its programs run: the
- * cluster's own count more.
+ * `created`: it never ran, or not yet. A lost node's last report is that its programs run, so the
+ * cluster's decision to give it up takes precedence.
  */
 export function stateOf(pod: V1Pod): ObservedRun["state"] {
   const { metadata, status } = pod

@@ -7,10 +7,17 @@ import type { ClusterClient } from "../client/cluster-client.ts"
 import type { Reflector } from "../client/reflector.ts"
 import type { ClusterImages, FoundImage } from "../images/cluster-images.ts"
 import type { MountLocks } from "../mounts/mount-locks.ts"
-import { applyPolicy, internetCodeOf, peersPolicy } from "../network/network-policies.ts"
-import { podIdentity, podName, startGate, storedSpec } from "./names.ts"
-import type { EventFeed, PodEvents } from "./pod-events.ts"
-import { type ManifestContext, podManifest, pullSecretManifest, requestOf, secretManifest, serviceManifest } from "./pod-manifest.ts"
+import { applyPolicy, internetLabelValue, peersPolicy } from "../network/network-policies.ts"
+import { podIdentity, podName, schedulingGate, storedSpec } from "./names.ts"
+import type { PodEventFeed, PodEvents } from "./pod-events.ts"
+import {
+  type ManifestContext,
+  podManifest,
+  pullSecretManifest,
+  resourceRequestOf,
+  secretManifest,
+  serviceManifest,
+} from "./pod-manifest.ts"
 import { digestOf, stateOf } from "./pod-state.ts"
 import { countRoom } from "./room.ts"
 import { assertCanStart, neverSchedulable, schedulingProblem } from "./start-failures.ts"
@@ -36,7 +43,7 @@ export interface StartRequest {
 interface StarterParts {
   client: ClusterClient
   pods: Reflector<V1Pod>
-  events: EventFeed
+  events: PodEventFeed
   images: ClusterImages
   locks: MountLocks
   context: ManifestContext
@@ -66,7 +73,7 @@ export class RunStarter {
     const { key, nodes } = request.spec
     signal.throwIfAborted()
     await pods.items(signal)
-    const left = inOrder(pods.group(key))
+    const left = sortByRank(pods.group(key))
     const runs = left.length === nodes && left.every((pod) => stateOf(pod) === "running" && !pod.metadata?.deletionTimestamp)
     if (runs) return resultOf(left)
     if (left.length > 0) await remove(key, { graceMs: 0, signal })
@@ -133,7 +140,7 @@ export class RunStarter {
   async #createPods(spec: RunSpec, image: FoundImage, signal: AbortSignal): Promise<V1Pod[]> {
     const { client, context } = this.#parts
     const hasCredentials = image.host !== undefined && spec.imagePolicy.credentials !== undefined
-    const internet = internetCodeOf(context.options, spec.internetOf)
+    const internet = internetLabelValue(context.options, spec.internetOf)
     const common = { spec, image: image.reference, isPreloaded: image.host === undefined, internet, hasCredentials }
     const pods: V1Pod[] = []
     for (let rank = 0; rank < spec.nodes; rank += 1) {
@@ -187,7 +194,7 @@ export class RunStarter {
       const nodes = await capacity(signal)
       const never = neverSchedulable(spec, nodes, "")
       if (never) throw never
-      const room = await countRoom(client, { spec, request: requestOf(spec, context.options), nodes, gpuResource }, signal)
+      const room = await countRoom(client, { spec, request: resourceRequestOf(spec, context.options), nodes, gpuResource }, signal)
       if (room >= spec.nodes) return
       const seconds = Math.round((this.#clock.now() - began) / 1_000)
       const step = `Waits until ${spec.nodes} nodes have room at once; now there is room for ${room}`
@@ -200,7 +207,7 @@ export class RunStarter {
     const { client } = this.#parts
     const { setHeaderOptions, PatchStrategy } = client.library
     const body = [
-      { op: "test", path: "/spec/schedulingGates/0/name", value: startGate },
+      { op: "test", path: "/spec/schedulingGates/0/name", value: schedulingGate },
       { op: "remove", path: "/spec/schedulingGates/0" },
     ]
     await Promise.all(
@@ -232,7 +239,7 @@ export class RunStarter {
     let areKnown = false
     const change = (own: V1Pod[]) => {
       areKnown ||= own.length === spec.nodes
-      return areKnown ? nextChange(inOrder(own), spec, unschedulable) : undefined
+      return areKnown ? nextChange(sortByRank(own), spec, unschedulable) : undefined
     }
     const tell = () => {
       const { state, text } = unschedulable === undefined ? events.step : waitingStep(unschedulable)
@@ -272,12 +279,13 @@ export class RunStarter {
     }
   }
 
-  /** Other starts may be about to mount from the same directories. */
+  /** Pods that an earlier process created may be about to mount from the same directories. */
   async #unlock(sources: readonly string[]): Promise<void> {
-    if (sources.length === 0 || !this.#isInCharge) return
-    const pending = [...this.#parts.pods.known.values()].filter((pod) => stateOf(pod) === "created")
-    const needed = pending.flatMap((pod) => sourcesOf(pod))
-    await this.#parts.locks
+    const { locks, pods } = this.#parts
+    if (!this.#isInCharge) return locks.forget(sources)
+    if (sources.length === 0) return
+    const needed = () => [...pods.known.values()].filter((pod) => stateOf(pod) === "created").flatMap((pod) => sourcesOf(pod))
+    await locks
       .unlock(sources, needed)
       .catch((err: unknown) => this.#log.error({ err }, "directories that were mounted still belong to Quayside's user"))
   }
@@ -288,7 +296,7 @@ function sourcesOf(pod: V1Pod): string[] {
 }
 
 /** The pods of a run in the order of their ranks. */
-export function inOrder(pods: readonly V1Pod[]): V1Pod[] {
+export function sortByRank(pods: readonly V1Pod[]): V1Pod[] {
   const rankOf = ({ metadata }: V1Pod) => podIdentity(metadata)?.rank ?? 0
   return [...pods].sort((a, b) => rankOf(a) - rankOf(b))
 }

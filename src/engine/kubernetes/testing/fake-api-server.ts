@@ -15,6 +15,9 @@ interface Change {
 /** Starts an API server with one collection: lists, and watches from any version. */
 export async function startFakeApiServer(): Promise<FakeApiServer> {
   const server = createServer((request, response) => fake.answer(request, response))
+  server.on("connection", () => {
+    fake.connections += 1
+  })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { client, folder } = await clientOf((server.address() as AddressInfo).port)
   const fake = new FakeApiServer(client, {
@@ -32,6 +35,8 @@ export class FakeApiServer implements AsyncDisposable {
   readonly client: ClusterClient
   /** The requests until now, such as `watch /api/v1/namespaces/test/pods`; `first` lists one. */
   readonly asked: string[] = []
+  /** How many connections were opened until now. */
+  connections = 0
   readonly #connections: { cut(): void; close(): Promise<void> }
   readonly #watches = new Map<ServerResponse, number>()
   #objects = new Map<string, KubernetesObject>()
@@ -40,6 +45,7 @@ export class FakeApiServer implements AsyncDisposable {
   #oldest = 0
   #refusal: "status" | "event" = "event"
   #isDown = false
+  #isForbidden = false
   #saved = { objects: this.#objects, changes: this.#changes, version: this.#version }
 
   constructor(client: ClusterClient, connections: { cut(): void; close(): Promise<void> }) {
@@ -74,6 +80,13 @@ export class FakeApiServer implements AsyncDisposable {
 
   recover(): void {
     this.#isDown = false
+    this.#isForbidden = false
+  }
+
+  /** Ends all connections, and refuses all requests with 403 until `recover` is called. */
+  forbid(): void {
+    this.#isForbidden = true
+    this.cut()
   }
 
   /** Keeps a copy of everything, to which `restore` goes back. */
@@ -104,6 +117,7 @@ export class FakeApiServer implements AsyncDisposable {
     response.setHeader("content-type", "application/json")
     const from = Number(searchParams.get("resourceVersion") ?? 0)
     if (this.#isDown) response.writeHead(503).end("{}")
+    else if (this.#isForbidden) response.writeHead(403).end(JSON.stringify({ message: "pods is forbidden" }))
     else if (!isWatch)
       response.end(JSON.stringify({ metadata: { resourceVersion: String(this.#version) }, items: [...this.#objects.values()] }))
     else if (from >= this.#oldest) this.#openWatch(response, from)

@@ -16,7 +16,11 @@ export const allowedMoves: Readonly<{ [from: string]: readonly string[] }> = {
   stopping: ["ended", "failed"],
 }
 
-type Move = { by: "insert" | "insertAs" | "transition"; row: RunRow } | { by: "prune"; keys: readonly string[] }
+/** One COMMIT may pass several of them. */
+const launchStates = ["pulling", "creating", "starting", "ready"]
+
+const changes = ["transition", "update"] as const
+type Move = { by: "insert" | "insertAs" | (typeof changes)[number]; row: RunRow } | { by: "prune"; keys: readonly string[] }
 
 /** A rule of the simulation was broken. */
 export class BrokenRule extends Error {
@@ -33,7 +37,7 @@ export function recordMoves(tx: Change, isTold: () => boolean): { recorded: Chan
         moves.push({ by: "prune", keys: pruned.map(({ key }) => key) })
         return pruned
       }
-    if (name !== "insert" && name !== "insertAs" && name !== "transition") return method
+    if (name !== "insert" && name !== "insertAs" && !isChange(name)) return method
     return async (...args) => {
       const row = (await method(...args)) as RunRow | undefined
       if (row) moves.push({ by: name, row })
@@ -139,12 +143,12 @@ export class Ledger {
   #applyRow({ row, by }: Extract<Move, { row: RunRow }>): void {
     const before = this.#rows.get(row.id)
     const name = `run ${row.id}`
-    this.require(by === "transition" ? before !== undefined : before === undefined, `${name} was inserted once`)
+    this.require(isChange(by) === (before !== undefined), `${name} was inserted once`)
     this.#rows.set(row.id, row)
     this.#checkIdentity(name, row, before)
     const from = before?.state ?? (by === "insertAs" ? "lost" : "new")
     if (from === row.state) this.require(from !== "ended" && from !== "failed", `${name} changed after its end`)
-    else this.#checkMove(name, row, from)
+    else for (const [was, state] of movesBetween(from, row.state)) this.#checkMove(name, { ...row, state }, was)
   }
 
   #checkMove(name: string, row: RunRow, from: string): void {
@@ -218,4 +222,14 @@ export class Ledger {
     for (const limit of limits)
       this.require(totals[limit] <= (limitsOf[limit] ?? Number.POSITIVE_INFINITY), `${name} passes ${limit}: ${totals[limit]}`)
   }
+}
+
+function isChange(name: string): name is (typeof changes)[number] {
+  return (changes as readonly string[]).includes(name)
+}
+
+function movesBetween(from: string, to: RunRow["state"]): [string, RunRow["state"]][] {
+  const states = launchStates.slice(launchStates.indexOf(from), launchStates.indexOf(to) + 1)
+  if (!launchStates.includes(from) || states.length < 2) return [[from, to]]
+  return states.slice(1).map((state, n) => [states[n] as string, state as RunRow["state"]])
 }

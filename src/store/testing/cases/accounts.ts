@@ -4,6 +4,7 @@ import { addData, addImage, addProject, addUser, groupRow, userRow } from "../sa
 import type { Case } from "./case.ts"
 
 const page = { page: 1, pageSize: 10 }
+const device = { address: "192.0.2.1", browser: "Mozilla/5.0 é" }
 
 export const accountCases: Record<string, Case> = {
   "members of a group are listed in alphabetical order, without deleted people": async ({ open }) => {
@@ -42,7 +43,7 @@ export const accountCases: Record<string, Case> = {
     const hashes = ["a", "b", "c", "d"].map((letter) => letter.repeat(64))
     for (const hash of hashes) {
       await store.change((tx) =>
-        tx.sessions.insert({ hash, userId: hash.startsWith("a") ? bob.id : ann.id, expiresAt: clock.now() + 9_000 }),
+        tx.sessions.insert({ hash, userId: hash.startsWith("a") ? bob.id : ann.id, expiresAt: clock.now() + 9_000, ...device }),
       )
       await clock.advance(1)
     }
@@ -72,6 +73,8 @@ export const accountCases: Record<string, Case> = {
     await store.change((tx) => tx.images.setDeleted(removed.id, true))
     assert.deepEqual(await store.users.countOwned(ann.id), { live: 5, deleted: 2 })
     assert.deepEqual(await store.users.countOwned(bob.id), { live: 0, deleted: 0 })
+    await addImage(store, bob.id)
+    assert.deepEqual(await Promise.all([["ann", "bob", "nobody"], ["bob"], []].map((names) => store.users.countOwnedBy(names))), [6, 1, 0])
   },
 
   "`addMember` and `removeMember` change one member of a group": async ({ open }) => {
@@ -148,7 +151,7 @@ export const accountCases: Record<string, Case> = {
     await assert.rejects(add(bob.id, "h1"), (error) => error instanceof DuplicateError && error.unique === "tokenHash")
     await add(ann.id, "h2")
     await add(bob.id, "h3")
-    await store.change((tx) => tx.tokens.markUsed(first.id, 77))
+    await store.change((tx) => tx.tokens.markUsed([first.id], 77))
     assert.deepEqual(
       (await store.tokens.list(ann.id, page)).rows.map((token) => [token.hash, token.lastUsedAt]),
       [
@@ -168,15 +171,21 @@ export const accountCases: Record<string, Case> = {
   "sessions are deleted one by one, all but one, or when they expire": async ({ open, clock }) => {
     await using store = await open()
     const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
-    const add = (hash: string, userId: number, expiresAt: number) => store.change((tx) => tx.sessions.insert({ hash, userId, expiresAt }))
+    const add = (hash: string, userId: number, expiresAt: number) =>
+      store.change((tx) => tx.sessions.insert({ hash, userId, expiresAt, ...device }))
     const session = await add("s1", ann.id, 100)
-    assert.deepEqual(session, { hash: "s1", userId: ann.id, createdAt: clock.now(), expiresAt: 100 })
+    const expected = { hash: "s1", userId: ann.id, userName: "ann", createdAt: clock.now(), expiresAt: 100, lastUsedAt: null, ...device }
+    assert.deepEqual(session, { id: session.id, ...expected })
     assert.deepEqual(await store.sessions.byHash("s1"), session)
+    assert.deepEqual(await store.sessions.get(session.id), session)
     await assert.rejects(add("s1", bob.id, 1), DuplicateError)
     await add("s2", ann.id, 200)
     await add("s3", ann.id, 300)
     await add("s4", bob.id, 50)
-    await store.change((tx) => tx.sessions.deleteOfUser(ann.id, "s2"))
+    const kept = await store.sessions.byHash("s2")
+    const third = await store.sessions.byHash("s3")
+    const ended = await store.change((tx) => tx.sessions.deleteOfUser(ann.id, kept?.hash))
+    assert.deepEqual(new Set(ended), new Set([session.id, third?.id]))
     const left = async () => {
       const found = await Promise.all(["s1", "s2", "s3", "s4"].map((hash) => store.sessions.byHash(hash)))
       return found.filter((one) => one !== undefined).map((one) => one.hash)
@@ -186,9 +195,33 @@ export const accountCases: Record<string, Case> = {
     assert.deepEqual(await left(), ["s2"])
     await store.change((tx) => tx.sessions.delete("s2"))
     assert.deepEqual(await left(), [])
-    await add("s5", ann.id, 1)
-    await store.change((tx) => tx.sessions.deleteOfUser(ann.id))
+    const last = await add("s5", ann.id, 1)
+    assert.deepEqual(await store.change((tx) => tx.sessions.deleteOfUser(ann.id)), [last.id])
     assert.equal(await store.sessions.byHash("s5"), undefined)
+  },
+
+  "sessions are listed newest first, of one person or of everybody, until they expire": async ({ open, clock }) => {
+    await using store = await open()
+    const [ann, bob] = [await addUser(store, "ann"), await addUser(store, "bob")]
+    const add = (hash: string, userId: number, lastsMs: number) =>
+      store.change((tx) => tx.sessions.insert({ hash, userId, expiresAt: clock.now() + lastsMs, ...device }))
+    const first = await add("s1", ann.id, 9_000)
+    for (const [hash, id, lastsMs] of [
+      ["s2", bob.id, 9_000],
+      ["s3", ann.id, 1_000],
+      ["s4", ann.id, 9_000],
+    ] as const)
+      await add(hash, id, lastsMs)
+    await store.change((tx) => tx.sessions.markUsed([first.id], 77))
+    const list = async (userId?: number, at = page) => {
+      const { rows, total } = await store.sessions.list(userId, at)
+      return [rows.map(({ hash, userName, lastUsedAt }) => [hash, userName, lastUsedAt].join()), total]
+    }
+    assert.deepEqual(await list(ann.id), [["s4,ann,", "s3,ann,", "s1,ann,77"], 3])
+    assert.deepEqual(await list(), [["s4,ann,", "s3,ann,", "s2,bob,", "s1,ann,77"], 4])
+    assert.deepEqual(await list(undefined, { page: 2, pageSize: 3 }), [["s1,ann,77"], 4])
+    await clock.advance(1_000)
+    assert.deepEqual(await list(ann.id), [["s4,ann,", "s1,ann,77"], 2])
   },
 
   "a token code is deleted once, with the older ones of its person, or when it expires": async ({ open, clock }) => {

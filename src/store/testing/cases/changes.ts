@@ -31,6 +31,25 @@ export const changeCases: Record<string, Case> = {
     assert.deepEqual(await names(store), ["ann", "cat"])
   },
 
+  "a change that goes first runs before all that wait, also before the rest of an interrupted group": async ({ open, clock }) => {
+    await using store = await open()
+    const order: string[] = []
+    const [began, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const note = (name: string) => async () => void order.push(name)
+    const long = store.change(async () => {
+      began.resolve()
+      await held.promise
+      // Longer than a group may take.
+      await clock.advance(30)
+    })
+    const changes = [long, store.change(note("second of the group")), store.change(note("third"))]
+    await began.promise
+    changes.push(store.change(note("later")), store.change(note("first"), { first: true }))
+    held.resolve()
+    await Promise.all(changes)
+    assert.deepEqual(order, ["first", "second of the group", "third", "later"])
+  },
+
   "a change that throws alone is rolled back": async ({ open }) => {
     await using store = await open()
     const change = store.change(async (tx) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { seededRandom } from "../../../../test/fixtures/random.ts"
+import type { Store } from "../../store.ts"
 import { addData, addUser, groupRow } from "../samples.ts"
 import type { Case } from "./case.ts"
 
@@ -46,6 +47,11 @@ export const directoryCases: Record<string, Case> = {
     )
     await Promise.all(rows.filter((row) => row.id % 5 === 0).map((row) => store.change((tx) => tx.data.setDeleted(row.id, true))))
     const live = rows.filter((row) => row.id % 5 !== 0)
+    const grant = { resourceType: "data", ownerId: ann.id, groupId: 0, access: "write", expiresAt: null, createdBy: ann.id } as const
+    // A writer of its own for each dataset, who need not exist.
+    await store.change(async (tx) => {
+      for (const { id } of rows) await tx.grants.put({ ...grant, resourceId: id, userId: 1_000 + id })
+    })
     const within = (path: string, above: string) => path.startsWith(above === "/" ? "/" : `${above}/`)
     const stranger = { userId: 999, groupIds: [], seesAll: false }
     for (const path of ["/", "/users", "/users/ann", ...Array.from({ length: 150 }, somePath)]) {
@@ -63,7 +69,8 @@ export const directoryCases: Record<string, Case> = {
           .sort((a, b) => a - b),
         path,
       )
-      for (const row of await store.data.overlapping(path)) assert.equal(row.doc, "")
+      for (const row of await store.data.containing(path)) assert.equal(row.doc, "")
+      if (path.length <= 300) assert.deepEqual(await writersOf(store, [path]), new Set(expected.map(({ id }) => 1_000 + id)), path)
       const below = live.filter((row) => within(row.accessInfo, path))
       assert.equal(await store.data.visibleBelow(path, { ...stranger, seesAll: true }), below.length > 0, path)
       assert.equal(await store.data.visibleBelow(path, { ...stranger, userId: ann.id }), below.length > 0, path)
@@ -73,5 +80,12 @@ export const directoryCases: Record<string, Case> = {
         path,
       )
     }
+    const short = ["/users/a", "/users/a/a-b", "/users/a0", "/users/B/a"]
+    const each = await Promise.all(short.map((path) => writersOf(store, [path])))
+    assert.deepEqual(await writersOf(store, short), new Set(each.flatMap((found) => [...found])))
   },
+}
+
+async function writersOf(store: Store, paths: readonly string[]): Promise<Set<number>> {
+  return new Set((await store.data.writersAround(paths)).map(({ userId }) => userId))
 }

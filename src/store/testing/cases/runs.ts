@@ -168,6 +168,20 @@ export const runRowCases: Record<string, Case> = {
     assert.equal(results.filter((result) => result !== undefined).length, 1)
   },
 
+  "an update changes only the row that it knows, also if a restored backup repeats its version": async ({ open, clock }) => {
+    await using store = await open()
+    const { bob, project } = await people(store)
+    const run = await store.change((tx) => tx.runs.insert(runRow(bob.id, project.id)))
+    await clock.advance(3)
+    const update = (known: RunRow) => store.change((tx) => tx.runs.update(known, { state: "pulling" }))
+    assert.equal(await update({ ...run, version: 2 }), undefined)
+    assert.equal(await update({ ...run, updatedAt: run.updatedAt + 1 }), undefined)
+    const updated = await update(run)
+    assert.deepEqual(updated, { ...run, state: "pulling", version: 2, updatedAt: clock.now() })
+    assert.equal(await update(run), undefined)
+    assert.deepEqual(await store.runs.getMany([run.id, 999]), [updated])
+  },
+
   "lists of runs contain a person's own runs and those of their projects": async ({ open }) => {
     await using store = await open()
     const { ann, bob, project, other } = await people(store)

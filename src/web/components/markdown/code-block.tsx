@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from "react"
 import { codeParts } from "./code-parts.ts"
-import { useDrawingBudget } from "./drawing-context.ts"
 import type { HighlightNode } from "./highlight.ts"
+import { useRenderBudget } from "./render-budget-context.ts"
 import "./code.css"
 
 /** Longer code is shown without colours: each colour is an element. */
@@ -10,7 +10,7 @@ const maxLength = 20_000
 /** Code, coloured as soon as the rules of the languages are loaded. */
 export function CodeBlock({ text, language }: { text: string; language: string | undefined }) {
   const [parts, setParts] = useState<readonly (readonly HighlightNode[] | string)[]>([text])
-  const budget = useDrawingBudget(text)
+  const budget = useRenderBudget(text)
   useEffect(() => {
     let isCurrent = true
     const plain = codeParts(text)
@@ -21,11 +21,11 @@ export function CodeBlock({ text, language }: { text: string; language: string |
       for (const [i, part] of plain.entries()) {
         if (!isCurrent) return
         if (part.isLong) continue
-        const draw = () => {
+        const render = () => {
           const nodes = isCurrent && highlight(part.text, language)
           if (nodes) setParts((before) => before.with(i, nodes))
         }
-        if (!(await budget.draw(draw))) return
+        if (!(await budget.render(render))) return
       }
     }
     // Without colours it is readable, too.
@@ -34,16 +34,16 @@ export function CodeBlock({ text, language }: { text: string; language: string |
       isCurrent = false
     }
   }, [text, language, budget])
-  return <pre className="code-block">{parts.map((part) => (typeof part === "string" ? part : part.map(drawn)))}</pre>
+  return <pre className="code-block">{parts.map((part) => (typeof part === "string" ? part : part.map(renderNode)))}</pre>
 }
 
-function drawn(node: HighlightNode, index: number): ReactNode {
+function renderNode(node: HighlightNode, index: number): ReactNode {
   if (node.type === "text") return node.value
   if (node.type !== "element") return null
   const { className } = node.properties
   return (
     <span key={index} className={Array.isArray(className) ? className.join(" ") : ""}>
-      {node.children.map((child, i) => drawn(child, i))}
+      {node.children.map((child, i) => renderNode(child, i))}
     </span>
   )
 }

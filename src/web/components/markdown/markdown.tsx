@@ -1,11 +1,11 @@
 import type { MarkedToken, Token, Tokens } from "marked"
 import { Component, createContext, type ReactNode, use, useMemo } from "react"
 import { CodeBlock } from "./code-block.tsx"
-import { DrawingContext, useDrawingBudget } from "./drawing-context.ts"
 import { decodeReferences, safeHref } from "./markdown-text.ts"
 import { markdownTokens } from "./markdown-tokens.ts"
 import { Maths } from "./maths.tsx"
 import { isMaths, type MathsToken } from "./maths-tokens.ts"
+import { RenderBudgetContext, useRenderBudget } from "./render-budget-context.ts"
 import "./markdown.css"
 
 /** Deeper parts are shown as they were written. */
@@ -14,27 +14,27 @@ const maxDepth = 24
 /** A text with more images shows all of them as links: each one is a request. */
 const maxImages = 50
 
-/** Draws an image of a text; undefined for one that is no file of its dataset. */
-export type DrawImage = (image: { href: string; alt: string }) => ReactNode | undefined
+/** Renders an image of a text; undefined for one that is no file of its dataset. */
+export type RenderImage = (image: { href: string; alt: string }) => ReactNode | undefined
 
-const ImageContext = createContext<DrawImage>(() => undefined)
+const ImageContext = createContext<RenderImage>(() => undefined)
 
 /**
- * Markdown in GitHub's flavour, drawn as elements. Markup inside of it is shown as text, and images
- * that `drawImage` does not know as links: a page loads nothing from elsewhere.
+ * Markdown in GitHub's flavour, rendered as elements. Markup inside of it is shown as text, and
+ * images that `renderImage` does not know as links: a page loads nothing from elsewhere.
  */
-export function Markdown({ text, drawImage }: { text: string; drawImage?: DrawImage | undefined }) {
+export function Markdown({ text, renderImage }: { text: string; renderImage?: RenderImage | undefined }) {
   const tokens = useMemo(() => markdownTokens(text), [text])
-  const budget = useDrawingBudget(text)
+  const budget = useRenderBudget(text)
   const content = (
     <PlainOnError key={text} text={text}>
-      <DrawingContext value={budget}>
+      <RenderBudgetContext value={budget}>
         <div className="markdown">{blocks(tokens, 0)}</div>
-      </DrawingContext>
+      </RenderBudgetContext>
     </PlainOnError>
   )
-  if (!drawImage || text.split("![").length > maxImages + 1) return content
-  return <ImageContext value={drawImage}>{content}</ImageContext>
+  if (!renderImage || text.split("![").length > maxImages + 1) return content
+  return <ImageContext value={renderImage}>{content}</ImageContext>
 }
 
 class PlainOnError extends Component<{ text: string; children: ReactNode }, { hasFailed: boolean }> {

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "react"
-import { useDrawingBudget } from "./drawing-context.ts"
 import { maxExpandOf } from "./maths-limits.ts"
+import { useRenderBudget } from "./render-budget-context.ts"
 import "./maths.css"
 
 /** A formula as MathML, made of elements and without any string of markup. */
 export function Maths({ text, isBlock }: { text: string; isBlock: boolean }) {
   const place = useRef<HTMLSpanElement>(null)
-  const budget = useDrawingBudget(text)
+  const budget = useRenderBudget(text)
   useEffect(() => {
     const { current } = place
     if (!current) return
@@ -16,11 +16,11 @@ export function Maths({ text, isBlock }: { text: string; isBlock: boolean }) {
     let isCurrent = true
     void import("temml").then(
       ({ default: temml }) =>
-        budget.draw(() => {
+        budget.render(() => {
           if (!isCurrent) return
-          const drawn = document.createElement("span")
-          temml.render(text, drawn, { displayMode: isBlock, throwOnError: false, trust: false, maxExpand })
-          current.replaceChildren(...drawn.childNodes)
+          const rendered = document.createElement("span")
+          temml.render(text, rendered, { displayMode: isBlock, throwOnError: false, trust: false, maxExpand })
+          current.replaceChildren(...rendered.childNodes)
         }),
       // The source of a formula is readable, too.
       () => {},

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { pageOf, textSearchParam } from "../../api/search-params.ts"
+import { pageSearchParam, textSearchParam } from "../../api/search-params.ts"
 import { adminRoute } from "../../app/routes.tsx"
 import type { AuditSearch } from "./audit-search.ts"
 
@@ -11,7 +11,7 @@ const audit = createRoute({
     ...textSearchParam("action", action),
     ...textSearchParam("from", from),
     ...textSearchParam("to", to),
-    ...pageOf(page),
+    ...pageSearchParam(page),
   }),
   component: lazyRouteComponent(() => import("./audit-page.tsx"), "AuditPage"),
 })

@@ -7,7 +7,7 @@ import { EmptyState, ErrorState, Loaded, Note } from "../../components/feedback.
 import { Card, DescriptionList, PageHeader } from "../../components/page.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { expiryOf } from "../me/token-expiry.ts"
-import { type AuthorizeRequest, parseAuthorizeRequest, replyAddress } from "./request.ts"
+import { type AuthorizeRequest, parseAuthorizeRequest, redirectUri } from "./request.ts"
 
 const { authorize, me } = adminTexts
 const lifetime = "90"
@@ -36,9 +36,9 @@ function Question({ request }: { request: AuthorizeRequest }) {
         },
       }),
     // The code works once. Without an entry in the history, nobody comes back to it.
-    onSuccess: ({ Code }) => location.replace(replyAddress(request, { code: Code })),
+    onSuccess: ({ Code }) => location.replace(redirectUri(request, { code: Code })),
   })
-  const deny = () => location.replace(replyAddress(request, { error: "access_denied" }))
+  const deny = () => location.replace(redirectUri(request, { error: "access_denied" }))
   return (
     <Loaded query={person} height={12}>
       {({ UserName }) => (

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { parseAuthorizeRequest, replyAddress } from "./request.ts"
+import { parseAuthorizeRequest, redirectUri } from "./request.ts"
 
 const valid = { name: "quayside on host", challenge: "c".repeat(43), state: "s".repeat(43), port: 40_000 }
 
@@ -8,11 +8,8 @@ test("a program's request is parsed, and its answer goes to its port of this mac
   const request = parseAuthorizeRequest(valid)
   assert.deepEqual(request, valid)
   assert.ok(request)
-  assert.equal(replyAddress(request, { code: "a&b" }), `http://127.0.0.1:40000/callback?code=a%26b&state=${valid.state}`)
-  assert.equal(
-    replyAddress(request, { error: "access_denied" }),
-    `http://127.0.0.1:40000/callback?error=access_denied&state=${valid.state}`,
-  )
+  assert.equal(redirectUri(request, { code: "a&b" }), `http://127.0.0.1:40000/callback?code=a%26b&state=${valid.state}`)
+  assert.equal(redirectUri(request, { error: "access_denied" }), `http://127.0.0.1:40000/callback?error=access_denied&state=${valid.state}`)
 })
 
 test("a request that names another host, or lacks a part, is none", () => {

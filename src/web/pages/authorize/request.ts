@@ -25,6 +25,6 @@ export function parseAuthorizeRequest({ name, challenge, state, port }: Record<s
 }
 
 /** The program's address. The host is fixed: no address leads a code to another machine. */
-export function replyAddress({ port, state }: AuthorizeRequest, outcome: { code: string } | { error: "access_denied" }): string {
+export function redirectUri({ port, state }: AuthorizeRequest, outcome: { code: string } | { error: "access_denied" }): string {
   return `http://127.0.0.1:${port}/callback?${new URLSearchParams({ ...outcome, state })}`
 }

@@ -1,9 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { shellRoute } from "../../app/routes.tsx"
+import { layoutRoute } from "../../app/routes.tsx"
 import { type AuthorizeRequest, parseAuthorizeRequest } from "./request.ts"
 
 const authorize = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/authorize",
   validateSearch: (search: Record<string, unknown>): Partial<AuthorizeRequest> => parseAuthorizeRequest(search) ?? {},
   component: lazyRouteComponent(() => import("./authorize-page.tsx"), "AuthorizePage"),

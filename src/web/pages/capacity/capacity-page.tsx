@@ -8,7 +8,7 @@ import { adminTexts } from "../../text/administration.ts"
 import { AllRuns } from "./all-runs.tsx"
 import { CapacityMeters } from "./capacity-meters.tsx"
 import { DeviceTable } from "./device-table.tsx"
-import { type CapacityAmount, heldDevices } from "./devices.ts"
+import { type CapacityAmount, devicesWithRuns } from "./devices.ts"
 import { IdleRuns } from "./idle-runs.tsx"
 import { StoredImages } from "./stored-images.tsx"
 
@@ -77,7 +77,7 @@ function Devices({ found }: { found: Capacity }) {
   if (!hasDevices) return <p className="quiet">{capacity.noDevices}</p>
   return (
     <Loaded query={runs} height={8}>
-      {({ data }) => <DeviceTable devices={heldDevices(found, data)} />}
+      {({ data }) => <DeviceTable devices={devicesWithRuns(found, data)} />}
     </Loaded>
   )
 }

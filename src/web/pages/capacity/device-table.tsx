@@ -10,7 +10,7 @@ import { type Column, Table } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import type { HeldDevice } from "./devices.ts"
+import type { DeviceWithRun } from "./devices.ts"
 
 const { capacity } = adminTexts
 /** The server measures every ten seconds; there is no event for it. */
@@ -19,11 +19,11 @@ const measureMs = 10_000
 const pageSize = 4
 
 /** The devices with who holds them, since when, and how busy they are. */
-export function DeviceTable({ devices }: { devices: readonly HeldDevice[] }) {
+export function DeviceTable({ devices }: { devices: readonly DeviceWithRun[] }) {
   const [page, setPage] = useState(1)
   const shown = devices.slice((page - 1) * pageSize, page * pageSize)
   const stats = useStats(shown)
-  const columns: readonly Column<HeldDevice>[] = [
+  const columns: readonly Column<DeviceWithRun>[] = [
     { title: capacity.device, cell: ({ id, model }) => <DeviceName id={id} model={model} /> },
     { title: capacity.node, cell: ({ node }) => node },
     { title: texts.run.memory, cell: ({ memory }) => formatMemory(memory), isNumber: true },
@@ -35,7 +35,7 @@ export function DeviceTable({ devices }: { devices: readonly HeldDevice[] }) {
   return <Table label={capacity.devices} rows={shown} columns={columns} keyOf={({ node, id }) => `${node} ${id}`} paging={paging} />
 }
 
-function useStats(devices: readonly HeldDevice[]): ReadonlyMap<number, RunStats> {
+function useStats(devices: readonly DeviceWithRun[]): ReadonlyMap<number, RunStats> {
   const ids = [...new Set(devices.flatMap(({ runId }) => runId ?? []))]
   const results = useQueries({
     queries: ids.map((ID) => ({ ...apiQuery("runStats", { query: { ID } }), refetchInterval: measureMs, retry: false })),
@@ -52,7 +52,7 @@ function DeviceName({ id, model }: { id: string; model: string }) {
   )
 }
 
-function Holder({ device: { runId, run } }: { device: HeldDevice }) {
+function Holder({ device: { runId, run } }: { device: DeviceWithRun }) {
   if (runId === null) return <Badge tone="good">{capacity.isFree}</Badge>
   return (
     <>

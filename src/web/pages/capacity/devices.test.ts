@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Capacity, RunningProject } from "#contract"
-import { heldDevices, totalsOf } from "./devices.ts"
+import { devicesWithRuns, totalsOf } from "./devices.ts"
 
 const device = (ID: string, RunID: number | null) => ({ ID, Model: "H200", Memory: 1024, RunID })
-const capacity: Capacity = {
+const capacity: Pick<Capacity, "nodes"> = {
   nodes: [
     {
       Name: "a",
@@ -15,12 +15,11 @@ const capacity: Capacity = {
     },
     { Name: "b", Cpus: { total: 4, free: 4 }, Memory: { total: 10, free: 10 }, Gpus: { total: 1, free: 0 }, Devices: [device("b0", 8)] },
   ],
-  you: { Cpus: null, Memory: null, Gpus: null },
 }
 
 test("devices in use come first, with their run if the list has it", () => {
   const run = { ID: 7, UserName: "ann" } as RunningProject
-  const held = heldDevices(capacity, [run])
+  const held = devicesWithRuns(capacity, [run])
   assert.deepEqual(
     held.map(({ id, runId }) => [id, runId]),
     [

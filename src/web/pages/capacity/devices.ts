@@ -1,6 +1,6 @@
 import type { Capacity, RunningProject } from "#contract"
 
-export interface HeldDevice {
+export interface DeviceWithRun {
   node: string
   id: string
   model: string
@@ -10,8 +10,8 @@ export interface HeldDevice {
   run: RunningProject | undefined
 }
 
-/** Every device with its holder, those in use first. */
-export function heldDevices({ nodes }: Capacity, runs: readonly RunningProject[]): HeldDevice[] {
+/** Every device with the run that uses it, those in use first. */
+export function devicesWithRuns({ nodes }: Pick<Capacity, "nodes">, runs: readonly RunningProject[]): DeviceWithRun[] {
   const byId = new Map(runs.map((run) => [run.ID, run]))
   const devices = nodes.flatMap(({ Name: node, Devices }) =>
     Devices.map(({ ID: id, Model: model, Memory: memory, RunID: runId }) => ({
@@ -32,7 +32,7 @@ export interface CapacityAmount {
 }
 
 /** The sums of all nodes. */
-export function totalsOf({ nodes }: Capacity): Record<"Cpus" | "Memory" | "Gpus", CapacityAmount> {
+export function totalsOf({ nodes }: Pick<Capacity, "nodes">): Record<"Cpus" | "Memory" | "Gpus", CapacityAmount> {
   const sum = (name: "Cpus" | "Memory" | "Gpus") => {
     const total = nodes.reduce((all, node) => all + node[name].total, 0)
     return { total, used: total - nodes.reduce((all, node) => all + node[name].free, 0) }

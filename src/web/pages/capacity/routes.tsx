@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { type RunState, runStateNames } from "#contract"
-import { pageOf, textSearchParam } from "../../api/search-params.ts"
+import { pageSearchParam, textSearchParam } from "../../api/search-params.ts"
 import { adminRoute } from "../../app/routes.tsx"
 import { type IdleSpan, idleSpans } from "./idle-spans.ts"
 
@@ -23,7 +23,7 @@ const capacity = createRoute({
     ...(runStateNames.includes(state as RunState) ? { state: state as RunState } : {}),
     ...textSearchParam("person", person),
     ...(idleSpans.includes(String(minutes) as IdleSpan) ? { minutes: Number(minutes) } : {}),
-    ...pageOf(page),
+    ...pageSearchParam(page),
   }),
   component: lazyRouteComponent(() => import("./capacity-page.tsx"), "CapacityPage"),
 })

@@ -2,7 +2,7 @@ import { DocField } from "../../components/doc-field.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
-import { drawDocImage } from "../files/preview/doc-image.tsx"
+import { renderDocImage } from "../files/preview/doc-image.tsx"
 import type { DatasetDraft } from "./dataset-draft.ts"
 import "../editing/editing.css"
 
@@ -47,7 +47,7 @@ export function DatasetFields({ draft, onDraft, error }: FieldsProps) {
         label={datasets.doc}
         value={draft.Doc}
         onValue={(Doc) => onDraft({ Doc })}
-        drawImage={draft.AccessInfo.startsWith("/") ? (image) => drawDocImage(draft.AccessInfo, image) : undefined}
+        renderImage={draft.AccessInfo.startsWith("/") ? (image) => renderDocImage(draft.AccessInfo, image) : undefined}
         {...fieldError(error, "Doc")}
       />
     </>

@@ -7,12 +7,12 @@ import { apiQuery } from "../../api/queries.ts"
 import { rightsOn } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
-import { type DrawImage, Markdown } from "../../components/markdown/markdown.tsx"
+import { Markdown, type RenderImage } from "../../components/markdown/markdown.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
 import { CopyableText, Time, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
-import { drawDocImage } from "../files/preview/doc-image.tsx"
+import { renderDocImage } from "../files/preview/doc-image.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
 import { DatasetActions } from "./dataset-actions.tsx"
 import { datasetQuery } from "./queries.ts"
@@ -64,8 +64,8 @@ function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
 }
 
 function DatasetDoc({ dataset: { Doc, AccessInfo } }: { dataset: Data }) {
-  const drawImage = useCallback<DrawImage>((image) => drawDocImage(AccessInfo, image), [AccessInfo])
-  return <Markdown text={Doc} {...(installation.isBaseOrigin ? { drawImage } : {})} />
+  const renderImage = useCallback<RenderImage>((image) => renderDocImage(AccessInfo, image), [AccessInfo])
+  return <Markdown text={Doc} {...(installation.isBaseOrigin ? { renderImage } : {})} />
 }
 
 function Subtitle({ dataset }: { dataset: Data }) {

@@ -14,8 +14,19 @@ interface EditingOptions<D extends object, R> {
   onSaved: (saved: R) => void
 }
 
+export interface EditingState<D extends object> {
+  editing: Editing<D>
+  setEditing: (editing: Editing<D>) => void
+  saving: { mutate(): void; isPending: boolean; isSuccess: boolean }
+  set: (fields: Partial<D>) => void
+  isChanged: boolean
+  hasConflict: boolean
+  /** Null for a refusal as stale, which shows as a conflict with a choice. */
+  error: Error | null
+}
+
 /** The state of a form that changes an object while others may change it too. */
-export function useEditing<D extends object, R>({ latest, etag, save, operation, onSaved }: EditingOptions<D, R>) {
+export function useEditing<D extends object, R>({ latest, etag, save, operation, onSaved }: EditingOptions<D, R>): EditingState<D> {
   const [editing, setEditing] = useState<Editing<D>>(() => beginEditing(latest, etag))
   const cache = useQueryClient()
   const saving = useMutation({
@@ -37,7 +48,6 @@ export function useEditing<D extends object, R>({ latest, etag, save, operation,
     set: (fields: Partial<D>) => setEditing((now) => ({ ...now, draft: { ...now.draft, ...fields } })),
     isChanged: Object.keys(changesOf(editing)).length > 0,
     hasConflict: Object.keys(editing.theirs).length > 0,
-    /** A refusal as stale shows as a conflict, with the choice. */
     error: saving.error instanceof Failure && saving.error.code === "stale" ? null : saving.error,
   }
 }

@@ -1,9 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { shellRoute } from "../../app/routes.tsx"
+import { layoutRoute } from "../../app/routes.tsx"
 import { parseFilesSearch } from "./files-search.ts"
 
 const files = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/files",
   validateSearch: parseFilesSearch,
   component: lazyRouteComponent(() => import("./files-page.tsx"), "FilesPage"),

@@ -99,5 +99,6 @@ function ProblemRow({ item, queue }: { item: UploadItem; queue: UploadQueue }) {
 
 function reasonOf(error: unknown): string {
   if (error instanceof DOMException && error.name === "NotReadableError") return words.changedHere
-  return errorText(error).title
+  const { title, hint } = errorText(error)
+  return hint === undefined ? title : `${title} ${hint}`
 }

@@ -106,17 +106,34 @@ test("one decision replaces, repeats or leaves out all that need one", async () 
   assert.deepEqual([queue.getSummary().files, queue.getSummary().problems], [6, []])
 })
 
-test("a full disk pauses everything, and a resume goes on", async () => {
+test("a file without room says so and waits for its own retry, while the others go on", async () => {
   let isFull = true
+  const queue = new UploadQueue(async ({ path }) => {
+    if (isFull && path === "/f2") throw new Failure("storage_full", "ann may store 1 GiB and stores 1 GiB")
+  })
+  queue.add(sources(9))
+  for (let i = 0; i < 5; i += 1) await settle()
+  const { isPaused, isActive, doneFiles, problems } = queue.getSummary()
+  assert.deepEqual([isPaused, isActive, doneFiles, problems.map(({ path }) => path)], [false, false, 8, ["/f2"]])
+  const [refused] = problems
+  assert.ok(refused?.error instanceof Failure && refused.state === "failed")
+  isFull = false
+  queue.retry(refused)
+  await settle()
+  assert.equal(queue.getSummary().doneFiles, 9)
+})
+
+test("an ended session pauses everything, and a resume goes on", async () => {
+  let isSignedIn = false
   const queue = new UploadQueue(async () => {
-    if (isFull) throw new Failure("storage_full", "ann may store 1 GiB and stores 1 GiB")
+    if (!isSignedIn) throw new Failure("unauthorized", "The session has ended")
   })
   queue.add(sources(9))
   await settle()
   const { isPaused, stopReason, problems } = queue.getSummary()
   assert.ok(isPaused && stopReason instanceof Failure)
   assert.deepEqual(problems, [])
-  isFull = false
+  isSignedIn = true
   queue.resume()
   for (let i = 0; i < 5; i += 1) await settle()
   assert.equal(queue.getSummary().doneFiles, 9)

@@ -35,7 +35,7 @@ export interface UploadSummary {
   sentBytes: number
   isPaused: boolean
   isActive: boolean
-  /** Why all uploads pause: no room, or the session ended. */
+  /** Why all uploads pause: the session ended. */
   stopReason: unknown
   /** Files that need a decision, the first hundred. */
   problems: readonly UploadItem[]
@@ -53,8 +53,9 @@ const maxProblems = 100
 const notifyMs = 100
 
 /**
- * Uploads many files, a few at once. A lost connection is tried again; a file that exists, or is
- * refused, waits for the person; a full disk and an ended session pause everything.
+ * Uploads many files, a few at once. A lost connection is tried again; a file that exists, is
+ * refused or finds no room waits for the person, while the others go on; an ended session pauses
+ * everything.
  */
 export class UploadQueue {
   readonly #send: UploadSender
@@ -180,7 +181,7 @@ export class UploadQueue {
     item.state = "waiting"
     if (signal.aborted) {
       if (this.#items.includes(item)) this.#waiting.unshift(item)
-    } else if (stopsAll(error)) {
+    } else if (isSignedOut(error)) {
       this.#waiting.unshift(item)
       this.#stopReason = error
       this.pause()
@@ -222,9 +223,9 @@ export class UploadQueue {
   }
 }
 
-/** Without room or a session, every other file would fail, too. */
-function stopsAll(error: unknown): boolean {
-  return error instanceof Failure && (error.status === 507 || error.status === 401)
+/** Every other file would fail, too. If one has no room, smaller ones may have. */
+function isSignedOut(error: unknown): boolean {
+  return error instanceof Failure && error.status === 401
 }
 
 function isTemporary(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { useNavigate, useParams } from "@tanstack/react-router"
-import { type FormEvent, useMemo } from "react"
+import { useMemo } from "react"
 import type { Group } from "#contract"
 import { client } from "../../api/client.ts"
 import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
@@ -8,8 +8,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { Conflicts } from "../editing/conflicts.tsx"
-import { SaveRow } from "../editing/save-row.tsx"
+import { EditForm } from "../editing/edit-form.tsx"
 import { FormUnlessGone } from "../editing/unless-gone.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { groupBody, groupDraftOf } from "./group-draft.ts"
@@ -42,18 +41,12 @@ function EditGroup({ group: { value, etag } }: { group: Versioned<Group> }) {
       void navigate({ to: "/groups/$id", params: { id: ID } })
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    form.saving.mutate()
-  }
   return (
     <>
       <PageHeader title={groups.edit(GroupName)} />
-      <form className="form" onSubmit={submit} aria-label={groups.edit(GroupName)}>
-        <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+      <EditForm form={form} labels={labels} className="form" aria-label={groups.edit(GroupName)}>
         <GroupFields draft={form.editing.draft} onDraft={form.set} error={form.error} />
-        <SaveRow form={form} />
-      </form>
+      </EditForm>
     </>
   )
 }

@@ -1,10 +1,10 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { idParam } from "../../app/id-param.ts"
-import { shellRoute } from "../../app/routes.tsx"
+import { layoutRoute } from "../../app/routes.tsx"
 import { parseListSearch } from "../listing/list-search.ts"
 
 const groups = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/groups",
   validateSearch: (search: Record<string, unknown>) => {
     const { q, page } = parseListSearch(search)
@@ -14,20 +14,20 @@ const groups = createRoute({
 })
 
 const newGroup = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/groups/new",
   component: lazyRouteComponent(() => import("./new-group-page.tsx"), "NewGroupPage"),
 })
 
 const group = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/groups/$id",
   params: idParam,
   component: lazyRouteComponent(() => import("./group-page.tsx"), "GroupPage"),
 })
 
 const editGroup = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/groups/$id/edit",
   params: idParam,
   component: lazyRouteComponent(() => import("./edit-group-page.tsx"), "EditGroupPage"),

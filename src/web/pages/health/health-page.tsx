@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import type { AuditEntry, Readiness } from "#contract"
-import { sentence } from "../../api/error-text.ts"
+import { toSentence } from "../../api/error-text.ts"
 import { installation } from "../../api/installation.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
@@ -81,7 +81,7 @@ function Part({ part, check: { ok, msg } }: { part: ReadinessPart; check: { ok: 
     <li>
       <div className="grow">
         <strong>{health.parts[part]}</strong>
-        {msg !== "" && <p>{sentence(msg)}</p>}
+        {msg !== "" && <p>{toSentence(msg)}</p>}
         {!ok && <p className="quiet">{health.advice[part]}</p>}
       </div>
       {ok ? <Badge tone="good">{health.works}</Badge> : <Badge tone="bad">{health.fails}</Badge>}

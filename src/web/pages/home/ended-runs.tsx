@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { memo } from "react"
 import type { RunningProject } from "#contract"
-import { sentence } from "../../api/error-text.ts"
+import { toSentence } from "../../api/error-text.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName } from "../../api/run-names.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
@@ -55,8 +55,8 @@ const EndedRun = memo(function EndedRun({ run }: { run: RunningProject }) {
             <Time value={run.EndTime} />
           </span>
         </div>
-        {reason && <p className="quiet">{sentence(reason.msg)}</p>}
-        {hint && <p className="quiet small">{sentence(hint)}</p>}
+        {reason && <p className="quiet">{toSentence(reason.msg)}</p>}
+        {hint && <p className="quiet small">{toSentence(hint)}</p>}
       </div>
       <RunActions run={run} size="small" />
     </li>

@@ -1,9 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { shellRoute } from "../../app/routes.tsx"
+import { layoutRoute } from "../../app/routes.tsx"
 import { parseHomeSearch } from "./home-search.ts"
 
 const home = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/",
   validateSearch: parseHomeSearch,
   component: lazyRouteComponent(() => import("./home-page.tsx"), "HomePage"),

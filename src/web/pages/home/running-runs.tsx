@@ -8,8 +8,8 @@ import { texts } from "../../text/index.ts"
 import { RunCard } from "../run/run-card.tsx"
 import { ownRuns } from "./own-runs.ts"
 
-/** The first cards are drawn at once, and the others and all changes in slices of time. */
-const drawnAtOnce = 6
+/** The first cards are rendered at once, and the others and all changes in slices of time. */
+const renderedAtOnce = 6
 
 interface RunsProps {
   userName: string
@@ -37,12 +37,12 @@ export function RunningRuns({ userName, figuresAtOnce }: RunsProps) {
 }
 
 function Cards({ runs, figuresAtOnce }: { runs: readonly RunningProject[]; figuresAtOnce: number }) {
-  const drawn = useDeferredValue(runs, runs.slice(0, drawnAtOnce))
-  const ready = drawn.filter(({ State }) => State === "ready")
+  const rendered = useDeferredValue(runs, runs.slice(0, renderedAtOnce))
+  const ready = rendered.filter(({ State }) => State === "ready")
   const turns = new Map(ready.map(({ ID }, i) => [ID, Math.max(0, i + 1 - figuresAtOnce)]))
   return (
     <ul className="card-grid">
-      {drawn.map((run) => (
+      {rendered.map((run) => (
         <li key={run.ID}>
           <RunCard run={run} figuresBefore={turns.get(run.ID) ?? 0} figures={ready.length} />
         </li>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { useNavigate, useParams } from "@tanstack/react-router"
-import { type FormEvent, useMemo } from "react"
+import { useMemo } from "react"
 import type { Image } from "#contract"
 import { client } from "../../api/client.ts"
 import { apiQuery } from "../../api/queries.ts"
@@ -9,8 +9,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { Conflicts } from "../editing/conflicts.tsx"
-import { SaveRow } from "../editing/save-row.tsx"
+import { EditForm } from "../editing/edit-form.tsx"
 import { FormUnlessGone } from "../editing/unless-gone.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { type ImageDraft, imageBody, imageDraftOf } from "./image-draft.ts"
@@ -55,18 +54,12 @@ function EditImage({ image: { value, etag } }: { image: Versioned<Image> }) {
       void navigate({ to: "/images/$id", params: { id: ID } })
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    form.saving.mutate()
-  }
   return (
     <>
       <PageHeader title={images.edit(value.Name)} />
-      <form className="form" onSubmit={submit} aria-label={images.edit(value.Name)}>
-        <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+      <EditForm form={form} labels={labels} className="form" aria-label={images.edit(value.Name)}>
         <ImageFields draft={form.editing.draft} onDraft={form.set} error={form.error} isAdmin={person?.IsAdmin ?? false} />
-        <SaveRow form={form} />
-      </form>
+      </EditForm>
     </>
   )
 }

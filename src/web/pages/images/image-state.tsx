@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import type { ImageCheck } from "#contract"
 import { client } from "../../api/client.ts"
-import { sentence } from "../../api/error-text.ts"
+import { toSentence } from "../../api/error-text.ts"
 import { formatBytes } from "../../api/formats.ts"
-import { imagePull } from "../../api/image-pull.ts"
+import { imagePullQuery } from "../../api/image-pull.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Loaded, Note } from "../../components/feedback.tsx"
@@ -62,10 +62,10 @@ function PresentImage({ check }: { check: ImageCheck }) {
 /** Fetches the image; events tell how far it is, also to others who look at this page. */
 function Pull({ check, canPull }: { check: ImageCheck; canPull: boolean }) {
   const cache = useQueryClient()
-  const { data: step } = useQuery(imagePull(check.ID))
+  const { data: step } = useQuery(imagePullQuery(check.ID))
   const pull = useMutation({
     mutationFn: () => client.pullImage({ query: { ID: check.ID }, headers: { prefer: "respond-async" } }),
-    onMutate: () => cache.setQueryData(imagePull(check.ID).queryKey, null),
+    onMutate: () => cache.setQueryData(imagePullQuery(check.ID).queryKey, null),
     onSuccess: (answer) => cache.setQueryData(apiQuery("checkImage", { query: { ID: check.ID } }).queryKey, answer),
   })
   const isPulling = step?.State === "pulling" || (check.Pulling && step?.State === undefined)
@@ -83,8 +83,8 @@ function Pull({ check, canPull }: { check: ImageCheck; canPull: boolean }) {
         <Note tone="bad" role="alert">
           <div className="grow">
             <strong>{images.pullFailed}</strong>
-            <p>{sentence(reason.msg)}</p>
-            {reason.hint && <p>{sentence(reason.hint)}</p>}
+            <p>{toSentence(reason.msg)}</p>
+            {reason.hint && <p>{toSentence(reason.hint)}</p>}
           </div>
         </Note>
       )}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { expiryOf, firstDate } from "./token-expiry.ts"
+import { expiryOf, firstExpiryDay } from "./token-expiry.ts"
 
 const now = new Date("2026-11-22T12:00:00Z")
 
@@ -11,5 +11,5 @@ test("a token expires after the chosen days, at the end of a chosen day, or neve
 })
 
 test("the first possible date is the next local day", () => {
-  assert.equal(firstDate(new Date(2026, 11, 31, 23, 30)), "2027-01-01")
+  assert.equal(firstExpiryDay(new Date(2026, 11, 31, 23, 30)), "2027-01-01")
 })

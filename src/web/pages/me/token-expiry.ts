@@ -1,3 +1,5 @@
+import { toDateInput } from "../../api/formats.ts"
+
 export const expiryChoices = ["7", "30", "90", "365", "date", "never"] as const
 export type ExpiryChoice = (typeof expiryChoices)[number]
 
@@ -10,9 +12,7 @@ export function expiryOf(choice: ExpiryChoice, date: string, now: Date): string 
   return new Date(`${date}T23:59:59`).toISOString()
 }
 
-/** The next day, as date fields have it: the first day on which a new token can expire. */
-export function firstDate(now: Date): string {
-  const next = new Date(now.getTime() + dayMs)
-  const two = (amount: number) => String(amount).padStart(2, "0")
-  return `${next.getFullYear()}-${two(next.getMonth() + 1)}-${two(next.getDate())}`
+/** The first day on which a new token can expire: the next one. */
+export function firstExpiryDay(now: Date): string {
+  return toDateInput(new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1))
 }

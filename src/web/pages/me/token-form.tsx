@@ -10,7 +10,7 @@ import { ErrorState } from "../../components/feedback.tsx"
 import { Select, TextField } from "../../components/fields.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import { type ExpiryChoice, expiryChoices, expiryOf, firstDate } from "./token-expiry.ts"
+import { type ExpiryChoice, expiryChoices, expiryOf, firstExpiryDay } from "./token-expiry.ts"
 
 const { me } = adminTexts
 
@@ -56,7 +56,9 @@ export function TokenForm({ userName, onMade, onCancel }: TokenFormProps) {
       <Select label={me.scope} value={scope} onValue={setScope} options={scopeOptions} />
       {scope === "run" && <RunChoice userName={userName} value={run} onValue={setRun} />}
       <Select label={me.expiry} value={expiry} onValue={setExpiry} options={expiryOptions} />
-      {expiry === "date" && <TextField label={me.date} type="date" value={date} onValue={setDate} min={firstDate(new Date())} required />}
+      {expiry === "date" && (
+        <TextField label={me.date} type="date" value={date} onValue={setDate} min={firstExpiryDay(new Date())} required />
+      )}
       {create.error && fault?.field !== "Name" && <ErrorState error={create.error} />}
       <div className="row row-end">
         <Button onClick={onCancel}>{texts.common.cancel}</Button>

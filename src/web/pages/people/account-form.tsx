@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
-import { type FormEvent, useMemo, useState } from "react"
+import { useMemo, useState } from "react"
 import type { User } from "#contract"
 import { client } from "../../api/client.ts"
 import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
@@ -8,8 +8,7 @@ import { TextField } from "../../components/fields.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import { Conflicts } from "../editing/conflicts.tsx"
-import { SaveRow } from "../editing/save-row.tsx"
+import { EditForm } from "../editing/edit-form.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import "./people.css"
 
@@ -44,13 +43,8 @@ function AccountFields({ user: { value, etag }, onSaved }: { user: Versioned<Use
     },
   })
   const { draft } = form.editing
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    form.saving.mutate()
-  }
   return (
-    <form onSubmit={submit} className="stack narrow-form" aria-label={people.personTabs.account}>
-      <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+    <EditForm form={form} labels={labels} className="stack narrow-form" aria-label={people.personTabs.account}>
       <TextField
         label={people.email}
         value={draft.Email}
@@ -60,7 +54,6 @@ function AccountFields({ user: { value, etag }, onSaved }: { user: Versioned<Use
         autoComplete="off"
       />
       <TextField label={people.comment} value={draft.Comment} onValue={(next) => form.set({ Comment: next })} autoComplete="off" />
-      <SaveRow form={form} />
-    </form>
+    </EditForm>
   )
 }

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useNavigate, useSearch } from "@tanstack/react-router"
-import { type FormEvent, useMemo, useState } from "react"
+import { useMemo, useState } from "react"
 import type { Group } from "#contract"
 import { client } from "../../api/client.ts"
 import { apiQuery } from "../../api/queries.ts"
@@ -13,8 +13,7 @@ import { Table } from "../../components/table.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import { Conflicts } from "../editing/conflicts.tsx"
-import { SaveRow } from "../editing/save-row.tsx"
+import { EditForm } from "../editing/edit-form.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { LimitFields } from "./limit-fields.tsx"
 import { liveRunsQuery, summarizeLimits, summarizeUsage, totalLimitNames, usageOf } from "./limits.ts"
@@ -79,6 +78,8 @@ function GroupDialog({ id, name, onClose }: { id: number; name: string; onClose:
   )
 }
 
+/** A group without a limit leaves it to others: it has no default. */
+const unset = () => people.notSet
 const labels = { Limits: people.memberLimits, TotalLimits: people.totalLimits }
 
 function GroupForm({ group: { value, etag }, onSaved }: { group: Versioned<Group>; onSaved: () => void }) {
@@ -94,18 +95,17 @@ function GroupForm({ group: { value, etag }, onSaved }: { group: Versioned<Group
       onSaved()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    form.saving.mutate()
-  }
   return (
-    <form onSubmit={submit} className="stack">
-      <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+    <EditForm form={form} labels={labels} className="stack">
       <h3>{people.memberLimits}</h3>
-      <LimitFields value={form.editing.draft.Limits} onValue={(next) => form.set({ Limits: next })} />
+      <LimitFields value={form.editing.draft.Limits} onValue={(next) => form.set({ Limits: next })} unset={unset} />
       <h3>{people.totalLimits}</h3>
-      <LimitFields value={form.editing.draft.TotalLimits} onValue={(next) => form.set({ TotalLimits: next })} names={totalLimitNames} />
-      <SaveRow form={form} />
-    </form>
+      <LimitFields
+        value={form.editing.draft.TotalLimits}
+        onValue={(next) => form.set({ TotalLimits: next })}
+        names={totalLimitNames}
+        unset={unset}
+      />
+    </EditForm>
   )
 }

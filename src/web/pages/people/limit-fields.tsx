@@ -6,8 +6,8 @@ import "./people.css"
 
 const { people } = adminTexts
 
-const choices: readonly { value: LimitChoice; label: string }[] = [
-  { value: "default", label: people.byDefault },
+const choicesWith = (label: string): readonly { value: LimitChoice; label: string }[] => [
+  { value: "default", label },
   { value: "unlimited", label: people.unlimited },
   { value: "amount", label: people.atMost },
 ]
@@ -16,14 +16,22 @@ interface LimitFieldsProps {
   value: Limits
   onValue: (limits: Limits) => void
   names?: readonly LimitName[]
+  /** The choice for a limit that is not set. */
+  unset: (name: LimitName) => string
 }
 
 /** Sets limits: each is the default, unlimited, or an amount. */
-export function LimitFields({ value, onValue, names = limitNames }: LimitFieldsProps) {
+export function LimitFields({ value, onValue, names = limitNames, unset }: LimitFieldsProps) {
   return (
     <div className="limit-fields">
       {names.map((name) => (
-        <LimitField key={name} name={name} limit={value[name]} onLimit={(limit) => onValue(withLimit(value, name, limit))} />
+        <LimitField
+          key={name}
+          name={name}
+          unset={unset(name)}
+          limit={value[name]}
+          onLimit={(limit) => onValue(withLimit(value, name, limit))}
+        />
       ))}
     </div>
   )
@@ -31,15 +39,16 @@ export function LimitFields({ value, onValue, names = limitNames }: LimitFieldsP
 
 interface LimitFieldProps {
   name: LimitName
+  unset: string
   limit: number | null | undefined
   onLimit: (limit: number | null | undefined) => void
 }
 
-function LimitField({ name, limit, onLimit }: LimitFieldProps) {
+function LimitField({ name, unset, limit, onLimit }: LimitFieldProps) {
   const choose = (choice: LimitChoice) => onLimit({ default: undefined, unlimited: null, amount: fromFormAmount(name, 1) }[choice])
   return (
     <div className="limit-field">
-      <Select label={people.limitNames[name]} value={choiceOf(limit)} onValue={choose} options={choices} />
+      <Select label={people.limitNames[name]} value={choiceOf(limit)} onValue={choose} options={choicesWith(unset)} />
       {typeof limit === "number" && (
         <NumberField
           label={people.amount(name)}

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { choiceOf, formatLimit, fromFormAmount, limitInForce, summarizeLimits, toFormAmount, usageOf, withLimit } from "./limits.ts"
+import {
+  choiceOf,
+  defaultLimitText,
+  formatLimit,
+  fromFormAmount,
+  limitInForce,
+  summarizeLimits,
+  toFormAmount,
+  usageOf,
+  withLimit,
+} from "./limits.ts"
 
 test("the lowest limit of a person and their groups is in force, with its origin", () => {
   const groups = [
@@ -12,6 +22,15 @@ test("the lowest limit of a person and their groups is in force, with its origin
   assert.deepEqual(limitInForce("MaxCpus", { MaxCpus: 0 }, groups), { limit: 0, group: "" })
   assert.deepEqual(limitInForce("MaxGpus", {}, groups), { limit: null, group: "chemistry" })
   assert.deepEqual(limitInForce("MaxRuns", {}, groups), { limit: undefined, group: "" })
+})
+
+test("a limit that nobody set is the default, and none for administrators", () => {
+  const defaults = { MaxRuns: 50, MaxStorage: 102_400, MaxGpus: null }
+  const texts = (IsAdmin: boolean) =>
+    (["MaxRuns", "MaxStorage", "MaxGpus"] as const).map((name) => defaultLimitText(name, { IsAdmin }, defaults))
+  assert.deepEqual(texts(false), ["50", "100 GiB", "Unlimited"])
+  assert.deepEqual(texts(true), ["Unlimited", "Unlimited", "Unlimited"])
+  assert.equal(defaultLimitText("MaxRuns", { IsAdmin: false }, undefined), undefined)
 })
 
 test("a choice of a limit keeps the others, and the default removes it", () => {

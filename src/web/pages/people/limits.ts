@@ -1,4 +1,4 @@
-import { type Group, type LimitName, type Limits, limitNames, type RunningProject } from "#contract"
+import { type Group, type LimitName, type Limits, limitNames, type RunningProject, type User } from "#contract"
 import { formatCpus, formatMemory, memoryFromGiB, memoryToGiB } from "../../api/formats.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { adminTexts } from "../../text/administration.ts"
@@ -53,6 +53,13 @@ export function summarizeLimits(limits: Limits): string {
       return limit === undefined ? [] : [`${adminTexts.people.limitNames[name]}: ${formatLimit(name, limit)}`]
     })
     .join(", ")
+}
+
+/** The limit of a person for whom nobody set one; administrators have none. */
+export function defaultLimitText(name: LimitName, { IsAdmin }: Pick<User, "IsAdmin">, defaults: Limits | undefined): string | undefined {
+  if (IsAdmin) return formatLimit(name, null)
+  const limit = defaults?.[name]
+  return limit === undefined ? undefined : formatLimit(name, limit)
 }
 
 export interface LimitInForce {

@@ -9,6 +9,7 @@ import { PageHeader, Tabs } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
+import { SessionList } from "../sessions/session-list.tsx"
 import { GroupLimits } from "./group-limits.tsx"
 import { liveRunsQuery, summarizeUsage, usageOf } from "./limits.ts"
 import { PersonBadges } from "./person-badges.tsx"
@@ -27,10 +28,11 @@ export function PeoplePage() {
       </PageHeader>
       <Tabs
         value={tab ?? "people"}
-        onValue={(next) => void navigate({ search: next === "groups" ? { tab: next } : {} })}
+        onValue={(next) => void navigate({ search: next === "people" ? {} : { tab: next } })}
         tabs={[
           { value: "people", label: people.tabs.people, content: () => <PeopleList /> },
           { value: "groups", label: people.tabs.groups, content: () => <GroupLimits /> },
+          { value: "sessions", label: people.tabs.sessions, content: () => <SessionList /> },
         ]}
       />
     </>

@@ -5,10 +5,10 @@ import type { User } from "#contract"
 import { client } from "../../api/client.ts"
 import { errorText } from "../../api/error-text.ts"
 import { Button, IconButton } from "../../components/button.tsx"
+import { Confirmations } from "../../components/confirmations.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { Menu } from "../../components/menu.tsx"
 import { Dialog } from "../../components/overlays.tsx"
-import { Questions } from "../../components/questions.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
@@ -16,12 +16,12 @@ import { PasswordField } from "./password-field.tsx"
 
 const { people } = adminTexts
 
-type Question = "password" | "disable" | "delete"
+type DialogName = "password" | "disable" | "delete"
 
 /** Everything that administrators do with an account. */
 export function PersonActions({ user }: { user: User }) {
   const { ID, UserName } = user
-  const [question, ask] = useState<Question>()
+  const [dialog, ask] = useState<DialogName>()
   const navigate = useNavigate()
   const change = useMutation({
     mutationFn: (fields: { IsAdmin?: boolean; IsDisabled?: boolean }) => client.updateUser({ body: { ID, ...fields } }),
@@ -56,11 +56,11 @@ export function PersonActions({ user }: { user: User }) {
           [{ label: people.delete, icon: "trash", tone: "danger", onSelect: () => ask("delete") }],
         ]}
       />
-      {question === "password" && <PasswordDialog user={user} onClose={close} />}
-      <Questions
-        asked={question === "password" ? undefined : question}
+      {dialog === "password" && <PasswordDialog user={user} onClose={close} />}
+      <Confirmations
+        shown={dialog === "password" ? undefined : dialog}
         onClose={close}
-        questions={{
+        confirmations={{
           disable: {
             title: people.disableTitle(UserName),
             text: people.disableText,

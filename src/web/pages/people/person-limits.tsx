@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query"
-import { type FormEvent, useMemo, useState } from "react"
-import { limitNames, type User } from "#contract"
+import { useMemo, useState } from "react"
+import { type LimitName, limitNames, type User } from "#contract"
 import { client } from "../../api/client.ts"
+import { apiQuery } from "../../api/queries.ts"
 import { ifMatch, type Versioned, versionedQuery } from "../../api/versioned.ts"
 import { Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
@@ -9,11 +10,10 @@ import { Table } from "../../components/table.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import { Conflicts } from "../editing/conflicts.tsx"
-import { SaveRow } from "../editing/save-row.tsx"
+import { EditForm } from "../editing/edit-form.tsx"
 import { useEditing } from "../editing/use-editing.ts"
 import { LimitFields } from "./limit-fields.tsx"
-import { formatLimit, limitInForce } from "./limits.ts"
+import { defaultLimitText, formatLimit, limitInForce } from "./limits.ts"
 import { groupsQuery } from "./person-usage.tsx"
 
 const { people } = adminTexts
@@ -41,10 +41,11 @@ export function PersonLimits({ user }: { user: User }) {
 type Groups = Parameters<typeof limitInForce>[2]
 
 function LimitTable({ user, groups }: { user: User; groups: Groups }) {
+  const { data: capacity } = useQuery(apiQuery("readCapacity"))
   const rows = limitNames.map((name) => ({ name, ...limitInForce(name, user.Limits, groups) }))
   type Row = (typeof rows)[number]
-  const inDefault = user.IsAdmin ? people.unlimited : people.byDefault
-  const origin = ({ limit, group }: Row) => (limit === undefined ? "" : group || people.person)
+  const inDefault = (name: LimitName) => defaultLimitText(name, user, capacity?.defaults.Limits) ?? people.byDefault
+  const origin = ({ limit, group }: Row) => (limit === undefined ? people.byDefault : group || people.person)
   return (
     <Table
       label={people.inForce}
@@ -52,7 +53,7 @@ function LimitTable({ user, groups }: { user: User; groups: Groups }) {
       keyOf={({ name }) => name}
       columns={[
         { title: people.limit, cell: ({ name }) => people.limitNames[name] },
-        { title: people.inForce, cell: ({ name, limit }) => (limit === undefined ? inDefault : formatLimit(name, limit)) },
+        { title: people.inForce, cell: ({ name, limit }) => (limit === undefined ? inDefault(name) : formatLimit(name, limit)) },
         { title: people.setBy, cell: origin },
       ]}
     />
@@ -75,6 +76,11 @@ function OwnLimits({ id }: { id: number }) {
 const labels = { Limits: people.ownLimits }
 
 function LimitsForm({ user: { value, etag }, onSaved }: { user: Versioned<User>; onSaved: () => void }) {
+  const { data: capacity } = useQuery(apiQuery("readCapacity"))
+  const unset = (name: LimitName) => {
+    const limit = defaultLimitText(name, value, capacity?.defaults.Limits)
+    return limit === undefined ? people.byDefault : people.defaultOf(limit)
+  }
   const { ID, Limits } = value
   const latest = useMemo(() => ({ Limits }), [Limits])
   const form = useEditing({
@@ -87,15 +93,9 @@ function LimitsForm({ user: { value, etag }, onSaved }: { user: Versioned<User>;
       onSaved()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    form.saving.mutate()
-  }
   return (
-    <form onSubmit={submit} className="stack" aria-label={people.ownLimits}>
-      <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
-      <LimitFields value={form.editing.draft.Limits} onValue={(next) => form.set({ Limits: next })} />
-      <SaveRow form={form} />
-    </form>
+    <EditForm form={form} labels={labels} className="stack" aria-label={people.ownLimits}>
+      <LimitFields value={form.editing.draft.Limits} onValue={(next) => form.set({ Limits: next })} unset={unset} />
+    </EditForm>
   )
 }

@@ -9,6 +9,7 @@ import { Time } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
+import { EndSessions, SessionList } from "../sessions/session-list.tsx"
 import { AccountForm } from "./account-form.tsx"
 import { PersonActions } from "./person-actions.tsx"
 import { PersonBadges } from "./person-badges.tsx"
@@ -42,6 +43,7 @@ function PersonView({ user }: { user: User }) {
         tabs={[
           { value: "overview", label: personTabs.overview, content: () => <Overview user={user} /> },
           { value: "limits", label: personTabs.limits, content: () => <PersonLimits key={user.ID} user={user} /> },
+          { value: "sessions", label: personTabs.sessions, content: () => <PersonSessions user={user} /> },
           { value: "account", label: personTabs.account, content: () => <AccountForm key={user.ID} id={user.ID} /> },
         ]}
       />
@@ -83,6 +85,19 @@ function Overview({ user }: { user: User }) {
         </div>
       </Section>
     </>
+  )
+}
+
+/** An administrator's own browser stays signed in. */
+function PersonSessions({ user: { UserName } }: { user: User }) {
+  const me = useQuery(apiQuery("whoami"))
+  return (
+    <div className="stack">
+      <div className="row row-end">
+        <EndSessions userName={UserName} keepsOwn={me.data?.UserName === UserName} />
+      </div>
+      <SessionList userName={UserName} />
+    </div>
   )
 }
 

@@ -1,10 +1,10 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
-import { pageOf, textSearchParam } from "../../api/search-params.ts"
+import { pageSearchParam, textSearchParam } from "../../api/search-params.ts"
 import { idParam } from "../../app/id-param.ts"
 import { adminRoute } from "../../app/routes.tsx"
 
 export interface PeopleSearch {
-  tab?: "groups"
+  tab?: "groups" | "sessions"
   q?: string
   page?: number
 }
@@ -13,9 +13,9 @@ const people = createRoute({
   getParentRoute: () => adminRoute,
   path: "/people",
   validateSearch: ({ tab, q, page }: Record<string, unknown>): PeopleSearch => ({
-    ...(tab === "groups" ? { tab } : {}),
+    ...(tab === "groups" || tab === "sessions" ? { tab } : {}),
     ...textSearchParam("q", q),
-    ...pageOf(page),
+    ...pageSearchParam(page),
   }),
   component: lazyRouteComponent(() => import("./people-page.tsx"), "PeoplePage"),
 })
@@ -26,7 +26,7 @@ const newPerson = createRoute({
   component: lazyRouteComponent(() => import("./new-person-page.tsx"), "NewPersonPage"),
 })
 
-const personTabs = ["overview", "limits", "account"] as const
+const personTabs = ["overview", "limits", "sessions", "account"] as const
 export type PersonTab = (typeof personTabs)[number]
 
 const person = createRoute({

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { useNavigate, useParams } from "@tanstack/react-router"
-import { type FormEvent, useMemo } from "react"
+import { useMemo } from "react"
 import type { Project } from "#contract"
 import { client } from "../../api/client.ts"
 import { apiQuery } from "../../api/queries.ts"
@@ -9,12 +9,11 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { Conflicts } from "../editing/conflicts.tsx"
+import { EditForm } from "../editing/edit-form.tsx"
 import { fieldError } from "../editing/field-error.ts"
-import { SaveRow } from "../editing/save-row.tsx"
 import { FormUnlessGone } from "../editing/unless-gone.tsx"
 import { useEditing } from "../editing/use-editing.ts"
-import { draftOf, type ProjectDraft, toBody } from "./project-draft.ts"
+import { type ProjectDraft, projectBody, projectDraftOf } from "./project-draft.ts"
 import { FurtherFields, ImagePicker, ProjectFields } from "./project-form.tsx"
 
 export function EditProjectPage() {
@@ -45,13 +44,13 @@ const labels: { readonly [K in keyof ProjectDraft]: string } = {
 function EditProject({ project: { value, etag } }: { project: Versioned<Project> }) {
   const { data: person } = useQuery(apiQuery("whoami"))
   const navigate = useNavigate()
-  const latest = useMemo(() => draftOf(value, { image: projects.imageById, dataset: projects.datasetById }), [value])
+  const latest = useMemo(() => projectDraftOf(value, { image: projects.imageById, dataset: projects.datasetById }), [value])
   const { ID } = value
   const form = useEditing({
     latest,
     etag,
     operation: "readProject",
-    save: (changes, version) => client.updateProject({ body: { ID, ...toBody(changes) }, headers: ifMatch(version) }),
+    save: (changes, version) => client.updateProject({ body: { ID, ...projectBody(changes) }, headers: ifMatch(version) }),
     onSaved: ({ ProjectName, Warnings = [] }) => {
       showToast(resourceTexts.editing.saved(ProjectName))
       for (const warning of Warnings) showToast(projects.warnings, { type: "warning", description: warning })
@@ -60,15 +59,10 @@ function EditProject({ project: { value, etag } }: { project: Versioned<Project>
   })
   const { draft } = form.editing
   const fields = { draft, onDraft: form.set, error: form.error }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    form.saving.mutate()
-  }
   return (
     <>
       <PageHeader title={projects.edit(value.ProjectName)} />
-      <form className="form" onSubmit={submit} aria-label={projects.edit(value.ProjectName)}>
-        <Conflicts editing={form.editing} onEditing={form.setEditing} labels={labels} />
+      <EditForm form={form} labels={labels} className="form" aria-label={projects.edit(value.ProjectName)}>
         <ImagePicker
           key={draft.Image?.ID ?? 0}
           value={draft.Image}
@@ -77,8 +71,7 @@ function EditProject({ project: { value, etag } }: { project: Versioned<Project>
         />
         <ProjectFields {...fields} />
         <FurtherFields {...fields} isAdmin={person?.IsAdmin ?? false} />
-        <SaveRow form={form} />
-      </form>
+      </EditForm>
     </>
   )
 }

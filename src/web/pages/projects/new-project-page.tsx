@@ -13,7 +13,7 @@ import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
 import { isSame } from "../editing/merge.ts"
 import { failedRunId } from "../run/run-actions.tsx"
-import { emptyDraft, nameOfReference, type ProjectDraft, toBody } from "./project-draft.ts"
+import { emptyProject, imageNameFromReference, type ProjectDraft, projectBody } from "./project-draft.ts"
 import { ImagePicker, MoreOptions, ProjectFields } from "./project-form.tsx"
 
 /** One form from an image to a running project. */
@@ -27,7 +27,7 @@ export function NewProjectPage() {
 function NewProjectForm({ image }: { image: ProjectDraft["Image"] }) {
   const { projects } = resourceTexts
   const { data: person } = useQuery(apiQuery("whoami"))
-  const [draft, setDraft] = useState<ProjectDraft>({ ...emptyDraft, Image: image })
+  const [draft, setDraft] = useState<ProjectDraft>({ ...emptyProject, Image: image })
   const [reference, setReference] = useState<string | null>(null)
   const set = (fields: Partial<ProjectDraft>) => setDraft((now) => ({ ...now, ...fields }))
   const create = useCreate(draft, reference, (image) => {
@@ -72,7 +72,7 @@ function NewProjectForm({ image }: { image: ProjectDraft["Image"] }) {
         </div>
         <ProjectFields draft={draft} onDraft={set} error={create.error} typeHint={likely ? projects.looksLike(likely) : undefined} />
         <MoreOptions draft={draft} onDraft={set} error={create.error} isAdmin={person?.IsAdmin ?? false} />
-        <LeaveGuard isChanged={(reference ?? "") !== "" || !isSame(draft, { ...emptyDraft, Image: image })} saving={create} />
+        <LeaveGuard isChanged={(reference ?? "") !== "" || !isSame(draft, { ...emptyProject, Image: image })} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         {!hasImage && <Note>{projects.imageNeeded}</Note>}
         <CreateButtons isReady={hasImage} isBusy={create.isPending} />
@@ -105,7 +105,7 @@ function useCreate(draft: ProjectDraft, reference: string | null, onImage: (imag
     mutationFn: async ({ isStarted }: { isStarted: boolean }) => {
       const image = reference === null ? draft.Image : await createImage(reference.trim())
       if (reference !== null && image) onImage(image)
-      const { IsTrusted, ...rest } = toBody({ ...draft, Image: image }) as { IsTrusted?: boolean }
+      const { IsTrusted, ...rest } = projectBody({ ...draft, Image: image }) as { IsTrusted?: boolean }
       const project = await client.createProject({ body: { ...rest, ...(IsTrusted ? { IsTrusted } : {}) } })
       const run = isStarted ? await startRun(project.ID) : undefined
       return { project: project.ID, run }
@@ -118,7 +118,7 @@ function useCreate(draft: ProjectDraft, reference: string | null, onImage: (imag
 }
 
 async function createImage(reference: string): Promise<{ ID: number; Name: string }> {
-  return client.createImage({ body: { Name: nameOfReference(reference), Image: reference } })
+  return client.createImage({ body: { Name: imageNameFromReference(reference), Image: reference } })
 }
 
 /** The run, also one whose start failed: its page says why. The project stays in any case. */

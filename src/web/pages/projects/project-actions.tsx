@@ -6,9 +6,9 @@ import { client } from "../../api/client.ts"
 import type { Rights } from "../../api/rights.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { IconButton } from "../../components/button.tsx"
+import { Confirmations } from "../../components/confirmations.tsx"
 import { Note } from "../../components/feedback.tsx"
 import { Dialog, Menu } from "../../components/overlays.tsx"
-import { Questions } from "../../components/questions.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
@@ -16,18 +16,18 @@ import { ShareButton } from "../sharing/share-dialog.tsx"
 import { useOwnRun } from "../start/own-run.ts"
 
 const { projects, listing } = resourceTexts
-type Question = "publish" | "release" | "delete"
+type DialogName = "publish" | "release" | "delete"
 
 /** Everything that the person may do with the project. */
 export function ProjectActions({ project, rights }: { project: Project; rights: Rights }) {
   const { ID, ProjectName } = project
-  const [question, setQuestion] = useState<Question>()
+  const [dialog, setDialog] = useState<DialogName>()
   const [warnings, setWarnings] = useState<readonly string[]>([])
   const act = useProjectChanges(project, setWarnings)
-  const ask = (label: string, icon: "share" | "open" | "trash" | "copy", what: Question) => ({
+  const ask = (label: string, icon: "share" | "open" | "trash" | "copy", what: DialogName) => ({
     label,
     icon,
-    onSelect: () => setQuestion(what),
+    onSelect: () => setDialog(what),
   })
   const publish = project.IsPublic
     ? { label: listing.withdraw, icon: "close" as const, onSelect: () => act.publish.mutate(false) }
@@ -51,7 +51,7 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
           ...(rights.own ? [[{ ...ask(listing.delete, "trash", "delete"), tone: "danger" as const }]] : []),
         ]}
       />
-      <ProjectQuestions name={ProjectName} asked={question} act={act} onClose={() => setQuestion(undefined)} />
+      <ProjectConfirmations name={ProjectName} shown={dialog} act={act} onClose={() => setDialog(undefined)} />
       <Dialog title={projects.warnings} isOpen={warnings.length > 0} onClose={() => setWarnings([])}>
         {warnings.map((warning) => (
           <Note key={warning} tone="warn">
@@ -79,19 +79,19 @@ function StartOrShow({ project }: { project: number }) {
   )
 }
 
-interface ProjectQuestionsProps {
+interface ProjectConfirmationsProps {
   name: string
-  asked: Question | undefined
+  shown: DialogName | undefined
   act: ReturnType<typeof useProjectChanges>
   onClose: () => void
 }
 
-function ProjectQuestions({ name, asked, act, onClose }: ProjectQuestionsProps) {
+function ProjectConfirmations({ name, shown, act, onClose }: ProjectConfirmationsProps) {
   return (
-    <Questions
-      asked={asked}
+    <Confirmations
+      shown={shown}
       onClose={onClose}
-      questions={{
+      confirmations={{
         publish: {
           title: projects.publishTitle(name),
           text: projects.publishText,

@@ -22,7 +22,7 @@ export interface ProjectDraft {
   IsTrusted: boolean
 }
 
-export const emptyDraft: ProjectDraft = {
+export const emptyProject: ProjectDraft = {
   ProjectName: "",
   Type: "jupyterlab",
   Image: null,
@@ -46,7 +46,7 @@ interface Fallbacks {
   dataset: (id: number) => string
 }
 
-export function draftOf(project: Project, names: Fallbacks): ProjectDraft {
+export function projectDraftOf(project: Project, names: Fallbacks): ProjectDraft {
   const { ProjectName, Type, GroupName, Comment, Doc, StartMinutes, IdleMinutes, MaxRunHours, IsTrusted } = project
   return {
     ProjectName,
@@ -64,7 +64,7 @@ export function draftOf(project: Project, names: Fallbacks): ProjectDraft {
 }
 
 /** The body of a POST or PUT with these fields. */
-export function toBody({ Image, TrainData, ...fields }: Partial<ProjectDraft>): object {
+export function projectBody({ Image, TrainData, ...fields }: Partial<ProjectDraft>): object {
   return {
     ...fields,
     ...(Image ? { ImageID: Image.ID } : {}),
@@ -75,7 +75,7 @@ export function toBody({ Image, TrainData, ...fields }: Partial<ProjectDraft>): 
 }
 
 /** An image's name made from its reference: `registry/team/lab:2` is `lab`. */
-export function nameOfReference(reference: string): string {
+export function imageNameFromReference(reference: string): string {
   const path = reference.split("@")[0] ?? ""
   return (path.split("/").at(-1) ?? "").split(":")[0] || reference
 }

@@ -9,7 +9,7 @@ import { Section } from "../../components/page.tsx"
 import { type Choice, Picker } from "../../components/picker.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
-import { DatasetFields } from "./dataset-fields.tsx"
+import { ProjectDatasetsField } from "./project-datasets-field.tsx"
 import type { ProjectDraft } from "./project-draft.ts"
 import "../editing/editing.css"
 
@@ -44,7 +44,7 @@ export function ProjectFields({ draft, onDraft, error, typeHint }: DraftProps & 
           {...fieldError(error, "Type")}
         />
       </div>
-      <DatasetFields value={draft.TrainData} onValue={(TrainData) => onDraft({ TrainData })} {...fieldError(error, "TrainData")} />
+      <ProjectDatasetsField value={draft.TrainData} onValue={(TrainData) => onDraft({ TrainData })} {...fieldError(error, "TrainData")} />
       <TextField
         label={projects.comment}
         value={draft.Comment}
@@ -60,6 +60,7 @@ export function ProjectFields({ draft, onDraft, error, typeHint }: DraftProps & 
 /** The fields that few projects need. */
 export function FurtherFields({ draft, onDraft, error, isAdmin }: DraftProps & { isAdmin: boolean }) {
   const { projects } = resourceTexts
+  const defaults = useTimes()
   const times = [
     ["StartMinutes", projects.startMinutes],
     ["IdleMinutes", projects.idleMinutes],
@@ -76,7 +77,7 @@ export function FurtherFields({ draft, onDraft, error, isAdmin }: DraftProps & {
               value={draft[name] === 0 ? null : draft[name]}
               onValue={(value) => onDraft({ [name]: value ?? 0 })}
               min={0}
-              placeholder={projects.default}
+              placeholder={defaults ? projects.defaultOf(defaults[name]) : projects.default}
               {...fieldError(error, name)}
             />
           ))}
@@ -95,6 +96,16 @@ export function FurtherFields({ draft, onDraft, error, isAdmin }: DraftProps & {
       )}
     </>
   )
+}
+
+/** The times of a run whose project names none: those of the installation and of its person. */
+function useTimes(): Record<"StartMinutes" | "IdleMinutes" | "MaxRunHours", string> | undefined {
+  const { data: capacity } = useQuery(apiQuery("readCapacity"))
+  const { data: person } = useQuery(apiQuery("whoami"))
+  if (!capacity || !person) return undefined
+  const { IdleMinutes, MaxRunHours } = person.Limits
+  const text = (limit: number | null) => (limit === null ? resourceTexts.projects.noLimit : String(limit))
+  return { StartMinutes: text(capacity.defaults.StartMinutes), IdleMinutes: text(IdleMinutes), MaxRunHours: text(MaxRunHours) }
 }
 
 /** The same fields behind a line to open: nobody's first project needs them. */

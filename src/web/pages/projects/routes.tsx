@@ -1,17 +1,17 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { idParam } from "../../app/id-param.ts"
-import { shellRoute } from "../../app/routes.tsx"
+import { layoutRoute } from "../../app/routes.tsx"
 import { parseListSearch } from "../listing/list-search.ts"
 
 const projects = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/projects",
   validateSearch: parseListSearch,
   component: lazyRouteComponent(() => import("./projects-page.tsx"), "ProjectsPage"),
 })
 
 const newProject = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/projects/new",
   /** The image with which the form begins. */
   validateSearch: ({ image }: Record<string, unknown>): { image?: number } =>
@@ -20,14 +20,14 @@ const newProject = createRoute({
 })
 
 const project = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/projects/$id",
   params: idParam,
   component: lazyRouteComponent(() => import("./project-page.tsx"), "ProjectPage"),
 })
 
 const editProject = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/projects/$id/edit",
   params: idParam,
   component: lazyRouteComponent(() => import("./edit-project-page.tsx"), "EditProjectPage"),

@@ -1,5 +1,5 @@
 import { isLive, type RunningProject } from "#contract"
-import { sentence } from "../../api/error-text.ts"
+import { toSentence } from "../../api/error-text.ts"
 import { Note } from "../../components/feedback.tsx"
 import { texts } from "../../text/index.ts"
 import { NextStepButton } from "./next-step-button.tsx"
@@ -15,8 +15,8 @@ export function EndReason({ run }: { run: RunningProject }) {
     <>
       <Note tone={isStopped ? "quiet" : "bad"} role={isStopped ? "status" : "alert"}>
         <div className="grow">
-          <strong>{sentence(reason.msg)}</strong>
-          {hint && <p>{sentence(hint)}</p>}
+          <strong>{toSentence(reason.msg)}</strong>
+          {hint && <p>{toSentence(hint)}</p>}
           {exitCode !== undefined && <p className="quiet small">{texts.run.exitCode(exitCode)}</p>}
         </div>
         {!isStopped &&

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
 import type { RunningProject } from "#contract"
-import { sentence } from "../../api/error-text.ts"
+import { toSentence } from "../../api/error-text.ts"
 import { formatDuration } from "../../api/formats.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { projectName } from "../../api/run-names.ts"
@@ -36,7 +36,7 @@ const columns: readonly Column<RunningProject>[] = [
   { title: history.person, cell: (run) => run.UserName },
   { title: history.when, cell: (run) => <Time value={run.EndTime} /> },
   { title: history.duration, cell: durationOf, isNumber: true },
-  { title: history.why, cell: (run) => run.Reason && sentence(run.Reason.msg) },
+  { title: history.why, cell: (run) => run.Reason && toSentence(run.Reason.msg) },
   { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
 ]
 

@@ -2,10 +2,10 @@ import { useMutation } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { Failure, type RunningProject } from "#contract"
+import { updateCachedRun } from "../../api/cached-run.ts"
 import { client } from "../../api/client.ts"
 import { canDo } from "../../api/run-actions.ts"
 import { projectName } from "../../api/run-names.ts"
-import { storeRun } from "../../api/store-run.ts"
 import { Button, LinkButton } from "../../components/button.tsx"
 import { ConfirmDialog } from "../../components/overlays.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
@@ -76,7 +76,7 @@ export function KeepRunningButton({ run }: { run: RunningProject }) {
   const keep = useMutation({
     mutationFn: () => client.keepRun({ query: { ID: run.ID } }),
     onSuccess: (kept) => {
-      storeRun(kept)
+      updateCachedRun(kept)
       showToast(texts.run.kept)
     },
     onError: showError,

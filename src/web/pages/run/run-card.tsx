@@ -34,7 +34,7 @@ export const RunCard = memo(function RunCard({ run, figuresBefore, figures }: Ru
         {type && <span>{projectTypes[type]}</span>}
         <TimeLeft run={run} />
       </div>
-      {run.State === "ready" ? <RunFigures run={run} turn={{ before: figuresBefore, cards: figures }} /> : <StartProgress run={run} />}
+      {run.State === "ready" ? <RunFigures run={run} slot={{ before: figuresBefore, cards: figures }} /> : <StartProgress run={run} />}
       {run.State === "ready" && run.URL !== "" && (
         <div className="quiet small">
           <CopyableText text={run.URL} />

@@ -13,16 +13,16 @@ const measureMs = 10_000
 const betweenCardsMs = 1_000
 
 /** When a card of a list asks for its figures. */
-export interface FiguresTurn {
+export interface RefreshSlot {
   /** How many cards ask before this one; 0: it asks at once. */
   before: number
-  /** How many cards ask in turn. */
+  /** How many cards ask one after the other. */
   cards: number
 }
 const nearlyFull = 0.92
 
 /** The present use of a run against its limits. */
-export function RunFigures({ run, turn: { before, cards } }: { run: RunningProject; turn: FiguresTurn }) {
+export function RunFigures({ run, slot: { before, cards } }: { run: RunningProject; slot: RefreshSlot }) {
   // Runs that come and go before this one do not put it off.
   const [waitMs] = useState(before * betweenCardsMs)
   const [isDue, setDue] = useState(waitMs === 0)

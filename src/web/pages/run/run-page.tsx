@@ -14,9 +14,9 @@ import { EndReason } from "./end-reason.tsx"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunAccess } from "./run-access.tsx"
 import { RunActions } from "./run-actions.tsx"
+import { RunDetails } from "./run-details.tsx"
 import { RunLogs } from "./run-logs.tsx"
 import { RunMounts } from "./run-mounts.tsx"
-import { RunRecord } from "./run-record.tsx"
 import { StartSteps } from "./start-progress.tsx"
 import { StateBadge } from "./state-badge.tsx"
 
@@ -60,7 +60,7 @@ function RunView({ run }: { run: RunningProject }) {
             ...(run.ControlURL || tab === "terminal"
               ? [{ value: "terminal" as const, label: tabs.terminal, content: () => <TerminalTab run={run} /> }]
               : []),
-            { value: "record", label: tabs.record, content: () => <RunRecord run={run} /> },
+            { value: "record", label: tabs.record, content: () => <RunDetails run={run} /> },
           ]}
         />
       </div>

@@ -9,7 +9,7 @@ export interface Logs {
   isLoading: boolean
 }
 
-/** Lines are drawn at most this often, however fast the program prints. */
+/** Lines are rendered at most this often, however fast the program prints. */
 const drawMs = 100
 
 const reconnectMs = 2_000

@@ -2,8 +2,8 @@ import { useMutation } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { IconButton } from "../../components/button.tsx"
+import { Confirmations } from "../../components/confirmations.tsx"
 import { Menu } from "../../components/overlays.tsx"
-import { Questions } from "../../components/questions.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
@@ -26,7 +26,7 @@ interface OwnerActionsProps {
 
 /** Sharing, publishing and deleting of an image or dataset. */
 export function OwnerActions({ name, isPublished, target, list, words, setPublished, remove, restore }: OwnerActionsProps) {
-  const [asked, ask] = useState<"publish" | "delete">()
+  const [shown, ask] = useState<"publish" | "delete">()
   const navigate = useNavigate()
   const publish = useMutation({
     mutationFn: setPublished,
@@ -56,10 +56,10 @@ export function OwnerActions({ name, isPublished, target, list, words, setPublis
           [{ label: listing.delete, icon: "trash", tone: "danger", onSelect: () => ask("delete") }],
         ]}
       />
-      <Questions
-        asked={asked}
+      <Confirmations
+        shown={shown}
         onClose={() => ask(undefined)}
-        questions={{
+        confirmations={{
           publish: { title: publishTitle(name), text: publishText, action: listing.publish, onConfirm: () => publish.mutate(true) },
           delete: { title: deleteTitle(name), text: deleteText, action: listing.delete, onConfirm: () => deletion.mutate() },
         }}

@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query"
 import { type FormEvent, useState } from "react"
 import { client } from "../../api/client.ts"
+import { toDateInput } from "../../api/formats.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { Select, TextField } from "../../components/fields.tsx"
@@ -9,7 +10,7 @@ import { showToast } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
 import { AccessList } from "./access-list.tsx"
-import { type Access, accessesOf, dayOf, endOfDay, kindOf, type ShareKind, type ShareTarget } from "./share.ts"
+import { type Access, accessesOf, endOfDay, kindOf, type ShareKind, type ShareTarget } from "./share.ts"
 import "../editing/editing.css"
 
 /** A button that opens the dialog in which its owner shares an object and takes shares back. */
@@ -107,7 +108,7 @@ function RightFields({ kind, access, onAccess, day, onDay }: RightFieldsProps) {
         type="date"
         value={day}
         onValue={onDay}
-        min={dayOf(new Date())}
+        min={toDateInput(new Date())}
         max="9999-12-30"
       />
     </>

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { accessesOf, dayOf, endOfDay, kindOf } from "./share.ts"
+import { toDateInput } from "../../api/formats.ts"
+import { accessesOf, endOfDay, kindOf } from "./share.ts"
 
 test("a share until a day lasts to the end of that day", () => {
   const end = new Date(endOfDay("2026-12-31") ?? "")
   assert.equal(end.getTime(), new Date(2027, 0, 1).getTime())
-  assert.equal(dayOf(new Date(end.getTime() - 1)), "2026-12-31")
+  assert.equal(toDateInput(new Date(end.getTime() - 1)), "2026-12-31")
   assert.equal(endOfDay(""), undefined)
   assert.equal(endOfDay("tomorrow"), undefined)
 })

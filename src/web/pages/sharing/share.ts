@@ -22,9 +22,3 @@ export function endOfDay(day: string): string | undefined {
   const end = new Date(Number(match[1]), Number(match[2]) - 1, Number(match[3]) + 1)
   return Number.isNaN(end.getTime()) ? undefined : end.toISOString()
 }
-
-/** A day for an input of dates: today, where the reader is. */
-export function dayOf(time: Date): string {
-  const two = (part: number) => String(part).padStart(2, "0")
-  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`
-}

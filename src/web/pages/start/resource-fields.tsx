@@ -25,7 +25,7 @@ export function ResourceFields({ value, onValue }: { value: Resources; onValue: 
         value={value.cpus}
         onValue={(cpus) => onValue({ ...value, cpus })}
         min={1}
-        placeholder={start.default}
+        placeholder={capacity ? start.defaultOf(formatCpus(capacity.defaults.Cpus)) : start.default}
         hint={capacity && hintOf(capacity, "Cpus", formatCpus)}
       />
       <NumberField
@@ -34,7 +34,7 @@ export function ResourceFields({ value, onValue }: { value: Resources; onValue: 
         onValue={(next) => onValue({ ...value, memory: next === null ? null : memoryFromGiB(next) })}
         min={0}
         step="any"
-        placeholder={start.default}
+        placeholder={capacity ? start.defaultOf(String(memoryToGiB(capacity.defaults.Memory))) : start.default}
         hint={capacity && hintOf(capacity, "Memory", (amount) => formatMemory(amount))}
       />
       {hasGpus && (

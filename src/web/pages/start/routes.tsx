@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { parseId } from "../../app/id-param.ts"
-import { shellRoute } from "../../app/routes.tsx"
+import { layoutRoute } from "../../app/routes.tsx"
 
 /** The resources with which a start begins; an earlier run's after it failed. */
 export interface StartSearch {
@@ -10,7 +10,7 @@ export interface StartSearch {
 }
 
 const start = createRoute({
-  getParentRoute: () => shellRoute,
+  getParentRoute: () => layoutRoute,
   path: "/start/$project",
   params: { parse: ({ project }) => ({ project: parseId(project) }), stringify: ({ project }) => ({ project: String(project) }) },
   validateSearch: ({ cpus, memory, gpus }: Record<string, unknown>): StartSearch => ({

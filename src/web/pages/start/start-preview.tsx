@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import type { Preview } from "#contract"
-import { sentence } from "../../api/error-text.ts"
+import { toSentence } from "../../api/error-text.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
@@ -54,9 +54,9 @@ function PreviewNote({ preview, body, isOwnProject, onDefaults }: PreviewProps &
     <Note tone={reason ? "bad" : "warn"} role="status">
       <div className="grow">
         <strong>{reason ? texts.start.failed : texts.start.queued(position)}</strong>
-        {reason && <p>{sentence(reason.msg)}</p>}
-        {reason?.hint && <p>{sentence(reason.hint)}</p>}
-        {waitsFor && <p>{sentence(waitsFor)}</p>}
+        {reason && <p>{toSentence(reason.msg)}</p>}
+        {reason?.hint && <p>{toSentence(reason.hint)}</p>}
+        {waitsFor && <p>{toSentence(waitsFor)}</p>}
       </div>
       {reason &&
         nextSteps(reason, { Memory: body.Memory, isOwnProject }).map((step) =>

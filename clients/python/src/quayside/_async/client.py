@@ -142,21 +142,21 @@ class AsyncClient(AsyncOperations):
         if isinstance(name, int):
             return await self.read_project(ID=name)
         found = [each async for each in self.pages(self.list_projects, ProjectName=name)]
-        return one_of(found, "project", name)
+        return one_of(found, "project", name, (await self.me())["UserName"])
 
     async def dataset(self, name: str | int) -> models.Data:
         """A dataset by its exact name or its ID. Raises `LookupError` if several have the name."""
         if isinstance(name, int):
             return await self.read_data(name)
         found = [each async for each in self.pages(self.list_data, Name=name)]
-        return one_of(found, "dataset", name)
+        return one_of(found, "dataset", name, (await self.me())["UserName"])
 
     async def image(self, name: str | int) -> models.Image:
         """An image by its exact name or its ID. Raises `LookupError` if several have the name."""
         if isinstance(name, int):
             return await self.read_image(ID=name)
         found = [each async for each in self.pages(self.list_images, Name=name)]
-        return one_of(found, "image", name)
+        return one_of(found, "image", name, (await self.me())["UserName"])
 
     async def runs(self) -> list[AsyncRun]:
         """The caller's live runs."""

@@ -143,21 +143,21 @@ class Client(Operations):
         if isinstance(name, int):
             return self.read_project(ID=name)
         found = [each for each in self.pages(self.list_projects, ProjectName=name)]
-        return one_of(found, "project", name)
+        return one_of(found, "project", name, (self.me())["UserName"])
 
     def dataset(self, name: str | int) -> models.Data:
         """A dataset by its exact name or its ID. Raises `LookupError` if several have the name."""
         if isinstance(name, int):
             return self.read_data(name)
         found = [each for each in self.pages(self.list_data, Name=name)]
-        return one_of(found, "dataset", name)
+        return one_of(found, "dataset", name, (self.me())["UserName"])
 
     def image(self, name: str | int) -> models.Image:
         """An image by its exact name or its ID. Raises `LookupError` if several have the name."""
         if isinstance(name, int):
             return self.read_image(ID=name)
         found = [each for each in self.pages(self.list_images, Name=name)]
-        return one_of(found, "image", name)
+        return one_of(found, "image", name, (self.me())["UserName"])
 
     def runs(self) -> list[Run]:
         """The caller's live runs."""

@@ -675,7 +675,9 @@ class Operations:
     def read_capacity(
         self,
     ) -> models.Capacity:
-        """Read the nodes' capacity, what is free, and how much of it the caller may still use."""
+        """Read the nodes' capacity, what is free, how much of it the caller may still use, and the
+        defaults of starts.
+        """
         answer: models.Capacity = self.request(
             "GET",
             "/capacity",
@@ -1081,6 +1083,27 @@ class Operations:
                 "GroupName": GroupName,
                 "Access": Access,
                 "Until": Until,
+                "page": page,
+                "pageSize": pageSize,
+            },
+        )
+        return answer
+
+    def list_sessions(
+        self,
+        *,
+        UserName: str | None = None,
+        page: int | None = None,
+        pageSize: int | None = None,
+    ) -> models.Page[models.Session]:
+        """List the browser sessions that last: one's own, for administrators everybody's, newest
+        first.
+        """
+        answer: models.Page[models.Session] = self.request(
+            "GET",
+            "/sessions",
+            query={
+                "UserName": UserName,
                 "page": page,
                 "pageSize": pageSize,
             },

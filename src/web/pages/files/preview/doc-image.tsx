@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query"
-import { readStart } from "../../../api/files-address.ts"
+import { readFirstBytes } from "../../../api/files-address.ts"
 import { imagePath } from "./image-path.ts"
 import { imageTypeOf } from "./image-types.ts"
 import { useObjectUrl } from "./use-object-url.ts"
@@ -7,7 +7,7 @@ import { useObjectUrl } from "./use-object-url.ts"
 const maxBytes = 8 * 2 ** 20
 
 /** An image of a dataset's description; undefined if the address is no image in the dataset. */
-export function drawDocImage(directory: string, { href, alt }: { href: string; alt: string }) {
+export function renderDocImage(directory: string, { href, alt }: { href: string; alt: string }) {
   const path = imagePath(directory, href)
   return path && <DocImage path={path} alt={alt} />
 }
@@ -15,7 +15,7 @@ export function drawDocImage(directory: string, { href, alt }: { href: string; a
 function DocImage({ path, alt }: { path: string; alt: string }) {
   const { data, isError } = useQuery({
     queryKey: ["file", path],
-    queryFn: ({ signal }) => readStart(path, maxBytes, signal),
+    queryFn: ({ signal }) => readFirstBytes(path, maxBytes, signal),
     gcTime: 0,
     retry: false,
   })

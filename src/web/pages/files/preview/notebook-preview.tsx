@@ -1,24 +1,24 @@
 import { useMemo } from "react"
 import { Note } from "../../../components/feedback.tsx"
 import { CodeBlock } from "../../../components/markdown/code-block.tsx"
-import { DrawingContext, useDrawingBudget } from "../../../components/markdown/drawing-context.ts"
 import { Markdown } from "../../../components/markdown/markdown.tsx"
+import { RenderBudgetContext, useRenderBudget } from "../../../components/markdown/render-budget-context.ts"
 import { files } from "../../../text/files.ts"
-import { drawDocImage } from "./doc-image.tsx"
+import { renderDocImage } from "./doc-image.tsx"
 import { parseNotebook } from "./notebook.ts"
 
 /** The cells of a notebook with their outputs. `directory`: the notebook's own, for its images. */
 export function NotebookPreview({ text, directory }: { text: string; directory: string }) {
   const notebook = useMemo(() => parseNotebook(text), [text])
-  const budget = useDrawingBudget(text)
+  const budget = useRenderBudget(text)
   if (!notebook) return <Note tone="warn">{files.preview.broken}</Note>
   return (
-    <DrawingContext value={budget}>
+    <RenderBudgetContext value={budget}>
       <div className="stack preview-text">
         {notebook.cells.map(({ kind, source, outputs }, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: cells never move
           <div key={i} className="stack">
-            {kind === "markdown" && <Markdown text={source} drawImage={(image) => drawDocImage(directory, image)} />}
+            {kind === "markdown" && <Markdown text={source} renderImage={(image) => renderDocImage(directory, image)} />}
             {kind === "code" && <CodeBlock text={source} language={notebook.language} />}
             {kind === "raw" && (
               <pre className="notebook-text" data-wrap="">
@@ -39,6 +39,6 @@ export function NotebookPreview({ text, directory }: { text: string; directory: 
           </div>
         ))}
       </div>
-    </DrawingContext>
+    </RenderBudgetContext>
   )
 }

@@ -5,7 +5,7 @@ interface Notebook {
   cells: NotebookCell[]
 }
 interface NotebookCell {
-  /** `raw` also for sources beyond the amount that is drawn or coloured. */
+  /** `raw` also for sources beyond the amount that is rendered or coloured. */
   kind: "markdown" | "code" | "raw"
   source: string
   outputs: { text?: string; imageUrl?: string }[]
@@ -13,8 +13,8 @@ interface NotebookCell {
 
 const maxCells = 300
 const maxOutputs = 100
-/** Characters of all cells together that are drawn as Markdown, or coloured. */
-const maxDrawn = 262_144
+/** Characters of all cells together that are rendered as Markdown, or coloured. */
+const maxRendered = 262_144
 
 /** The cells of a notebook (nbformat 4); undefined if it is none. */
 export function parseNotebook(text: string): Notebook | undefined {
@@ -22,11 +22,11 @@ export function parseNotebook(text: string): Notebook | undefined {
     const { cells, metadata } = JSON.parse(text) as { cells?: unknown; metadata?: unknown }
     if (!Array.isArray(cells)) return undefined
     const language = asRecord(asRecord(metadata).language_info).name
-    let drawn = 0
+    let rendered = 0
     const parsed = cells.slice(0, maxCells).map((cell) => {
       const each = parseCell(asRecord(cell))
-      drawn += each.source.length
-      return drawn > maxDrawn ? { ...each, kind: "raw" as const } : each
+      rendered += each.source.length
+      return rendered > maxRendered ? { ...each, kind: "raw" as const } : each
     })
     return { language: typeof language === "string" ? language : "python", cells: parsed }
   } catch {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { lazy, Suspense, useEffect, useState } from "react"
-import { download, type FileEntry, readStart } from "../../../api/files-address.ts"
+import { download, type FileEntry, readFirstBytes } from "../../../api/files-address.ts"
 import { formatBytes } from "../../../api/formats.ts"
 import { Button } from "../../../components/button.tsx"
 import { safeDisplayName } from "../../../components/display-name.ts"
@@ -11,7 +11,7 @@ import { showError } from "../../../components/toast.tsx"
 import { files } from "../../../text/files.ts"
 import { parseCsv } from "./csv.ts"
 import { DataTable } from "./data-table.tsx"
-import { drawDocImage } from "./doc-image.tsx"
+import { renderDocImage } from "./doc-image.tsx"
 import { extensionOf, imageTypeOf } from "./image-types.ts"
 import { NotebookPreview } from "./notebook-preview.tsx"
 import { PdfPreview } from "./pdf-preview.tsx"
@@ -77,7 +77,7 @@ function StartPreview({ path, entry, kind }: { path: string; entry: FileEntry; k
   const isCut = size > limits[kind]
   const content = useQuery({
     queryKey: ["file", path, entry.ETag],
-    queryFn: ({ signal }) => readStart(path, limits[kind], signal),
+    queryFn: ({ signal }) => readFirstBytes(path, limits[kind], signal),
     enabled: !(needsAll && isCut),
     gcTime: 0,
   })
@@ -117,7 +117,7 @@ function TextPreview({ kind, path, blob }: { kind: Kind; path: string; blob: Blo
   if (kind === "markdown")
     return (
       <div className="preview-text">
-        <Markdown text={text} drawImage={(image) => drawDocImage(directory, image)} />
+        <Markdown text={text} renderImage={(image) => renderDocImage(directory, image)} />
       </div>
     )
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react"
 
-/** An address of these bytes as this type, while the component is drawn. */
+/** An address of these bytes as this type, while the component is rendered. */
 export function useObjectUrl(blob: Blob, type: string): string | undefined {
   const [url, setUrl] = useState<string>()
   useEffect(() => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { isKnown, plotData, rangeStart, type Usage, withRates } from "./plot-data.ts"
+import { isKnown, plotData, rangeStart, type UsageSample, withRates } from "./plot-data.ts"
 
-const at = (seconds: number, more: Partial<Usage> = {}) => ({ Time: new Date(seconds * 1000).toISOString(), ...more }) as Usage
+const at = (seconds: number, more: Partial<UsageSample> = {}) => ({ Time: new Date(seconds * 1000).toISOString(), ...more }) as UsageSample
 
 test("lines of a plot break where figures are missing", () => {
   const series = [at(0, { Cpus: 1 }), at(10, { Cpus: 2 }), at(20, { Cpus: 3 }), at(100, { Cpus: 4 })]

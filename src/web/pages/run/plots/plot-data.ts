@@ -1,21 +1,21 @@
 import type { RunStats } from "#contract"
 
-export type Usage = RunStats["series"][number]
-export type Column = (number | null)[]
+export type UsageSample = RunStats["series"][number]
+export type PlotColumn = (number | null)[]
 
 /** Times in seconds, and a column for each line of a plot. */
 export interface PlotData {
   times: number[]
-  columns: Column[]
+  columns: PlotColumn[]
 }
 
 /** A gap of so many steps is shown as one. */
 const gapSteps = 2.5
 
 /** The values of each line over time. The lines break where figures are missing. */
-export function plotData(series: readonly Usage[], lines: readonly ((usage: Usage) => number | null)[]): PlotData {
+export function plotData(series: readonly UsageSample[], lines: readonly ((usage: UsageSample) => number | null)[]): PlotData {
   const times: number[] = []
-  const columns: Column[] = lines.map(() => [])
+  const columns: PlotColumn[] = lines.map(() => [])
   const gap = gapSteps * stepOf(series)
   for (const usage of series) {
     const time = secondsOf(usage)
@@ -31,7 +31,7 @@ export function plotData(series: readonly Usage[], lines: readonly ((usage: Usag
 }
 
 /** The shortest distance of two figures, in seconds. */
-function stepOf(series: readonly Usage[]): number {
+function stepOf(series: readonly UsageSample[]): number {
   let step = Number.POSITIVE_INFINITY
   for (let i = 1; i < series.length; i++) {
     const [before, after] = [series[i - 1], series[i]]
@@ -40,7 +40,7 @@ function stepOf(series: readonly Usage[]): number {
   return step
 }
 
-function secondsOf({ Time }: Usage): number {
+function secondsOf({ Time }: UsageSample): number {
   return Date.parse(Time) / 1000
 }
 
@@ -48,7 +48,7 @@ function secondsOf({ Time }: Usage): number {
  * Figures whose traffic is in bytes per second instead of bytes since the start. A count that falls
  * belongs to a container that was restarted: its rate is unknown.
  */
-export function withRates(series: readonly Usage[]): Usage[] {
+export function withRates(series: readonly UsageSample[]): UsageSample[] {
   return series.map((usage, i) => {
     const before = series[i - 1]
     const rate = (name: "NetworkIn" | "NetworkOut") => {
@@ -61,7 +61,7 @@ export function withRates(series: readonly Usage[]): Usage[] {
 }
 
 /** Whether any figure of the line is known. */
-export function isKnown(series: readonly Usage[], line: (usage: Usage) => number | null): boolean {
+export function isKnown(series: readonly UsageSample[], line: (usage: UsageSample) => number | null): boolean {
   return series.some((usage) => line(usage) !== null)
 }
 

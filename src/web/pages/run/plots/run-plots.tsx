@@ -9,7 +9,7 @@ import { Section } from "../../../components/page.tsx"
 import { Time } from "../../../components/values.tsx"
 import { texts } from "../../../text/index.ts"
 import { Plot, type PlotMark } from "./plot.tsx"
-import { isKnown, plotData, type Range, rangeStart, ranges, type Usage, withRates } from "./plot-data.ts"
+import { isKnown, plotData, type Range, rangeStart, ranges, type UsageSample, withRates } from "./plot-data.ts"
 import "./plots.css"
 
 /** The server measures every ten seconds; there is no event for it. */
@@ -18,8 +18,8 @@ const { plots } = texts.run
 
 interface Figure {
   title: string
-  lines: readonly { name: string; value: (usage: Usage) => number | null }[]
-  limit: (run: RunningProject, latest: Usage | undefined) => number | null
+  lines: readonly { name: string; value: (usage: UsageSample) => number | null }[]
+  limit: (run: RunningProject, latest: UsageSample | undefined) => number | null
   format: (value: number) => string
   minScale?: number
 }
@@ -127,7 +127,7 @@ function FigureGrid({ run, stats }: { run: RunningProject; stats: RunStats }) {
 interface FigureViewProps {
   figure: Figure
   run: RunningProject
-  series: readonly Usage[]
+  series: readonly UsageSample[]
   marks: readonly PlotMark[]
 }
 

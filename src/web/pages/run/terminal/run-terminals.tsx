@@ -5,14 +5,14 @@ import { Note } from "../../../components/feedback.tsx"
 import { Tabs } from "../../../components/page.tsx"
 import { texts } from "../../../text/index.ts"
 import type { ShellTerminal } from "./shell-terminal.ts"
-import { type LinkState, Terminals, type TerminalsView } from "./terminals.ts"
+import { type ChannelState, Terminals, type TerminalsView } from "./terminals.ts"
 import "./terminal.css"
 
 const { terminal } = texts.run
 
 /** The terminals of a run that the person may control. */
 export function RunTerminals({ run }: { run: RunningProject }) {
-  const [view, setView] = useState<TerminalsView>({ link: "connecting", shells: [] })
+  const [view, setView] = useState<TerminalsView>({ channel: "connecting", shells: [] })
   const [selected, setSelected] = useState("")
   const terminals = useRef<Terminals>(undefined)
   const frame = useRef<HTMLDivElement>(null)
@@ -27,7 +27,7 @@ export function RunTerminals({ run }: { run: RunningProject }) {
     const shell = terminals.current?.add()
     if (!shell) return
     setSelected(`${shell.number}`)
-    // Its place in the page exists after the next drawing.
+    // Its place in the page exists after the next render.
     requestAnimationFrame(() => shell.screen.focus())
   }
   return (
@@ -43,7 +43,7 @@ export function RunTerminals({ run }: { run: RunningProject }) {
         )}
         <span className="quiet small">{terminal.leave}</span>
       </div>
-      <LinkNote link={view.link} onRetry={() => terminals.current?.retryNow()} />
+      <ChannelNote channel={view.channel} onRetry={() => terminals.current?.retryNow()} />
       {shown ? (
         <Tabs
           value={`${shown.number}`}
@@ -61,11 +61,11 @@ export function RunTerminals({ run }: { run: RunningProject }) {
   )
 }
 
-function LinkNote({ link, onRetry }: { link: LinkState; onRetry: () => void }) {
-  if (link === "open" || link === "connecting") return null
+function ChannelNote({ channel, onRetry }: { channel: ChannelState; onRetry: () => void }) {
+  if (channel === "open" || channel === "connecting") return null
   return (
-    <Note tone={link === "revoked" ? "bad" : "warn"} role="status">
-      <span className="grow">{terminal.links[link]}</span>
+    <Note tone={channel === "revoked" ? "bad" : "warn"} role="status">
+      <span className="grow">{terminal.channelStates[channel]}</span>
       <Button size="small" onClick={onRetry}>
         {texts.common.retry}
       </Button>

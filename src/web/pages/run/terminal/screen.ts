@@ -2,7 +2,7 @@ import { FitAddon } from "@xterm/addon-fit"
 import { type ITheme, Terminal } from "@xterm/xterm"
 import "@xterm/xterm/css/xterm.css"
 import { texts } from "../../../text/index.ts"
-import { openByScript } from "./script-styles.ts"
+import { openWithScriptStyles } from "./script-styles.ts"
 
 /** The largest side of a terminal that the control channel accepts. */
 const maxSide = 1_000
@@ -57,7 +57,7 @@ export class Screen implements Disposable {
     place.append(this.element)
     if (!this.#terminal.element) {
       this.#terminal.options.fontFamily = getComputedStyle(this.element).fontFamily
-      openByScript(this.#terminal, this.element)
+      openWithScriptStyles(this.#terminal, this.element)
       this.#terminal.textarea?.setAttribute("aria-label", texts.run.terminal.input)
       this.#observer.observe(this.element)
       this.#themeObserver.observe(document.documentElement, { attributeFilter: ["data-theme"] })

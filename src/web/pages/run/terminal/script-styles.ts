@@ -4,17 +4,17 @@ const { createElement } = document
 const { setAttribute } = HTMLSpanElement.prototype
 
 /**
- * Opens a terminal in a place of the page. xterm (6.0.0) makes style elements while it opens, and
- * later spans with style attributes; the page's policy rejects both, and `documentOverride` does
- * not reach the viewport and the rows. So they become sheets and properties set by script. Markup
- * gains nothing: the browser applies the policy to what it parses.
+ * Opens a terminal in an element of the page. xterm (6.0.0) makes style elements while it opens,
+ * and later spans with style attributes; the page's policy rejects both, and `documentOverride`
+ * does not reach the viewport and the rows. So they become sheets and properties set by script.
+ * Markup gains nothing: the browser applies the policy to what it parses.
  */
-export function openByScript(terminal: Terminal, place: HTMLElement): void {
+export function openWithScriptStyles(terminal: Terminal, parent: HTMLElement): void {
   HTMLSpanElement.prototype.setAttribute = setSpanAttribute
   document.createElement = ((name: string, options?: ElementCreationOptions) =>
     name === "style" ? styleHolder() : createElement.call(document, name, options)) as Document["createElement"]
   try {
-    terminal.open(place)
+    terminal.open(parent)
   } finally {
     Reflect.deleteProperty(document, "createElement")
   }

@@ -5,10 +5,10 @@ import { ShellTerminal } from "./shell-terminal.ts"
 const firstDelayMs = 500
 const maxDelayMs = 15_000
 
-export type LinkState = "connecting" | "open" | "lost" | "refused" | "revoked"
+export type ChannelState = "connecting" | "open" | "lost" | "refused" | "revoked"
 
 export interface TerminalsView {
-  readonly link: LinkState
+  readonly channel: ChannelState
   readonly shells: readonly ShellTerminal[]
 }
 
@@ -28,7 +28,7 @@ export class Terminals {
   readonly #onView: (view: TerminalsView) => void
   readonly #onLeave: () => void
   #shells: readonly ShellTerminal[] = []
-  #link: LinkState = "connecting"
+  #channel: ChannelState = "connecting"
   #connection: Multiplexer | undefined
   #wasOpen = false
   #failures = 0
@@ -103,7 +103,7 @@ export class Terminals {
       this.#connection = connection
       this.#wasOpen = true
       this.#failures = 0
-      this.#setLink("open")
+      this.#setChannelState("open")
       for (const shell of this.#shells) if (shell.state.kind === "waiting") void shell.attach(connection)
       await connection.closed
     } catch {
@@ -113,22 +113,22 @@ export class Terminals {
     if (this.#isClosed) return
     if (status === closeStatus.revoked) {
       this.#wasOpen = false
-      return this.#setLink("revoked")
+      return this.#setChannelState("revoked")
     }
-    this.#setLink(this.#wasOpen ? "lost" : "refused")
+    this.#setChannelState(this.#wasOpen ? "lost" : "refused")
     const delay = Math.min(firstDelayMs * 2 ** this.#failures, maxDelayMs)
     this.#failures += 1
     this.#timer = setTimeout(() => void this.#connect(), delay)
   }
 
-  #setLink(link: LinkState): void {
-    this.#link = link
+  #setChannelState(channel: ChannelState): void {
+    this.#channel = channel
     this.#show()
   }
 
   #show(): void {
     if (this.#isClosed) return
     this.#saved.write(this.#shells.flatMap(({ session }) => session ?? []))
-    this.#onView({ link: this.#link, shells: this.#shells })
+    this.#onView({ channel: this.#channel, shells: this.#shells })
   }
 }

@@ -1,0 +1,29 @@
+import type { Endpoint, OperationId } from "#contract"
+import type { PersonLimiter } from "#http"
+import { TurnShares } from "./turn-shares.ts"
+
+/** They also wait for the engine, with limits of their own, and must not hold up other reads. */
+const askEngine: ReadonlySet<OperationId> = new Set(["checkImage", "readCapacity", "runStats", "previewRun"])
+
+/**
+ * Answers one person's reads a few at a time, and in a part of each turn of the event loop. The
+ * person may send hundreds at once, and everybody else would wait until all of them are answered.
+ */
+export class FairReads {
+  readonly #limiter: PersonLimiter
+  readonly #shares = new TurnShares()
+
+  constructor(limiter: PersonLimiter) {
+    this.#limiter = limiter
+  }
+
+  /** Whether an operation changes nothing. */
+  includes(operation: OperationId, { method }: Pick<Endpoint, "method">): boolean {
+    return method === "GET" || operation === "previewRun"
+  }
+
+  run<T>(userId: number, operation: OperationId, answer: () => T | Promise<T>): Promise<T> {
+    const work = () => this.#shares.run(userId, answer)
+    return askEngine.has(operation) ? work() : this.#limiter.run(userId, work)
+  }
+}

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Caller } from "#access"
+import { bounds } from "#contract"
+import { PersonLimiter } from "#http"
+import { createIdentityFixture } from "../../test/fixtures/identity.ts"
+import type { Services } from "./context.ts"
+import { withFairChanges } from "./with-change.ts"
+
+test("a person's change is made after few of another's, however many of those were requested before", async () => {
+  await using fixture = await createIdentityFixture()
+  const { store } = fixture
+  const limiter = new PersonLimiter({ maxRunning: bounds.rates.changes.value, maxWaiting: 100, message: String })
+  const storeOf = (userId: number) => withFairChanges({ store } as unknown as Services, { userId } as Caller, limiter).store
+  const gate = Promise.withResolvers<void>()
+  const made: string[] = []
+  const first = store.change(() => gate.promise)
+  const change = (userId: number, name: string) => storeOf(userId).change(async () => void made.push(name))
+  const all = Array.from({ length: 20 }, () => change(1, "ann"))
+  all.push(change(2, "bob"))
+  gate.resolve()
+  await Promise.all([first, ...all])
+  assert.equal(made.length, 21)
+  assert.equal(made.indexOf("bob"), bounds.rates.changes.value)
+})

@@ -1,0 +1,58 @@
+import { type ControlProcess, type Multiplexer, openExec, outputPart } from "#channel"
+import { CliError, type ExitCode, exitCodes } from "../io/failures.ts"
+
+/** A small shell script that helps to copy. */
+export interface RunScript {
+  connection: Multiplexer
+  /** Its `$0`, and what errors name: the file or folder in the run. */
+  remote: string
+  script: string
+  /** Its further words. */
+  words?: readonly string[]
+}
+
+/** Begins a script that needs these programs. */
+export function requires(...programs: string[]): string {
+  return `for each in ${programs.join(" ")}; do
+  command -v "$each" > /dev/null || { echo "the image has no $each" >&2; exit ${exitCodes.noCommand}; }
+done`
+}
+
+const maxOutput = 4_096
+
+/** The first output of a script. */
+export async function outputOf(script: RunScript): Promise<string> {
+  let printed = ""
+  await readScript(script, (data) => {
+    printed = `${printed}${Buffer.from(data)}`.slice(0, maxOutput)
+  })
+  return printed
+}
+
+/** Passes on all that a script prints. Throws what it complains about if it fails. */
+export async function readScript({ connection, remote, script, words = [] }: RunScript, read: (data: Uint8Array) => void | Promise<void>) {
+  const program = openExec(connection, { command: ["sh", "-c", script, remote, ...words] })
+  await program.started
+  program.end()
+  const errors = await readOutput(program, read)
+  const { exitCode } = await program.exited
+  if (exitCode === 0) return
+  throw copyFailed(
+    remote,
+    errors.trim() || `exit code ${exitCode}`,
+    exitCode === exitCodes.noCommand ? exitCodes.noCommand : exitCodes.failed,
+  )
+}
+
+async function readOutput(program: ControlProcess, read: (data: Uint8Array) => void | Promise<void>): Promise<string> {
+  let errors = ""
+  for await (const { part, data } of program.output) {
+    if (part === outputPart.stderr) errors = `${errors}${Buffer.from(data)}`.slice(0, maxOutput)
+    else await read(data)
+  }
+  return errors
+}
+
+export function copyFailed(path: string, reason: string, exitCode: ExitCode = exitCodes.failed): CliError {
+  return new CliError(`The copy of ${path} failed: ${reason}`, { exitCode, hint: "Copy it again." })
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Caller } from "#access"
+import { systemClock } from "#kit"
+import type { RunRow } from "#store"
+import { recordQueries } from "../../../test/fixtures/recorded-queries.ts"
+import { aStoredProject } from "../../../test/fixtures/stored-project.ts"
+import { replanRun } from "./replan.ts"
+import { planRun } from "./run-plan.ts"
+
+/** Runs the work, and asserts that it reads tables but no documentation. */
+async function assertReadsNoDoc(work: () => Promise<unknown>): Promise<void> {
+  const queries = await recordQueries(work)
+  for (const table of ["images", "datasets"]) assert.ok(queries.some((sql) => sql.includes(`"${table}"`)))
+  assert.deepEqual(
+    queries.filter((sql) => sql.includes('."doc"')),
+    [],
+  )
+}
+
+function starterOf({ id, userName }: { id: number; userName: string }): Caller {
+  return {
+    ...{ userId: id, userName, isAdmin: false, groupIds: [], groupNames: [], scopes: ["read", "write"] },
+    credential: { kind: "session", id: "s" },
+  }
+}
+
+test("a plan reads no documentation of its image and of the datasets that it mounts", async () => {
+  await using stored = await aStoredProject()
+  const { store, owner, dataset, project } = stored
+  const starter = starterOf(owner)
+  await assertReadsNoDoc(async () => {
+    const { plan } = await planRun(store, { starter, project, internetGroups: [] })
+    assert.ok(plan.mounts.some(({ source }) => source === dataset.accessInfo))
+    await planRun(store, { starter, project, internetGroups: [], existing: plan })
+  })
+})
+
+test("a plan searches for the datasets in a directory once, however many of its datasets contain each other", async () => {
+  await using stored = await aStoredProject()
+  const { store, owner, project } = stored
+  const searches = async () => {
+    const queries = await recordQueries(() => planRun(store, { starter: starterOf(owner), project, internetGroups: [] }))
+    return queries.filter((sql) => sql.includes("access_key")).length
+  }
+  const before = await searches()
+  assert.ok(before > 0)
+  await store.change(async (tx) => {
+    const row = { name: "n", comment: "", doc: "", isPublished: false, userId: owner.id, type: "dir" } as const
+    const links: { dataId: number; mountPath: string }[] = []
+    for (let i = 0; i < 20; i += 1) {
+      const { id } = await tx.data.insert({ ...row, accessInfo: `/users/ann/table${"/in".repeat(i)}` })
+      links.push({ dataId: id, mountPath: `/data/${i}` })
+    }
+    await tx.projects.setLinks(project.id, links)
+  })
+  assert.equal(await searches(), before)
+})
+
+test("a run is planned again without the documentation of its project", async () => {
+  await using stored = await aStoredProject()
+  const { store, run, dataset } = stored
+  const row = (await store.runs.get(run.id)) as RunRow
+  await assertReadsNoDoc(async () => {
+    const replanned = await replanRun({ clock: systemClock, internetGroups: [] }, store, row)
+    assert.ok("plan" in replanned && replanned.plan.mounts.some(({ source }) => source === dataset.accessInfo))
+  })
+})

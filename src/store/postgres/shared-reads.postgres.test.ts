@@ -1,0 +1,33 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { postgresServer } from "../testing/postgres.ts"
+import { addUser } from "../testing/samples.ts"
+
+const server = await postgresServer()
+after(() => server[Symbol.asyncDispose]())
+
+test("equal reads that wait for a connection share an answer, and later ones read again", async () => {
+  await using database = await server.make()
+  await using store = await database.open()
+  const { id } = await addUser(store, "ann")
+  const client = await server.connect(new URL(database.url).pathname.slice(1))
+  await client.query("create sequence reads; alter table users rename to people")
+  await client.query("create view users as select * from people where nextval('reads') > 0")
+  const reads = async () => Number((await client.query("select last_value from reads")).rows[0].last_value)
+  const rows = await Promise.all(Array.from({ length: 30 }, () => store.users.get(id)))
+  assert.deepEqual([new Set(rows.map((row) => row?.userName)), await reads()], [new Set(["ann"]), 1])
+  await store.users.get(id)
+  assert.equal(await reads(), 2)
+  await client.end()
+})
+
+test("readers that share an answer do not change each other's rows", async () => {
+  await using database = await server.make()
+  await using store = await database.open()
+  for (const name of ["ann", "bob", "cat", "dan", "eve"]) await addUser(store, name)
+  // A page near the end is read backwards.
+  const list = () => store.users.list({ sort: { by: "name", descending: false } }, { page: 2, pageSize: 3 })
+  const lists = await Promise.all([list(), list()])
+  const names = lists.map(({ rows }) => rows.map(({ userName }) => userName))
+  assert.deepEqual(names, Array(2).fill(["dan", "eve"]))
+})

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { PersonLimiter } from "#http"
+import { startTestServer } from "../test-server.ts"
+
+/*
+ * All changes of the database are made one after another. A change of a project with 64 datasets
+ * takes milliseconds, and a person may request thousands at once.
+ */
+
+test("the changes of people who are not administrators take turns", async (t) => {
+  await using server = await startTestServer()
+  const ann = await server.person("ann")
+  const counted = t.mock.method(PersonLimiter.prototype, "run")
+  const image = await ann.client.createImage({ body: { Name: "i", Image: "fake/ready" } })
+  await ann.client.updateImage({ body: { ID: image.ID, Name: "j" } })
+  await ann.client.deleteImage({ query: { ID: image.ID } })
+  assert.equal(counted.mock.callCount(), 3)
+  await server.admin.createImage({ body: { Name: "i", Image: "fake/ready" } })
+  assert.equal(counted.mock.callCount(), 3)
+})
