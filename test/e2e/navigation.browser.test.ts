@@ -154,8 +154,15 @@ test("each running card shows its figures", options, async () => {
   const ids = await Promise.all([1, 2, 3].map((i) => newProject(`Measured ${i}`)))
   const runs = await Promise.all(ids.map((ProjectID) => admin.startRun({ body: { ProjectID } })))
   const page = await openPage()
+  const steps: (string | null)[] = []
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname === "/running_project/stats") steps.push(searchParams.get("Step"))
+  })
   const cards = page.getByRole("region", { name: "Running" }).getByRole("listitem").filter({ hasText: "Measured" })
   for (const i of [0, 1, 2]) await cards.nth(i).getByText("Memory", { exact: true }).waitFor({ timeout: 60_000 })
+  // A card shows no series; the points of an hour would fill the page's memory.
+  assert.deepEqual([...new Set(steps)], ["3600"])
   await page.context().close()
   await Promise.all(runs.map(({ ID }) => admin.stopRun({ query: { ID } })))
 })

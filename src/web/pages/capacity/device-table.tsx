@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import type { RunStats } from "#contract"
 import { formatMemory } from "../../api/formats.ts"
-import { apiQuery } from "../../api/queries.ts"
+import { measureMs, presentUsageQuery } from "../../api/queries.ts"
 import { projectName } from "../../api/run-names.ts"
 import { Badge, Meter } from "../../components/feedback.tsx"
 import { type Column, Table } from "../../components/table.tsx"
@@ -13,8 +13,6 @@ import { texts } from "../../text/index.ts"
 import type { DeviceWithRun } from "./devices.ts"
 
 const { capacity } = adminTexts
-/** The server measures every ten seconds; there is no event for it. */
-const measureMs = 10_000
 /** Devices of one page. Each run that holds one costs a request for its figures. */
 const pageSize = 4
 
@@ -38,7 +36,7 @@ export function DeviceTable({ devices }: { devices: readonly DeviceWithRun[] }) 
 function useStats(devices: readonly DeviceWithRun[]): ReadonlyMap<number, RunStats> {
   const ids = [...new Set(devices.flatMap(({ runId }) => runId ?? []))]
   const results = useQueries({
-    queries: ids.map((ID) => ({ ...apiQuery("runStats", { query: { ID } }), refetchInterval: measureMs, retry: false })),
+    queries: ids.map((ID) => ({ ...presentUsageQuery(ID), refetchInterval: measureMs })),
   })
   return new Map(ids.flatMap((id, i) => (results[i]?.data ? [[id, results[i].data] as const] : [])))
 }

@@ -2,13 +2,11 @@ import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import type { RunningProject } from "#contract"
 import { formatCpus, formatMemory } from "../../api/formats.ts"
-import { apiQuery } from "../../api/queries.ts"
+import { measureMs, presentUsageQuery } from "../../api/queries.ts"
 import { Meter } from "../../components/feedback.tsx"
 import { texts } from "../../text/index.ts"
 import "./run.css"
 
-/** The server measures every ten seconds; there is no event for it. */
-const measureMs = 10_000
 /** Cards further down ask one after the other, so that a page of many runs asks once a second. */
 const betweenCardsMs = 1_000
 
@@ -31,10 +29,9 @@ export function RunFigures({ run, slot: { before, cards } }: { run: RunningProje
     return () => clearTimeout(timer)
   }, [waitMs])
   const { data } = useQuery({
-    ...apiQuery("runStats", { query: { ID: run.ID } }),
+    ...presentUsageQuery(run.ID),
     enabled: isDue,
     refetchInterval: Math.max(measureMs, cards * betweenCardsMs),
-    retry: false,
   })
   if (!data) return <div className="figures" />
   const { Cpus: cpus, Memory: memory, MemoryLimit: limit } = data.now

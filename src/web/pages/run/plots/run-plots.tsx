@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useMemo, useState } from "react"
 import { isLive, type RunningProject, type RunStats } from "#contract"
 import { formatBytes, formatCpus, formatMemory } from "../../../api/formats.ts"
-import { callOperation } from "../../../api/queries.ts"
+import { callOperation, measureMs } from "../../../api/queries.ts"
 import { Loaded } from "../../../components/feedback.tsx"
 import { Select } from "../../../components/fields.tsx"
 import { Section } from "../../../components/page.tsx"
@@ -12,8 +12,6 @@ import { Plot, type PlotMark } from "./plot.tsx"
 import { isKnown, plotData, type Range, rangeStart, ranges, type UsageSample, withRates } from "./plot-data.ts"
 import "./plots.css"
 
-/** The server measures every ten seconds; there is no event for it. */
-const measureMs = 10_000
 const { plots } = texts.run
 
 interface Figure {
