@@ -134,8 +134,9 @@ export interface Engine extends AsyncDisposable {
 
   /**
    * Bytes of deleted files on the disk of the files root that each run has open, by key: no
-   * directory shows them. `Infinity` if a run has more open files than can be examined. A run that
-   * the last `observe` did not see running is absent. Rejects with the signal's reason only.
+   * directory shows them. `Infinity` if a run has more open files than can be examined, or files
+   * that wait in a socket. A run that the last `observe` did not see running is absent. Rejects
+   * with the signal's reason only.
    */
   deletedFiles(signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
 

@@ -38,7 +38,14 @@ describe("the kernel's calls from inside a run", { skip }, () => {
       [],
     )
     assert.deepEqual(other, { clone3: "ENOSYS", "the calls of x32": "signal 31", "the calls of 32 bits": "signal 31" })
-    assert.deepEqual(allowed, { threads: ["ran"], "a child": 0, sockets: [true, true, true], "a pair": 2, "a device call": "00000000" })
+    assert.deepEqual(allowed, {
+      threads: ["ran"],
+      "a child": 0,
+      sockets: [true, true, true],
+      "a pair": 2,
+      "closing descriptors": "done",
+      "a device call": "00000000",
+    })
     const { stdout } = await run("docker", ["run", "--rm", "--security-opt", "seccomp=unconfined", image, "python3", "-c", program])
     const unconfined = JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}") as Told
     assert.equal(unconfined.refused["socket(AF_VSOCK)"], "done", "it is open where nothing is confined")

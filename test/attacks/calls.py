@@ -52,6 +52,7 @@ refused = {
     "userfaultfd": call(323, 0),
     "unshare(CLONE_NEWUSER)": call(272, CLONE_NEWUSER),
     "clone(CLONE_NEWUSER)": call(56, CLONE_NEWUSER | 17, 0, 0, 0, 0),
+    "close_range(CLOSE_RANGE_UNSHARE)": call(436, 1 << 20, 1 << 20, 2),
     "bpf": call(321, 0, 0, 0),
     "perf_event_open": call(298, 0, 0, 0, 0, 0),
     "open_by_handle_at": call(304, 0, 0, 0),
@@ -77,6 +78,7 @@ allowed = {
     "a child": subprocess.run(["true"]).returncode,
     "sockets": [socket.socket(family, socket.SOCK_DGRAM).family == family for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_NETLINK)],
     "a pair": len(socket.socketpair()),
+    "closing descriptors": call(436, 1 << 20, 1 << 20, 0),
     "a device call": fcntl.ioctl(socket.socketpair()[0], termios.FIONREAD, bytes(4)).hex(),
 }
 print(json.dumps({"refused": refused, "other": other, "allowed": allowed}))

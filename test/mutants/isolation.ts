@@ -187,7 +187,11 @@ export const isolation = [
   ...faults(
     "src/engine/docker/observe/deleted-files.ts",
     ["src/engine/docker/observe/deleted-files.test.ts"],
-    [["a run's open files delay everybody's requests", at("sumOfDevice", "await yielder.pause()"), "yielder"]],
+    [
+      ["a run's open files delay everybody's requests", at("sumOfDevice", "await yielder.pause()"), "yielder"],
+      ["a process whose first thread ended has no open files", at("tasksOf", "hasEnded(pid) ? threadsOf(pid) : [pid]"), "[pid]"],
+      ["files that wait in a socket are nobody's", at("examine", "Number.POSITIVE_INFINITY"), "bytes"],
+    ],
   ),
   ...faults(
     "src/engine/kubernetes/images/registry-client.ts",

@@ -278,14 +278,14 @@ class DockerEngine implements Engine {
     const { running } = this.#observer
     const [layers, deleted] = await Promise.all([
       this.#observer.writableLayers(signal),
-      deletedFiles(running, ({ pid }) => `/proc/${pid}/root/`, signal),
+      deletedFiles(running, { pathOf: ({ pid }) => `/proc/${pid}/root/`, countsSentFiles: false, signal }),
     ])
     for (const [key, layer] of layers) layer.bytes += Math.min(deleted.get(key) ?? 0, Number.MAX_SAFE_INTEGER)
     return layers
   }
 
   deletedFiles(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
-    return deletedFiles(this.#observer.running, () => this.#options.filesRoot, signal)
+    return deletedFiles(this.#observer.running, { pathOf: () => this.#options.filesRoot, countsSentFiles: true, signal })
   }
 
   /**

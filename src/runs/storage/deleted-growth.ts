@@ -30,7 +30,7 @@ export class DeletedGrowth {
     this.#before = this.#now
   }
 
-  /** Bytes by the run's key; `Infinity` if a run has more open files than can be examined. */
+  /** Bytes by the run's key; `Infinity` if a run has open files that cannot be examined. */
   async measureGrowth(): Promise<(key: string) => number> {
     await this.#measure()
     return (key) => {

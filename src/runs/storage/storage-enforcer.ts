@@ -217,7 +217,7 @@ export class StorageEnforcer {
     const numbers = `${mibText(space.freeBytes)} of the disk are free, and ${mibText(space.reserveBytes)} are kept free`
     const grown = Number.isFinite(found.bytes)
       ? `${found.what} grew most, by ${mibText(found.bytes)}`
-      : "this run has more open files than can be examined for deleted ones"
+      : "this run has open files that cannot be examined for deleted ones"
     await this.#end(found.run, `${numbers}; ${grown}`)
     this.#growth.resetRecentGrowth()
     this.#layers.resetBaseline(this.#ctx.runCache.rows())

@@ -53,8 +53,17 @@ test("Quayside's own profile allows four socket families by exact comparison, an
     valuesOf("socketpair").map((args) => args?.[0]?.value),
     [1],
   )
-  assert.deepEqual(valuesOf("clone"), [[{ index: 0, value: 0x7e02_0000, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }]])
+  const op = "SCMP_CMP_MASKED_EQ"
+  const thread = { index: 0, value: 0x7e03_0400, valueTwo: 0x1_0400, op }
+  assert.deepEqual(valuesOf("clone"), [[{ index: 0, value: 0x7e03_0000, valueTwo: 0, op }], [thread]])
   assert.equal(own.syscalls.find(({ names }) => names.includes("clone3"))?.errnoRet, 38)
+})
+
+test("Quayside's own profile lets no thread have descriptors of its own, which no list of open files shows", () => {
+  const threads = valuesOf("clone").filter((args) => ((args?.[0]?.value ?? 0) & 0x1_0000) !== 0 && (args?.[0]?.valueTwo ?? 0) !== 0)
+  for (const args of threads) assert.equal((args?.[0]?.valueTwo ?? 0) & 0x400, 0x400)
+  assert.deepEqual(valuesOf("close_range"), [[{ index: 2, value: 2, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }]])
+  assert.deepEqual(valuesOf("unshare"), [])
 })
 
 test("Quayside's own profile allows all device calls but those that take a file out of its quota", () => {

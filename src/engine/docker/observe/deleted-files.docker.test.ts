@@ -30,3 +30,36 @@ test("deleted files that a run has open count once, in its mounts and in its own
     [2, 0],
   )
 })
+
+/** Each holds a deleted file where the list of its process's descriptors does not show it. */
+const hiding = {
+  "a thread whose process's first thread ended": `threading.Thread(target=lambda: (show("ready"), time.sleep(1000))).start(); libc.pthread_exit(None)`,
+  "a socket that nobody reads": `pair = socket.socketpair(); socket.send_fds(pair[0], [b"x"], [held]); os.close(held); show("ready"); time.sleep(1000)`,
+}
+const hold = `import ctypes, os, socket, threading, time
+libc = ctypes.CDLL(None)
+show = lambda word: print(word, flush=True)
+held = os.open("/data/" + os.urandom(8).hex(), os.O_RDWR | os.O_CREAT)
+os.write(held, bytes(${3 * mib})); os.unlink(os.readlink(f"/proc/self/fd/{held}"))
+`
+
+test("deleted files that a run hides from the list of its descriptors count, or it counts as one that cannot be examined", async () => {
+  await using rig = await startDockerEngine()
+  const mounts = [{ source: await rig.directory("data"), target: "/data", readOnly: false }]
+  const specs = Object.values(hiding).map((how) =>
+    specOf({ image: "quayside/python-app:latest", command: ["python3", "-c", hold + how], mounts }),
+  )
+  for (const each of specs) {
+    await rig.engine.start(each, () => {}, new AbortController().signal)
+    for await (const { text } of rig.engine.logs(each.key, { follow: true })) if (text === "ready") break
+  }
+  await eventually(
+    "all are seen",
+    async () => (await rig.engine.observe()).length === specs.length && (await rig.engine.deletedFiles()).size === specs.length,
+  )
+  const found = await rig.engine.deletedFiles()
+  assert.deepEqual(
+    specs.map(({ key }) => (found.get(key) ?? -1) / mib),
+    [3, Number.POSITIVE_INFINITY],
+  )
+})
