@@ -292,6 +292,11 @@ export const confinement = [
   ...faults("src/engine/docker/observe/container-observer.ts", disk, [
     ["data in an image's volumes does not count", at("ContainerObserver.writableLayers", "sum + (sizes.get(path) ?? 0)"), "sum"],
   ]),
+  ...faults(
+    "src/engine/docker/observe/container-observer.ts",
+    ["src/engine/docker/observe/writable-layers.docker.test.ts"],
+    [["empty files that a run writes count nothing", at("ContainerObserver.writableLayers", "SizeRw) + entries * entryBytes"), "SizeRw)"]],
+  ),
   ...faults("src/engine/docker/containers/container-options.ts", network, [
     [
       "the daemon assigns a run the address of one that just ended",

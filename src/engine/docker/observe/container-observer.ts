@@ -1,12 +1,15 @@
 import type Dockerode from "dockerode"
+import { bounds } from "#contract"
 import { abortable, Semaphore } from "#kit"
 import type { ObservedRun, WritableLayer } from "../../engine.ts"
 import type { DockerClient } from "../client/docker-client.ts"
 import { undefinedIfNotFound } from "../client/errors.ts"
 import { containerIdentityOf, diskLimitOf, instanceLabel } from "../containers/labels.ts"
 import { Coalescer } from "./coalescer.ts"
-import { directorySizes } from "./directory-sizes.ts"
+import { directorySizes, entryCounts } from "./directory-sizes.ts"
+import { upperDirectory } from "./upper-directory.ts"
 
+const entryBytes = bounds.storage.entryBytes.value
 /** The time limit for counting the files of all writable layers. */
 const layersTimeoutMs = 120_000
 /**
@@ -113,18 +116,43 @@ export class ContainerObserver {
     }
   }
 
-  /** Each container's writable layer with its anonymous volumes, by the run's key. */
+  /**
+   * Each container's writable layer with its anonymous volumes, by the run's key. Each file and
+   * directory counts something beside its content, since empty ones use up the disk's inodes.
+   */
   async writableLayers(signal: AbortSignal | undefined): Promise<Map<string, WritableLayer>> {
     const list = (await this.#list(signal, { size: true, timeoutMs: layersTimeoutMs })) as (Dockerode.ContainerInfo & { SizeRw?: number })[]
-    const volumes = await Promise.all(list.map(async (container) => (await this.#details(container, signal))?.volumes ?? []))
-    const sizes = await directorySizes(volumes.flat(), { timeoutMs: layersTimeoutMs, signal })
+    const places = await Promise.all(list.map((container) => this.#placesOf(container, signal)))
+    const options = { timeoutMs: layersTimeoutMs, signal }
+    const [sizes, counts] = await Promise.all([
+      directorySizes(
+        places.flatMap(({ volumes }) => volumes),
+        options,
+      ),
+      entryCounts(
+        places.flatMap(({ all }) => all),
+        options,
+      ),
+    ])
     return new Map(
       list.flatMap(({ Labels, SizeRw = 0 }, n) => {
         const identity = containerIdentityOf(Labels)
-        const bytes = (volumes[n] ?? []).reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw)
+        const { volumes = [], all = [] } = places[n] ?? {}
+        const entries = all.reduce((sum, path) => sum + (counts.get(path) ?? 0), 0)
+        const bytes = volumes.reduce((sum, path) => sum + (sizes.get(path) ?? 0), SizeRw) + entries * entryBytes
         return identity ? [[identity.key, { bytes, maxMiB: diskLimitOf(Labels) }] as const] : []
       }),
     )
+  }
+
+  /** The host's directories that a container writes to, except mounts. */
+  async #placesOf(
+    container: Dockerode.ContainerInfo,
+    signal: AbortSignal | undefined,
+  ): Promise<{ volumes: readonly string[]; all: string[] }> {
+    const { volumes = [], pid = 0 } = (await this.#details(container, signal)) ?? {}
+    const upper = await upperDirectory({ id: container.Id, pid })
+    return { volumes, all: upper === undefined ? [...volumes] : [upper, ...volumes] }
   }
 
   #list(

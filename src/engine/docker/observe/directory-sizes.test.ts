@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
-import { directorySizes } from "./directory-sizes.ts"
+import { directorySizes, entryCounts } from "./directory-sizes.ts"
 
 test("more directories are counted than fit into one command line", async () => {
   const folder = mkdtempSync(join(tmpdir(), "quayside-volumes-"))
@@ -18,6 +18,11 @@ test("more directories are counted than fit into one command line", async () => 
     const sizes = await directorySizes([first, ...absent, last], { timeoutMs: 120_000 })
     assert.deepEqual([...sizes.keys()], there)
     for (const bytes of sizes.values()) assert.ok(bytes >= 100_000)
+    const counts = await entryCounts([first, ...absent, last], { timeoutMs: 120_000 })
+    assert.deepEqual(
+      [...counts],
+      there.map((path) => [path, 1]),
+    )
   } finally {
     rmSync(folder, { recursive: true })
   }
