@@ -50,7 +50,7 @@ export async function readBody(request: IncomingMessage, { maxBytes, timeoutMs, 
     request.off("data", onData).pause()
     reject(hasTinyChunks(request) ? new Failure("invalid", "The body must come in larger pieces") : tooLarge(maxBytes))
   }
-  const onClose = () => reject(new IncompleteBodyError())
+  const onClose = () => void (request.readableEnded || reject(new IncompleteBodyError()))
   request.on("data", onData)
   request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
   request.on("error", onClose)
