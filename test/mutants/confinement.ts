@@ -208,6 +208,17 @@ export const confinement = [
   ...faults("src/engine/docker/containers/remove-container.ts", limits, [
     ["volumes that an image declares stay", at("removeContainer", "v: true"), "v: false"],
   ]),
+  ...faults(
+    "src/engine/docker/containers/remove-container.ts",
+    ["src/engine/docker/containers/remove-container.test.ts"],
+    [
+      [
+        "the daemon removes the files of volumes, and makes none meanwhile",
+        at("removeContainer", "await emptyDirectories(volumes, { owner, signal })"),
+        "void emptyDirectories",
+      ],
+    ],
+  ),
   ...faults("src/engine/docker/firewall/firewall-rules.ts", neighbours, [
     ["IPv6 is open", at("ipv6Rules", "return"), "return [] ||"],
     [

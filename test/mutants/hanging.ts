@@ -22,7 +22,7 @@ export const hanging = [
     [
       [
         "a process is blocked and has started containers",
-        at("removeContainer", "const seconds = Math.ceil("),
+        at("stopContainer", "const seconds = Math.ceil("),
         "for (;;);\n  const seconds = Math.ceil(",
       ],
     ],

@@ -234,6 +234,27 @@ export const containerBounds = {
     per: "process",
     beyond: "further ones wait in order of arrival",
   },
+  emptiedVolumes: {
+    what: "Runs whose images' volumes are emptied at a time",
+    value: 8,
+    unit: "count",
+    per: "process",
+    beyond: "further ones end later",
+  },
+  emptiedVolumesOfPerson: {
+    what: "The same, of one person's runs",
+    value: 2,
+    unit: "count",
+    per: "person",
+    beyond: "further ones end later, after those of others",
+  },
+  emptyVolumesMs: {
+    what: "Time to empty them",
+    value: 60_000,
+    unit: "ms",
+    per: "run",
+    beyond: "another attempt follows, and the run ends later",
+  },
   engineCallMs: {
     what: "Time for the engine to answer a read call",
     value: 15_000,

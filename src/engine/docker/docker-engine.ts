@@ -256,7 +256,7 @@ class DockerEngine implements Engine {
       const found = await this.#find(key, signal, { kind: "remove" })
       if (found) {
         const owner = containerIdentityOf(found.Config.Labels)?.user
-        await removeContainer(this.#client, found.Id, { graceMs, running: found.State.Running, owner, signal })
+        await removeContainer(this.#client, found, { graceMs, owner, signal })
       }
       await this.#pins.release(key)
     })

@@ -1,9 +1,13 @@
+import type Dockerode from "dockerode"
 import type { DockerClient } from "../client/docker-client.ts"
 import { httpStatusOf, undefinedIfNotFound } from "../client/errors.ts"
+import { emptyDirectories } from "./empty-directories.ts"
+
+/** A container, as an inspection describes it. */
+export type RemovableContainer = Pick<Dockerode.ContainerInspectInfo, "Id" | "Mounts"> & { State: { Running: boolean } }
 
 export interface RemoveOptions {
   graceMs: number
-  running: boolean
   /** The run's owner: a person with slow programs must not delay the stops of others. */
   owner?: string | undefined
   signal?: AbortSignal | undefined
@@ -12,20 +16,15 @@ export interface RemoveOptions {
 /**
  * Stops a container, with whole seconds of grace, and removes it with its anonymous volumes.
  * Resolves when it is gone, even if another client removed it.
+ *
+ * The volumes are emptied before: the daemon removes one after another, and creates none meanwhile.
  */
-export async function removeContainer(client: DockerClient, id: string, { graceMs, running, owner, signal }: RemoveOptions): Promise<void> {
-  const seconds = Math.ceil(graceMs / 1_000)
-  if (running && seconds > 0) {
-    const timeoutMs = graceMs + 30_000
-    await undefinedIfNotFound(
-      client.call((docker, abort) => docker.getContainer(id).stop({ t: seconds, ...abort }), {
-        signal,
-        timeoutMs,
-        kind: "stop",
-        owner,
-      }),
-    ).catch(ignoreStopped)
-  }
+export async function removeContainer(client: DockerClient, container: RemovableContainer, options: RemoveOptions): Promise<void> {
+  const { Id: id, State, Mounts } = container
+  const { owner, signal } = options
+  const volumes = Mounts.filter(isAnonymousVolume).map(({ Source }) => Source)
+  if (State.Running) await stopContainer(client, id, { ...options, mustEnd: volumes.length > 0 })
+  await emptyDirectories(volumes, { owner, signal })
   const removed = await undefinedIfNotFound(
     client.call((docker, abort) => docker.getContainer(id).remove({ force: true, v: true, ...abort }), {
       signal,
@@ -40,6 +39,28 @@ export async function removeContainer(client: DockerClient, id: string, { graceM
     },
   )
   if (!removed) await waitForRemoval(client, id, signal)
+}
+
+/** Nothing else has them. */
+function isAnonymousVolume({ Type, Name }: Dockerode.ContainerInspectInfo["Mounts"][number]): boolean {
+  return (Type as string | undefined) === "volume" && /^[0-9a-f]{64}$/.test(Name ?? "")
+}
+
+/** Without grace the program ends with the removal, unless it `mustEnd` before. */
+async function stopContainer(
+  client: DockerClient,
+  id: string,
+  { graceMs, owner, signal, mustEnd }: RemoveOptions & { mustEnd: boolean },
+): Promise<void> {
+  const seconds = Math.ceil(graceMs / 1_000)
+  if (seconds <= 0 && !mustEnd) return
+  const stop = client.call((docker, abort) => docker.getContainer(id).stop({ t: seconds, ...abort }), {
+    signal,
+    timeoutMs: graceMs + 30_000,
+    kind: "stop",
+    owner,
+  })
+  await undefinedIfNotFound(stop).catch(ignoreStopped)
 }
 
 /** Another client is removing it already. */

@@ -26,7 +26,7 @@ import type { AddressLease, UserNetworks } from "../network/user-networks.ts"
 import { callWithAbortGrace } from "./abort-grace.ts"
 import { type ContainerOptions, containerOptions, unstartedContainerOptions } from "./container-options.ts"
 import { DiskLimit } from "./disk-limit.ts"
-import { belongsToInstance, containerName, hasDevicesOf } from "./labels.ts"
+import { belongsToInstance, containerIdentityOf, containerName, hasDevicesOf } from "./labels.ts"
 import { checkListEntrySize } from "./list-entry-size.ts"
 import { maxOpenFiles } from "./max-open-files.ts"
 import { removeContainer } from "./remove-container.ts"
@@ -128,7 +128,7 @@ export class RunStarter {
     }
     if (existing?.State.Running && hasDevicesOf(spec, existing.Config.Labels)) return existing.Image
     checkListEntrySize(spec, this.#options.instance)
-    if (existing) await removeContainer(this.#client, existing.Id, { graceMs: 0, running: existing.State.Running })
+    if (existing) await removeContainer(this.#client, existing, { graceMs: 0, owner: spec.user, signal })
     using held = await this.#images.ensure(spec, { report, signal })
     const { image } = held
     report({ state: "creating", progress: null })
@@ -218,7 +218,8 @@ export class RunStarter {
     const options = { owner: spec.user, signal }
     await this.#accountFiles.check(container, options)
     await this.#imagePaths.learn(container, paths, options)
-    await removeContainer(this.#client, id, { graceMs: 0, running: false })
+    const created = await this.#inspect(id, options)
+    if (created) await removeContainer(this.#client, created, { graceMs: 0, ...options })
   }
 
   /** Waits for both even if one fails: nothing may be pinned after `#undo` has begun. */
@@ -275,7 +276,7 @@ export class RunStarter {
     if (this.#options.isInCharge?.() === false) return
     const found = await this.#inspect(containerName(key), { signal: AbortSignal.timeout(undoTimeoutMs) }).catch(() => undefined)
     if (found && belongsToInstance(this.#options.instance, found.Config.Labels)) {
-      await removeContainer(this.#client, found.Id, { graceMs: 0, running: found.State.Running }).catch(() => {})
+      await removeContainer(this.#client, found, { graceMs: 0, owner: containerIdentityOf(found.Config.Labels)?.user }).catch(() => {})
     }
     await this.#releasePins(key)
   }
