@@ -100,8 +100,11 @@ export class StorageLedger implements AsyncDisposable {
     // Looked up anew after each wait, in which the file may go.
     const find = () => this.#replacedBy(entry, directory, size)
     if (entry.isUnknown && isLimited(entry)) await this.#firstCount(account, entry, size)
-    if (over(find()) && this.#mayCountAgain(entry)) await this.#recount(account, entry)
-    const replaced = find()
+    let replaced = find()
+    if (over(replaced) && this.#mayCountAgain(entry)) {
+      await this.#recount(account, entry)
+      replaced = find()
+    }
     const why = over(replaced)
     if (why) throw quotaExceeded(why, bytes)
     this.#assertProjectHasRoom(account, directory, bytes - replaced.bytes)
