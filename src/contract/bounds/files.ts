@@ -196,7 +196,7 @@ export const fileBounds = {
     beyond: "429 `too_many_requests`",
   },
   copiesAtOnce: {
-    what: "COPY, and MOVE that copies, under way",
+    what: "COPY, and MOVE that copies, under way; as many copies of projects' code",
     value: 4,
     unit: "count",
     per: "person",

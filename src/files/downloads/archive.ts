@@ -43,7 +43,11 @@ export async function sendArchive(request: DavRequest, entries: readonly string[
   })
   if (request.incoming.method === "HEAD") return void response.end()
   using archive = new Archive(request)
-  await visit(request, entries, (resource) => archive.add(resource))
+  const count = recordCounter()
+  await visit(request, entries, (resource) => {
+    count(resource)
+    return archive.add(resource)
+  })
   await archive.end()
 }
 
@@ -68,13 +72,21 @@ function visit(request: DavRequest, entries: readonly string[], add: (resource: 
 }
 
 async function checkSize(request: DavRequest, entries: readonly string[]): Promise<void> {
+  const count = recordCounter()
+  await visit(request, entries, (resource) => count(resource))
+}
+
+/**
+ * Throws when an archive has too many records, which stay in memory until its end. Also called for
+ * each entry that is sent: a program may have moved others there since the first walk.
+ */
+function recordCounter(): (resource: DavResource) => undefined {
   let bytes = 0
-  await visit(request, entries, ({ path }) => {
+  return ({ path }) => {
     bytes += recordBytes + Buffer.byteLength(path)
     if (bytes > maxDirectoryBytes)
       throw forbidden(`An archive's list of names has at most ${maxDirectoryBytes} bytes; this has more: download parts of it`)
-    return undefined
-  })
+  }
 }
 
 /** One archive under way. */

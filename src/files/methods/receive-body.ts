@@ -2,6 +2,7 @@ import { writeSync, writev } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { bounds } from "#contract"
 import { hasBody, PacedReader, sharedTurnBudget } from "#http"
+import { ChunkBuffer } from "#kit"
 import { ClientGoneError } from "../failures.ts"
 
 /** Reading pauses while this much waits for the disk. */
@@ -39,8 +40,7 @@ class BodyReceiver {
   #position: number | undefined
   readonly #done: (error?: Error) => void
   readonly #isSmall: boolean
-  #waiting: Buffer[] = []
-  #bytes = 0
+  readonly #waiting = new ChunkBuffer()
   #isWriting = false
   #hasEnded = false
   #isSettled = false
@@ -65,9 +65,8 @@ class BodyReceiver {
       this.#fail(error as Error)
       return
     }
-    this.#waiting.push(chunk)
-    this.#bytes += chunk.length
-    if (this.#bytes >= maxBufferedBytes) this.#reader.pause()
+    this.#waiting.add(chunk)
+    if (this.#waiting.length >= maxBufferedBytes) this.#reader.pause()
     if (!this.#reader.countRead(this.#userId, chunk.length)) this.#request.pause()
     if (!this.#isSmall) this.#write()
   }
@@ -104,11 +103,9 @@ class BodyReceiver {
   }
 
   #writeWaiting(): void {
-    const batch = this.#waiting
     const { fd, position } = { fd: this.#fd, position: this.#position }
-    if (position !== undefined) this.#position = position + this.#bytes
-    this.#waiting = []
-    this.#bytes = 0
+    if (position !== undefined) this.#position = position + this.#waiting.length
+    const batch = this.#waiting.take()
     this.#isWriting = true
     this.#reader.resume()
     writeAll({ fd, position }, batch, (error) => {
@@ -120,7 +117,8 @@ class BodyReceiver {
 
   #writeAtOnce(): void {
     try {
-      const all = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting)
+      const parts = this.#waiting.take()
+      const all = parts.length === 1 ? parts[0] : Buffer.concat(parts)
       for (let done = 0; all && done < all.length; )
         done += writeSync(this.#fd, all, done, undefined, this.#position === undefined ? null : this.#position + done)
     } catch (error) {

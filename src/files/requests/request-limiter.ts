@@ -29,30 +29,31 @@ export class RequestLimiter {
 
 const maxCopies = bounds.files.copiesAtOnce.value
 
-/** Limits the concurrent copies of each person; others wait. */
-export class CopyQueue {
-  readonly #running = new Map<number, number>()
-  readonly #waiting = new Map<number, (() => void)[]>()
+/** Limits the concurrent copies of each person, by ID or by name; others wait. */
+export class CopyQueue<Person extends number | string = number> {
+  /** The copies under way, and those that wait. */
+  readonly #people = new Map<Person, { running: number; waiting: Set<() => void> }>()
 
-  async acquire(userId: number): Promise<Disposable> {
-    const running = this.#running.get(userId) ?? 0
-    if (running < maxCopies) this.#running.set(userId, running + 1)
-    else await new Promise<void>((resolve) => this.#waiting.set(userId, [...(this.#waiting.get(userId) ?? []), resolve]))
-    return { [Symbol.dispose]: () => this.#release(userId) }
+  async acquire(person: Person): Promise<Disposable> {
+    const copies = this.#people.get(person) ?? { running: 0, waiting: new Set() }
+    this.#people.set(person, copies)
+    if (copies.running < maxCopies) copies.running += 1
+    else await new Promise<void>((resolve) => copies.waiting.add(resolve))
+    return { [Symbol.dispose]: () => this.#release(person) }
   }
 
   /** The next waiting copy takes over the slot. */
-  #release(userId: number): void {
-    const [next, ...others] = this.#waiting.get(userId) ?? []
-    if (others.length > 0) this.#waiting.set(userId, others)
-    else this.#waiting.delete(userId)
+  #release(person: Person): void {
+    const copies = this.#people.get(person)
+    if (!copies) return
+    const [next] = copies.waiting
     if (next) {
+      copies.waiting.delete(next)
       next()
       return
     }
-    const left = (this.#running.get(userId) ?? 1) - 1
-    if (left === 0) this.#running.delete(userId)
-    else this.#running.set(userId, left)
+    copies.running -= 1
+    if (copies.running === 0) this.#people.delete(person)
   }
 }
 

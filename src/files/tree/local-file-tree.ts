@@ -3,6 +3,7 @@ import { Failure } from "#contract"
 import { deadline, splitPath, Yielder } from "#kit"
 import { fileFailure, forbidden, invalid } from "../failures.ts"
 import { isReservedName } from "../requests/address.ts"
+import { CopyQueue } from "../requests/request-limiter.ts"
 import type { StagingArea } from "../staging/staging-area.ts"
 import type { StorageLedger } from "../storage/ledger.ts"
 import { readQuotaProject } from "../storage/quota-project.ts"
@@ -27,6 +28,8 @@ export class LocalFileTree {
   readonly #root: DirectoryHandle
   readonly #staging: StagingArea
   readonly #storage: StorageLedger
+  /** A copy takes a buffer and descriptors, and its person may request thousands at once. */
+  readonly #copies = new CopyQueue<string>()
 
   constructor(root: DirectoryHandle, staging: StagingArea, storage: StorageLedger) {
     this.#root = root
@@ -89,6 +92,8 @@ export class LocalFileTree {
     const { from, to, replace, maxMs } = operation
     const [source, target] = [namesFor(from), namesFor(to)]
     const name = target.at(-1) ?? ""
+    using _slot = await this.#copies.acquire(operation.account ?? "")
+    options.signal?.throwIfAborted()
     using parent = this.#ensure(to, target.slice(0, -1))
     if (!replace && parent.lstat(name)) return null
     using signal = deadline(maxMs, "The copy", options.signal)

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { setImmediate as turn } from "node:timers/promises"
+import { bounds, Failure } from "#contract"
+import { StagingArea } from "../staging/staging-area.ts"
+import type { StorageLedger } from "../storage/ledger.ts"
+import { DirectoryHandle } from "./directory-handle.ts"
+import { LocalFileTree } from "./local-file-tree.ts"
+
+/*
+ * Each release of a project's code copies it, and a person may request thousands at once. A copy
+ * has a buffer of 1 MiB and several descriptors.
+ */
+
+const full = new Failure("storage_full", "There is no room")
+
+test("a person's copies of code wait for each other and not for another person's", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "quayside-copies-"))
+  t.after(() => rmSync(directory, { recursive: true }))
+  mkdirSync(join(directory, "code"))
+  using root = DirectoryHandle.open(directory)
+  await using staging = new StagingArea(root, assert.ifError)
+  const begun: (string | undefined)[] = []
+  const { promise: end, reject } = Promise.withResolvers<never>()
+  const reserve = (account: string | undefined) => {
+    begun.push(account)
+    return end
+  }
+  const tree = new LocalFileTree(root, staging, { reserve } as unknown as StorageLedger)
+  const copy = (account: string, i: number) =>
+    tree.run({ op: "copyTree", from: "/code", to: `/${account}${i}`, limits: {}, replace: true, maxMs: 60_000, account }, {})
+  const copies = Array.from({ length: 20 }, (_, i) => assert.rejects(copy("ann", i), full))
+  copies.push(assert.rejects(copy("bob", 0), full))
+  for (let i = 0; i < 10; i += 1) await turn()
+  assert.deepEqual(begun, [...Array.from({ length: bounds.files.copiesAtOnce.value }, () => "ann"), "bob"])
+  reject(full)
+  await Promise.all(copies)
+  assert.equal(begun.length, 21)
+})
