@@ -5,7 +5,7 @@ import { ChannelStream, frameCost } from "./channel-stream.ts"
 
 test("chunks that wait are not moved each time one of them is read", async (t) => {
   const stream = new ChannelStream(1, { send: () => {}, allocate: () => undefined, schedule: () => {}, forget: () => {} })
-  stream.widen(bounds.control.wideWindowBytes.value)
+  stream.widenWindow(bounds.control.wideWindowBytes.value)
   const count = Math.floor(bounds.control.wideWindowBytes.value / (1 + frameCost))
   for (let i = 0; i < count; i += 1) assert.ok(stream.receiveData(0, Buffer.of(i & 255)))
   let moved = 0

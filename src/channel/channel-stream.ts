@@ -87,7 +87,7 @@ export class ChannelStream {
     if (!this.#isOver) this.#owner.send(encodeJson(frameKinds.accept, this.id, answer))
   }
 
-  message(message: JsonObject): void {
+  sendMessage(message: JsonObject): void {
     if (!this.#isOver) this.#owner.send(encodeJson(frameKinds.message, this.id, message))
   }
 
@@ -131,7 +131,7 @@ export class ChannelStream {
   }
 
   /** Grants the peer a wider window. */
-  widen(bytes: number): void {
+  widenWindow(bytes: number): void {
     if (this.#isOver || bytes <= this.#window) return
     this.#owner.send(encodeCredit(this.id, bytes - this.#window))
     this.#window = bytes

@@ -1,6 +1,6 @@
 import { bounds } from "#contract"
 import type { ChannelStream, JsonObject } from "./channel-stream.ts"
-import { giveBackFrame, takeFrame } from "./frame-memory.ts"
+import { allocateFrame, releaseFrame } from "./frame-pool.ts"
 import { protocolName } from "./frames.ts"
 import { receiveConnection } from "./listen.ts"
 import { Multiplexer, type Transport } from "./multiplexer.ts"
@@ -77,13 +77,13 @@ class ClientTransport implements Transport {
   }
 
   allocate(bytes: number): Uint8Array {
-    return takeFrame(bytes)
+    return allocateFrame(bytes)
   }
 
   send(frame: Uint8Array): void {
     if (this.#socket.readyState !== 1) return
     this.#socket.send(frame as Uint8Array<ArrayBuffer>, (error) => {
-      if (!error) giveBackFrame(frame)
+      if (!error) releaseFrame(frame)
       if (this.#timer !== undefined && this.#socket.bufferedAmount <= unsentBytes.value / 2) this.#continue()
     })
   }
@@ -160,12 +160,12 @@ export class ControlProcess {
   }
 
   resize({ columns, rows }: TerminalSize): void {
-    this.stream.message({ resize: { columns, rows } })
+    this.stream.sendMessage({ resize: { columns, rows } })
   }
 
   /** Sends a signal, such as `SIGINT`, to the program's process group. */
   kill(signal: string): void {
-    this.stream.message({ signal })
+    this.stream.sendMessage({ signal })
   }
 
   /** Ends the program and all its processes. */
@@ -205,13 +205,13 @@ export function openCopy(connection: Multiplexer, direction: "in" | "out", path:
  * then ended, at the same place of a file in the run, which is made if it is missing; the offset is
  * a multiple of `copyBlockBytes`.
  */
-export function openFileRest(connection: Multiplexer, direction: "in" | "out", { path, offset }: { path: string; offset: number }) {
+export function openFileCopy(connection: Multiplexer, direction: "in" | "out", { path, offset }: { path: string; offset: number }) {
   return openWide(connection, "copy", { direction, path, offset })
 }
 
 /** A stream of bulk data, which is not slowed by the time that credit needs to arrive. */
 function openWide(connection: Multiplexer, kind: string, options: JsonObject): ChannelStream {
   const stream = connection.open(kind, options)
-  stream.widen(wideWindowBytes.value)
+  stream.widenWindow(wideWindowBytes.value)
   return stream
 }

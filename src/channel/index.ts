@@ -7,7 +7,7 @@ export {
   type ExitStatus,
   openCopy,
   openExec,
-  openFileRest,
+  openFileCopy,
   openForward,
   openShell,
   outputPart,
@@ -15,7 +15,7 @@ export {
   type TerminalSize,
   type WebSocketLike,
 } from "./client.ts"
-export { giveBackFrame, takeFrame } from "./frame-memory.ts"
+export { allocateFrame, releaseFrame } from "./frame-pool.ts"
 export { copyBlockBytes, maxDataFrameBytes, protocolName } from "./frames.ts"
 export { openListen } from "./listen.ts"
 export { closeStatus, Multiplexer, type MultiplexerOptions, type Transport } from "./multiplexer.ts"

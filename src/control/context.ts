@@ -22,7 +22,7 @@ export interface ControlOptions {
 }
 
 /** The limits of the API for a person, which streams share. Both throw a 429 beyond them. */
-export interface PersonLimits {
+export interface ApiLimits {
   /** Counts a program against the rate of writes. */
   countProgram(): void
   /** Counts a read of a run's output against the rate of streams, and runs it among those open. */
@@ -38,7 +38,7 @@ export interface ConnectionContext extends ControlOptions {
   readonly shells: ShellSessions
   /** Resolves when the shells of dead processes are among them. */
   readonly restored: Promise<void>
-  readonly limits: PersonLimits
+  readonly limits: ApiLimits
   /** Opens a stream to the client. */
   open(kind: string, options: JsonObject): ChannelStream
   /** Aborted with the given signal, or when the caller's right, proof or run ends. */

@@ -9,10 +9,10 @@ import { abortOnRevocation, type RightHolder } from "#projects"
 import type { RunRow } from "#store"
 import { isControllable } from "./address.ts"
 import { serveConnection } from "./connection.ts"
-import type { ControlOptions, PersonLimits } from "./context.ts"
+import type { ApiLimits, ControlOptions } from "./context.ts"
 import { ControlUsageByPerson } from "./control-usage.ts"
 import { restoreShells } from "./shells/restore-shells.ts"
-import { ShellKeeper } from "./shells/shell-keeper.ts"
+import { ShellRecovery } from "./shells/shell-recovery.ts"
 import { ShellSessions } from "./shells/shell-sessions.ts"
 
 /** A request for a WebSocket whose caller may control the run. */
@@ -25,7 +25,7 @@ export interface ControlUpgrade {
   run: RunRow
   /** Called when the socket changes its protocol. */
   release: () => void
-  limits: PersonLimits
+  limits: ApiLimits
 }
 
 /** The server's end of the control channel. */
@@ -47,9 +47,9 @@ export function createControlServer(options: ControlOptions): ControlServer {
   const usages = new ControlUsageByPerson()
   const closing = new AbortController()
   const watchRight = createRightWatcher(options)
-  const keeper = options.shellsDirectory === undefined ? undefined : new ShellKeeper(options.shellsDirectory)
-  const shells = new ShellSessions(keeper)
-  const restored = keeper ? restoreShells({ ...options, keeper, shells, usages, watchRight }) : Promise.resolve()
+  const recovery = options.shellsDirectory === undefined ? undefined : new ShellRecovery(options.shellsDirectory)
+  const shells = new ShellSessions(recovery)
+  const restored = recovery ? restoreShells({ ...options, recovery, shells, usages, watchRight }) : Promise.resolve()
 
   function accept({ request, socket, head, caller, actor, run, release, limits }: ControlUpgrade): void {
     checkRequest(request, run)

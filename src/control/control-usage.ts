@@ -1,7 +1,7 @@
 import { StreamError } from "#channel"
 import { bounds, Failure } from "#contract"
 import { Semaphore } from "#kit"
-import { collectNewObjectsOften } from "./collect-often.ts"
+import { tuneGarbageCollection } from "./gc-tuning.ts"
 
 const {
   connections,
@@ -84,7 +84,7 @@ export class ControlUsage {
   addWideWindow(): Disposable | undefined {
     if (this.#wideBytes + extraBytes > wideWindowBytesPerPerson.value) return undefined
     this.#wideBytes += extraBytes
-    const collection = collectNewObjectsOften()
+    const collection = tuneGarbageCollection()
     return onDispose(() => {
       this.#wideBytes -= extraBytes
       collection[Symbol.dispose]()

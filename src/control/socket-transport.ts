@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
-import { giveBackFrame, type Transport, takeFrame } from "#channel"
+import { allocateFrame, releaseFrame, type Transport } from "#channel"
 import { bounds } from "#contract"
 
 const maxUnsent = bounds.control.unsentBytes.value
@@ -34,14 +34,14 @@ export class SocketTransport implements Transport {
   }
 
   allocate(bytes: number): Uint8Array {
-    return takeFrame(bytes)
+    return allocateFrame(bytes)
   }
 
   send(frame: Uint8Array): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     this.#collect()
     this.#socket.send(frame, (error) => {
-      if (!error) giveBackFrame(frame)
+      if (!error) releaseFrame(frame)
       this.#checkDrained()
     })
   }

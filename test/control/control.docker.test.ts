@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { createConnection } from "node:net"
 import { after, test } from "node:test"
-import { type ChannelStream, type Multiplexer, openCopy, openExec, openFileRest, openForward, openListen, openShell } from "#channel"
+import { type ChannelStream, type Multiplexer, openCopy, openExec, openFileCopy, openForward, openListen, openShell } from "#channel"
 import { bounds } from "#contract"
 import { eventually } from "../fixtures/eventually.ts"
 import { startTestServer } from "../test-server.ts"
@@ -200,7 +200,7 @@ test("the rest of a file is read and written at its place, and a failure is a co
   using connection = await connect()
   const [blocks, rest] = [randomBytes(2 ** 21), randomBytes(70_001)]
   const write = async (offset: number, data: Uint8Array, path = "/tmp/-rest\nof a file") => {
-    const stream = openFileRest(connection, "in", { path, offset })
+    const stream = openFileCopy(connection, "in", { path, offset })
     await stream.write(data)
     stream.end()
     await stream.done
@@ -208,13 +208,13 @@ test("the rest of a file is read and written at its place, and a failure is a co
   await write(0, blocks)
   await write(2 ** 21, rest)
   await write(0, blocks.subarray(0, 2 ** 20))
-  const out = openFileRest(connection, "out", { path: "/tmp/-rest\nof a file", offset: 2 ** 21 - 3 })
+  const out = openFileCopy(connection, "out", { path: "/tmp/-rest\nof a file", offset: 2 ** 21 - 3 })
   assert.equal(sha256(await readBytes(out)), sha256(Buffer.concat([blocks.subarray(-3), rest])))
   await out.done
-  const beyond = openFileRest(connection, "out", { path: "/tmp/-rest\nof a file", offset: 2 ** 40 })
+  const beyond = openFileCopy(connection, "out", { path: "/tmp/-rest\nof a file", offset: 2 ** 40 })
   assert.equal((await readBytes(beyond)).length, 0)
   await assert.rejects(write(0, rest, "/tmp/none/file"), { code: "copy_failed", message: /none/ })
-  await assert.rejects(openFileRest(connection, "out", { path: "/tmp/none", offset: 1 }).done, { code: "copy_failed", message: /none/ })
+  await assert.rejects(openFileCopy(connection, "out", { path: "/tmp/none", offset: 1 }).done, { code: "copy_failed", message: /none/ })
 })
 
 test("losing the right to control a run ends the copies under way, in both directions, and their programs", async () => {
@@ -222,9 +222,9 @@ test("losing the right to control a run ends the copies under way, in both direc
   await server.acquaint(ann, fay)
   const grant = await ann.client.createGrant({ body: { RunID: run.ID, UserName: "fay", Access: "write" } })
   const fays = await connectTo(run.ControlURL, fay.authorization)
-  const out = openFileRest(fays, "out", { path: "/dev/zero", offset: 5 })
+  const out = openFileCopy(fays, "out", { path: "/dev/zero", offset: 5 })
   const into = openCopy(fays, "in", "/tmp")
-  const rest = openFileRest(fays, "in", { path: "/tmp/rest", offset: 0 })
+  const rest = openFileCopy(fays, "in", { path: "/tmp/rest", offset: 0 })
   await Promise.all([out, into, rest].map((stream) => stream.accepted))
   assert.ok((await out.read())?.data.length)
   await rest.write(new Uint8Array(70_000))

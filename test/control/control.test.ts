@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { on, once } from "node:events"
 import { after, test } from "node:test"
 import { WebSocket } from "ws"
-import { type ChannelStream, connectControl, controlProtocols, openExec, openFileRest, openForward, openShell, StreamError } from "#channel"
+import { type ChannelStream, connectControl, controlProtocols, openExec, openFileCopy, openForward, openShell, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { sharedTurnBudget } from "#http"
 import { eventually } from "../fixtures/eventually.ts"
@@ -205,7 +205,7 @@ test("garbage ends one stream, and messages that are no frames the connection", 
 test("the rest of a file is copied from a place within its bounds only, and into a run at whole blocks", async () => {
   using connection = await connectTo(run.ControlURL, ann.authorization)
   const refused = (direction: "in" | "out", offset: unknown) =>
-    assert.rejects(openFileRest(connection, direction, { path: "/tmp/a", offset: offset as number }).accepted, {
+    assert.rejects(openFileCopy(connection, direction, { path: "/tmp/a", offset: offset as number }).accepted, {
       code: "invalid",
       message: /^offset must be an integer from 0 to \d+/,
     })

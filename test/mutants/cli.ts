@@ -5,7 +5,7 @@ export const commandLine = [
   ...faults(
     "src/cli/files/run-file.ts",
     ["src/cli/files/run-file.test.ts"],
-    [["a copy goes on at what a run's link leads to", at("receiveFileRest", "!(await lstat(local)).isFile()"), "false"]],
+    [["a copy goes on at what a run's link leads to", at("completeLocalFile", "!(await lstat(local)).isFile()"), "false"]],
   ),
   ...faults(
     "src/cli/session/names.ts",

@@ -109,14 +109,14 @@ export const control = [
     ["a connection outlives its right", at("createControlServer", 'right.addEventListener("abort"'), 'right.addEventListener("never"'],
   ]),
   ...faults("src/control/shells/shell-sessions.ts", channel, [
-    ["a shell outlives its right", at("ShellSession.endWith", "!watch.signal.aborted"), "false"],
+    ["a shell outlives its right", at("ShellSession.bindToRight", "!watch.signal.aborted"), "false"],
     ["a shell is shown to others", at("ShellSessions.find", "session?.owner.userId === userId && "), "session && "],
   ]),
   ...faults("src/control/streams/programs.ts", signals, [
     ["each signal searches a program's processes at once", at("sendSignal", "if (pending) return void pending.add(signal)"), ""],
   ]),
   ...faults("src/control/streams/programs.ts", channel, [
-    ["the output of programs delays everybody's requests", at("copyOutput", "await waitForTurn(caller.userId, data, stream)"), ""],
+    ["the output of programs delays everybody's requests", at("relayOutput", "await waitForTurn(caller.userId, data, stream)"), ""],
   ]),
   ...faults("src/control/request-fields.ts", channel, [
     ["a program begins in a directory of the kernel", at("readWorkDir", "kernelPaths.test("), "false && kernelPaths.test("],

@@ -10,10 +10,10 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** Does the rest of a copy. `onProgress` is called with the place that it reached. */
-export type CopyRest<T> = (connection: Multiplexer, onProgress: (reached: number) => void) => Promise<T>
+export type ContinueCopy<T> = (connection: Multiplexer, onProgress: (reached: number) => void) => Promise<T>
 
 /** Continues a copy after each loss of the connection, for as long as it comes further. */
-export async function resumeAfterLosses<T>(cli: Cli, run: ControlledRun, copyRest: CopyRest<T>): Promise<T> {
+export async function resumeAfterLosses<T>(cli: Cli, run: ControlledRun, continueCopy: ContinueCopy<T>): Promise<T> {
   let furthest = 0
   let idleLosses = 0
   const onProgress = (reached: number) => {
@@ -22,7 +22,7 @@ export async function resumeAfterLosses<T>(cli: Cli, run: ControlledRun, copyRes
   for (;;) {
     cli.note("The connection was lost; connecting again …")
     try {
-      return await withConnection(cli, reconnect(cli, run), (connection) => copyRest(connection, onProgress))
+      return await withConnection(cli, reconnect(cli, run), (connection) => continueCopy(connection, onProgress))
     } catch (error) {
       idleLosses += 1
       if (!isConnectionLost(error) || idleLosses >= maxIdleLosses) throw error

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { chmod, lstat, open, rm, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { copyBlockBytes, type Multiplexer, openFileRest } from "#channel"
+import { copyBlockBytes, type Multiplexer, openFileCopy } from "#channel"
 import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { ProgressLine } from "../io/progress.ts"
@@ -27,14 +27,14 @@ export interface Transfer extends FilePair {
 /** Continues a copy of one file after each loss of the connection. Resolves with its size. */
 export async function resumeFile(cli: Cli, run: ControlledRun, direction: "in" | "out", files: FilePair): Promise<number> {
   using line = new ProgressLine(cli)
-  const copyRest = direction === "in" ? sendFileRest : receiveFileRest
+  const continueCopy = direction === "in" ? completeRemoteFile : completeLocalFile
   try {
     return await resumeAfterLosses(cli, run, (connection, onProgress) => {
       const onBytes = (position: number, size: number) => {
         line.bytes(files.remote, position, size)
         onProgress(position)
       }
-      return copyRest({ ...files, connection, onBytes })
+      return continueCopy({ ...files, connection, onBytes })
     })
   } catch (error) {
     if (direction === "in") cli.note(`If ${files.remote} is in the run, it is incomplete.`)
@@ -43,9 +43,9 @@ export async function resumeFile(cli: Cli, run: ControlledRun, direction: "in" |
 }
 
 /** Nobody takes a file for complete that cannot be completed: it is removed from the run. */
-export async function sendFileRest(transfer: Transfer): Promise<number> {
+export async function completeRemoteFile(transfer: Transfer): Promise<number> {
   try {
-    return await writeRest(transfer)
+    return await sendRemainder(transfer)
   } catch (error) {
     if (!isConnectionLost(error)) await inRun(transfer, `rm -f "$0"`).catch(() => {})
     throw error
@@ -53,14 +53,14 @@ export async function sendFileRest(transfer: Transfer): Promise<number> {
 }
 
 /** An earlier `tar` may still write: the same bytes at the same places. */
-async function writeRest(transfer: Transfer): Promise<number> {
+async function sendRemainder(transfer: Transfer): Promise<number> {
   const { connection, local, remote, onBytes } = transfer
   const { size, mode, mtimeMs } = await stat(local)
   const present = await presentInRun(transfer, size)
   const isSame = present.bytes > 0 && present.sha256 === (await checksumOf(local, present.bytes))
   const offset = isSame ? present.bytes : 0
   if (offset === 0) await inRun(transfer, `rm -f "$0"`)
-  const stream = openFileRest(connection, "in", { path: remote, offset })
+  const stream = openFileCopy(connection, "in", { path: remote, offset })
   await stream.accepted
   let sent = offset
   // A file that grows meanwhile would have no end.
@@ -93,7 +93,7 @@ if [ "$n" -eq 0 ] || [ "$n" -gt "$2" ]; then echo 0; else echo "$n $(head -c "$n
   return { bytes: present, sha256 }
 }
 
-export async function receiveFileRest(transfer: Transfer): Promise<number> {
+export async function completeLocalFile(transfer: Transfer): Promise<number> {
   const { connection, local, remote, onBytes } = transfer
   // The run may have sent a link of the file's name, which would lead anywhere on this machine.
   if (!(await lstat(local)).isFile()) throw new CliError(`The run sent no file as ${remote}; nothing was copied.`)
@@ -104,7 +104,7 @@ export async function receiveFileRest(transfer: Transfer): Promise<number> {
   const { size, mode, modifiedAt, sha256 } = await inspectInRun(transfer, present)
   let received = present > 0 && present <= size && sha256 === (await checksumOf(local, present)) ? present : 0
   await file.truncate(received)
-  const stream = openFileRest(connection, "out", { path: remote, offset: received })
+  const stream = openFileCopy(connection, "out", { path: remote, offset: received })
   for await (const { data } of stream) {
     received += data.length
     if (received > size) throw new CliError(`${remote} grew during the copy; copy it again.`)

@@ -7,7 +7,7 @@ import { ProgressLine } from "../io/progress.ts"
 import { sanitize } from "../io/table.ts"
 import { type ControlledRun, withConnection } from "../session/control.ts"
 import { isConnectionLost, resumeAfterLosses } from "./resume.ts"
-import { type FilePair, receiveFileRest, sendFileRest, type Transfer } from "./run-file.ts"
+import { completeLocalFile, completeRemoteFile, type FilePair, type Transfer } from "./run-file.ts"
 import { outputOf, readScript, requires } from "./run-script.ts"
 import { assertPlainName, readLocalTree, type Tree } from "./trees.ts"
 
@@ -56,7 +56,7 @@ const foldersAtOnce = 100
 async function sendTree(cli: Cli, transfer: Transfer): Promise<number> {
   const { connection, local, remote } = transfer
   const stats = await lstat(local)
-  if (stats.isFile()) return sendFileRest(transfer)
+  if (stats.isFile()) return completeRemoteFile(transfer)
   if (!stats.isDirectory()) throw new CliError(`${local} is neither a file nor a folder, and the run's image has no tar.`)
   const tree = await readLocalTree(local)
   const folders = [remote, ...tree.directories.map((path) => `${remote}/${path}`)]
@@ -64,7 +64,7 @@ async function sendTree(cli: Cli, transfer: Transfer): Promise<number> {
     const words = folders.slice(at, at + foldersAtOnce)
     await outputOf({ connection, remote, script: `${requires("mkdir")}\nmkdir -p -- "$@"`, words })
   }
-  return copyFiles(cli, tree, (path) => sendFileRest({ ...transfer, local: join(local, path), remote: `${remote}/${path}` }))
+  return copyFiles(cli, tree, (path) => completeRemoteFile({ ...transfer, local: join(local, path), remote: `${remote}/${path}` }))
 }
 
 const kindOf = `if [ -f "$0" ] && [ ! -L "$0" ]; then echo file
@@ -86,7 +86,7 @@ async function receiveNewFile(transfer: Transfer): Promise<number> {
   await writeFile(transfer.local, "", { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error
   })
-  return receiveFileRest(transfer)
+  return completeLocalFile(transfer)
 }
 
 async function copyFiles(

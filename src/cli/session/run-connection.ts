@@ -118,7 +118,7 @@ export function listenInRun(connection: Multiplexer, port: number, target: Requi
     socket.once("error", refuse).once("connect", () => {
       socket.off("error", refuse).on("error", () => socket.destroy())
       stream.accept()
-      stream.widen(bounds.control.wideWindowBytes.value)
+      stream.widenWindow(bounds.control.wideWindowBytes.value)
       relayTcp(socket, toRunConnection(stream), () => socket.end()).catch(() => socket.destroy())
     })
   })

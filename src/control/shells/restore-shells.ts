@@ -3,11 +3,11 @@ import type { Logger } from "#kit"
 import type { RightHolder } from "#projects"
 import type { RunRow } from "#store"
 import type { ControlUsageByPerson } from "../control-usage.ts"
-import type { FoundShell, ShellKeeper } from "./shell-keeper.ts"
+import type { RecoveredShell, ShellRecovery } from "./shell-recovery.ts"
 import type { ShellSessions } from "./shell-sessions.ts"
 
 export interface RestoreContext {
-  keeper: ShellKeeper
+  recovery: ShellRecovery
   shells: ShellSessions
   engine: Engine
   usages: ControlUsageByPerson
@@ -19,14 +19,14 @@ export interface RestoreContext {
 /** Goes on with the shells of a process that died. They wait for their clients, as after a loss. */
 export async function restoreShells(context: RestoreContext): Promise<void> {
   try {
-    const found = await context.keeper.find()
+    const found = await context.recovery.claim()
     await Promise.all(found.map((shell) => restore(context, shell)))
   } catch (err) {
     context.logger.error({ err }, "the shells of an earlier process could not be continued")
   }
 }
 
-async function restore({ shells, engine, usages, logger, watchRight }: RestoreContext, shell: FoundShell): Promise<void> {
+async function restore({ shells, engine, usages, logger, watchRight }: RestoreContext, shell: RecoveredShell): Promise<void> {
   const { record, socket } = shell
   try {
     const process = await engine.resumeExec({ socket, program: record.program })
@@ -35,7 +35,7 @@ async function restore({ shells, engine, usages, logger, watchRight }: RestoreCo
     const session = shells.restore(shell, process, () => slot[Symbol.dispose]())
     const { userId, credentialId, runId, runKey } = record
     const holder = { userId, credential: { id: credentialId } }
-    session.endWith((signal) => watchRight(holder, { id: runId, key: runKey }, signal), credentialId)
+    session.bindToRight((signal) => watchRight(holder, { id: runId, key: runKey }, signal), credentialId)
   } catch (err) {
     socket.destroy()
     if (!(err instanceof EngineError)) throw err

@@ -53,7 +53,7 @@ test("nobody attaches to a shell that its client has ended, or that is ending", 
   const revoked = aShell()
   const other = sessions.add(revoked.process, owner, () => {})
   const right = new AbortController()
-  other.endWith(() => right.signal, "token")
+  other.bindToRight(() => right.signal, "token")
   right.abort()
   await revoked.closing
   assert.equal(sessions.find(other.id, owner), undefined)

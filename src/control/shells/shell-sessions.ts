@@ -4,7 +4,7 @@ import { bounds } from "#contract"
 import type { ExecProcess } from "#engine"
 import { waitForTurn } from "../streams/wait-for-turn.ts"
 import { Scrollback } from "./scrollback.ts"
-import type { FoundShell, ShellKeeper } from "./shell-keeper.ts"
+import type { RecoveredShell, ShellRecovery } from "./shell-recovery.ts"
 
 const lost = "connection_lost"
 const { detachedMs, scrollBackBytes } = bounds.control
@@ -24,24 +24,24 @@ export interface ShellOwner {
 /** Shells, attached to a stream or waiting for their client to come back. */
 export class ShellSessions {
   readonly #sessions = new Map<string, ShellSession>()
-  readonly #keeper: ShellKeeper | undefined
+  readonly #recovery: ShellRecovery | undefined
 
-  /** Without a keeper, no shell survives this process. */
-  constructor(keeper?: ShellKeeper) {
-    this.#keeper = keeper
+  /** Without `recovery`, no shell survives this process. */
+  constructor(recovery?: ShellRecovery) {
+    this.#recovery = recovery
   }
 
   /** Takes over a running shell. `onEnd` is called when it is over. */
   add(process: ExecProcess, owner: ShellOwner, onEnd: () => void): ShellSession {
-    return this.#add({ id: randomBytes(16).toString("hex"), process, owner, keeper: this.#keeper }, onEnd)
+    return this.#add({ id: randomBytes(16).toString("hex"), process, owner, recovery: this.#recovery }, onEnd)
   }
 
   /** Takes over the shell of a process that died, which waits for its client. */
-  restore({ record, scrollback }: FoundShell, process: ExecProcess, onEnd: () => void): ShellSession {
+  restore({ record, scrollback }: RecoveredShell, process: ExecProcess, onEnd: () => void): ShellSession {
     const { id, program: _, ...owner } = record
-    const session = this.#add({ id, process, owner, keeper: this.#keeper }, onEnd)
+    const session = this.#add({ id, process, owner, recovery: this.#recovery }, onEnd)
     session.scrollback.add(scrollback)
-    session.waitForClient()
+    session.endUnlessAttached()
     return session
   }
 
@@ -70,7 +70,7 @@ interface ShellOptions {
   id: string
   process: ExecProcess
   owner: ShellOwner
-  keeper: ShellKeeper | undefined
+  recovery: ShellRecovery | undefined
 }
 
 /** One shell with its scrollback, which outlives connections. */
@@ -78,7 +78,7 @@ export class ShellSession {
   readonly id: string
   readonly process: ExecProcess
   owner: ShellOwner
-  readonly #keeper: ShellKeeper | undefined
+  readonly #recovery: ShellRecovery | undefined
   readonly scrollback = new Scrollback(scrollBackBytes.value)
   readonly #onEnd: () => void
   #stream: ChannelStream | undefined
@@ -87,13 +87,13 @@ export class ShellSession {
   #hasEnded = false
   #isStored = true
 
-  constructor({ id, process, owner, keeper }: ShellOptions, onEnd: () => void) {
+  constructor({ id, process, owner, recovery }: ShellOptions, onEnd: () => void) {
     this.id = id
     this.process = process
     this.owner = owner
-    this.#keeper = keeper
+    this.#recovery = recovery
     this.#onEnd = onEnd
-    if (process.continuation) void keeper?.keep(this.#record(), process.continuation)
+    if (process.continuation) void recovery?.register(this.#record(), process.continuation)
     void this.#pump()
   }
 
@@ -119,11 +119,11 @@ export class ShellSession {
   }
 
   /** Ends with the right of the client that attached last, also while it waits without one. */
-  endWith(watchRight: (signal: AbortSignal) => AbortSignal, credentialId: string): void {
+  bindToRight(watchRight: (signal: AbortSignal) => AbortSignal, credentialId: string): void {
     this.#watch.abort()
     if (credentialId !== this.owner.credentialId) {
       this.owner = { ...this.owner, credentialId }
-      void this.#keeper?.update(this.#record())
+      void this.#recovery?.update(this.#record())
     }
     if (this.#hasEnded) return
     const watch = new AbortController()
@@ -138,11 +138,11 @@ export class ShellSession {
     this.#hasEnded = true
     this.#watch.abort()
     clearTimeout(this.#timer)
-    await Promise.all([this.process.close(), this.#keeper?.forget(this.id)])
+    await Promise.all([this.process.close(), this.#recovery?.forget(this.id)])
   }
 
   /** Ends after a while if no client attaches. */
-  waitForClient(): void {
+  endUnlessAttached(): void {
     this.#timer = setTimeout(() => void this.end(), detachedMs.value).unref()
   }
 
@@ -151,15 +151,15 @@ export class ShellSession {
     if (this.#stream !== stream) return
     if (code !== lost) return void this.end()
     this.#stream = undefined
-    this.waitForClient()
+    this.endUnlessAttached()
   }
 
   #storeSoon(): void {
-    if (!this.#isStored || !this.#keeper) return
+    if (!this.#isStored || !this.#recovery) return
     this.#isStored = false
     setTimeout(() => {
       this.#isStored = true
-      void this.#keeper?.storeScrollback(this.id, this.scrollback.bytes())
+      void this.#recovery?.storeScrollback(this.id, this.scrollback.bytes())
     }, storeMs).unref()
   }
 

@@ -21,7 +21,7 @@ export async function serveCopy(context: ConnectionContext, stream: ChannelStrea
   try {
     stream.accept()
     stream.done.catch(() => program.close())
-    if (direction === "in" && window) stream.widen(bounds.control.wideWindowBytes.value)
+    if (direction === "in" && window) stream.widenWindow(bounds.control.wideWindowBytes.value)
     const copied = direction === "in" ? copyIn(context, stream, { program, archive }) : copyOut(context, stream, { program, archive })
     const error = await copied
     const exitCode = await program.exitCode
@@ -45,12 +45,12 @@ function readCopy(request: JsonObject): CopyRequest {
   const { direction, offset } = request
   const path = readPath(request.path)
   if (direction !== "in" && direction !== "out") throw invalidRequest(`direction must be "in" or "out"; got ${describeValue(direction)}`)
-  if (offset !== undefined) return { direction, command: restCommand(direction, path, offset), isArchive: false }
+  if (offset !== undefined) return { direction, command: fileCommand(direction, path, offset), isArchive: false }
   return { direction, command: direction === "in" ? ["tar", "-x", "-f", "-", "-C", path] : packCommand(path), isArchive: true }
 }
 
 /** Reads or writes a file from an offset on; what lies before it stays. */
-function restCommand(direction: "in" | "out", path: string, value: unknown): Command {
+function fileCommand(direction: "in" | "out", path: string, value: unknown): Command {
   if (direction === "out") return ["tail", "-c", `+${readOffset(value, 1) + 1}`, path]
   const block = readOffset(value, copyBlockBytes) / copyBlockBytes
   return ["dd", `of=${path}`, `bs=${copyBlockBytes}`, `seek=${block}`, "conv=notrunc"]

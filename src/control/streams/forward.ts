@@ -13,11 +13,11 @@ export async function serveForward(context: ConnectionContext, stream: ChannelSt
   const socket = await connectToRun(context, { port: readPort(request.port), stream })
   using window = context.usage.addWideWindow()
   stream.accept()
-  if (window) stream.widen(bounds.control.wideWindowBytes.value)
+  if (window) stream.widenWindow(bounds.control.wideWindowBytes.value)
   const cut = () => socket.destroy()
   stream.done.catch(cut)
   try {
-    await Promise.all([toProgram(stream, socket, context.caller.userId), toClient(socket, stream)])
+    await Promise.all([relayToProgram(stream, socket, context.caller.userId), relayToClient(socket, stream)])
     stream.finish()
   } catch (error) {
     if (error instanceof StreamError) throw error
@@ -71,7 +71,7 @@ async function refusal({ engine, run, usage }: ConnectionContext, port: number):
 }
 
 /** Passes on what the client sends, and its end. */
-export async function toProgram(stream: ChannelStream, socket: Socket, userId: number): Promise<void> {
+export async function relayToProgram(stream: ChannelStream, socket: Socket, userId: number): Promise<void> {
   for await (const data of pacedInput(stream, userId)) {
     if (!socket.writable) return
     if (!socket.write(data)) await drained(socket)
@@ -79,7 +79,7 @@ export async function toProgram(stream: ChannelStream, socket: Socket, userId: n
   socket.end()
 }
 
-async function toClient(socket: Socket, stream: ChannelStream): Promise<void> {
+async function relayToClient(socket: Socket, stream: ChannelStream): Promise<void> {
   const ended = Promise.withResolvers<void>()
   socket.once("end", ended.resolve)
   socket.once("close", () => ended.reject(new Error("The connection was closed")))

@@ -4,7 +4,7 @@ import { bounds } from "#contract"
 import { EngineError } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { readPort } from "../request-fields.ts"
-import { toProgram } from "./forward.ts"
+import { relayToProgram } from "./forward.ts"
 import { auditProgram } from "./programs.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
@@ -55,8 +55,8 @@ async function serveConnection({ usage, open, caller }: ConnectionContext, socke
     const onClose = () => stream.fail("connection_lost", "The program closed the connection")
     if (socket.destroyed) onClose()
     else socket.once("close", onClose)
-    if (window) stream.widen(bounds.control.wideWindowBytes.value)
-    await Promise.all([toProgram(stream, socket, caller.userId), toClient(socket, stream, caller.userId)])
+    if (window) stream.widenWindow(bounds.control.wideWindowBytes.value)
+    await Promise.all([relayToProgram(stream, socket, caller.userId), relayToClient(socket, stream, caller.userId)])
     stream.finish()
   } catch {
     // The client does not connect, or one side has gone: the program notices by its connection.
@@ -65,7 +65,7 @@ async function serveConnection({ usage, open, caller }: ConnectionContext, socke
   }
 }
 
-async function toClient(socket: Socket, stream: ChannelStream, userId: number): Promise<void> {
+async function relayToClient(socket: Socket, stream: ChannelStream, userId: number): Promise<void> {
   for await (const data of socket.iterator({ destroyOnReturn: false })) {
     await stream.write(data as Buffer)
     await waitForTurn(userId, data as Buffer, stream)

@@ -48,8 +48,8 @@ export async function serveExec(context: ConnectionContext, stream: ChannelStrea
     if (stream.isOver) return
     stream.onMessage = (message) => handleProgramMessage(process, stream, message)
     stream.done.catch(() => process.close())
-    void copyInput(context, process, stream)
-    await copyOutput(context, process, stream)
+    void relayInput(context, process, stream)
+    await relayOutput(context, process, stream)
     stream.finish({ exitCode: await process.exitCode })
   } finally {
     await process.close()
@@ -111,7 +111,7 @@ function resize(process: Pick<ExecProcess, "resize">, size: { columns: number; r
 }
 
 /** Ends with the stream's input. */
-export async function copyInput({ caller }: ConnectionContext, process: ExecProcess, stream: ChannelStream): Promise<void> {
+export async function relayInput({ caller }: ConnectionContext, process: ExecProcess, stream: ChannelStream): Promise<void> {
   try {
     for await (const data of pacedInput(stream, caller.userId)) await process.write(data)
     process.endInput()
@@ -120,7 +120,7 @@ export async function copyInput({ caller }: ConnectionContext, process: ExecProc
   }
 }
 
-async function copyOutput({ caller }: ConnectionContext, process: ExecProcess, stream: ChannelStream): Promise<void> {
+async function relayOutput({ caller }: ConnectionContext, process: ExecProcess, stream: ChannelStream): Promise<void> {
   for await (const { stream: name, data } of process.output) {
     await stream.write(data, outputPart[name])
     await waitForTurn(caller.userId, data, stream)

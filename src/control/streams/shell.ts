@@ -4,7 +4,7 @@ import { type ExecProcess, type ExecRequest, loginShell } from "#engine"
 import type { ConnectionContext } from "../context.ts"
 import { invalidRequest, readProgram } from "../request-fields.ts"
 import type { ShellSession } from "../shells/shell-sessions.ts"
-import { auditProgram, copyInput, handleProgramMessage, startProgram } from "./programs.ts"
+import { auditProgram, handleProgramMessage, relayInput, startProgram } from "./programs.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
 const defaultSize = { columns: 80, rows: 24 }
@@ -21,8 +21,8 @@ export async function serveShell(context: ConnectionContext, stream: ChannelStre
   if (!isNew) await waitForTurn(context.caller.userId, session.scrollback, stream)
   if (stream.isOver && !isNew) return
   session.attach(stream)
-  session.endWith(context.watchRight, context.caller.credential.id)
-  await copyInput(context, session.process, stream)
+  session.bindToRight(context.watchRight, context.caller.credential.id)
+  await relayInput(context, session.process, stream)
   await stream.done.catch(() => {})
 }
 

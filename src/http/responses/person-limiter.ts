@@ -1,7 +1,7 @@
 import { Failure } from "#contract"
 import { OverloadedError, Semaphore } from "#kit"
 
-export interface PersonLimits {
+export interface PersonLimiterOptions {
   maxRunning: number
   /** Further requests are rejected. */
   maxWaiting: number
@@ -11,10 +11,10 @@ export interface PersonLimits {
 
 /** Limits the work of one kind that is in progress for one person. */
 export class PersonLimiter<Person = number> {
-  readonly #limits: PersonLimits
+  readonly #limits: PersonLimiterOptions
   readonly #people = new Map<Person, { semaphore: Semaphore; count: number }>()
 
-  constructor(limits: PersonLimits) {
+  constructor(limits: PersonLimiterOptions) {
     this.#limits = limits
   }
 

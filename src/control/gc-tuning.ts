@@ -14,7 +14,7 @@ let holders = 0
  * in the whole heap whenever 64 MiB had come together, which took half of the processor time of a
  * copy (`script/bench control`). While they are new, they are found in a millisecond.
  */
-export function collectNewObjectsOften(): Disposable {
+export function tuneGarbageCollection(): Disposable {
   holders += 1
   if (holders === 1) for (const flag of bulkFlags) setFlagsFromString(flag)
   return {

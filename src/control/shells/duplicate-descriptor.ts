@@ -10,9 +10,9 @@ interface Request {
  * A copy of another process's descriptor, for this process. Undefined if the kernel refuses it. A
  * thread does this alone, so that `node:ffi` and its warning stay out of the main one.
  */
-export async function takeDescriptor(request: Request): Promise<number | undefined> {
+export async function duplicateDescriptor(request: Request): Promise<number | undefined> {
   const thread = new Worker(import.meta.filename, {
-    workerData: { take: request },
+    workerData: { duplicate: request },
     trackUnmanagedFds: false,
     execArgv: ["--disable-warning=ExperimentalWarning"],
   })
@@ -23,7 +23,7 @@ export async function takeDescriptor(request: Request): Promise<number | undefin
 /** The same numbers on all of Linux's architectures. */
 const calls = { pidfdOpen: 434n, pidfdGetfd: 438n }
 
-function take({ processId, descriptor }: Request): number {
+function duplicate({ processId, descriptor }: Request): number {
   const { dlopen } = process.getBuiltinModule("node:ffi")
   const { functions } = dlopen(null, {
     syscall: { return: "int64", arguments: ["int64", "int64", "int64", "int64"] },
@@ -31,9 +31,9 @@ function take({ processId, descriptor }: Request): number {
   })
   const other = functions.syscall(calls.pidfdOpen, BigInt(processId), 0n, 0n)
   if (other < 0n) return -1
-  const taken = Number(functions.syscall(calls.pidfdGetfd, other, BigInt(descriptor), 0n))
+  const copy = Number(functions.syscall(calls.pidfdGetfd, other, BigInt(descriptor), 0n))
   functions.close(Number(other))
-  return taken
+  return copy
 }
 
-if (!isMainThread && workerData?.take) parentPort?.postMessage(take(workerData.take as Request))
+if (!isMainThread && workerData?.duplicate) parentPort?.postMessage(duplicate(workerData.duplicate as Request))

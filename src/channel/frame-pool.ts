@@ -7,16 +7,16 @@ const minBytes = 1_024
 const free: ArrayBuffer[] = []
 
 /**
- * Memory for a frame that `giveBackFrame` returns once it is sent. New memory for each frame of a
+ * Memory for a frame that `releaseFrame` returns once it is sent. New memory for each frame of a
  * bulk transfer costs the garbage collector more time than the transfer itself (`script/bench
  * control`).
  */
-export function takeFrame(bytes: number): Uint8Array {
+export function allocateFrame(bytes: number): Uint8Array {
   if (bytes < minBytes || bytes > maxDataFrameBytes) return new Uint8Array(bytes)
   return new Uint8Array(free.pop() ?? new ArrayBuffer(maxDataFrameBytes), 0, bytes)
 }
 
 /** The frame is sent, and nobody reads it any more. */
-export function giveBackFrame({ buffer }: Uint8Array): void {
+export function releaseFrame({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === maxDataFrameBytes && free.length < maxFree) free.push(buffer)
 }

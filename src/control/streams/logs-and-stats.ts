@@ -6,7 +6,7 @@ import { invalidRequest } from "../request-fields.ts"
 import { withStreamErrors } from "./programs.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
-const statsMs = 10_000
+const sampleIntervalMs = 10_000
 const maxTail = bounds.control.outputLines.value
 
 /** Sends the run's output as JSON lines, as `GET /running_project/logs` does. */
@@ -46,7 +46,7 @@ export async function serveStats({ runs, run, clock, signal }: ConnectionContext
       last = sample.time
       await stream.write(encodeLine({ ...sample, time: rfc3339(sample.time) }))
     }
-    await clock.sleep(statsMs / 5, ended).catch(() => {})
+    await clock.sleep(sampleIntervalMs / 5, ended).catch(() => {})
   }
 }
 

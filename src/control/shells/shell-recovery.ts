@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { bounds } from "#contract"
 import type { ExecContinuation } from "#engine"
 import { createProcessId, hasProcessEnded } from "#kit"
-import { takeDescriptor } from "./take-descriptor.ts"
+import { duplicateDescriptor } from "./duplicate-descriptor.ts"
 
 /** Everything about a shell that another process needs to go on with it. */
 export interface ShellRecord {
@@ -26,7 +26,7 @@ interface StoredRecord extends ShellRecord {
 }
 
 /** A shell of a process that died. */
-export interface FoundShell {
+export interface RecoveredShell {
   record: ShellRecord
   socket: Socket
   scrollback: Uint8Array
@@ -42,7 +42,7 @@ const heldDescriptor = 3
 const holderScript = `read -r _; exec sleep ${bounds.control.detachedMs.value / 1_000}`
 
 /** Lets shells survive this process, with a record of each on the disk. */
-export class ShellKeeper {
+export class ShellRecovery {
   readonly #directory: string
   readonly #holders = new Map<string, number>()
   readonly #processId = createProcessId()
@@ -53,8 +53,8 @@ export class ShellKeeper {
     this.#directory = directory
   }
 
-  /** Keeps a shell from now on. */
-  async keep(record: ShellRecord, { socket }: ExecContinuation): Promise<void> {
+  /** Lets a shell survive this process from now on. */
+  async register(record: ShellRecord, { socket }: ExecContinuation): Promise<void> {
     const holder = spawn("/bin/sh", ["-c", holderScript], {
       detached: true,
       env: { PATH: "/usr/bin:/bin" },
@@ -91,17 +91,17 @@ export class ShellKeeper {
     await this.#remove(id)
   }
 
-  /** The shells of processes that died. Each is found once, by one process. */
-  async find(): Promise<FoundShell[]> {
+  /** Takes over the shells of processes that died. Each is claimed once, by one process. */
+  async claim(): Promise<RecoveredShell[]> {
     const names: string[] = await readdir(this.#directory).catch(() => [])
     await Promise.all(names.filter((name) => !names.includes(`${name.split(".")[0]}.json`)).map((name) => this.#removeOld(name)))
     const found = await Promise.all(
-      names.filter((name) => name.endsWith(".json")).map((name) => this.#take(name.slice(0, -".json".length))),
+      names.filter((name) => name.endsWith(".json")).map((name) => this.#claim(name.slice(0, -".json".length))),
     )
     return found.filter((shell) => shell !== undefined)
   }
 
-  async #take(id: string): Promise<FoundShell | undefined> {
+  async #claim(id: string): Promise<RecoveredShell | undefined> {
     const path = join(this.#directory, id)
     try {
       const stored = JSON.parse(await readFile(`${path}.json`, "utf8")) as StoredRecord
@@ -112,7 +112,7 @@ export class ShellKeeper {
       const { server: _, holder, ...record } = stored
       const descriptor = hasProcessEnded(holder.identity)
         ? undefined
-        : await takeDescriptor({ processId: holder.processId, descriptor: heldDescriptor })
+        : await duplicateDescriptor({ processId: holder.processId, descriptor: heldDescriptor })
       if (!hasProcessEnded(holder.identity)) endHolder(holder.processId)
       await this.#remove(id)
       if (descriptor === undefined) return undefined
