@@ -221,7 +221,7 @@ export const webdav = [
     [
       [
         "one person copies any number of projects at once",
-        at("LocalFileTree.#copy", "using _slot = await this.#copies.acquire(operation.account ?? \"\")"),
+        at("LocalFileTree.#copy", 'using _slot = await this.#copies.acquire(operation.account ?? "")'),
         "",
       ],
     ],
