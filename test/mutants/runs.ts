@@ -91,6 +91,17 @@ export const runs = [
     [["an answer of a broken program counts", at("bodyOf", "if (head?.status !== 200)"), "if (false)"]],
   ),
   ...faults(
+    "src/runs/limits/activity-probe.ts",
+    ["src/runs/limits/activity-probe.test.ts"],
+    [
+      [
+        "the kernels of all of a person's programs are parsed in one turn",
+        at("probeIdleMs", "await turns.run(run.userId, () => idleMsOfKernels(JSON.parse(text), ctx.clock.now()))"),
+        "turns && idleMsOfKernels(JSON.parse(text), ctx.clock.now())",
+      ],
+    ],
+  ),
+  ...faults(
     "src/runs/admission/fair-order.ts",
     ["src/runs/admission/fair-order.test.ts"],
     [

@@ -1,4 +1,5 @@
 import type { RunAddress } from "#engine"
+import { PacedTurns } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { basePath, upstreamHeaders } from "../lifecycle/engine-spec.ts"
@@ -6,7 +7,10 @@ import { ruleOfType } from "../project-types.ts"
 import { fetchFromProgram, parseResponseStatus } from "../readiness/fetch-from-program.ts"
 
 const timeoutMs = 3_000
-const maxBytes = 1024 * 1024
+/** About a thousand kernels. */
+const maxBytes = 256 * 1024
+/** A person's programs may all answer at once, with lists that take milliseconds to parse. */
+const turns = new PacedTurns()
 
 /** The services of a probe; the cache gives the run's address. */
 type ProbeContext = Pick<RunsContext, "clock" | "logger"> & {
@@ -25,7 +29,7 @@ export async function probeIdleMs(ctx: ProbeContext, run: RunRow): Promise<numbe
   const question = { address, path: basePath(run) + kernelsPath, headers: upstreamHeaders(run), version: "1.0", maxBytes } as const
   try {
     const text = await fetchFromProgram({ ...question, signal: AbortSignal.timeout(timeoutMs) }, bodyOf)
-    return idleMsOfKernels(JSON.parse(text), ctx.clock.now())
+    return await turns.run(run.userId, () => idleMsOfKernels(JSON.parse(text), ctx.clock.now()))
   } catch (err) {
     ctx.logger.debug({ err, run: run.id }, "a run's kernels could not be listed")
     return undefined
