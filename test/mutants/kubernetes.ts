@@ -68,6 +68,11 @@ export const kubernetes = [
         at("MountLocks.#take", "await handle.chmod(locked)\n      await handle.chown"),
         "await handle.chown",
       ],
+      [
+        "one start locks its paths before everybody's",
+        at("MountLocks.lock", "await this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount }))))"),
+        `await this.#alone("", () => this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount })))))`,
+      ],
     ],
   ),
   ...faults(
@@ -79,6 +84,11 @@ export const kubernetes = [
     "src/engine/kubernetes/images/cluster-images.ts",
     ["src/engine/kubernetes/images/cluster-images.test.ts"],
     [["a pulled image counts as loaded by hand", at("loadedImages", 'digest === ""'), "true"]],
+  ),
+  ...faults(
+    "src/engine/kubernetes/exec/output-queue.ts",
+    ["src/engine/kubernetes/exec/output-queue.test.ts"],
+    [["each piece of a program's output on a cluster takes memory that is not counted", "overheadBytes = 256", "overheadBytes = 0"]],
   ),
   ...faults(
     "src/engine/kubernetes/exec/read-first-line.ts",

@@ -22,6 +22,20 @@ export const store = [
     ["src/store/repositories/datasets.test.ts"],
     [["a question about a path sends each directory above it", at("keysAbove", "key.length < above.length"), "false"]],
   ),
+  ...faults(
+    "src/store/repositories/projects.ts",
+    ["src/store/repositories/projects.test.ts"],
+    [
+      [
+        "each dataset of a project is stored by a statement of its own",
+        at("ProjectRepository.setLinks", "await this.runner.run(addLinks, { project_id: projectId, data_ids, mount_paths })"),
+        `for (const i of data_ids.keys()) {
+          await this.runner.run(addLinks, { project_id: -1, data_ids: [], mount_paths: [] })
+          if (i === 0) await this.runner.run(addLinks, { project_id: projectId, data_ids, mount_paths })
+        }`,
+      ],
+    ],
+  ),
   ...faults("src/store/queries/runs.ts", suite, [
     ["a change overwrites what another one wrote", '.where("version", "=", args.known_version)', ""],
     ["a run of a restored backup counts as known", '.where("updated_at", "=", args.known_updated_at)', ""],

@@ -1,9 +1,12 @@
 import { sql } from "kysely"
 import type { QueryBuilder } from "./query-builder.ts"
-import { insertedValues } from "./rows.ts"
 import { rowColumns, summaryColumns } from "./select.ts"
 
-type Args = Readonly<Record<string, unknown>>
+interface LinkArgs {
+  project_id: number
+  data_ids: readonly number[]
+  mount_paths: readonly string[]
+}
 
 /** The links between projects and their datasets. */
 export const projectDatasetQueries = {
@@ -27,6 +30,10 @@ export const projectDatasetQueries = {
   clearLinks: ({ db }: QueryBuilder, args: { project_id: number }) =>
     db.deleteFrom("project_datasets").where("project_id", "=", args.project_id),
 
-  addLink: ({ anyTable }: QueryBuilder, args: Args) =>
-    anyTable.insertInto("project_datasets").values({ ...insertedValues("project_datasets", args), position: args.position }),
+  /** All links of a project, in their order. */
+  addLinks: ({ anyTable, pairs }: QueryBuilder, { project_id, data_ids, mount_paths }: LinkArgs) =>
+    anyTable
+      .insertInto("project_datasets")
+      .columns(["project_id", "position", "data_id", "mount_path"])
+      .expression(sql`select cast(${project_id} as bigint), position, number, text from (${pairs(data_ids, mount_paths)}) as pairs`),
 }

@@ -31,6 +31,11 @@ export interface QueryBuilder {
   /** The numbers of a list, which is one argument, as rows of one column `id`. */
   numbers(list: readonly number[]): RawBuilder<unknown>
   /**
+   * The numbers and texts of two lists of the same length as rows of the columns `number`, `text`
+   * and `position`, from 0.
+   */
+  pairs(numbers: readonly number[], texts: readonly string[]): RawBuilder<unknown>
+  /**
    * The results of a subquery that selects `id`, for each number of a list, which is one argument.
    */
   forEach(list: readonly number[], subquery: (number: RawBuilder<unknown>) => RawBuilder<unknown>): RawBuilder<unknown>
@@ -63,6 +68,8 @@ export function queryBuilder(dialect: Dialect): QueryBuilder {
       forEach: (list, subquery) =>
         sql`select found.id from unnest(${list}::bigint[]) as each(number) cross join lateral (${subquery(sql`each.number`)}) as found`,
       numbers: (list) => sql`select unnest(${list}::bigint[]) as id`,
+      pairs: (numbers, texts) =>
+        sql`select number, text, nth - 1 as position from unnest(${numbers}::bigint[], ${texts}::text[]) with ordinality as each(number, text, nth)`,
       holdsAll: (column, words) =>
         sql<SqlBool>`not exists (select 1 from unnest(${words}::text[]) as word where strpos(${column}, word) = 0)`,
     }
@@ -76,6 +83,9 @@ export function queryBuilder(dialect: Dialect): QueryBuilder {
     forEach: (list, subquery) =>
       sql`select found.value as id from json_each(${list}) as each, json_each((select json_group_array(id) from (${subquery(sql`each.value`)}))) as found`,
     numbers: (list) => sql`select value as id from json_each(${list})`,
+    // Materialized, or the texts would be parsed again for each number.
+    pairs: (numbers, texts) =>
+      sql`with texts as materialized (select key, value from json_each(${texts})) select each.value as number, texts.value as text, each.key as position from json_each(${numbers}) as each join texts on texts.key = each.key`,
     holdsAll: (column, words) =>
       sql<SqlBool>`not exists (select 1 from json_each(${words}) as word where instr(${column}, word.value) = 0)`,
   }

@@ -8,7 +8,7 @@ import { type RepositoryContext, ResourceRepository } from "./resource.ts"
 const links = query("links")
 const linkSummaries = query("linkSummaries")
 const clearLinks = query("clearLinks")
-const addLink = query("addLink")
+const addLinks = query("addLinks")
 const transferRuns = query("transferRuns")
 
 export class ProjectRepository extends ResourceRepository<ProjectRow> implements ProjectReads, ProjectWrites {
@@ -38,8 +38,9 @@ export class ProjectRepository extends ResourceRepository<ProjectRow> implements
 
   async setLinks(projectId: number, links: readonly Omit<ProjectDatasetRow, "projectId">[]): Promise<void> {
     await this.runner.run(clearLinks, { project_id: projectId })
-    for (const [position, link] of links.entries()) {
-      await this.runner.run(addLink, { ...projectDatasetsTable.toColumns({ ...link, projectId }), position })
-    }
+    if (links.length === 0) return
+    const [data_ids, mount_paths] = [links.map(({ dataId }) => dataId), links.map(({ mountPath }) => mountPath)]
+    // One statement: on PostgreSQL, 64 of them would hold up everybody's changes.
+    await this.runner.run(addLinks, { project_id: projectId, data_ids, mount_paths })
   }
 }

@@ -7,14 +7,13 @@ import type { ClusterClient } from "../client/cluster-client.ts"
 import { messageOf, toEngineError } from "../client/errors.ts"
 import { apiUrl } from "../client/open-stream.ts"
 import { containerName } from "../pods/names.ts"
+import { OutputQueue } from "./output-queue.ts"
 
 /** The channels of a connection. Source: `v5.channel.k8s.io`, since Kubernetes 1.31. */
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, resize: 4, close: 255 } as const
 const protocol = "v5.channel.k8s.io"
 const handshakeMs = 15_000
 const maxFrameBytes = 32 * 2 ** 20
-/** The kubelet sends at most this much at once; more than that waits in the connection. */
-const highWater = 2 ** 20
 
 interface ExecStatus {
   status?: string
@@ -25,8 +24,7 @@ interface ExecStatus {
 /** A program in a container, as the API server's WebSocket shows it. */
 export class ExecChannel {
   readonly #socket: WebSocket
-  readonly #queue: ExecOutput[] = []
-  #queued = 0
+  readonly #queue = new OutputQueue()
   #wake: (() => void) | undefined
   #ended = false
   readonly #exit = Promise.withResolvers<number>()
@@ -88,8 +86,7 @@ export class ExecChannel {
     for (;;) {
       const next = this.#queue.shift()
       if (next) {
-        this.#queued -= next.data.length
-        if (this.#queued < highWater && this.#socket.isPaused) this.#socket.resume()
+        if (!this.#queue.isFull && this.#socket.isPaused) this.#socket.resume()
         yield next
       } else if (this.#ended) return
       else await new Promise<void>((resolve) => (this.#wake = resolve))
@@ -127,8 +124,7 @@ export class ExecChannel {
     }
     if ((channel !== channels.stdout && channel !== channels.stderr) || data.length === 0) return
     this.#queue.push({ stream: channel === channels.stdout ? "stdout" : "stderr", data })
-    this.#queued += data.length
-    if (this.#queued >= highWater) this.#socket.pause()
+    if (this.#queue.isFull) this.#socket.pause()
     this.#notify()
   }
 

@@ -110,3 +110,21 @@ test("a program that uses a directory loses no right while it is locked and give
     program.kill()
   }
 })
+
+test("a start with many long paths delays neither the locks of another one nor their end", async () => {
+  using root = filesRoot()
+  const long = Array.from({ length: 20 }, (_, i) => `/users/ann/data/set/${i}${"/d".repeat(100)}`)
+  for (const path of long) mkdirSync(root.at(path), { recursive: true })
+  spawnSync("chown", ["-R", `${uid}:${uid}`, root.at("users/ann/data/set")])
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  const mounts = long.map((source) => ({ ...mount, source }))
+  const ended: string[] = []
+  const note = (name: string) => () => void ended.push(name)
+  mkdirSync(root.at("users/bob"))
+  const short = { ...mount, source: "/users/bob" }
+  await Promise.all([locks.lock(mounts).then(note("long")), locks.lock([short]).then(note("short"))])
+  const none = () => []
+  await Promise.all([locks.unlock(long, none).then(note("long")), locks.unlock([short.source], none).then(note("short"))])
+  assert.deepEqual(ended, ["short", "long", "short", "long"])
+  assert.equal(statSync(root.at(long[0] ?? "")).uid, uid)
+})

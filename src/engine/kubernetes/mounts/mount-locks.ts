@@ -1,5 +1,5 @@
 import type { BigIntStats } from "node:fs"
-import { Directory, Semaphore, splitPath } from "#kit"
+import { Directory, splitPath } from "#kit"
 import { EngineError, type Mount } from "../../engine.ts"
 
 /** Only a name's owner may rename or remove it, whoever may write to the directory. */
@@ -27,8 +27,11 @@ export class MountLocks {
   readonly #options: MountLockOptions
   /** How many locks of this process hold each path. */
   readonly #holds = new Map<string, number>()
-  /** A path is not given back while another start locks it. */
-  readonly #turns = new Semaphore(1)
+  /**
+   * By path: settles when the last start or end that changes the directory has done so. A path is
+   * not given back while another start locks it, and long paths of one start delay no other one.
+   */
+  readonly #changes = new Map<string, Promise<void>>()
 
   constructor(options: MountLockOptions) {
     this.#options = options
@@ -38,18 +41,26 @@ export class MountLocks {
    * Locks the path to every source, until `unlock` or `forget` is called with them. Rejects with
    * `mount_missing` if a source does not exist, or if its path contains a link.
    */
-  lock(mounts: readonly Mount[]): Promise<void> {
+  async lock(mounts: readonly Mount[]): Promise<void> {
     for (const path of pathsTo(mounts.map(({ source }) => source))) this.#holds.set(path, (this.#holds.get(path) ?? 0) + 1)
-    return this.#turns.run(async () => {
-      await using root = await Directory.open(this.#options.filesRoot)
-      await this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount }))))
-    })
+    await using root = await Directory.open(this.#options.filesRoot)
+    await this.#lockBelow(root, branchesOf(mounts.map((mount) => ({ path: mount.source, mount }))))
+  }
+
+  /** Runs the work when all earlier work on the path has ended. */
+  async #alone<T>(path: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.#changes.get(path) ?? Promise.resolve()).then(work)
+    const settled = result.then(ignore, ignore)
+    this.#changes.set(path, settled)
+    await settled
+    if (this.#changes.get(path) === settled) this.#changes.delete(path)
+    return result
   }
 
   /** Each directory once, although most lead to several sources. */
   async #lockBelow(parent: Directory, branches: Branches<{ mount: Mount }>): Promise<void> {
     for (const [name, below] of branches) {
-      await using child = await this.#lockChild(parent, name).catch((cause: unknown) => {
+      await using child = await this.#alone(below.path, () => this.#lockChild(parent, name)).catch((cause: unknown) => {
         throw lockError(below.source.mount, cause)
       })
       await this.#lockBelow(child, below.branches)
@@ -94,14 +105,12 @@ export class MountLocks {
    * that other starts hold. Their modes are those from before, but the group has the rights of all
    * others.
    */
-  unlock(sources: readonly string[], needed: () => readonly string[]): Promise<void> {
+  async unlock(sources: readonly string[], needed: () => readonly string[]): Promise<void> {
     this.forget(sources)
-    return this.#turns.run(async () => {
-      const kept = pathsTo(needed())
-      await using root = await Directory.open(this.#options.filesRoot)
-      const isFree = (path: string) => !kept.has(path) && !this.#holds.has(path)
-      await this.#unlockBelow(root, branchesOf(sources.map((path) => ({ path }))), isFree)
-    })
+    const kept = pathsTo(needed())
+    await using root = await Directory.open(this.#options.filesRoot)
+    const isFree = (path: string) => !kept.has(path) && !this.#holds.has(path)
+    await this.#unlockBelow(root, branchesOf(sources.map((path) => ({ path }))), isFree)
   }
 
   /** While a directory is locked, the names in it keep their meaning: it is given back last. */
@@ -110,7 +119,9 @@ export class MountLocks {
       const child = await parent.directory(name).catch(() => undefined)
       if (!child) continue
       await this.#unlockBelow(child, below.branches, isFree)
-      if (isFree(below.path)) await this.#giveBack(child).catch(() => {})
+      await this.#alone(below.path, async () => {
+        if (isFree(below.path)) await this.#giveBack(child).catch(() => {})
+      })
       await child.close()
     }
   }
@@ -166,6 +177,8 @@ function branchesOf<Source extends { path: string }>(sources: readonly Source[])
   }
   return root
 }
+
+function ignore(): void {}
 
 function ownUid(): number {
   return process.getuid?.() ?? 0

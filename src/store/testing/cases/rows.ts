@@ -64,7 +64,7 @@ export const rowCases: Record<string, Case> = {
     assert.deepEqual(row, { ...row, ...input, userName: "ann", groupName: "team" })
     const other = await addProject(store, { userId: ann.id, imageId: image.id })
     assert.deepEqual([other.groupId, other.groupName], [0, ""])
-    const links = data.map(({ id }, i) => ({ dataId: id, mountPath: i === 1 ? "" : `/m${i}` }))
+    const links = data.map(({ id }, i) => ({ dataId: id, mountPath: i === 1 ? "" : `/m${i}${odd}` }))
     await store.change((tx) => tx.projects.setLinks(row.id, links))
     await store.change((tx) => tx.projects.setLinks(other.id, links.slice(0, 1)))
     assert.deepEqual(await store.projects.links([other.id, row.id, 99]), [
