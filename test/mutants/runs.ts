@@ -91,6 +91,17 @@ export const runs = [
     [["an answer of a broken program counts", at("bodyOf", "if (head?.status !== 200)"), "if (false)"]],
   ),
   ...faults(
+    "src/runs/logs/logs.ts",
+    ["src/runs/logs/logs.test.ts"],
+    [
+      [
+        "what programs print while they are stopped is read at once",
+        at("FinalLogs.#collect", "await this.#waitForTurn(text)"),
+        "this.#waitForTurn",
+      ],
+    ],
+  ),
+  ...faults(
     "src/runs/limits/activity-probe.ts",
     ["src/runs/limits/activity-probe.test.ts"],
     [

@@ -3,9 +3,13 @@ import { mkdir, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from "
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { setImmediate as turn } from "node:timers/promises"
 import type { Failure } from "#contract"
 import type { ContainerLogLine } from "#engine"
+import { silentLogger, systemClock } from "#kit"
+import type { RunsContext } from "../context.ts"
 import { eventually, RunsFixture } from "../testing/runs-fixture.ts"
+import { FinalLogs } from "./logs.ts"
 
 async function temporary(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), "quayside-logs-"))
@@ -100,4 +104,19 @@ test("a person's oldest output is removed beyond the maximum per person", async 
   await eventually("the output is stored", async () => (await readdir(own)).includes(`${run.key}.jsonl`))
   await eventually("the oldest are gone", async () => (await readdir(own)).length === 64)
   assert.ok(!(await readdir(own)).includes(names[6] as string) && (await readdir(own)).includes(names[7] as string))
+})
+
+test("the output that programs print while they are stopped is read in turns, however fast it comes", async () => {
+  await using directory = await temporary()
+  let read = 0
+  async function* lines(): AsyncIterable<ContainerLogLine> {
+    for (; read < 20_000; read += 1) yield { time: 0, stream: "stdout", text: "y" }
+  }
+  const settings = { logsDir: directory.path }
+  const ctx = { engine: { logs: lines }, settings, clock: systemClock, logger: silentLogger } as unknown as RunsContext
+  const final = [1, 2].map((n) => new FinalLogs(ctx, { key: String(n).repeat(32), userId: 1 }))
+  for (const each of final) each.start()
+  await turn()
+  assert.ok(read < 1_000, `${read} lines were read in one turn`)
+  await Promise.all(final.map((each) => each.save()))
 })

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { bounds, Failure, isLive } from "#contract"
 import { type ContainerLogLine, EngineError, type LogOptions } from "#engine"
+import { sharedTurnBudget } from "#http"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 
@@ -70,11 +71,21 @@ export class FinalLogs {
   async #collect(): Promise<void> {
     try {
       const lines = this.#ctx.engine.logs(this.#key, { tail: maxLines, follow: true, signal: this.#stop.signal })
-      for await (const line of lines) this.#add(JSON.stringify(line))
+      for await (const line of lines) {
+        const text = JSON.stringify(line)
+        this.#add(text)
+        await this.#waitForTurn(text)
+      }
     } catch (error) {
       if (!this.#stop.signal.aborted)
         this.#ctx.logger.warn({ err: error, key: this.#key }, "the output of a run could not be read to its end")
     }
+  }
+
+  /** Programs may print as fast as they can until they are killed, dozens of one person at once. */
+  async #waitForTurn({ length }: string): Promise<void> {
+    if (sharedTurnBudget.spend(this.#userId, length, this)) return
+    await new Promise<void>((resolve) => sharedTurnBudget.wait(this.#userId, resolve))
   }
 
   #add(line: string): void {
