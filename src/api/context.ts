@@ -4,7 +4,7 @@ import type { ControlServer } from "#control"
 import type { Actor, EventFeed, Events } from "#events"
 import type { FileTree } from "#files"
 import type { Gateway } from "#gateway"
-import type { ConnectionLimit, LargeResponses, PersonLimiter } from "#http"
+import type { ConnectionLimiter, LargeResponseLimiter, PersonLimiter } from "#http"
 import type { Images } from "#images"
 import type { Clock, Logger } from "#kit"
 import type { ObjectLimits } from "#projects"
@@ -34,7 +34,7 @@ export interface Services {
   readonly accessLog: ((line: string) => void) | undefined
   readonly settings: ApiSettings
   /** Counts the connections of the API. Without it, they are not counted. */
-  readonly connections?: ConnectionLimit
+  readonly connections?: ConnectionLimiter
   /** The checks of `/readyz`, one for each part. */
   readonly readiness: () => Promise<Readiness["checks"]>
 }
@@ -86,7 +86,7 @@ export interface ServerState {
   readonly objectLimits: ObjectLimits
   /** The feed of events to subscribers. */
   readonly feed: EventFeed<Caller, ResourceMap>
-  readonly largeResponses: LargeResponses
+  readonly largeResponses: LargeResponseLimiter
   /** Responses that follow a run's output. */
   readonly followedOutputs: PersonLimiter
   /** Requests about images that ask the engine. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bounds } from "#contract"
 import { EventFeed } from "#events"
-import { AllowedHosts, anonymousDrain, drainBody, LargeResponses, PersonLimiter, prefersHtml, TrustedProxies } from "#http"
+import { AllowedHosts, anonymousDrain, drainBody, LargeResponseLimiter, PersonLimiter, prefersHtml, TrustedProxies } from "#http"
 import { ObjectLimits } from "#projects"
 import { ScanLimiter } from "#store"
 import type { ServerState, Services } from "./context.ts"
@@ -51,7 +51,7 @@ export function createApi(services: Services): ApiServer {
     rateLimiter: new RateLimiter(clock, services.settings.rates),
     objectLimits: new ObjectLimits(clock, services.settings.defaultLimits),
     feed,
-    largeResponses: new LargeResponses(),
+    largeResponses: new LargeResponseLimiter(),
     ...personLimiters(services.settings.rates),
     scans: new ScanLimiter(),
     metrics: () => metrics.text(services, listener.pendingRequests),
@@ -94,7 +94,7 @@ function nameOf(target: RouteTarget | undefined): string {
 }
 
 /** How the body of an authenticated caller's rejected request is drained. */
-const drain = { answerBefore: bounds.http.discardedBytes.value, maxBytes: bounds.http.discardedBytes.value }
+const drain = { earlyResponseBytes: bounds.http.discardedBytes.value, maxBytes: bounds.http.discardedBytes.value }
 
 /** Sends the refusal. Internal errors are logged; refusals about rights are also audited. */
 async function sendRefusal(

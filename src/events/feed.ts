@@ -1,6 +1,6 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import { bounds, Failure } from "#contract"
-import { type Clock, deadline, type Logger, PacedTurns, Semaphore } from "#kit"
+import { type Clock, deadline, HeavyWorkQueue, type Logger, Semaphore } from "#kit"
 import type { JournalRow, Store } from "#store"
 import { EventBatch } from "./event-batch.ts"
 import type { FeedPolicy, Subscriber } from "./feed-policy.ts"
@@ -50,7 +50,7 @@ export interface StreamOptions<L extends Subscriber> {
 export class EventFeed<L extends Subscriber, Resources> implements AsyncDisposable {
   readonly #options: EventFeedOptions<L, Resources>
   readonly #subscribers: Subscriptions<L>
-  readonly #replays = new PacedTurns()
+  readonly #replays = new HeavyWorkQueue()
   readonly #replaySlots = new Semaphore(bounds.rates.replayPages.value)
   readonly #closed = new AbortController()
   readonly #listeners: Disposable[]

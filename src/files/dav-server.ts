@@ -1,13 +1,13 @@
 import type { Server } from "node:http"
 import { Failure } from "#contract"
-import { type ConnectionLimit, createHttpServer, type PendingRequests } from "#http"
+import { type ConnectionLimiter, createHttpServer, type PendingRequests } from "#http"
 import { createDavHandler, type DavHandlerOptions } from "./methods/handler.ts"
 import { methodNames } from "./methods/method-names.ts"
 import { closeStalledConnections } from "./requests/stalled-connections.ts"
 import { securityHeaders, sendFailure } from "./responses.ts"
 
 export interface DavServerOptions extends DavHandlerOptions {
-  connections: ConnectionLimit
+  connections: ConnectionLimiter
   pending: PendingRequests
   /** While the server closes, each response closes its connection. */
   isClosing: () => boolean

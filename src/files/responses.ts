@@ -56,7 +56,7 @@ export async function sendFailure(
   // A client that waits for `100 Continue` may send no body at all.
   const ends = await drainBody(response.req, {
     ...(isAuthenticated ? {} : anonymousDrain),
-    ...(response.req.headers.expect === undefined ? {} : { answerBefore: 0 }),
+    ...(response.req.headers.expect === undefined ? {} : { earlyResponseBytes: 0 }),
   })
   const headers = { ...sent.headers, ...(ends ? { Connection: "close" } : {}) }
   if (sent instanceof DavFailure && sent.condition !== undefined) {

@@ -1,5 +1,5 @@
 import type { AddressInfo, ListenOptions } from "node:net"
-import { type ConnectionLimit, HttpServers, PendingRequests, TrustedProxies } from "#http"
+import { type ConnectionLimiter, HttpServers, PendingRequests, TrustedProxies } from "#http"
 import { type Clock, type Logger, Signer, silentLogger, systemClock } from "#kit"
 import type { NoPortReason, PortAssignments, PortRange } from "./addressing/port-choice.ts"
 import { RunPortAllocator } from "./addressing/run-port-allocator.ts"
@@ -34,7 +34,7 @@ export interface GatewayOptions {
   /** Open requests and sockets of one visitor at one run. Default 4,096. */
   maxOpenPerVisitor?: number
   /** Counts the connections of all ports. Default: they are not counted. */
-  connections?: ConnectionLimit
+  connections?: ConnectionLimiter
 }
 
 export interface Gateway extends AsyncDisposable {

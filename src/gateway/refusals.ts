@@ -94,7 +94,7 @@ export function sendFailure(context: GatewayContext, gatewayRequest: GatewayRequ
   if (gatewayRequest.isAuthenticated || gatewayRequest.upgrade || !hasBody(request) || request.complete)
     return void answerFailure(context, gatewayRequest, error)
   // Node would read on to the end of the body, however long it is.
-  drainBody(request, { ...anonymousDrain, ...(gatewayRequest.expects ? { answerBefore: 0 } : {}) }).then(
+  drainBody(request, { ...anonymousDrain, ...(gatewayRequest.expects ? { earlyResponseBytes: 0 } : {}) }).then(
     (ends) => {
       if (ends) response.shouldKeepAlive = false
       answerFailure(context, gatewayRequest, error)

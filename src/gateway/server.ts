@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream"
 import { bounds } from "#contract"
 import {
   attributeRequest,
-  type ConnectionLimit,
+  type ConnectionLimiter,
   createHttpServer,
   createUpgradeResponse,
   hasPendingRequest,
@@ -25,7 +25,7 @@ const maxEarlyBytes = bounds.gateway.earlyBytes.value
 
 export interface GatewayServerOptions {
   handler: (request: GatewayRequest) => void
-  connections: ConnectionLimit | undefined
+  connections: ConnectionLimiter | undefined
   pending: PendingRequests
 }
 

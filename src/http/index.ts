@@ -1,11 +1,11 @@
 export {
   assignConnection,
   attributeRequest,
-  ConnectionLimit,
-  type ConnectionLimitOptions,
+  ConnectionLimiter,
+  type ConnectionLimiterOptions,
   markConnectionInUse,
   tooManyConnections,
-} from "./connections/connection-limit.ts"
+} from "./connections/connection-limiter.ts"
 export { type ConnectionSettings, connectionLimits, maxDescriptors } from "./connections/descriptors.ts"
 export { createHttpServer, type Expectation, type HttpServerOptions, type RequestHandler } from "./connections/http-server.ts"
 export { HttpServers, type ListenTarget } from "./connections/http-servers.ts"
@@ -33,6 +33,6 @@ export { transferEncodingError } from "./requests/transfer-encoding.ts"
 export { TrustedProxies } from "./requests/trusted-proxies.ts"
 export { openEventStream, sendEventStreamHead } from "./responses/event-stream.ts"
 export { type JsonLinesOptions, sendJsonLines } from "./responses/json-lines.ts"
-export { LargeResponses } from "./responses/large-responses.ts"
+export { LargeResponseLimiter } from "./responses/large-response-limiter.ts"
 export { PersonLimiter } from "./responses/person-limiter.ts"
 export { closeIfUnread } from "./responses/unread.ts"

@@ -59,18 +59,19 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
 }
 
 /**
- * Runs at most `width` tasks at once. At most `queue` more wait; the next throws `OverloadedError`.
+ * Runs at most `maxRunning` tasks at once. At most `maxWaiting` more wait; the next throws
+ * `OverloadedError`.
  */
 export class Semaphore {
-  readonly #width: number
-  readonly #queue: number
+  readonly #maxRunning: number
+  readonly #maxWaiting: number
   readonly #waiting: PromiseWithResolvers<void>[] = []
   #running = 0
   #closed: Error | undefined
 
-  constructor(width: number, queue = Number.POSITIVE_INFINITY) {
-    this.#width = width
-    this.#queue = queue
+  constructor(maxRunning: number, maxWaiting = Number.POSITIVE_INFINITY) {
+    this.#maxRunning = maxRunning
+    this.#maxWaiting = maxWaiting
   }
 
   /** Rejects all waiting and later tasks with this error. Running tasks continue. */
@@ -81,8 +82,8 @@ export class Semaphore {
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
-    if (this.#running >= this.#width) {
-      if (this.#waiting.length >= this.#queue) throw new OverloadedError(`${this.#queue} are waiting already`)
+    if (this.#running >= this.#maxRunning) {
+      if (this.#waiting.length >= this.#maxWaiting) throw new OverloadedError(`${this.#maxWaiting} are waiting already`)
       const turn = Promise.withResolvers<void>()
       this.#waiting.push(turn)
       await turn.promise

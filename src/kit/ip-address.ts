@@ -32,6 +32,6 @@ export function isAddressOrNetwork(entry: string): boolean {
 }
 
 /** The IPv4 form of `::ffff:1.2.3.4`, as sockets for both families report it. */
-export function plainAddress(address: string): string {
+export function unmapIPv4(address: string): string {
   return /^::ffff:/i.test(address) && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 }

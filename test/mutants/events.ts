@@ -64,11 +64,11 @@ export const events = [
     ],
   ),
   ...faults(
-    "src/kit/paced-turns.ts",
-    ["src/kit/paced-turns.test.ts"],
+    "src/kit/heavy-work-queue.ts",
+    ["src/kit/heavy-work-queue.test.ts"],
     [
-      ["one person's heavy work delays another's", at("PacedTurns.run", "    await previous\n"), ""],
-      ["heavy work delays all requests", at("PacedTurns.run", "    await sharedScheduler.waitForNextSlot(userId)\n"), ""],
+      ["one person's heavy work delays another's", at("HeavyWorkQueue.run", "    await previous\n"), ""],
+      ["heavy work delays all requests", at("HeavyWorkQueue.run", "    await sharedScheduler.waitForNextSlot(userId)\n"), ""],
     ],
   ),
   ...faults(

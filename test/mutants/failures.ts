@@ -256,7 +256,7 @@ export const failures = [
     [
       ["an unwanted body in tiny chunks is drained", at("discard.onData", "|| hasTinyChunks(request)"), ""],
       ["an unwanted body is drained without limit", at("discard.onData", "left < 0 ||"), ""],
-      ["a refusal does not wait for what the client has at hand", at("drainBody", "?? 0) < answerBefore)"), "?? 0) < 0)"],
+      ["a refusal does not wait for what the client has at hand", at("drainBody", "?? 0) < earlyResponseBytes)"), "?? 0) < 0)"],
     ],
   ),
   ...faults(

@@ -210,7 +210,7 @@ export const isolation = [
     [["paths of images use any amount of memory", at("ImagePathResolver.#forgetOldest", " && bytes <= maxBytes"), ""]],
   ),
   ...faults(
-    "src/http/connections/connection-limit.ts",
+    "src/http/connections/connection-limiter.ts",
     ["src/http/connections/costly-reads.test.ts"],
     [["costly reads let bodies grow that nobody reads", at("Connection.#mayPause", " && !this.#socket.isPaused()"), ""]],
   ),

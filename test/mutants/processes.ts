@@ -50,7 +50,7 @@ export const processes = [
       "false",
     ],
   ]),
-  ...faults("src/http/connections/connection-limit.ts", relay, [
+  ...faults("src/http/connections/connection-limiter.ts", relay, [
     ["all that is passed on counts for one address", at("Connection.begin", "relayedAddress?.(request) ?? "), ""],
   ]),
   ...faults(

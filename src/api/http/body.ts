@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http"
 import { bounds, Failure } from "#contract"
 import { type BodyOptions, PersonLimiter, readBody } from "#http"
-import { PacedTurns, systemUserId } from "#kit"
+import { HeavyWorkQueue, systemUserId } from "#kit"
 
 const { bodyLevels, bodyValues, plainBodyBytes, largeBodies, waitingLargeBodies } = bounds.texts
 
-const parsing = new PacedTurns()
+const parsing = new HeavyWorkQueue()
 /** Without it, one person's connections would hold gigabytes of bodies. */
 const reading = new PersonLimiter({
   maxRunning: largeBodies.value,

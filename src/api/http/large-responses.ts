@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import type { ServerResponse } from "node:http"
 import { closeIfUnread } from "#http"
-import { PacedTurns } from "#kit"
+import { HeavyWorkQueue } from "#kit"
 import type { LongList } from "../answer-forms.ts"
 import { type SendOptions, send, toRawHeaders } from "./send.ts"
 
@@ -20,7 +20,7 @@ export async function sendLargeText(
 
 /** Text that is made in one turn of the event loop; a single object may be longer. */
 const textPerTurn = 64 * 1024
-const turns = new PacedTurns()
+const turns = new HeavyWorkQueue()
 
 /**
  * Sends a list slice by slice, no faster than it is read, and in turns with all lists of the

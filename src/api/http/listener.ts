@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream"
 import { bounds, Failure } from "#contract"
 import {
   attributeRequest,
-  type ConnectionLimit,
+  type ConnectionLimiter,
   createHttpServer,
   HttpServers,
   hasPendingRequest,
@@ -51,10 +51,10 @@ export class Listener {
   readonly #pending = new PendingRequests()
   readonly #handler: RequestListener
   readonly #upgrades: UpgradeHandler
-  readonly #connections: ConnectionLimit | undefined
+  readonly #connections: ConnectionLimiter | undefined
   readonly #ending = new AbortController()
 
-  constructor(handler: RequestListener, upgrades: UpgradeHandler, connections?: ConnectionLimit) {
+  constructor(handler: RequestListener, upgrades: UpgradeHandler, connections?: ConnectionLimiter) {
     this.#connections = connections
     this.#upgrades = upgrades
     this.#handler = handler

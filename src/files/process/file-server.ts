@@ -1,4 +1,4 @@
-import { AllowedHosts, ConnectionLimit, connectionLimits, HttpServers, type ListenTarget, PendingRequests, TrustedProxies } from "#http"
+import { AllowedHosts, ConnectionLimiter, connectionLimits, HttpServers, type ListenTarget, PendingRequests, TrustedProxies } from "#http"
 import { sharedScheduler } from "#kit"
 import type { Authority } from "../access/authority.ts"
 import { OpenRequests } from "../access/open-requests.ts"
@@ -58,7 +58,7 @@ export class FileServer implements AsyncDisposable {
       limits: settings.limits,
       isServedElsewhere: () => settings.sharing !== undefined && performance.now() - this.#confirmedAt > settings.sharing.confirmedWithinMs,
     }
-    const connections = connectionLimit(settings, report)
+    const connections = createConnectionLimiter(settings, report)
     const pending = new PendingRequests()
     this.#servers = new HttpServers({
       createServer: () =>
@@ -113,9 +113,12 @@ export class FileServer implements AsyncDisposable {
 }
 
 /** Limited by the descriptors of this process, which needs few others. */
-function connectionLimit({ connections, trustedProxies, sharing }: FileServerSettings, report: (error: unknown) => void): ConnectionLimit {
+function createConnectionLimiter(
+  { connections, trustedProxies, sharing }: FileServerSettings,
+  report: (error: unknown) => void,
+): ConnectionLimiter {
   const signer = sharing && relaySigner(sharing.relayKey)
-  return new ConnectionLimit({
+  return new ConnectionLimiter({
     ...connectionLimits(connections),
     proxies: new TrustedProxies(trustedProxies),
     relayedAddress: signer && ((request) => relayedAddress(request, signer)),

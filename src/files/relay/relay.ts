@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, Server, Serve
 import { Failure } from "#contract"
 import {
   assignConnection,
-  ConnectionLimit,
+  ConnectionLimiter,
   type ConnectionSettings,
   checkTransferEncoding,
   connectionLimits,
@@ -65,14 +65,14 @@ export class FilesRelay {
     this.#agent = new http.Agent({ keepAlive: false, maxSockets, maxTotalSockets: maxSockets })
     this.#proxies = new TrustedProxies(options.trustedProxies)
     const pending = new PendingRequests()
-    const connections = this.#connectionLimit()
+    const connections = this.#createConnectionLimiter()
     this.#servers = new HttpServers({
       createServer: () => this.#createServer({ connections, pending }),
       pending,
     })
   }
 
-  #createServer(parts: { connections: ConnectionLimit; pending: PendingRequests }): Server {
+  #createServer(parts: { connections: ConnectionLimiter; pending: PendingRequests }): Server {
     const server = createHttpServer({
       handler: (request, response) => {
         response.once("close", markBusy(request, response))
@@ -86,9 +86,9 @@ export class FilesRelay {
     return server
   }
 
-  #connectionLimit(): ConnectionLimit {
+  #createConnectionLimiter(): ConnectionLimiter {
     const { logger } = this.#options
-    return new ConnectionLimit({
+    return new ConnectionLimiter({
       ...connectionLimits({ ...defaultConnections, ...this.#options.connections }),
       proxies: this.#proxies,
       onFull: (what, err) => {
@@ -189,7 +189,7 @@ export class FilesRelay {
   /** An answer that arrives before the end of the body refuses the rest. */
   async #answer(request: IncomingMessage, response: ServerResponse, answer: IncomingMessage): Promise<void> {
     request.unpipe()
-    const ends = await drainBody(request, { answerBefore: 0 })
+    const ends = await drainBody(request, { earlyResponseBytes: 0 })
     const headers = { ...forwardedHeaders(answer.rawHeaders), ...(ends ? { Connection: "close" } : {}) }
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
     answer.on("error", () => response.destroy())

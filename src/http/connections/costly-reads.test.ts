@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { test } from "node:test"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { assignConnection, ConnectionLimit, createHttpServer, type RequestHandler, TrustedProxies } from "#http"
+import { assignConnection, ConnectionLimiter, createHttpServer, type RequestHandler, TrustedProxies } from "#http"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { CostlyReads } from "./costly-reads.ts"
 
@@ -27,7 +27,7 @@ async function turnsOf(bytes: string, handler: RequestHandler): Promise<number[]
     },
     parseErrors: { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} },
     requestTimeoutMs: 0,
-    connections: new ConnectionLimit({ ...maxima, proxies: new TrustedProxies([]) }),
+    connections: new ConnectionLimiter({ ...maxima, proxies: new TrustedProxies([]) }),
   })
   await once(server.listen(0, "127.0.0.1"), "listening")
   const sockets: Socket[] = []
@@ -81,7 +81,7 @@ test("a body that nobody reads grows no further while other connections have cos
     handler: (request) => (request.url === "/unread" ? waiting.push(request) : request.resume()),
     parseErrors: { maxHeadBytes: 16_384, longChunkExtensions: "invalid", headers: {} },
     requestTimeoutMs: 0,
-    connections: new ConnectionLimit({ ...maxima, proxies: new TrustedProxies([]) }),
+    connections: new ConnectionLimiter({ ...maxima, proxies: new TrustedProxies([]) }),
   })
   await once(server.listen(0, "127.0.0.1"), "listening")
   const { port } = server.address() as AddressInfo

@@ -22,7 +22,7 @@ export interface ConnectionSettings {
 }
 
 /** The maxima of connections, anonymous and authenticated ones apart. */
-export interface ConnectionMaxima extends Omit<ConnectionSettings, "max"> {
+export interface ConnectionLimits extends Omit<ConnectionSettings, "max"> {
   maxAnonymous: number
   maxAuthenticated: number
 }
@@ -35,7 +35,7 @@ export interface ConnectionMaxima extends Omit<ConnectionSettings, "max"> {
 export function connectionLimits(
   { max, ...perClient }: ConnectionSettings,
   descriptors = maxDescriptors() ?? Number.POSITIVE_INFINITY,
-): ConnectionMaxima {
+): ConnectionLimits {
   const { reservedDescriptors, anonymousConnectionPercent } = bounds.http
   const anonymousPercent = anonymousConnectionPercent.value
   const free = descriptors - Math.min(reservedDescriptors.value, Math.ceil(descriptors / 4))

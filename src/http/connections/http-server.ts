@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerRes
 import { bounds } from "#contract"
 import { serverOptions } from "../node/buffered-request.ts"
 import { createServer } from "../node/http.ts"
-import { attributeRequest, type ConnectionLimit, reportCostlyRead } from "./connection-limit.ts"
+import { attributeRequest, type ConnectionLimiter, reportCostlyRead } from "./connection-limiter.ts"
 import { handleParseErrors, type ParseErrorOptions } from "./parse-errors.ts"
 import type { PendingRequests } from "./pending-requests.ts"
 import { queueRequest } from "./pipelining.ts"
@@ -24,7 +24,7 @@ export interface HttpServerOptions {
   requestTimeoutMs: number
   /** Default: Node's 16 KiB. */
   maxHeadBytes?: number
-  connections?: ConnectionLimit | undefined
+  connections?: ConnectionLimiter | undefined
   /** Called when a request arrives; false: it was answered at once. */
   admit?: (request: IncomingMessage, response: ServerResponse) => boolean
   /** Counts each admitted request until it is answered or its connection ends. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { ChunkBuffer, isMostlyTinyChunks } from "#kit"
-import { reportCostlyRead } from "../connections/connection-limit.ts"
+import { reportCostlyRead } from "../connections/connection-limiter.ts"
 import { IncomingMessage as Incoming } from "./http.ts"
 
 /** Chunks of this length and more are passed on unchanged. */

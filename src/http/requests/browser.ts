@@ -36,10 +36,10 @@ export function isBrowserLoad({ method, headers }: IncomingMessage): boolean {
  */
 export function isCrossOrigin(request: IncomingMessage, origin: string): boolean {
   const { origin: said, "sec-fetch-site": site } = request.headers
-  if (said !== undefined && said !== origin && !(said === "null" && site === "same-origin" && !isSocket(request))) return true
+  if (said !== undefined && said !== origin && !(said === "null" && site === "same-origin" && !isUpgrade(request))) return true
   if (site === "same-origin" || site === "none") return false
-  if (site !== undefined) return !isNavigation(request) || isSocket(request)
-  return said === undefined && (isSocket(request) || !isSafeMethod(request.method))
+  if (site !== undefined) return !isNavigation(request) || isUpgrade(request)
+  return said === undefined && (isUpgrade(request) || !isSafeMethod(request.method))
 }
 
 /** Whether a navigation starts outside of the origin: typed, a bookmark, or a link elsewhere. */
@@ -48,7 +48,7 @@ export function isExternalNavigation(request: IncomingMessage): boolean {
   return isNavigation(request) && site !== undefined && site !== "same-origin"
 }
 
-function isSocket({ headers }: IncomingMessage): boolean {
+function isUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined
 }
 

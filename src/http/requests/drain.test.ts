@@ -10,7 +10,7 @@ import { serverOptions } from "../node/buffered-request.ts"
 /** Says no to whatever comes, before it read any of it. */
 async function refusing(): Promise<AsyncDisposable & { port: number }> {
   const server = http.createServer(serverOptions, async (request, response) => {
-    if (await drainBody(request, request.headers.expect ? { answerBefore: 0 } : {})) response.setHeader("Connection", "close")
+    if (await drainBody(request, request.headers.expect ? { earlyResponseBytes: 0 } : {})) response.setHeader("Connection", "close")
     response.writeHead(403, { "Content-Length": 2 }).end("no")
   })
   server.on("checkContinue", (request, response) => server.emit("request", request, response))

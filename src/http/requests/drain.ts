@@ -5,8 +5,8 @@ import { replaceDestroySoon } from "../node/destroy-soon.ts"
 import { hasBody } from "./headers.ts"
 
 export interface DrainOptions {
-  /** A body of this length or more is answered before it has arrived. Default 65,536. */
-  answerBefore?: number
+  /** A body of so many bytes or more is answered before it has arrived. Default 65,536. */
+  earlyResponseBytes?: number
   /** How much of the body is read and discarded. Default 64 MiB. */
   maxBytes?: number
   /** How long that may take in all. Default 10 s. */
@@ -15,23 +15,23 @@ export interface DrainOptions {
 
 /** How the body of an anonymous caller's rejected request is drained. */
 export const anonymousDrain: Required<DrainOptions> = {
-  answerBefore: bounds.http.anonymousBodyBytes.value,
+  earlyResponseBytes: bounds.http.anonymousBodyBytes.value,
   maxBytes: bounds.http.anonymousDiscardedBytes.value,
   timeoutMs: bounds.http.anonymousBodyMs.value,
 }
 
 /**
  * Discards the rest of a rejected body. Resolves when the response may be sent: at once if the body
- * has `answerBefore` bytes or more, or else when all of it has arrived, since some clients
+ * has `earlyResponseBytes` or more, or else when all of it has arrived, since some clients
  * (Python's urllib3) close a connection that answers before they have sent the body. If it resolves
  * to true, the response must carry `Connection: close`. Later bytes are drained for a while: a
  * socket that is closed with unread bytes resets its connection, and the response is lost.
  */
 export async function drainBody(request: IncomingMessage, options: DrainOptions = {}): Promise<boolean> {
-  const { answerBefore = 65_536, maxBytes = 64 * 2 ** 20, timeoutMs = 10_000 } = options
+  const { earlyResponseBytes = 65_536, maxBytes = 64 * 2 ** 20, timeoutMs = 10_000 } = options
   if (request.complete || request.destroyed || !hasBody(request)) return false
   const until = performance.now() + timeoutMs
-  if (Number(request.headers["content-length"] ?? 0) < answerBefore) await discard(request, answerBefore, timeoutMs)
+  if (Number(request.headers["content-length"] ?? 0) < earlyResponseBytes) await discard(request, earlyResponseBytes, timeoutMs)
   if (request.complete || request.destroyed) return false
   drainAfterResponse(request, maxBytes, Math.max(minDrainMs, until - performance.now()))
   return true

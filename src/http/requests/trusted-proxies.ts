@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP } from "node:net"
-import { isAddressOrNetwork, plainAddress } from "#kit"
+import { isAddressOrNetwork, unmapIPv4 } from "#kit"
 
 /**
  * Finds the client's address. `X-Forwarded-For` counts only from trusted peers, and is read from
@@ -33,7 +33,7 @@ export class TrustedProxies {
 
   trusts(address: string): boolean {
     if (this.#isEmpty) return false
-    const plain = plainAddress(address)
+    const plain = unmapIPv4(address)
     return isIP(plain) !== 0 && this.#trusted.check(plain, family(plain))
   }
 
@@ -46,7 +46,7 @@ export class TrustedProxies {
     const chain = [peer]
     for (let end = said.length; end > 0 && this.trusts(chain.at(-1) as string); ) {
       const start = said.lastIndexOf(",", end - 1) + 1
-      const hop = plainAddress(said.slice(start, end).trim())
+      const hop = unmapIPv4(said.slice(start, end).trim())
       if (isIP(hop) === 0) break
       chain.push(hop)
       end = start - 1
@@ -57,7 +57,7 @@ export class TrustedProxies {
 
 /** The address at the other end of the connection. */
 export function peerAddress(request: IncomingMessage): string {
-  return plainAddress(request.socket.remoteAddress ?? "unknown")
+  return unmapIPv4(request.socket.remoteAddress ?? "unknown")
 }
 
 function addTo(list: BlockList, entry: string): void {

@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import { markConnectionInUse } from "../connections/connection-limit.ts"
+import { markConnectionInUse } from "../connections/connection-limiter.ts"
 import { detachConnection } from "../connections/pipelining.ts"
 import { detachSocket } from "../node/detach-socket.ts"
 

@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { type ApiServer, createApi } from "#api"
 import { type ControlServer, createControlServer } from "#control"
 import type { Gateway } from "#gateway"
-import type { ConnectionLimit } from "#http"
+import type { ConnectionLimiter } from "#http"
 import { apiSettings } from "../component-options.ts"
 import { createReadiness } from "../health/readiness.ts"
 import { createOpenIdSignIn } from "../openid.ts"
@@ -11,7 +11,7 @@ import type { BaseComponents, ComposeOptions, FileComponents, RunComponents, Sta
 interface ApiParts extends BaseComponents, RunComponents {
   files: FileComponents
   gateway: Gateway
-  connections: ConnectionLimit
+  connections: ConnectionLimiter
 }
 
 /** The API with the web UI, and its control channel. Neither listens yet. */

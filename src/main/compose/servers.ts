@@ -1,6 +1,6 @@
 import type { ApiServer } from "#api"
 import { createGateway, type Gateway } from "#gateway"
-import { createConnectionLimit } from "../connection-limit.ts"
+import { createConnectionLimiter } from "../connection-limiter.ts"
 import { createPortAssignments, createRunDirectory } from "../run-directory.ts"
 import { secretKey } from "../secrets.ts"
 import type { BaseComponents, ComposeOptions, FileComponents, RunComponents, StartContext } from "./context.ts"
@@ -23,7 +23,7 @@ export async function createServers(
 ): Promise<{ api: ApiServer | undefined; gateway: Gateway }> {
   const { settings, urls, runPorts, dataDir, clock, logger, stack, roles } = context
   const { store, identity, events, runs, files } = parts
-  const connections = createConnectionLimit(settings, logger)
+  const connections = createConnectionLimiter(settings, logger)
   const gateway = createGateway({
     runs: createRunDirectory({ store, identity, events, runs, logger }),
     baseUrl: urls.baseUrl,

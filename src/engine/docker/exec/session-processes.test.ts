@@ -3,13 +3,13 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
-import { PacedTurns } from "#kit"
+import { HeavyWorkQueue } from "#kit"
 import { signalSession } from "./session-processes.ts"
 
 test("many signals to programs of a container share the search for their processes, and reach their session only", async (t) => {
   // This process plays the container's init.
   const container = readFileSync("/proc/self/cgroup", "latin1").slice(0, 20)
-  const search = t.mock.method(PacedTurns.prototype, "run")
+  const search = t.mock.method(HeavyWorkQueue.prototype, "run")
   const [program, other] = [0, 1].map(() => spawn("sleep", ["60"], { detached: true, stdio: "ignore" })) as [
     ReturnType<typeof spawn>,
     ReturnType<typeof spawn>,

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { PacedTurns, systemUserId } from "#kit"
+import { HeavyWorkQueue, systemUserId } from "#kit"
 import { Coalescer } from "../observe/coalescer.ts"
 import { controlGroupsOf } from "../observe/container-stats.ts"
 
@@ -24,7 +24,7 @@ interface Process {
 /** Processes that are examined in one turn of the event loop: about a millisecond. */
 const processesPerTurn = 32
 /** A run may have thousands of processes, which would delay everybody's requests. */
-const turns = new PacedTurns()
+const turns = new HeavyWorkQueue()
 /** The containers whose processes are being listed; concurrent callers share a list. */
 const lists = new Map<string, Coalescer<Process[] | undefined>>()
 

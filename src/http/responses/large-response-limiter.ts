@@ -8,7 +8,7 @@ const { largeAnswers, waitingLargeAnswers, largeAnswerMs } = bounds.texts
  * Bounds the large responses that are sent to one person at once: slow readers must not use up the
  * memory. Small responses are not counted.
  */
-export class LargeResponses {
+export class LargeResponseLimiter {
   readonly #limiter = new PersonLimiter<string>({
     maxRunning: largeAnswers.value,
     maxWaiting: waitingLargeAnswers.value,

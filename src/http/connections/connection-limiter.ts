@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Server, Socket } from "node:net"
 import { Failure } from "#contract"
-import { FairBudget, networkOf, plainAddress } from "#kit"
+import { networkOf, RankedGroups, unmapIPv4 } from "#kit"
 import type { TrustedProxies } from "../requests/trusted-proxies.ts"
 import { CostlyReads, type PausableConnection } from "./costly-reads.ts"
-import type { ConnectionMaxima } from "./descriptors.ts"
+import type { ConnectionLimits } from "./descriptors.ts"
 import { hasPendingRequest } from "./pipelining.ts"
 
 /**
@@ -13,7 +13,7 @@ import { hasPendingRequest } from "./pipelining.ts"
  * Beyond `maxPerPerson`, a person loses their oldest idle one; if none is idle, the new one is
  * refused.
  */
-export interface ConnectionLimitOptions extends ConnectionMaxima {
+export interface ConnectionLimiterOptions extends ConnectionLimits {
   /**
    * Trusted proxies: the address that they forward counts, for as long as its request lasts.
    */
@@ -31,7 +31,7 @@ export interface ConnectionLimitOptions extends ConnectionMaxima {
 }
 
 type Person = number | string
-type Budget = FairBudget<Person, Connection>
+type Budget = RankedGroups<Person, Connection>
 
 const entry = Symbol("connection limit")
 type WatchedSocket = Socket & { [entry]?: Connection | undefined }
@@ -43,14 +43,14 @@ const reportEveryMs = 60_000
  * address. New ones are accepted, and the address with most of them loses its oldest, so no crowd
  * can lock others out. An authenticated connection counts for its person, in a second budget.
  */
-export class ConnectionLimit {
-  readonly options: ConnectionLimitOptions
-  readonly anonymous: Budget = new FairBudget()
-  readonly authenticated: Budget = new FairBudget()
+export class ConnectionLimiter {
+  readonly options: ConnectionLimiterOptions
+  readonly anonymous: Budget = new RankedGroups()
+  readonly authenticated: Budget = new RankedGroups()
   readonly costlyReads = new CostlyReads<Person>()
   readonly #reported = new Map<"accept" | "close", number>()
 
-  constructor(options: ConnectionLimitOptions) {
+  constructor(options: ConnectionLimiterOptions) {
     this.options = options
   }
 
@@ -60,7 +60,7 @@ export class ConnectionLimit {
    */
   watch(server: Server): void {
     server.on("connection", (socket: WatchedSocket) => {
-      const address = plainAddress(socket.remoteAddress ?? "")
+      const address = unmapIPv4(socket.remoteAddress ?? "")
       socket[entry] = new Connection(this, socket, this.options.proxies.trusts(address) ? { proxy: address } : { address })
     })
     server.on("error", (error) => {
@@ -72,7 +72,7 @@ export class ConnectionLimit {
   makeRoomForAddress(address: Person, isProxy: boolean): void {
     const { anonymous, options } = this
     if (!isProxy && anonymous.sizeOf(address) >= options.maxPerAddress) this.#close(first(anonymous.membersOf(address)))
-    else if (anonymous.size >= options.maxAnonymous) this.#close(first(anonymous.membersOf(anonymous.heaviest ?? address)))
+    else if (anonymous.size >= options.maxAnonymous) this.#close(first(anonymous.membersOf(anonymous.largestKey ?? address)))
   }
 
   /**
@@ -83,9 +83,9 @@ export class ConnectionLimit {
     const { authenticated, options } = this
     const own = authenticated.sizeOf(person)
     if (own < options.maxPerPerson && authenticated.size < options.maxAuthenticated) return true
-    const heaviest = authenticated.heaviest ?? person
-    const isOwnFault = own >= options.maxPerPerson || authenticated.sizeOf(heaviest) <= own
-    const members = authenticated.membersOf(isOwnFault ? person : heaviest)
+    const largest = authenticated.largestKey ?? person
+    const isOwnFault = own >= options.maxPerPerson || authenticated.sizeOf(largest) <= own
+    const members = authenticated.membersOf(isOwnFault ? person : largest)
     const victim = firstIdle(members) ?? (isOwnFault ? undefined : first(members))
     this.#close(victim)
     return victim !== undefined
@@ -110,14 +110,14 @@ class Connection implements PausableConnection {
   /** Whether an event stream or another protocol uses it until it closes. */
   isInUse = false
   readonly isProxied: boolean
-  readonly #limit: ConnectionLimit
+  readonly #limit: ConnectionLimiter
   readonly #socket: WatchedSocket
   /** The address that it counts for while it is anonymous and no request is pending. */
   readonly #ownAddress: string
   #budget: Budget | undefined
   #key: Person = ""
 
-  constructor(limit: ConnectionLimit, socket: WatchedSocket, from: { address: string } | { proxy: string }) {
+  constructor(limit: ConnectionLimiter, socket: WatchedSocket, from: { address: string } | { proxy: string }) {
     this.#limit = limit
     this.#socket = socket
     this.isProxied = "proxy" in from

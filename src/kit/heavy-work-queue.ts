@@ -9,7 +9,7 @@ const pauseFactor = 2
  * event loop of its own, and a pause follows it. A person with any amount of work therefore takes
  * only a part of the processor, and delays neither requests nor another's work.
  */
-export class PacedTurns {
+export class HeavyWorkQueue {
   /** The end of each person's last work that runs or waits. */
   readonly #ends = new Map<number, Promise<void>>()
 

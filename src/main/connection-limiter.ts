@@ -1,10 +1,10 @@
-import { ConnectionLimit, connectionLimits, TrustedProxies } from "#http"
+import { ConnectionLimiter, connectionLimits, TrustedProxies } from "#http"
 import type { Logger } from "#kit"
 import type { Settings } from "./settings/settings.ts"
 
 /** Bounds the connections to API and gateway together: they share this process's descriptors. */
-export function createConnectionLimit(settings: Settings, logger: Logger): ConnectionLimit {
-  return new ConnectionLimit({
+export function createConnectionLimiter(settings: Settings, logger: Logger): ConnectionLimiter {
+  return new ConnectionLimiter({
     ...connectionLimits({
       max: settings.maxConnections,
       maxPerAddress: settings.maxConnectionsPerAddress,

@@ -1,5 +1,5 @@
 /** Members by key, oldest first. Finds the key with the most members in constant time. */
-export class FairBudget<Key, Member> {
+export class RankedGroups<Key, Member> {
   readonly #groups = new Map<Key, Set<Member>>()
   /** The keys with n members, at index n. */
   readonly #keysBySize: (Set<Key> | undefined)[] = []
@@ -15,7 +15,7 @@ export class FairBudget<Key, Member> {
   }
 
   /** The key with the most members; of several, the one that has had this number for longest. */
-  get heaviest(): Key | undefined {
+  get largestKey(): Key | undefined {
     return this.#keysBySize[this.#largest]?.keys().next().value
   }
 

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { promisify } from "node:util"
-import { assignConnection, ConnectionLimit, connectionLimits, markConnectionInUse, TrustedProxies } from "#http"
+import { assignConnection, ConnectionLimiter, connectionLimits, markConnectionInUse, TrustedProxies } from "#http"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 
 const few = { maxAnonymous: 6, maxPerAddress: 4, maxAuthenticated: 6, maxPerPerson: 4, proxies: new TrustedProxies([]) }
@@ -22,7 +22,7 @@ async function naming(options = few) {
         if (`${name}`.startsWith("hold ")) markConnectionInUse(socket)
       })
   })
-  new ConnectionLimit(options).watch(server)
+  new ConnectionLimiter(options).watch(server)
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const sockets: Socket[] = []
@@ -96,10 +96,10 @@ test("connection limits reserve descriptors and count two for each authenticated
 
 const outOfDescriptors = `
 import { connect, createServer } from "node:net"
-import { ConnectionLimit, TrustedProxies } from "#http"
+import { ConnectionLimiter, TrustedProxies } from "#http"
 const many = { maxAnonymous: 9999, maxPerAddress: 9999, maxAuthenticated: 9999, maxPerPerson: 9999, proxies: new TrustedProxies([]) }
 const server = createServer((socket) => socket.on("error", () => {}).end("served"))
-new ConnectionLimit(many).watch(server)
+new ConnectionLimiter(many).watch(server)
 server.listen(0, "127.0.0.1", async () => {
   const { port } = server.address()
   const crowd = []
