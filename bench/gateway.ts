@@ -60,7 +60,7 @@ async function serve({ port, upstream }: { port: number; upstream: number }): Pr
       untilRouted: () => undefined,
       canOpen: async () => true,
       claimTicket: async () => true,
-      ends: () => ({ expiresAt: null, idleExpiresAt: null }),
+      endTimes: () => ({ expiresAt: null, idleExpiresAt: null }),
       recordActivity: () => {},
       recordRefusal: () => {},
     },

@@ -2,7 +2,8 @@ import { Failure } from "#contract"
 import { anonymousDrain, assignConnection, drainBody, hasBody, prefersHtml, tooManyConnections } from "#http"
 import type { GatewayContext } from "./context.ts"
 import type { GatewayRequest } from "./gateway-request.ts"
-import { gatewayResponseHeaders, type PageContent, renderPage } from "./pages.ts"
+import { type PageContent, renderPage } from "./pages.ts"
+import { send } from "./responses.ts"
 import type { RunTarget, Visitor } from "./run-directory.ts"
 
 /** A failure with the page that explains it to a person. */
@@ -130,35 +131,4 @@ function linkOf({ urls }: GatewayContext, failure: Failure) {
 
 function isAboutRights({ status }: Failure): boolean {
   return status === 401 || status === 403 || status === 429
-}
-
-/** Redirects a browser, with the gateway's own cookies and headers. */
-export function redirect(
-  gatewayRequest: GatewayRequest,
-  location: string,
-  cookies: string[] = [],
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  send(gatewayRequest, 302, {
-    body: "",
-    type: "text/plain",
-    headers: { ...headers, Location: location, ...(cookies.length > 0 ? { "Set-Cookie": cookies } : {}) },
-  })
-}
-
-export interface GatewayResponse {
-  body: string
-  type: string
-  headers: Readonly<Record<string, string | string[]>>
-}
-
-export function send({ response, expects }: GatewayRequest, status: number, { body, type, headers }: GatewayResponse): void {
-  if (expects) response.shouldKeepAlive = false
-  response.writeHead(status, {
-    "Content-Type": `${type}; charset=utf-8`,
-    "Content-Length": Buffer.byteLength(body),
-    ...gatewayResponseHeaders,
-    ...headers,
-  })
-  response.end(body)
 }

@@ -41,7 +41,7 @@ export interface RunDirectory {
   recordRefusal(refusal: { visitor: Visitor | undefined; address: string; code: string }): void
 
   /** When a run will end, in milliseconds since the epoch; null while nothing ends it. */
-  ends(runId: number): { expiresAt: number | null; idleExpiresAt: number | null }
+  endTimes(runId: number): { expiresAt: number | null; idleExpiresAt: number | null }
 
   /** A person used the run. Called at most once a second for each run. */
   recordActivity(runId: number): void

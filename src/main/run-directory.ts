@@ -41,7 +41,7 @@ export function createRunDirectory(made: { store: Store; identity: Identity; eve
         .then((userName) => events.requestRefused({ userName, address, requestId: "" }, "openRun", { code }))
         .catch((err) => logger.warn({ err, address, code }, "a refusal was not counted"))
     },
-    ends: (id) => ({ expiresAt: runs.row(id)?.expiresAt ?? null, idleExpiresAt: runs.idleEnd(id) ?? null }),
+    endTimes: (id) => ({ expiresAt: runs.row(id)?.expiresAt ?? null, idleExpiresAt: runs.idleEnd(id) ?? null }),
     recordActivity: (id) => runs.markActive(id),
   }
 }

@@ -11,7 +11,7 @@ export const isolation = [
       ["pings count as use", at("isSentByPerson", "!textOrBinary.includes(opcode) || "), ""],
       [
         "bytes of a payload are read as frames",
-        at("ClientFrames.read", "frame.header + frame.length - held"),
+        at("ClientFrames.detectActivity", "frame.header + frame.length - held"),
         "frame.header + Math.min(frame.length, 512) - held",
       ],
     ],
@@ -29,8 +29,8 @@ export const isolation = [
     "src/gateway/addressing/run-status.ts",
     ["src/gateway/addressing/run-status.test.ts"],
     [
-      ["to ask when a run ends counts as use", at("answerRunStatus", 'if (name === "keep") '), ""],
-      ["a link keeps a run", at("answerRunStatus", "request.method !== method"), "request.method === undefined"],
+      ["to ask when a run ends counts as use", at("handleRunStatus", 'if (name === "keep") '), ""],
+      ["a link keeps a run", at("handleRunStatus", "request.method !== method"), "request.method === undefined"],
     ],
   ),
   ...faults(

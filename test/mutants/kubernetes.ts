@@ -12,7 +12,7 @@ export const kubernetes = [
     ["an ended watch of a forgotten point goes on", at("Reflector.#receive", "this.#version = undefined\n"), "\n"],
     ["a restored database is not noticed", at("Reflector.#run", "if (!isConnected) this.#version = undefined"), ""],
     ["after each loss everything is listed again", at("Reflector.#run", "if (!isConnected) "), ""],
-    ["who may not see the objects waits for them", at("Reflector.#run", "isRefusal(error)"), "false"],
+    ["who may not see the objects waits for them", at("Reflector.#run", "isAccessDenied(error)"), "false"],
     ["a refusal hides the fault that follows it", at("Reflector.#setRefused", "this.#synced = Promise.withResolvers()"), "return"],
     ["a list keeps what was deleted meanwhile", at("Reflector.#list", "this.#items.clear()"), ""],
     ["a deletion is not seen", at("Reflector.#receive", 'this.#items.remove(item.metadata?.name ?? "")'), "[]"],
@@ -42,7 +42,7 @@ export const kubernetes = [
   ...faults("src/engine/kubernetes/pods/pod-state.ts", pods, [
     ["a run of a lost node runs for ever", at("stateOf", "isGivenUp || "), ""],
     ["an evicted run is gone without a reason", at("isGone", " && !wasDisrupted(pod)"), ""],
-    ["an old observation is kept", at("ObservedRuns.of", "kept.pods.every((pod, n) => pod === pods[n])"), "true"],
+    ["an old observation is kept", at("ObservedRunCache.get", "kept.pods.every((pod, n) => pod === pods[n])"), "true"],
   ]),
   ...faults(
     "src/engine/kubernetes/network/network-policies.ts",

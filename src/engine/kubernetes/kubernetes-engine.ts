@@ -41,7 +41,7 @@ import { readPodLogs } from "./observe/read-logs.ts"
 import { instanceSelector, podIdentity, runName, storedSpec } from "./pods/names.ts"
 import { PodEventFeed } from "./pods/pod-events.ts"
 import { variablesOfSecret } from "./pods/pod-manifest.ts"
-import { ObservedRuns, observedRun, wasDisrupted } from "./pods/pod-state.ts"
+import { ObservedRunCache, observedRun, wasDisrupted } from "./pods/pod-state.ts"
 import { RunStarter, sortByRank } from "./pods/run-starter.ts"
 
 /** How long the cluster may take to delete a pod beyond its grace. */
@@ -72,7 +72,7 @@ class KubernetesEngine implements Engine {
   readonly #lock = new KeyedLock()
   readonly #nodes: Reflector<V1Node>
   readonly #events: PodEventFeed
-  readonly #observed = new ObservedRuns()
+  readonly #observed = new ObservedRunCache()
   /** Pods that the cluster ended and deleted, by the key of their run: nothing else shows why. */
   readonly #disrupted = new Map<string, V1Pod[]>()
 
@@ -196,10 +196,10 @@ class KubernetesEngine implements Engine {
 
   async observe(signal?: AbortSignal): Promise<ObservedRun[]> {
     await this.#pods.items(signal)
-    if (this.#disrupted.size === 0) return this.#pods.groups.flatMap((pods) => this.#observed.of(pods) ?? [])
+    if (this.#disrupted.size === 0) return this.#pods.groups.flatMap((pods) => this.#observed.get(pods) ?? [])
     const groups = this.#pods.groups.map((pods) => [...pods, ...(this.#disrupted.get(podIdentity(pods[0]?.metadata)?.key ?? "") ?? [])])
     const gone = [...this.#disrupted].flatMap(([key, pods]) => (this.#pods.group(key).length === 0 ? [pods] : []))
-    return [...groups, ...gone].flatMap((pods) => this.#observed.of(pods) ?? [])
+    return [...groups, ...gone].flatMap((pods) => this.#observed.get(pods) ?? [])
   }
 
   #keepIfDisrupted(pod: V1Pod): void {

@@ -37,7 +37,7 @@ export function toOriginPath(target: RunTarget, relative: string): string {
   return baseOf(target) + (clean === "" ? landingOf(target) : clean)
 }
 
-/** The reverse of `pathAtOrigin`: empty for a path outside the program's base. */
+/** The reverse of `toOriginPath`: empty for a path outside the program's base. */
 export function toProgramPath(target: RunTarget, path: string): string {
   const base = baseOf(target)
   return path.startsWith(`${base}/`) ? sanitizePath(path.slice(base.length)) : ""

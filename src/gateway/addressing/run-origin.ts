@@ -3,11 +3,12 @@ import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { RunEntityTags } from "../proxy/entity-tags.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
-import { assignConnectionToVisitor, checkNoTokenInUrl, forbidden, notFound, notReady, redirect, unauthorized } from "../refusals.ts"
+import { assignConnectionToVisitor, checkNoTokenInUrl, forbidden, notFound, notReady, unauthorized } from "../refusals.ts"
+import { redirect } from "../responses.ts"
 import type { RunTarget } from "../run-directory.ts"
 import type { RunSession } from "../sessions/run-sessions.ts"
 import { isGatewayPath, isProgramRoot, toOriginPath, toProgramPath } from "./paths.ts"
-import { answerRunStatus, isRunStatusPath } from "./run-status.ts"
+import { handleRunStatus, isRunStatusPath } from "./run-status.ts"
 import { handleGatewayPath, redirectToSignIn, sessionLostFailure, ticketStartPath } from "./ticket-flow.ts"
 
 /**
@@ -41,7 +42,7 @@ function decide(
   if (session) assignConnectionToVisitor(session.visitor, gatewayRequest)
   const path = request.url as string
   if (session === undefined) return void withoutSession(context, gatewayRequest, { target, path: toProgramPath(target, path) })
-  if (isRunStatusPath(path)) return void answerRunStatus(context, gatewayRequest, target)
+  if (isRunStatusPath(path)) return void handleRunStatus(context, gatewayRequest, target)
   if (leadsToLanding(gatewayRequest, target)) {
     const landing = toOriginPath(target, "")
     if (landing !== path) return void redirect(gatewayRequest, landing)

@@ -3,17 +3,8 @@ import { declaresOtherOrigin, isBrowserLoad, originOfHost } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
 import { forwardRequest } from "../proxy/forward-request.ts"
-import {
-  assignConnectionToVisitor,
-  auditRefusal,
-  checkNoTokenInUrl,
-  forbidden,
-  notFound,
-  notReady,
-  redirect,
-  send,
-  unauthorized,
-} from "../refusals.ts"
+import { assignConnectionToVisitor, auditRefusal, checkNoTokenInUrl, forbidden, notFound, notReady, unauthorized } from "../refusals.ts"
+import { redirect, send } from "../responses.ts"
 import type { RunTarget, Visitor } from "../run-directory.ts"
 import { parseRunPath, sanitizePath } from "./paths.ts"
 

@@ -2,7 +2,7 @@ import { Failure } from "#contract"
 import { rfc3339 } from "#kit"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
-import { send } from "../refusals.ts"
+import { send } from "../responses.ts"
 import type { RunTarget } from "../run-directory.ts"
 import { gatewayPrefix } from "./paths.ts"
 
@@ -21,13 +21,13 @@ export function isRunStatusPath(path: string): boolean {
  * `ExpiresAt` and `IdleExpiresAt`, as in `/running_project`. A POST to `keep` marks the run as used
  * first. To ask is no use of the run.
  */
-export function answerRunStatus({ runs, activity }: GatewayContext, gatewayRequest: GatewayRequest, target: RunTarget): void {
+export function handleRunStatus({ runs, activity }: GatewayContext, gatewayRequest: GatewayRequest, target: RunTarget): void {
   const { request } = gatewayRequest
   const name = (request.url as string).slice(gatewayPrefix.length)
   const method = methods.get(name) as string
   if (request.method !== method) throw new Failure("method_not_allowed", `The method must be ${method}`, { headers: { Allow: method } })
   if (name === "keep") activity.report(target.id)
-  const { expiresAt, idleExpiresAt } = runs.ends(target.id)
+  const { expiresAt, idleExpiresAt } = runs.endTimes(target.id)
   const time = (at: number | null) => (at === null ? null : rfc3339(at))
   const body = JSON.stringify({ ID: target.id, ExpiresAt: time(expiresAt), IdleExpiresAt: time(idleExpiresAt) })
   send(gatewayRequest, 200, { body, type: "application/json", headers: {} })

@@ -2,7 +2,8 @@ import { Failure } from "#contract"
 import { isNavigation } from "#http"
 import type { GatewayContext } from "../context.ts"
 import type { GatewayRequest } from "../gateway-request.ts"
-import { PageFailure, redirect } from "../refusals.ts"
+import { PageFailure } from "../refusals.ts"
+import { redirect } from "../responses.ts"
 import type { RunTarget } from "../run-directory.ts"
 import { gatewayPrefix, sanitizePath, toOriginPath } from "./paths.ts"
 
@@ -36,7 +37,7 @@ export function redirectToSignIn(
   gatewayRequest: GatewayRequest,
   { target, path }: { target: RunTarget; path: string },
 ): void {
-  const { hash, cookie } = context.sessionsFor(target).nonce(gatewayRequest.request.headers.cookie)
+  const { hash, cookie } = context.sessionsFor(target).findOrCreateNonce(gatewayRequest.request.headers.cookie)
   redirect(gatewayRequest, context.urls.openUrl(target.id, { nonce: hash, path }), [cookie])
 }
 

@@ -26,7 +26,7 @@ function frame(payload: string | Buffer, { opcode = 1, isCompressed = false, isF
 
 type Protocol = ConstructorParameters<typeof ClientFrames>[0]
 
-const isUse = (protocol: Protocol, ...frames: Buffer[]) => new ClientFrames(protocol).read(Buffer.concat(frames), false)
+const isUse = (protocol: Protocol, ...frames: Buffer[]) => new ClientFrames(protocol).detectActivity(Buffer.concat(frames), false)
 
 /** A message to a kernel, as JupyterLab sends it with each of its two protocols. */
 function kernelMessage(type: string, code: string): Buffer[] {
@@ -89,7 +89,7 @@ test("messages that people cause count as use, whole and in single bytes", () =>
   for (const [name, [protocol, bytes]] of Object.entries(typed)) {
     assert.equal(isUse(protocol, bytes), true, name)
     const frames = new ClientFrames(protocol)
-    const answers = [...bytes.subarray(0, 600)].map((byte) => frames.read(Buffer.from([byte]), false))
+    const answers = [...bytes.subarray(0, 600)].map((byte) => frames.detectActivity(Buffer.from([byte]), false))
     assert.equal(answers.filter(Boolean).length, 1, `${name} in single bytes`)
   }
 })
@@ -99,7 +99,7 @@ test("keep-alives and what pages send by themselves do not count, whole and in s
     assert.equal(isUse(protocol, bytes), false, name)
     const frames = new ClientFrames(protocol)
     assert.ok(
-      [...bytes].every((byte) => !frames.read(Buffer.from([byte]), false)),
+      [...bytes].every((byte) => !frames.detectActivity(Buffer.from([byte]), false)),
       `${name} in single bytes`,
     )
   }
@@ -116,7 +116,7 @@ test("a message is found after any others, in chunks of any size, also after byt
     const frames = new ClientFrames("any")
     const read = (bytes: Buffer, isKnown: boolean) => {
       let isUsed = false
-      for (let at = 0; at < bytes.length; at += size) isUsed = frames.read(bytes.subarray(at, at + size), isKnown) || isUsed
+      for (let at = 0; at < bytes.length; at += size) isUsed = frames.detectActivity(bytes.subarray(at, at + size), isKnown) || isUsed
       return isUsed
     }
     assert.equal(read(all, false), false, `chunks of ${size}`)
@@ -129,6 +129,6 @@ test("a message is found after any others, in chunks of any size, also after byt
 test("lengths beyond any message are accepted, and hold no memory", () => {
   const frames = new ClientFrames("any")
   const huge = Buffer.concat([Buffer.from([0x82, 0xff]), Buffer.alloc(8, 0xff), randomBytes(4)])
-  assert.equal(frames.read(Buffer.concat([huge, Buffer.alloc(100_000)]), false), true)
-  for (let i = 0; i < 100; i += 1) assert.equal(frames.read(Buffer.alloc(65_536, 0x81), false), false)
+  assert.equal(frames.detectActivity(Buffer.concat([huge, Buffer.alloc(100_000)]), false), true)
+  for (let i = 0; i < 100; i += 1) assert.equal(frames.detectActivity(Buffer.alloc(65_536, 0x81), false), false)
 })

@@ -23,7 +23,7 @@ export class ClientFrames {
    * Whether a person sent a message that this chunk begins or completes. `isKnown`: they are known
    * to be there, so that only the places of the frames are of interest.
    */
-  read(chunk: Buffer, isKnown: boolean): boolean {
+  detectActivity(chunk: Buffer, isKnown: boolean): boolean {
     let isUse = isKnown
     let at = 0
     while (true) {

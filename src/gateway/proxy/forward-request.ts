@@ -97,7 +97,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
 
   onEnd(trailers: string[]): void {
     this.#connection = undefined
-    this.#body?.stop()
+    this.#body?.discard()
     const { response } = this.#gatewayRequest
     if (trailers.length > 0) response.addTrailers(responseTrailers(trailers))
     const last = this.#first
@@ -108,15 +108,15 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
   }
 
   onDrain(): void {
-    this.#body?.goOn()
+    this.#body?.resume()
   }
 
-  onFail(error: Error): void {
+  onError(error: Error): void {
     const isStale = this.#connection?.isStale ?? false
     this.#connection = undefined
     if (isStale && this.#mayRepeat && this.#isStillThere()) return void this.#repeat()
     this.#context.logger.debug({ err: error, run: this.#proxyRequest.target.id }, "a run's program did not answer")
-    this.#body?.stop()
+    this.#body?.discard()
     if (this.#hasHead) this.#gatewayRequest.response.destroy()
     else
       sendFailure(
@@ -190,7 +190,7 @@ class ForwardedRequest implements ResponseHandler, OpenConnection {
 
   #gone(): void {
     this.#close()
-    this.#body?.stop()
+    this.#body?.discard()
     this.#connection?.destroy()
     this.#connection = undefined
   }

@@ -41,14 +41,14 @@ export class RequestBody {
   }
 
   /** The program has room again. */
-  goOn(): void {
+  resume(): void {
     const { request } = this.#gatewayRequest
     this.waitingSince = request.complete ? undefined : this.#clock.now()
     this.#reader.resume()
   }
 
   /** Discards the rest of the body: the response has ended. */
-  stop(): void {
+  discard(): void {
     this.#to = undefined
     if (!this.#gatewayRequest.request.complete) this.#reader.resume()
   }

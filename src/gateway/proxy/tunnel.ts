@@ -108,13 +108,13 @@ class Tunnel implements ResponseHandler, OpenConnection {
     this.#socket.end(() => this.#socket.destroy())
   }
 
-  onFail(): void {
+  onError(): void {
     this.#socket.destroy()
   }
 
   #reportUse(chunk: Buffer): void {
     const { activity } = this.#context
-    const isUse = this.#frames?.read(chunk, activity.isReported(this.#run)) ?? chunk.length > 0
+    const isUse = this.#frames?.detectActivity(chunk, activity.isReported(this.#run)) ?? chunk.length > 0
     if (isUse) activity.report(this.#run)
   }
 

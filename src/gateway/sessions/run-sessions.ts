@@ -77,7 +77,7 @@ export class RunSessions {
    * The browser's nonce if it has one, so that several tabs do not invalidate each other's, or else
    * a new one.
    */
-  nonce(header: string | undefined): { hash: string; cookie: string } {
+  findOrCreateNonce(header: string | undefined): { hash: string; cookie: string } {
     const known = cookieValues(header, this.#names.nonce).find((value) => /^[A-Za-z0-9_-]{22}$/.test(value))
     const nonce = known ?? randomBytes(16).toString("base64url")
     return { hash: nonceHash(nonce), cookie: `${this.#names.nonce}=${nonce}${this.#attributes}; Max-Age=${nonceSeconds}` }

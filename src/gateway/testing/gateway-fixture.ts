@@ -73,9 +73,9 @@ class TestRuns implements RunDirectory {
     return true
   }
 
-  readonly plannedEnds = new Map<number, ReturnType<RunDirectory["ends"]>>()
+  readonly plannedEnds = new Map<number, ReturnType<RunDirectory["endTimes"]>>()
 
-  ends(runId: number): ReturnType<RunDirectory["ends"]> {
+  endTimes(runId: number): ReturnType<RunDirectory["endTimes"]> {
     return this.plannedEnds.get(runId) ?? { expiresAt: null, idleExpiresAt: null }
   }
 

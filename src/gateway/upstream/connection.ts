@@ -7,13 +7,13 @@ import type { ResponseHead } from "./response-head.ts"
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
 
 /**
- * Receives one response: its parts and `onEnd`, or some of its parts and then `onFail`. No call
+ * Receives one response: its parts and `onEnd`, or some of its parts and then `onError`. No call
  * follows either, nor `destroy`.
  *
  * The chunk of `onData` is valid during the call only: its memory is reused.
  */
 export interface ResponseHandler extends ResponseSink {
-  onFail(error: Error): void
+  onError(error: Error): void
   /** All received data was passed on, and the response has not ended. */
   onPause(): void
   /** The data that `write` had to buffer has been sent. */
@@ -213,6 +213,6 @@ export class UpstreamConnection implements ResponseSink {
   #fail(error: Error): void {
     const handler = this.#handler
     this.destroy()
-    handler?.onFail(error)
+    handler?.onError(error)
   }
 }

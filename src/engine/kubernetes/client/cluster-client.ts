@@ -3,7 +3,7 @@ import type { CoreV1Api, KubeConfig, NetworkingV1Api, ObservableMiddleware } fro
 import { deadline } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { KubernetesOptions } from "../kubernetes-options.ts"
-import { statusOf, toEngineError } from "./errors.ts"
+import { httpStatusOf, toEngineError } from "./errors.ts"
 import { shareConnections } from "./shared-connections.ts"
 
 type Library = typeof import("@kubernetes/client-node")
@@ -106,7 +106,7 @@ export async function undefinedIfMissing<T>(call: Promise<T>): Promise<T | undef
   try {
     return await call
   } catch (error) {
-    if (error instanceof EngineError && statusOf(error.cause) === 404) return undefined
+    if (error instanceof EngineError && httpStatusOf(error.cause) === 404) return undefined
     throw error
   }
 }

@@ -8,15 +8,15 @@ interface ApiFailure {
 }
 
 /** The status of an answer of the API server; undefined if it did not answer. */
-export function statusOf(error: unknown): number | undefined {
+export function httpStatusOf(error: unknown): number | undefined {
   const code = (error as Partial<ApiFailure> | undefined)?.code
   return error instanceof Error && typeof code === "number" ? code : undefined
 }
 
 /** Whether the server answered that this process may not do it, rather than that it cannot now. */
-export function isRefusal(error: unknown): boolean {
+export function isAccessDenied(error: unknown): boolean {
   const cause = error instanceof EngineError ? error.cause : error
-  const status = statusOf(cause) ?? (cause as { statusCode?: number } | undefined)?.statusCode
+  const status = httpStatusOf(cause) ?? (cause as { statusCode?: number } | undefined)?.statusCode
   return status === 401 || status === 403
 }
 
@@ -51,13 +51,14 @@ const databaseFailure = /etcdserver|timed out|timeout|deadline exceeded|leader c
  */
 export function toEngineError(error: unknown, what: string): EngineError {
   if (error instanceof EngineError) return error
-  const status = statusOf(error)
+  const status = httpStatusOf(error)
   const detail = messageOf(error)
   const options = { detail, cause: error }
   const refusal = admissionRefusal(detail)
   if (refusal)
     return new EngineError("engine_error", refusal, { ...options, hint: "Ask the administrators of the cluster what is demanded" })
-  if (status === undefined || temporary.has(status) || (status === 500 && databaseFailure.test(detail))) return unreachable(detail, error)
+  if (status === undefined || temporary.has(status) || (status === 500 && databaseFailure.test(detail)))
+    return unreachableError(detail, error)
   const quota = /exceeded quota: (.+)/.exec(detail)
   if (quota) return new EngineError("quota_exceeded", `The cluster's quota for runs is used up: ${quota[1]?.slice(0, 300)}`, options)
   if (status === 401) return new EngineError("engine_error", "The cluster does not accept Quayside's credentials", options)
@@ -77,6 +78,6 @@ function admissionRefusal(detail: string): string | undefined {
   return policy === undefined ? undefined : `The cluster's policy ${policy} refused the run${words}`
 }
 
-export function unreachable(detail: string, cause?: unknown): EngineError {
+export function unreachableError(detail: string, cause?: unknown): EngineError {
   return new EngineError("engine_unreachable", reasonMessages.engine_unreachable, { detail, cause })
 }

@@ -2,7 +2,7 @@ import type { KubernetesObject } from "@kubernetes/client-node"
 import { abortable, type Clock, systemClock } from "#kit"
 import { EngineError } from "../../engine.ts"
 import type { ClusterClient } from "./cluster-client.ts"
-import { isRefusal, unreachable } from "./errors.ts"
+import { isAccessDenied, unreachableError } from "./errors.ts"
 import { GroupedItems } from "./grouped-items.ts"
 
 const firstWaitMs = 100
@@ -92,7 +92,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   }
 
   /** Forgets the items of a group, which come back only if they change. */
-  forget(name: string): void {
+  forgetGroup(name: string): void {
     this.#items.removeGroup(name)
   }
 
@@ -135,7 +135,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   async #untilSynced(signal: AbortSignal | undefined): Promise<void> {
     const settled = new AbortController()
     const late = this.#clock.sleep(syncMs, settled.signal).then(() => {
-      throw unreachable(this.#lastError)
+      throw unreachableError(this.#lastError)
     })
     late.catch(() => {})
     await abortable(Promise.race([this.#synced.promise, late]), signal).finally(() => settled.abort())
@@ -158,7 +158,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
         if (!isConnected) this.#version = undefined
         this.#lastError = (error instanceof EngineError && error.detail) || String(error)
         this.#lose()
-        this.#setRefused(isRefusal(error))
+        this.#setRefused(isAccessDenied(error))
       }
       await this.#clock.sleep(waitMs * (0.5 + Math.random()), signal).catch(() => {})
       waitMs = Math.min(maxWaitMs, waitMs * 2)
@@ -247,7 +247,7 @@ export class Reflector<T extends KubernetesObject> implements AsyncDisposable {
   #setRefused(isRefused: boolean): void {
     if (isRefused) {
       this.#synced.promise.catch(() => {})
-      this.#synced.reject(unreachable(this.#lastError))
+      this.#synced.reject(unreachableError(this.#lastError))
     } else if (this.#isRefused) this.#synced = Promise.withResolvers()
     this.#isRefused = isRefused
   }

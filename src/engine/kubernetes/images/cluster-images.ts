@@ -64,7 +64,7 @@ export class ClusterImages {
   }
 
   /** Like `find`, or the image that an earlier run had, whatever its name refers to now. */
-  async ensure(spec: ImageOfSpec, signal: AbortSignal): Promise<FoundImage> {
+  async findForRun(spec: ImageOfSpec, signal: AbortSignal): Promise<FoundImage> {
     const { image, imageDigest, registryDigest, imagePolicy } = spec
     if (imageDigest === undefined || !registryDigest) {
       const found = await this.find(image, imagePolicy, signal)

@@ -10,12 +10,12 @@ const { Agent } = process.getBuiltinModule("node:https")
 
 const kubeletPort = 10_250
 /** So that a large cluster's answers do not arrive all at once. */
-const requestsAtOnce = 50
+const maxConcurrentRequests = 50
 const timeoutMs = 5_000
 /** A node's answer describes all of its pods, with about 3 kB each. */
 const maxAnswerBytes = 64 * 2 ** 20
 /** The kubelet counts no oftener. */
-const keptMs = 5_000
+const cacheMs = 5_000
 
 interface Summary {
   pods?: PodSummary[]
@@ -48,7 +48,7 @@ export class NodeStats implements Disposable {
   readonly #log: Logger
   readonly #summaries = new Map<string, { at: number; summary: Promise<Map<string, PodSummary>> }>()
   readonly #isUnverified: boolean
-  readonly #requests = new Semaphore(requestsAtOnce)
+  readonly #requests = new Semaphore(maxConcurrentRequests)
   /** Each kubelet is asked every few seconds, and a handshake costs more than its answer. */
   readonly #agent = new Agent({ keepAlive: true })
   #hasFailed = false
@@ -94,7 +94,7 @@ export class NodeStats implements Disposable {
   /** The summaries of each run that runs, by its key. */
   async #describe(pods: Iterable<V1Pod>): Promise<[key: string, PodSummary[]][]> {
     const running = [...pods].filter((pod) => stateOf(pod) === "running")
-    for (const [name, { at }] of this.#summaries) if (Date.now() - at > 10 * keptMs) this.#summaries.delete(name)
+    for (const [name, { at }] of this.#summaries) if (Date.now() - at > 10 * cacheMs) this.#summaries.delete(name)
     const byNode = Map.groupBy(running, (pod) => pod.spec?.nodeName ?? "")
     const addresses = new Map((await this.#nodes()).map((node) => [node.metadata?.name ?? "", addressOf(node)]))
     const found = new Map<string, PodSummary[]>()
@@ -113,7 +113,7 @@ export class NodeStats implements Disposable {
 
   #summary(node: string, address: string | undefined): Promise<Map<string, PodSummary>> {
     const kept = this.#summaries.get(node)
-    if (kept && Date.now() - kept.at < keptMs) return kept.summary
+    if (kept && Date.now() - kept.at < cacheMs) return kept.summary
     const summary = this.#requests
       .run(() => this.#request(address))
       .catch((err: unknown) => {

@@ -1,6 +1,6 @@
 import type { ContainerLogLine, LogOptions } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
-import { statusOf, toEngineError } from "../client/errors.ts"
+import { httpStatusOf, toEngineError } from "../client/errors.ts"
 import { apiUrl, openStream } from "../client/open-stream.ts"
 import { containerName } from "../pods/names.ts"
 
@@ -22,7 +22,7 @@ export async function* readPodLogs(client: ClusterClient, pod: string, options: 
   })
   const stream = await openStream(client, { url, signal }).catch((error: unknown) => {
     // 400: the container has not started yet. 404: the pod is gone.
-    const status = statusOf(error)
+    const status = httpStatusOf(error)
     if (signal?.aborted || status === 404 || status === 400) return undefined
     throw toEngineError(error, "read the output of runs")
   })

@@ -94,7 +94,7 @@ export class PodEventFeed implements AsyncDisposable {
   #leave(uids: readonly string[]): void {
     for (const uid of uids) {
       this.#followed.delete(uid)
-      this.#reflector?.forget(uid)
+      this.#reflector?.forgetGroup(uid)
     }
     if (this.#followed.size > 0) return
     this.#linger = new AbortController()

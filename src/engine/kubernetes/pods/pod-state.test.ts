@@ -3,7 +3,7 @@ import { suite, test } from "node:test"
 import type { V1Pod, V1PodCondition } from "@kubernetes/client-node"
 import { specOf } from "../../../../test/fixtures/run-spec.ts"
 import { podLabels, specAnnotations } from "./names.ts"
-import { ObservedRuns, observedRun } from "./pod-state.ts"
+import { ObservedRunCache, observedRun } from "./pod-state.ts"
 
 const spec = specOf({ image: "tiny", nodes: 2 })
 const labelsOf = (rank: number) => podLabels(spec, { instance: "test", rank, internet: "common" })
@@ -53,13 +53,13 @@ suite("what the pods of a run say", () => {
   })
 
   test("what was made of pods is kept until one of them changes", () => {
-    const observed = new ObservedRuns()
+    const observed = new ObservedRunCache()
     const [first, second] = [podOf(0), podOf(1)]
-    const run = observed.of([first, second])
+    const run = observed.get([first, second])
     assert.equal(run?.state, "running")
-    assert.equal(observed.of([first, second]), run)
-    assert.equal(observed.of([first])?.state, "created")
-    assert.equal(observed.of([first, second])?.state, "running")
-    assert.equal(observed.of([first, podOf(1, { phase: "Failed" })])?.state, "exited")
+    assert.equal(observed.get([first, second]), run)
+    assert.equal(observed.get([first])?.state, "created")
+    assert.equal(observed.get([first, second])?.state, "running")
+    assert.equal(observed.get([first, podOf(1, { phase: "Failed" })])?.state, "exited")
   })
 })

@@ -86,10 +86,10 @@ export function observedRun(pods: readonly V1Pod[]): ObservedRun | undefined {
 }
 
 /** Keeps what was made of each run's pods until one of them changes: most never do. */
-export class ObservedRuns {
+export class ObservedRunCache {
   readonly #kept = new WeakMap<V1Pod, { pods: readonly V1Pod[]; run: ObservedRun | undefined }>()
 
-  of(pods: readonly V1Pod[]): ObservedRun | undefined {
+  get(pods: readonly V1Pod[]): ObservedRun | undefined {
     const [first] = pods
     const kept = first && this.#kept.get(first)
     if (kept && kept.pods.length === pods.length && kept.pods.every((pod, n) => pod === pods[n])) return kept.run

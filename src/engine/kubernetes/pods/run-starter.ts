@@ -8,6 +8,7 @@ import type { Reflector } from "../client/reflector.ts"
 import type { ClusterImages, FoundImage } from "../images/cluster-images.ts"
 import type { MountLocks } from "../mounts/mount-locks.ts"
 import { applyPolicy, internetLabelValue, peersPolicy } from "../network/network-policies.ts"
+import { countFittingPods } from "./fitting-pods.ts"
 import { podIdentity, podName, schedulingGate, storedSpec } from "./names.ts"
 import type { PodEventFeed, PodEvents } from "./pod-events.ts"
 import {
@@ -19,8 +20,7 @@ import {
   serviceManifest,
 } from "./pod-manifest.ts"
 import { digestOf, stateOf } from "./pod-state.ts"
-import { countRoom } from "./room.ts"
-import { assertCanStart, neverSchedulable, schedulingProblem } from "./start-failures.ts"
+import { assertCanStart, neverSchedulableError, unschedulableMessage } from "./start-failures.ts"
 
 /** How often a start that waits says so: what waits too long without a word is ended. */
 const reportEveryMs = 5_000
@@ -112,7 +112,7 @@ export class RunStarter {
   async #create(request: StartRequest, signal: AbortSignal, onLocked: (sources: readonly string[]) => void): Promise<StartResult> {
     const { report, resolveSpec } = request
     report({ state: "pulling", progress: null })
-    const image = await this.#parts.images.ensure(request.spec, signal)
+    const image = await this.#parts.images.findForRun(request.spec, signal)
     const spec: RunSpec = { ...request.spec, ...(await resolveSpec?.(image.info)) }
     const judgedAt = this.#clock.now()
     signal.throwIfAborted()
@@ -121,7 +121,7 @@ export class RunStarter {
     onLocked(spec.mounts.map(({ source }) => source))
     await this.#parts.locks.lock(spec.mounts)
     using events = await this.#parts.events.follow(created, signal)
-    if (spec.nodes > 1 && !this.#hasQueue) await this.#untilRoom({ spec, report }, signal)
+    if (spec.nodes > 1 && !this.#hasQueue) await this.#untilAllFit({ spec, report }, signal)
     await this.#openGates(created, signal)
     const started = await this.#untilStarted({ spec, report, events }, signal)
     if (this.#clock.now() - judgedAt > judgedForMs) await assertStillAllowed(spec, image, resolveSpec)
@@ -186,18 +186,22 @@ export class RunStarter {
   }
 
   /** Waits until all pods of a run on several nodes would find room at once. */
-  async #untilRoom({ spec, report }: Pick<StartRequest, "spec" | "report">, signal: AbortSignal): Promise<void> {
+  async #untilAllFit({ spec, report }: Pick<StartRequest, "spec" | "report">, signal: AbortSignal): Promise<void> {
     const { client, context, capacity } = this.#parts
     const { gpuResource = "nvidia.com/gpu" } = context.options
     const began = this.#clock.now()
     for (;;) {
       const nodes = await capacity(signal)
-      const never = neverSchedulable(spec, nodes, "")
+      const never = neverSchedulableError(spec, nodes, "")
       if (never) throw never
-      const room = await countRoom(client, { spec, request: resourceRequestOf(spec, context.options), nodes, gpuResource }, signal)
-      if (room >= spec.nodes) return
+      const fitting = await countFittingPods(
+        client,
+        { spec, request: resourceRequestOf(spec, context.options), nodes, gpuResource },
+        signal,
+      )
+      if (fitting >= spec.nodes) return
       const seconds = Math.round((this.#clock.now() - began) / 1_000)
-      const step = `Waits until ${spec.nodes} nodes have room at once; now there is room for ${room}`
+      const step = `Waits until ${spec.nodes} nodes have room at once; now there is room for ${fitting}`
       report({ state: "pulling", progress: { step, current: seconds, total: null, unit: "seconds" } })
       await this.#clock.sleep(reportEveryMs, signal)
     }
@@ -260,7 +264,7 @@ export class RunStarter {
         }
         return next.started
       }
-      const never = next.problem === undefined ? undefined : neverSchedulable(spec, await capacity(signal), next.problem)
+      const never = next.problem === undefined ? undefined : neverSchedulableError(spec, await capacity(signal), next.problem)
       if (never) throw never
       unschedulable = next.problem
       tell()
@@ -313,7 +317,7 @@ function nextChange(
   if (own.length < spec.nodes) throw lostDuringStart()
   for (const pod of own) assertCanStart(pod, spec)
   if (own.every((pod) => stateOf(pod) !== "created")) return { started: own }
-  const problem = own.map(schedulingProblem).find((said) => said !== undefined)
+  const problem = own.map(unschedulableMessage).find((said) => said !== undefined)
   return problem === unschedulable ? undefined : { problem }
 }
 

@@ -93,13 +93,13 @@ function nodeFailure({ status }: V1Pod): EngineError {
 }
 
 /** The scheduler's words while it finds no node; undefined once it found one. */
-export function schedulingProblem({ status }: V1Pod): string | undefined {
+export function unschedulableMessage({ status }: V1Pod): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "PodScheduled")
   return condition?.status === "False" && condition.reason === "Unschedulable" ? (condition.message ?? "no node fits") : undefined
 }
 
 /** The reason why no node could run it even if it were empty; undefined if one could. */
-export function neverSchedulable(spec: RunSpec, nodes: readonly NodeCapacity[], said: string): EngineError | undefined {
+export function neverSchedulableError(spec: RunSpec, nodes: readonly NodeCapacity[], said: string): EngineError | undefined {
   if (nodes.length === 0) return undefined
   const gpus = gpuCountOf(spec)
   const fits = (node: NodeCapacity) => node.cpus >= spec.cpus && node.memoryMiB >= spec.memoryMiB && node.gpus.length >= gpus

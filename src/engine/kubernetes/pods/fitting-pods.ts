@@ -1,7 +1,7 @@
 import type { V1Pod } from "@kubernetes/client-node"
 import { EngineError, type NodeCapacity, type RunSpec } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
-import { statusOf } from "../client/errors.ts"
+import { httpStatusOf } from "../client/errors.ts"
 import { parseQuantity } from "../observe/quantity.ts"
 import { gpuCountOf } from "./pod-manifest.ts"
 
@@ -15,7 +15,7 @@ interface Amounts {
  * How many pods of a run would find room now. The scheduler places pods one by one, so this is
  * asked before the first one is let go. Infinite if this process may not see all pods.
  */
-export async function countRoom(
+export async function countFittingPods(
   client: ClusterClient,
   {
     spec,
@@ -47,7 +47,7 @@ async function usedAmounts(client: ClusterClient, gpuResource: string, signal: A
   const fieldSelector = "status.phase!=Succeeded,status.phase!=Failed"
   const list = client.core("list all pods", (core, settings) => core.listPodForAllNamespaces({ fieldSelector }, settings), { signal })
   const pods = await list.catch((error: unknown) => {
-    if (error instanceof EngineError && statusOf(error.cause) === 403) return undefined
+    if (error instanceof EngineError && httpStatusOf(error.cause) === 403) return undefined
     throw error
   })
   if (!pods) return undefined
