@@ -1,5 +1,5 @@
 import type { RunAddress } from "#engine"
-import { PacedTurns } from "#kit"
+import { HeavyWorkQueue } from "#kit"
 import type { RunRow } from "#store"
 import type { RunsContext } from "../context.ts"
 import { basePath, upstreamHeaders } from "../lifecycle/engine-spec.ts"
@@ -10,7 +10,7 @@ const timeoutMs = 3_000
 /** About a thousand kernels. */
 const maxBytes = 256 * 1024
 /** A person's programs may all answer at once, with lists that take milliseconds to parse. */
-const turns = new PacedTurns()
+const turns = new HeavyWorkQueue()
 
 /** The services of a probe; the cache gives the run's address. */
 type ProbeContext = Pick<RunsContext, "clock" | "logger"> & {
