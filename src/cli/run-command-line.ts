@@ -5,16 +5,16 @@ import { sanitizeLines } from "./io/table.ts"
 import { createProgram } from "./program/program.ts"
 
 /** Runs one command and returns its exit code. Every error ends here. */
-export async function runCommandLine(process: CliProcess, words: readonly string[]): Promise<number> {
+export async function runCommandLine(process: CliProcess, args: readonly string[]): Promise<number> {
   const state = { process, exitCode: 0 }
   const program = createProgram(state)
   try {
-    if (words.length === 0) program.outputHelp()
-    else await program.parseAsync([...words], { from: "user" })
+    if (args.length === 0) program.outputHelp()
+    else await program.parseAsync([...args], { from: "user" })
     return state.exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage
-    return report(process, error, words.includes("--json"))
+    return report(process, error, args.includes("--json"))
   }
 }
 

@@ -24,7 +24,7 @@ export const commandLine = [
     [["a run's output commands the reader's terminal", at("sanitizeOutput", 'part.replaceAll(command, "")'), "part"]],
   ),
   ...faults(
-    "src/cli/io/own-files.ts",
+    "src/cli/io/private-files.ts",
     ["test/cli/command-line.test.ts"],
     [["a file of tokens that others can read is used", at("readPrivateFile", "others !== 0"), "false"]],
   ),

@@ -6,7 +6,7 @@ import type { Cli } from "../io/cli.ts"
 import { CliError, exitCodes } from "../io/failures.ts"
 import { formatBytes, usageError } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
-import { type ControlledRun, controlRun, withConnection } from "../session/control.ts"
+import { type ControlledRun, findControlledRun, withConnection } from "../session/control.ts"
 
 interface RunPath {
   run: string
@@ -25,7 +25,7 @@ export async function copy(cli: Cli, source: string, target: string, { force = f
   if ((from === undefined) === (to === undefined))
     throw usageError(`One of both must be in a run, as RUN:/PATH; got ${JSON.stringify(source)} and ${JSON.stringify(target)}`)
   const { run: name } = (from ?? to) as RunPath
-  const run = await controlRun(cli, name)
+  const run = await findControlledRun(cli, name)
   const bytes = from
     ? await receive(cli, run, { path: from.path, directory: resolve(target), isForced: force })
     : await send(cli, run, { path: resolve(source), directory: (to as RunPath).path })
@@ -47,40 +47,41 @@ interface Receipt {
 async function receive(cli: Cli, run: ControlledRun, { path, directory, isForced }: Receipt): Promise<number> {
   const { ReceivedArchive } = await import("../files/received-archive.ts")
   await mkdir(directory, { recursive: true })
-  const draft = await mkdtemp(join(directory, ".quayside-"))
-  const archive = new ReceivedArchive(cli, { path, directory: draft })
+  const tempDirectory = await mkdtemp(join(directory, ".quayside-"))
+  const archive = new ReceivedArchive(cli, { path, directory: tempDirectory })
   try {
     const bytes = await withConnection(cli, run.open(), (connection) => unpack(cli, connection, path, archive)).catch(
       async (error: Error) => {
-        if (lacksTar(error)) return (await import("../files/without-tar.ts")).receiveWithoutTar(cli, run, { path, directory: draft })
-        return resumeReceiving(cli, run, { error, path, draft, archive })
+        if (lacksTar(error))
+          return (await import("../files/without-tar.ts")).receiveWithoutTar(cli, run, { path, directory: tempDirectory })
+        return resumeReceiving(cli, run, { error, path, tempDirectory, archive })
       },
     )
-    const names = await readdir(draft)
+    const names = await readdir(tempDirectory)
     assertRequestedNames(path, names)
-    for (const name of names) await moveInto(join(draft, name), join(directory, name), isForced)
+    for (const name of names) await moveInto(join(tempDirectory, name), join(directory, name), isForced)
     return bytes
   } finally {
     await archive.abort()
-    await rm(draft, { recursive: true, force: true })
+    await rm(tempDirectory, { recursive: true, force: true })
   }
 }
 
 interface InterruptedReceipt {
   error: Error
   path: string
-  draft: string
+  tempDirectory: string
   archive: ReceivedArchive
 }
 
 /** A file goes on by its own bytes, and a folder by those of its archive. */
-async function resumeReceiving(cli: Cli, run: ControlledRun, { error, path, draft, archive }: InterruptedReceipt): Promise<number> {
+async function resumeReceiving(cli: Cli, run: ControlledRun, { error, path, tempDirectory, archive }: InterruptedReceipt): Promise<number> {
   const { isConnectionLost } = await import("../files/resume.ts")
   if (!isConnectionLost(error)) throw error
   if (!archive.isFile) return (await import("../files/run-folder.ts")).resumeArchive(cli, run, path, archive)
   const { resumeFile } = await import("../files/run-file.ts")
   await archive.abort()
-  const local = join(draft, basename(path))
+  const local = join(tempDirectory, basename(path))
   // `tar` may not have begun it.
   await writeFile(local, "", { flag: "wx" }).catch(() => {})
   return resumeFile(cli, run, "out", { local, remote: path.replace(/\/+$/, "") })

@@ -4,7 +4,7 @@ import type { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
 import { usageError } from "../io/formats.ts"
 import { sanitize } from "../io/table.ts"
-import { controlRun } from "../session/control.ts"
+import { findControlledRun } from "../session/control.ts"
 import { RemoteForward } from "../session/remote-forward.ts"
 import { connectFromRun, isHost, relayTcp } from "../session/run-connection.ts"
 import { SharedConnection } from "../session/shared-connection.ts"
@@ -44,9 +44,9 @@ interface ForwardOptions {
 export async function forward(cli: Cli, name: string, texts: readonly string[], options: ForwardOptions): Promise<undefined> {
   const [ports, backPorts] = [texts.map(parsePorts), (options.back ?? []).map(parsePorts)]
   if (ports.length + backPorts.length === 0) throw usageError(`Name at least one port: ${forms}`)
-  const run = await controlRun(cli, name)
+  const run = await findControlledRun(cli, name)
   const connection = new SharedConnection(run)
-  const opened = await connection.get()
+  const opened = await connection.acquire()
   const servers = await Promise.all(ports.map((port) => listen(cli, port, connection)))
   const forwarded = servers.map((server, i) => ({ ...(ports[i] as ForwardedPort), local: (server.address() as AddressInfo).port }))
   const back = await Promise.all(backPorts.map((port) => RemoteForward.open(opened, port)))
@@ -61,7 +61,7 @@ export async function forward(cli: Cli, name: string, texts: readonly string[], 
   )
   cli.note("Ctrl-C ends it.")
   const { signal } = cli.process
-  for (const each of back) void each.keepListening(cli, { ...run, open: () => connection.get() })
+  for (const each of back) void each.keepListening(cli, { ...run, open: () => connection.acquire() })
   if (!signal.aborted) await once(signal, "abort")
   for (const server of servers) server.close()
   connection.close()
@@ -75,9 +75,9 @@ function describeTarget({ host, remote }: ForwardedPort, runId: number): string 
 async function listen(cli: Cli, { local, host, remote }: ForwardedPort, connection: SharedConnection): Promise<Server> {
   const target = { port: remote, ...(host === undefined ? {} : { host }) }
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
-    connection.hold(socket)
+    connection.track(socket)
     socket.on("error", () => socket.destroy())
-    const joined = connection.get().then(async (opened) => relayTcp(socket, await connectFromRun(opened, target), () => socket.end()))
+    const joined = connection.acquire().then(async (opened) => relayTcp(socket, await connectFromRun(opened, target), () => socket.end()))
     joined.catch((error: Error) => {
       cli.note(`Port ${remote}: ${sanitize(error.message)}`)
       socket.destroy()

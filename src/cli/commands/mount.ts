@@ -22,14 +22,14 @@ export async function mount(
   const path = name === "home" ? `/users/${UserName}` : (await findData(client, name)).AccessInfo
   const address = `${FilesURL}${path.split("/").map(encodeURIComponent).join("/")}/`
   const target = resolve(directory ?? `./${basename(path)}`)
-  const words = mountCommand(cli.process.platform, { address, target, userName: UserName })
+  const command = mountCommand(cli.process.platform, { address, target, userName: UserName })
   if (!run) {
-    cli.show({ address, directory: target, command: words }, () => words.map(shellQuote).join(" "))
+    cli.show({ address, directory: target, command }, () => command.map(shellQuote).join(" "))
     cli.note("It asks for a password: give a token, which you create in the web UI under your name.")
     return undefined
   }
   await mkdir(target, { recursive: true })
-  return runCommand(words)
+  return runCommand(command)
 }
 
 export function mountCommand(platform: NodeJS.Platform, facts: { address: string; target: string; userName: string }): string[] {
@@ -39,9 +39,9 @@ export function mountCommand(platform: NodeJS.Platform, facts: { address: string
   return ["sudo", "mount", "-t", "davfs", "-o", `username=${userName},uid=${process.getuid?.() ?? 0}`, address, target]
 }
 
-async function runCommand(words: readonly string[]): Promise<number> {
-  const [program = "", ...rest] = words
-  const child = spawn(program, rest, { stdio: "inherit" })
+async function runCommand(command: readonly string[]): Promise<number> {
+  const [program = "", ...args] = command
+  const child = spawn(program, args, { stdio: "inherit" })
   try {
     const [code] = (await once(child, "exit")) as [number | null]
     return code ?? 1

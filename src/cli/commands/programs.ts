@@ -2,7 +2,7 @@ import { once } from "node:events"
 import type { ControlProcess, Multiplexer, ProcessOptions, StreamError, TerminalSize } from "#channel"
 import type { Cli } from "../io/cli.ts"
 import { usageError } from "../io/formats.ts"
-import { controlRun, reconnect } from "../session/control.ts"
+import { findControlledRun, reconnect } from "../session/control.ts"
 
 interface ExecOptions {
   interactive?: boolean
@@ -16,7 +16,7 @@ export async function exec(cli: Cli, name: string, command: string[], options: E
   if (options.tty && cli.process.stdin.isTTY !== true) throw usageError("--tty needs a terminal.")
   const env = Object.fromEntries((options.env ?? []).map(parseVariable))
   const { openExec } = await import("#channel")
-  const run = await controlRun(cli, name)
+  const run = await findControlledRun(cli, name)
   using connection = disposable(await run.open())
   const program = openExec(connection.multiplexer, {
     command,
@@ -46,7 +46,7 @@ export async function shell(cli: Cli, name: string, { workdir }: { workdir?: str
   const { stdin, stdout, env } = cli.process
   if (stdin.isTTY !== true || stdout.isTTY !== true)
     throw usageError("A shell needs a terminal; `quayside exec RUN -- COMMAND` runs a command without one.")
-  const run = await controlRun(cli, name)
+  const run = await findControlledRun(cli, name)
   const options = { env: { TERM: env.TERM ?? "xterm-256color" }, ...(workdir === undefined ? {} : { workDir: workdir }) }
   let session: string | undefined
   let opening = run.open()

@@ -6,13 +6,13 @@ import { formatTable } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
 import { allPages } from "../session/names.ts"
 
-interface WhoseSessions {
+interface SessionOwnerOptions {
   user?: string
   all?: boolean
 }
 
 /** One's own by default; `all` is everybody's, for administrators. */
-export async function listSessions(cli: Cli, { user, all }: WhoseSessions): Promise<undefined> {
+export async function listSessions(cli: Cli, { user, all }: SessionOwnerOptions): Promise<undefined> {
   if (user !== undefined && all) throw usageError("--user and --all exclude each other.")
   const { client } = await connect(cli)
   const query = all ? {} : { UserName: user ?? (await client.whoami()).UserName }
@@ -32,7 +32,7 @@ export async function listSessions(cli: Cli, { user, all }: WhoseSessions): Prom
 }
 
 /** One session, or with `all` those of a person. */
-export async function endSession(cli: Cli, id: string | undefined, options: WhoseSessions & { yes?: boolean }): Promise<undefined> {
+export async function endSession(cli: Cli, id: string | undefined, options: SessionOwnerOptions & { yes?: boolean }): Promise<undefined> {
   const { user, all } = options
   if ((id === undefined) !== (all === true)) throw usageError("Either the ID of a session or --all is needed.")
   if (user !== undefined && !all) throw usageError("--user needs --all.")

@@ -3,8 +3,8 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import type { Cli, CliProcess } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
-import { replaceFile } from "../io/own-files.ts"
-import { controlRun } from "../session/control.ts"
+import { replaceFile } from "../io/private-files.ts"
+import { findControlledRun } from "../session/control.ts"
 import { ensureKeys, hostKeyAlias, readKey, type SshFiles, sshFiles } from "../ssh/keys.ts"
 import { quoteForShell } from "../ssh/run-shell.ts"
 import { serveSsh } from "../ssh/ssh-server.ts"
@@ -16,7 +16,7 @@ export async function sshProxy(cli: Cli, host: string): Promise<undefined> {
   const files = sshFiles(cli.process)
   const [hostKey, identity] = await Promise.all([readKey(cli.process, files.hostKey), readKey(cli.process, files.identity)])
   const name = host.toLowerCase().endsWith(suffix) ? host.slice(0, -suffix.length) : host
-  const connection = await (await controlRun(cli, name)).open()
+  const connection = await (await findControlledRun(cli, name)).open()
   const { stdin, stdout } = cli.process
   try {
     await serveSsh({ input: stdin, output: stdout, connection, hostKey, identity })
@@ -49,9 +49,9 @@ export async function sshConfig(cli: Cli, { print = false }: { print?: boolean }
 }
 
 function configText({ process: { program, platform }, options: { context } }: Cli, files: SshFiles): string {
-  const words = [...program, "ssh-proxy", ...(context === undefined ? [] : ["--context", context])]
+  const args = [...program, "ssh-proxy", ...(context === undefined ? [] : ["--context", context])]
   // The name comes from whoever wrote the address, such as that of a git submodule.
-  const command = [...words.map((each) => shellWord(each, platform)), "--", platform === "win32" ? '"%n"' : "'%n'"]
+  const command = [...args.map((each) => shellWord(each, platform)), "--", platform === "win32" ? '"%n"' : "'%n'"]
   return `# Written by \`quayside ssh-config\`, which replaces it.
 Host *${suffix}
   ProxyCommand ${command.join(" ")}

@@ -18,20 +18,20 @@ export async function receiveFile(
   onBytes: (count: number) => void,
 ): Promise<string> {
   await mkdir(dirname(target), { recursive: true })
-  const draft = `${target}.${process.pid}.part`
+  const tempFile = `${target}.${process.pid}.part`
   // `wx` follows no link that somebody else put there.
-  const handle = await open(draft, "wx", 0o666)
+  const handle = await open(tempFile, "wx", 0o666)
   try {
     const sha256 = await receiveInto(client, { url: client.url(remote), handle, size: file.size, ifMatch }, onBytes)
     await handle.sync()
     await handle.close()
     const time = new Date(file.modifiedMs)
-    await utimes(draft, time, time)
-    await rename(draft, target)
+    await utimes(tempFile, time, time)
+    await rename(tempFile, target)
     return sha256
   } catch (error) {
     await handle.close().catch(() => {})
-    await rm(draft, { force: true })
+    await rm(tempFile, { force: true })
     throw error
   }
 }
@@ -63,8 +63,8 @@ async function receiveInto(
       return hash.digest("hex")
     } catch (error) {
       failures += 1
-      if (error instanceof CliError || failures > maxFailures || !client.isWorthRepeating(error)) throw error
-      await client.pause(Math.min(failures, 5))
+      if (error instanceof CliError || failures > maxFailures || !client.isRetryable(error)) throw error
+      await client.backOff(Math.min(failures, 5))
     }
   }
 }

@@ -46,7 +46,7 @@ export class FilesClient {
   }
 
   /** An address that the server answered, which must be its own. */
-  ownAddress(location: string): string {
+  checkLocation(location: string): string {
     const url = new URL(location, this.url("/"))
     if (url.origin !== new URL(this.#filesUrl).origin) throw new CliError(`The files address answered an address elsewhere: ${url.origin}`)
     return url.href
@@ -58,8 +58,8 @@ export class FilesClient {
       try {
         return await this.sendOnce(method, url, request)
       } catch (error) {
-        if (attempt === maxAttempts || !this.isWorthRepeating(error)) throw error
-        await this.pause(attempt)
+        if (attempt === maxAttempts || !this.isRetryable(error)) throw error
+        await this.backOff(attempt)
       }
     }
   }
@@ -77,12 +77,12 @@ export class FilesClient {
   }
 
   /** Whether the connection or the server failed, and not the request. */
-  isWorthRepeating(error: unknown): boolean {
+  isRetryable(error: unknown): boolean {
     if (this.#cli.process.signal.aborted) return false
     return error instanceof Failure ? isTemporary(error.status) : error instanceof TypeError
   }
 
-  pause(attempt: number): Promise<void> {
+  backOff(attempt: number): Promise<void> {
     const ms = firstWaitMs * 2 ** (attempt - 1)
     return import("node:timers/promises").then(({ setTimeout }) => setTimeout(ms, undefined, { signal: this.#cli.process.signal }))
   }

@@ -1,5 +1,5 @@
 /** Calls a function for every item, some at once. The first error ends the rest and is thrown. */
-export async function inParallel<T>(items: readonly T[], width: number, call: (item: T) => Promise<void>): Promise<void> {
+export async function inParallel<T>(items: readonly T[], maxConcurrent: number, call: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values()
   let hasFailed = false
   const work = async () => {
@@ -11,5 +11,5 @@ export async function inParallel<T>(items: readonly T[], width: number, call: (i
       })
     }
   }
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, work))
+  await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, work))
 }

@@ -8,8 +8,8 @@ import type { WriteArchive } from "./pack-file.ts"
 import { drained, type Unpacker } from "./unpack-file.ts"
 
 /** The system's own `tar`: Windows, macOS and Linux have one. */
-function startTar({ process: { env } }: Cli, words: readonly string[]) {
-  const child = spawn("tar", words, { stdio: ["pipe", "pipe", "pipe"], env: { ...env, ...tarEnv } })
+function startTar({ process: { env } }: Cli, args: readonly string[]) {
+  const child = spawn("tar", args, { stdio: ["pipe", "pipe", "pipe"], env: { ...env, ...tarEnv } })
   let printed = ""
   child.stderr.on("data", (chunk) => {
     printed = `${printed}${chunk}`.slice(0, 1_000)

@@ -9,7 +9,7 @@ import { ProgressLine } from "../io/progress.ts"
 import type { ControlledRun } from "../session/control.ts"
 import { localChecksum } from "./checksum.ts"
 import { isConnectionLost, resumeAfterLosses } from "./resume.ts"
-import { copyFailed, outputOf, requires } from "./run-script.ts"
+import { copyError, requirePrograms, runScript } from "./run-script.ts"
 
 /** A regular file here, and one in a run, of which one is an incomplete copy of the other. */
 export interface FilePair {
@@ -80,7 +80,7 @@ chmod "$2" "$0" && touch -d "@$3" "$0"`
 
 /** How many whole blocks of the file are in the run, and their checksum. */
 async function presentInRun(transfer: Transfer, size: number): Promise<{ bytes: number; sha256: string }> {
-  const script = `${requires("chmod", "dd", "head", "rm", "sha256sum", "touch", "wc")}
+  const script = `${requirePrograms("chmod", "dd", "head", "rm", "sha256sum", "touch", "wc")}
 n=0
 if [ -f "$0" ] && [ ! -L "$0" ]; then n=$(wc -c < "$0"); fi
 n=$((n - n % $1))
@@ -89,7 +89,7 @@ if [ "$n" -eq 0 ] || [ "$n" -gt "$2" ]; then echo 0; else echo "$n $(head -c "$n
   const [, bytes, sha256 = ""] = /^(\d{1,15})(?: ([0-9a-f]{64}) {2}-)?\n$/.exec(answer) ?? []
   const present = Number(bytes)
   if (!(present <= size) || present % copyBlockBytes !== 0)
-    throw copyFailed(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
+    throw copyError(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
   return { bytes: present, sha256 }
 }
 
@@ -129,12 +129,12 @@ interface RunFile {
 }
 
 async function inspectInRun(transfer: Transfer, bytes: number): Promise<RunFile> {
-  const script = `${requires("head", "sha256sum", "stat", "tail")}
+  const script = `${requirePrograms("head", "sha256sum", "stat", "tail")}
 if [ ! -f "$0" ] || [ -L "$0" ]; then echo "it is no file any more" >&2; exit 1; fi
 stat -c "%s %a %Y" "$0" && head -c "$1" "$0" | sha256sum`
   const answer = await inRun(transfer, script, String(bytes))
   const [, size, mode = "", modifiedAt, sha256 = ""] = /^(\d{1,15}) ([0-7]{1,4}) (-?\d{1,11})\n([0-9a-f]{64}) {2}-\n$/.exec(answer) ?? []
-  if (size === undefined) throw copyFailed(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
+  if (size === undefined) throw copyError(transfer.remote, `its programs answered ${JSON.stringify(answer.slice(0, 100))}`)
   return { size: Number(size), mode: Number.parseInt(mode, 8) & 0o777, modifiedAt: Number(modifiedAt), sha256 }
 }
 
@@ -153,6 +153,6 @@ async function checksumOf(path: string, bytes: number): Promise<string> {
   return hash.digest("hex")
 }
 
-function inRun({ connection, remote }: Transfer, script: string, ...words: string[]): Promise<string> {
-  return outputOf({ connection, remote, script, words })
+function inRun({ connection, remote }: Transfer, script: string, ...args: string[]): Promise<string> {
+  return runScript({ connection, remote, script, args })
 }

@@ -8,7 +8,7 @@ import type { ControlledRun } from "../session/control.ts"
 import { localChecksum } from "./checksum.ts"
 import type { ReceivedArchive } from "./received-archive.ts"
 import { resumeAfterLosses } from "./resume.ts"
-import { copyFailed, outputOf, readScript, requires } from "./run-script.ts"
+import { copyError, requirePrograms, runScript, streamScript } from "./run-script.ts"
 
 /** A folder here, and its incomplete copy in a run. */
 export interface FolderPair {
@@ -79,18 +79,18 @@ const maxLine = 16_384
 
 /** Times and checksums of those of the files that are in the run. */
 async function listInRun(connection: Multiplexer, remote: string, files: ReadonlyMap<string, Entry>): Promise<Map<string, FileInRun>> {
-  const script = `${requires("find", "sha256sum", "stat")}
+  const script = `${requirePrograms("find", "sha256sum", "stat")}
 [ -d "$0" ] && [ ! -L "$0" ] || exit 0
 cd "$0" && find . -type f -exec stat -c '%Y %n' {} + -exec sha256sum {} +`
   const found = new Map<string, FileInRun>()
   const decoder = new TextDecoder()
   let bytes = 0
   let rest = ""
-  await readScript({ connection, remote, script }, (data) => {
+  await streamScript({ connection, remote, script }, (data) => {
     bytes += data.length
     const lines = (rest + decoder.decode(data, { stream: true })).split("\n")
     rest = lines.pop() ?? ""
-    if (bytes > maxListBytes || rest.length > maxLine) throw copyFailed(remote, "the list of its files is too long")
+    if (bytes > maxListBytes || rest.length > maxLine) throw copyError(remote, "the list of its files is too long")
     for (const line of lines) addLine(found, files, line)
   })
   return found
@@ -113,10 +113,10 @@ export async function resumeArchive(cli: Cli, run: ControlledRun, path: string, 
   const { directory, name } = archiveRoot(path)
   return resumeAfterLosses(cli, run, async (connection, onProgress) => {
     const offset = archive.bytes
-    const inRun = (script: string) => ({ connection, remote: path, script, words: [directory, name, String(offset)] })
-    const isSame = (await outputOf(inRun(firstPart))) === `${archive.checksum}  -\n`
+    const inRun = (script: string) => ({ connection, remote: path, script, args: [directory, name, String(offset)] })
+    const isSame = (await runScript(inRun(firstPart))) === `${archive.checksum}  -\n`
     if (!isSame) throw new CliError(`${path} changed during the copy; copy it again.`)
-    await readScript(inRun(rest), async (data) => {
+    await streamScript(inRun(rest), async (data) => {
       await archive.write(data)
       onProgress(archive.bytes)
       line.amount(archive.bytes)
@@ -127,7 +127,7 @@ export async function resumeArchive(cli: Cli, run: ControlledRun, path: string, 
 }
 
 const pack = 'tar -c -f - -C "$1" -- "$2"'
-const firstPart = `${requires("head", "sha256sum", "tail")}
+const firstPart = `${requirePrograms("head", "sha256sum", "tail")}
 ${pack} 2> /dev/null | head -c "$3" | sha256sum`
 /** The exit code is that of `tar`. */
 const rest = `exec 4>&1

@@ -7,12 +7,12 @@ export interface RunScript {
   /** Its `$0`, and what errors name: the file or folder in the run. */
   remote: string
   script: string
-  /** Its further words. */
-  words?: readonly string[]
+  /** Its arguments. */
+  args?: readonly string[]
 }
 
 /** Begins a script that needs these programs. */
-export function requires(...programs: string[]): string {
+export function requirePrograms(...programs: string[]): string {
   return `for each in ${programs.join(" ")}; do
   command -v "$each" > /dev/null || { echo "the image has no $each" >&2; exit ${exitCodes.noCommand}; }
 done`
@@ -21,23 +21,23 @@ done`
 const maxOutput = 4_096
 
 /** The first output of a script. */
-export async function outputOf(script: RunScript): Promise<string> {
+export async function runScript(script: RunScript): Promise<string> {
   let printed = ""
-  await readScript(script, (data) => {
+  await streamScript(script, (data) => {
     printed = `${printed}${Buffer.from(data)}`.slice(0, maxOutput)
   })
   return printed
 }
 
 /** Passes on all that a script prints. Throws what it complains about if it fails. */
-export async function readScript({ connection, remote, script, words = [] }: RunScript, read: (data: Uint8Array) => void | Promise<void>) {
-  const program = openExec(connection, { command: ["sh", "-c", script, remote, ...words] })
+export async function streamScript({ connection, remote, script, args = [] }: RunScript, read: (data: Uint8Array) => void | Promise<void>) {
+  const program = openExec(connection, { command: ["sh", "-c", script, remote, ...args] })
   await program.started
   program.end()
   const errors = await readOutput(program, read)
   const { exitCode } = await program.exited
   if (exitCode === 0) return
-  throw copyFailed(
+  throw copyError(
     remote,
     errors.trim() || `exit code ${exitCode}`,
     exitCode === exitCodes.noCommand ? exitCodes.noCommand : exitCodes.failed,
@@ -53,6 +53,6 @@ async function readOutput(program: ControlProcess, read: (data: Uint8Array) => v
   return errors
 }
 
-export function copyFailed(path: string, reason: string, exitCode: ExitCode = exitCodes.failed): CliError {
+export function copyError(path: string, reason: string, exitCode: ExitCode = exitCodes.failed): CliError {
   return new CliError(`The copy of ${path} failed: ${reason}`, { exitCode, hint: "Copy it again." })
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { CliProcess } from "../io/cli.ts"
-import { replaceFile, stateFolder } from "../io/own-files.ts"
+import { replaceFile, stateDirectory } from "../io/private-files.ts"
 import type { Upload, UploadUrlStore } from "./upload.ts"
 
 /** Older ones are dropped: the server expires them. */
@@ -12,7 +12,7 @@ const maxUploads = 1_000
  * changed meanwhile has another key, so its bytes are never mixed with the earlier ones.
  */
 export async function openUploadUrlStore(process: CliProcess, server: string): Promise<UploadUrlStore> {
-  const file = join(stateFolder(process), "uploads.json")
+  const file = join(stateDirectory(process), "uploads.json")
   const addresses = new Map(Object.entries(await readJson(file)))
   const keyOf = ({ file: local, size, modifiedMs, path }: Upload) => JSON.stringify([server, path, local, size, modifiedMs])
   let last = Promise.resolve()

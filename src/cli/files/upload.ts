@@ -60,7 +60,7 @@ async function openUpload(client: FilesClient, upload: Upload, uploadUrls: Uploa
   if (known !== undefined && offset !== undefined) return { address: known, offset }
   const headers = { ...tus, ...headersOf(upload), "upload-length": String(upload.size) }
   const response = await client.send("POST", client.url(upload.path), { headers })
-  const address = client.ownAddress(response.headers.get("location") ?? "")
+  const address = client.checkLocation(response.headers.get("location") ?? "")
   await uploadUrls.set(upload, address)
   return { address, offset: 0 }
 }
@@ -87,8 +87,8 @@ async function sendChunks(client: FilesClient, upload: Upload, { content, addres
       async (error: unknown) => {
         const isStale = error instanceof Failure && error.status === 409
         failures += 1
-        if (failures > maxFailures || !(isStale || client.isWorthRepeating(error))) throw error
-        await client.pause(Math.min(failures, 5))
+        if (failures > maxFailures || !(isStale || client.isRetryable(error))) throw error
+        await client.backOff(Math.min(failures, 5))
         // The server kept the bytes that came before the connection broke.
         const kept = await offsetOf(client, address)
         if (kept === undefined) throw error

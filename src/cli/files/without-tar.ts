@@ -8,7 +8,7 @@ import { sanitize } from "../io/table.ts"
 import { type ControlledRun, withConnection } from "../session/control.ts"
 import { isConnectionLost, resumeAfterLosses } from "./resume.ts"
 import { completeLocalFile, completeRemoteFile, type FilePair, type Transfer } from "./run-file.ts"
-import { outputOf, readScript, requires } from "./run-script.ts"
+import { requirePrograms, runScript, streamScript } from "./run-script.ts"
 import { assertPlainName, readLocalTree, type Tree } from "./trees.ts"
 
 type CopyTree = (cli: Cli, transfer: Transfer) => Promise<number>
@@ -50,7 +50,7 @@ async function copyOneByOne(cli: Cli, run: ControlledRun, files: FilePair, copyT
 
 const withoutRun = "Install tar in the image. Datasets are reached without it: `quayside data push` and `pull`."
 
-/** Folders that one call makes: their names are words of one command. */
+/** Folders that one call makes: their names are arguments of one command. */
 const foldersAtOnce = 100
 
 async function sendTree(cli: Cli, transfer: Transfer): Promise<number> {
@@ -61,8 +61,8 @@ async function sendTree(cli: Cli, transfer: Transfer): Promise<number> {
   const tree = await readLocalTree(local)
   const folders = [remote, ...tree.directories.map((path) => `${remote}/${path}`)]
   for (let at = 0; at < folders.length; at += foldersAtOnce) {
-    const words = folders.slice(at, at + foldersAtOnce)
-    await outputOf({ connection, remote, script: `${requires("mkdir")}\nmkdir -p -- "$@"`, words })
+    const args = folders.slice(at, at + foldersAtOnce)
+    await runScript({ connection, remote, script: `${requirePrograms("mkdir")}\nmkdir -p -- "$@"`, args })
   }
   return copyFiles(cli, tree, (path) => completeRemoteFile({ ...transfer, local: join(local, path), remote: `${remote}/${path}` }))
 }
@@ -73,7 +73,7 @@ elif [ ! -d "$0" ] || [ -L "$0" ]; then echo "it is neither a file nor a folder"
 async function receiveTree(cli: Cli, transfer: Transfer): Promise<number> {
   const { connection, local, remote } = transfer
   const root = remote.replace(/\/+$/, "") || "/"
-  const kind = await outputOf({ connection, remote, script: kindOf })
+  const kind = await runScript({ connection, remote, script: kindOf })
   if (kind === "file\n") return receiveNewFile({ ...transfer, remote: root })
   const tree = await listInRun(connection, root)
   await mkdir(local, { recursive: true })
@@ -114,11 +114,11 @@ interface RunTree {
 
 /** Lists a folder of the run. The answer may be anything, so each name is checked. */
 async function listInRun(connection: Multiplexer, remote: string): Promise<RunTree> {
-  const script = `${requires("find")}
+  const script = `${requirePrograms("find")}
 cd "$0" && find . -type d -print0 && printf '\\000' && find . -type f -print0 && printf '\\000' && find . ! -type d ! -type f -print0`
   const chunks: Uint8Array[] = []
   let bytes = 0
-  await readScript({ connection, remote, script }, (data) => {
+  await streamScript({ connection, remote, script }, (data) => {
     bytes += data.length
     if (bytes > maxListBytes) throw tooManyFiles(remote)
     chunks.push(data)

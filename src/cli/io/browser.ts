@@ -11,9 +11,9 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
 export async function openBrowser(cli: Cli, address: string): Promise<void> {
   cli.note(`Opening ${address}`)
   const { env } = cli.process
-  const [program = "xdg-open", ...words] = env.BROWSER ? [env.BROWSER] : (openers[cli.process.platform] ?? ["xdg-open"])
+  const [program = "xdg-open", ...args] = env.BROWSER ? [env.BROWSER] : (openers[cli.process.platform] ?? ["xdg-open"])
   const isStarted = await new Promise<boolean>((resolve) => {
-    const child = spawn(program, [...words, address], { stdio: "ignore", detached: true })
+    const child = spawn(program, [...args, address], { stdio: "ignore", detached: true })
     child.once("error", () => resolve(false))
     child.once("spawn", () => {
       child.unref()

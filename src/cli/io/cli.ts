@@ -9,7 +9,7 @@ export interface CliProcess {
   readonly stderr: TerminalStream
   readonly platform: NodeJS.Platform
   readonly version: string
-  /** The words that start this program again. */
+  /** The command that starts this program again. */
   readonly program: readonly string[]
   /** Aborts at the first Ctrl-C. */
   readonly signal: AbortSignal

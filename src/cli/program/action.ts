@@ -23,9 +23,9 @@ export function lazyAction<A extends unknown[]>(state: ProgramState, load: () =>
   }
 }
 
-/** Examples at the end of a command's help: what each does, and its words. */
-export function examples(...pairs: readonly (readonly [text: string, words: string])[]): string {
-  const lines = pairs.map(([text, words]) => `  # ${text}\n  $ quayside ${words}`)
+/** Examples at the end of a command's help: what each does, and its arguments. */
+export function examples(...pairs: readonly (readonly [text: string, args: string])[]): string {
+  const lines = pairs.map(([text, args]) => `  # ${text}\n  $ quayside ${args}`)
   return `\nExamples:\n${lines.join("\n\n")}\n`
 }
 

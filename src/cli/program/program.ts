@@ -13,7 +13,7 @@ const footer = `${examples(
   ["Start a project, and open it", "start Notebook --gpus 1 --open"],
   ["Upload a folder to a dataset", "data push ./spectra spectra"],
 )}
-Exit codes: 0 done, 1 failed, 2 wrong words, 3 not allowed, 4 not found, 5 conflict,
+Exit codes: 0 done, 1 failed, 2 usage error, 3 not allowed, 4 not found, 5 conflict,
 6 the run failed, 7 server unreachable, 130 interrupted.
 
 \`quayside COMMAND --help\` describes a command.`

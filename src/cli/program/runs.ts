@@ -90,7 +90,7 @@ function addProgramCommands(program: Command, state: ProgramState): void {
   program
     .command("exec")
     .argument(...runArgument)
-    .argument("<command...>", "the program and its words, after --")
+    .argument("<command...>", "the program and its arguments, after --")
     .option("-i, --interactive", "pass standard input on")
     .option("-t, --tty", "give the program a terminal")
     .option("--env <key=value>", "an environment variable; may repeat", collectOption)

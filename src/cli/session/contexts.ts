@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import type { CliProcess } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
-import { configFolder, readPrivateFile, replaceFile } from "../io/own-files.ts"
+import { configDirectory, readPrivateFile, replaceFile } from "../io/private-files.ts"
 
 /** A server that somebody signed in to. */
 export interface Context {
@@ -21,7 +21,7 @@ export interface Contexts {
 const none: Contexts = { contexts: {} }
 
 function contextsFile(process: CliProcess): string {
-  return join(configFolder(process), "contexts.json")
+  return join(configDirectory(process), "contexts.json")
 }
 
 /** Throws if other people can read the file: it holds tokens. */

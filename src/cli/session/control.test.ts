@@ -5,14 +5,14 @@ import type { Multiplexer } from "#channel"
 import { Failure, type RunningProject } from "#contract"
 import { Cli } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
-import { needsMask, readRefusal, reconnect } from "./control.ts"
+import { needsMask, readUpgradeFailure, reconnect } from "./control.ts"
 
 test("an endless answer to a control connection is not read", async () => {
   let sent = 0
   function* endless() {
     for (; sent < 10_000; sent += 1) yield Buffer.alloc(1_024)
   }
-  await assert.rejects(readRefusal(Object.assign(Readable.from(endless()), { statusCode: 200 })), CliError)
+  await assert.rejects(readUpgradeFailure(Object.assign(Readable.from(endless()), { statusCode: 200 })), CliError)
   assert.ok(sent < 200, `${sent} KiB were read`)
 })
 

@@ -14,7 +14,7 @@ export interface ControlledRun {
   open(): Promise<Multiplexer>
 }
 
-export async function controlRun(cli: Cli, name: string): Promise<ControlledRun> {
+export async function findControlledRun(cli: Cli, name: string): Promise<ControlledRun> {
   const { client, server, token } = await connect(cli)
   const run = await findRun(client, name)
   if (run.ControlURL === "")
@@ -80,7 +80,7 @@ async function openConnection(address: string, token: string): Promise<Multiplex
   const socket = new WebSocket(address, [...controlProtocols], options)
   const refused = new Promise<never>((_, reject) => {
     socket.on("error", (error) => reject(error))
-    socket.on("unexpected-response", (_request, response: IncomingMessage) => void readRefusal(response).then(reject, reject))
+    socket.on("unexpected-response", (_request, response: IncomingMessage) => void readUpgradeFailure(response).then(reject, reject))
   })
   return Promise.race([connectControl(socket), refused])
 }
@@ -102,7 +102,7 @@ function clear(mask: Buffer): void {
 /** More than any refusal has; another server's answer may be endless. */
 const maxRefusalBytes = 65_536
 
-export async function readRefusal(response: AsyncIterable<Uint8Array> & Pick<IncomingMessage, "statusCode">): Promise<Failure> {
+export async function readUpgradeFailure(response: AsyncIterable<Uint8Array> & Pick<IncomingMessage, "statusCode">): Promise<Failure> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response) {

@@ -18,11 +18,11 @@ test("ports that connect at once after a loss share one new connection, which en
     },
   }
   const shared = new SharedConnection(run)
-  const first = await shared.get()
+  const first = await shared.acquire()
   first.close(1000, "")
-  const [second, third] = await Promise.all([shared.get(), shared.get()])
+  const [second, third] = await Promise.all([shared.acquire(), shared.acquire()])
   assert.equal(second, third)
-  assert.equal(await shared.get(), second)
+  assert.equal(await shared.acquire(), second)
   assert.equal(opened.length, 2)
   shared.close()
   await setImmediate()
@@ -41,7 +41,7 @@ test("a connection that failed is tried again, and none is left to close", async
     },
   }
   const shared = new SharedConnection(run)
-  for (let i = 0; i < 2; i += 1) await assert.rejects(shared.get(), /refused/)
+  for (let i = 0; i < 2; i += 1) await assert.rejects(shared.acquire(), /refused/)
   assert.equal(tries, 2)
   shared.close()
   await setImmediate()

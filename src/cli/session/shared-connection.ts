@@ -13,7 +13,7 @@ export class SharedConnection {
   }
 
   /** Callers at the same time share a new connection. */
-  async get(): Promise<Multiplexer> {
+  async acquire(): Promise<Multiplexer> {
     const before = this.#opened
     const known = await before?.catch(() => undefined)
     if (known && !known.isClosed) return known
@@ -21,7 +21,7 @@ export class SharedConnection {
     return this.#opened as Promise<Multiplexer>
   }
 
-  hold(socket: Socket): void {
+  track(socket: Socket): void {
     this.#sockets.add(socket)
     socket.once("close", () => this.#sockets.delete(socket))
   }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path"
 import ssh2 from "ssh2"
 import type { CliProcess } from "../io/cli.ts"
 import { CliError } from "../io/failures.ts"
-import { configFolder, readPrivateFile, replaceFile } from "../io/own-files.ts"
+import { configDirectory, readPrivateFile, replaceFile } from "../io/private-files.ts"
 
 /** The files of the ssh end, in the client's own folder. */
 export interface SshFiles {
@@ -20,7 +20,7 @@ export interface SshFiles {
 export const hostKeyAlias = "quayside-client"
 
 export function sshFiles(process: CliProcess): SshFiles {
-  const directory = join(configFolder(process), "ssh")
+  const directory = join(configDirectory(process), "ssh")
   const [hostKey, identity] = [join(directory, "host_ed25519"), join(directory, "id_ed25519")]
   return { directory, hostKey, identity, knownHosts: join(directory, "known_hosts"), config: join(directory, "config") }
 }
@@ -70,15 +70,15 @@ export function publicKey(text: string): { type: string; public: Buffer } {
 
 /** Two calls at once make one key: the first wins. */
 async function writeOnce(file: string, text: string): Promise<boolean> {
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, text, { mode: 0o600 })
+  const tempFile = `${file}.${process.pid}`
+  await writeFile(tempFile, text, { mode: 0o600 })
   try {
-    await link(draft, file)
+    await link(tempFile, file)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false
     throw error
   } finally {
-    await rm(draft)
+    await rm(tempFile)
   }
 }

@@ -39,8 +39,8 @@ export class DatasetFolder {
     return found
   }
 
-  async download(path: string, file: RemoteFile, draft: string): Promise<void> {
-    const transfer = { remote: this.#path(path), target: draft, file: { ...file, path }, ifMatch: file.tag }
+  async download(path: string, file: RemoteFile, tempFile: string): Promise<void> {
+    const transfer = { remote: this.#path(path), target: tempFile, file: { ...file, path }, ifMatch: file.tag }
     await receiveFile(this.#client, transfer, () => {}).catch(changed)
   }
 

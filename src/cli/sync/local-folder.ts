@@ -14,12 +14,12 @@ export class LocalFolder implements AsyncDisposable {
   readonly root: string
   /** The names that versions of this side got; whoever reports them empties it. */
   readonly conflicts: string[] = []
-  readonly #drafts: string
+  readonly #tempDirectory: string
   #count = 0
 
-  private constructor(root: string, drafts: string) {
+  private constructor(root: string, tempDirectory: string) {
     this.root = root
-    this.#drafts = drafts
+    this.#tempDirectory = tempDirectory
   }
 
   static async open(root: string): Promise<LocalFolder> {
@@ -27,7 +27,7 @@ export class LocalFolder implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#drafts, { recursive: true, force: true })
+    await rm(this.#tempDirectory, { recursive: true, force: true })
   }
 
   async scan(isIgnored: IsIgnored): Promise<Map<string, LocalEntry>> {
@@ -46,14 +46,14 @@ export class LocalFolder implements AsyncDisposable {
     return found
   }
 
-  /** A new place for a file that is not whole yet. */
-  draft(): string {
+  /** A new path for a file that is not whole yet. */
+  newTempFile(): string {
     this.#count += 1
-    return join(this.#drafts, String(this.#count))
+    return join(this.#tempDirectory, String(this.#count))
   }
 
-  /** The place of a path, if nothing leads out of the folder. */
-  async place(path: string): Promise<string> {
+  /** The absolute path, if nothing leads out of the folder. */
+  async resolvePath(path: string): Promise<string> {
     const names = path.split("/")
     for (let i = 1; i < names.length; i += 1) {
       const parent = names.slice(0, i).join("/")
@@ -66,18 +66,18 @@ export class LocalFolder implements AsyncDisposable {
    * Puts a whole file in its place. The file that was there is moved away before it is looked at,
    * so that a change of the last moment is not lost either.
    */
-  async replace(path: string, draft: string, expected: FileState | undefined): Promise<FileState> {
+  async replace(path: string, tempFile: string, expected: FileState | undefined): Promise<FileState> {
     if (expected) await this.remove(path, expected)
-    await moveNew(draft, await this.place(path))
+    await moveNew(tempFile, await this.resolvePath(path))
     return this.state(path)
   }
 
   /** Removes a file, or an empty folder. */
   async remove(path: string, expected: LocalEntry): Promise<void> {
-    const place = await this.place(path)
-    if (expected.kind !== "file") return rmdir(place).catch(changed)
-    const away = this.draft()
-    await rename(place, away).catch(changed)
+    const absolute = await this.resolvePath(path)
+    if (expected.kind !== "file") return rmdir(absolute).catch(changed)
+    const away = this.newTempFile()
+    await rename(absolute, away).catch(changed)
     const found = await stateOf(away)
     if (found?.kind === "file" && isUnchanged(found, expected)) return unlink(away)
     await this.#moveBeside(away, path)
@@ -86,14 +86,14 @@ export class LocalFolder implements AsyncDisposable {
 
   /** Gives a file or folder the name of a conflict. */
   async moveAside(path: string): Promise<void> {
-    await this.#moveBeside(await this.place(path), path)
+    await this.#moveBeside(await this.resolvePath(path), path)
   }
 
   async #moveBeside(from: string, path: string): Promise<void> {
     for (let i = 0; ; i += 1) {
       const name = conflictName(path, i)
       try {
-        await moveNew(from, await this.place(name))
+        await moveNew(from, await this.resolvePath(name))
         this.conflicts.push(name)
         return
       } catch (error) {
@@ -103,15 +103,15 @@ export class LocalFolder implements AsyncDisposable {
   }
 
   async createDirectory(path: string): Promise<void> {
-    const place = await this.place(path)
-    await mkdir(place).catch(async (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST" || (await stateOf(place))?.kind !== "directory") changed(error)
+    const absolute = await this.resolvePath(path)
+    await mkdir(absolute).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST" || (await stateOf(absolute))?.kind !== "directory") changed(error)
     })
   }
 
   /** The file as it is now. */
   async state(path: string): Promise<FileState> {
-    const state = await stateOf(await this.place(path))
+    const state = await stateOf(await this.resolvePath(path))
     if (state?.kind === "file") return state
     throw new ChangedMeanwhileError(`${path} is no file any more`)
   }
@@ -123,8 +123,8 @@ export function conflictName(path: string, count = 0): string {
   return `${path}.conflict-${time}${count === 0 ? "" : `-${count}`}`
 }
 
-async function stateOf(place: string): Promise<LocalEntry | undefined> {
-  const found = await lstat(place).catch(() => undefined)
+async function stateOf(absolute: string): Promise<LocalEntry | undefined> {
+  const found = await lstat(absolute).catch(() => undefined)
   if (!found) return undefined
   if (found.isDirectory()) return { kind: "directory" }
   return found.isFile() ? { kind: "file", size: found.size, modifiedMs: found.mtimeMs } : { kind: "other" }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { CliProcess } from "../io/cli.ts"
-import { replaceFile, stateFolder } from "../io/own-files.ts"
+import { replaceFile, stateDirectory } from "../io/private-files.ts"
 import type { BaseEntry } from "./plan.ts"
 
 interface Pair {
@@ -29,7 +29,7 @@ export class SyncState {
     const name = createHash("sha256")
       .update(JSON.stringify([server, remote, local]))
       .digest("hex")
-    const file = join(stateFolder(process), "sync", `${name.slice(0, 32)}.json`)
+    const file = join(stateDirectory(process), "sync", `${name.slice(0, 32)}.json`)
     return new SyncState(file, pair, new Map(await readEntries(file)))
   }
 

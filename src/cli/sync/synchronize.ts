@@ -140,7 +140,7 @@ class Round {
 
   async #upload(path: string, file: FileState, replaced: RemoteFile | undefined): Promise<void> {
     const { local, remote } = this.#options
-    const tag = await remote.upload(path, await local.place(path), file, replaced).catch((error: Error) => {
+    const tag = await remote.upload(path, await local.resolvePath(path), file, replaced).catch((error: Error) => {
       // A file that changes while it is read cannot be sent.
       if (error.name === "NotReadableError") throw new ChangedMeanwhileError(error.message)
       throw error
@@ -151,24 +151,24 @@ class Round {
 
   async #download(path: string, file: RemoteFile, replaced: FileState | undefined): Promise<void> {
     const { local, remote } = this.#options
-    const draft = local.draft()
-    await remote.download(path, file, draft)
-    this.#same(path, { ...(await local.replace(path, draft, replaced)), tag: file.tag })
+    const tempFile = local.newTempFile()
+    await remote.download(path, file, tempFile)
+    this.#same(path, { ...(await local.replace(path, tempFile, replaced)), tag: file.tag })
     this.#summary.downloaded += 1
   }
 
   /** Both versions stay: that of the server has the name, the local one that of a conflict. */
   async #compare(path: string, here: FileState, there: RemoteFile): Promise<void> {
     const { local, remote } = this.#options
-    const draft = local.draft()
-    await remote.download(path, there, draft)
-    const place = await local.place(path)
-    if (here.size === there.size && (await localChecksum(place)) === (await localChecksum(draft))) {
-      await rm(draft)
+    const tempFile = local.newTempFile()
+    await remote.download(path, there, tempFile)
+    const absolute = await local.resolvePath(path)
+    if (here.size === there.size && (await localChecksum(absolute)) === (await localChecksum(tempFile))) {
+      await rm(tempFile)
       return this.#same(path, { ...here, tag: there.tag })
     }
     await local.moveAside(path)
-    this.#same(path, { ...(await local.replace(path, draft, undefined)), tag: there.tag })
+    this.#same(path, { ...(await local.replace(path, tempFile, undefined)), tag: there.tag })
     this.#summary.downloaded += 1
   }
 

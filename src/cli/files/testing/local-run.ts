@@ -37,8 +37,8 @@ function commandOf({ kind, command, direction, path, offset }: JsonObject): stri
     : ["dd", `of=${path}`, `bs=${block}`, `seek=${Number(offset) / block}`, "conv=notrunc"]
 }
 
-async function runProgram(stream: ChannelStream, [program = "", ...words]: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn(program === "sh" ? "/bin/sh" : program, words, { env })
+async function runProgram(stream: ChannelStream, [program = "", ...args]: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const child = spawn(program === "sh" ? "/bin/sh" : program, args, { env })
   // `tar` ends with the archive, before its padding.
   child.stdin.on("error", () => {})
   stream.accept()

@@ -5,22 +5,22 @@ import type { CliProcess } from "./cli.ts"
 import { CliError } from "./failures.ts"
 
 /** `$XDG_CONFIG_HOME/quayside`. */
-export function configFolder({ env }: CliProcess): string {
+export function configDirectory({ env }: CliProcess): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "quayside")
 }
 
 /** `$XDG_STATE_HOME/quayside`. */
-export function stateFolder({ env }: CliProcess): string {
+export function stateDirectory({ env }: CliProcess): string {
   return join(env.XDG_STATE_HOME || join(env.HOME || homedir(), ".local", "state"), "quayside")
 }
 
 /** The new file takes the old one's place at once, so that a reader never sees half of it. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, text, { mode: 0o600 })
-  await chmod(draft, 0o600)
-  await rename(draft, file)
+  const tempFile = `${file}.${process.pid}`
+  await writeFile(tempFile, text, { mode: 0o600 })
+  await chmod(tempFile, 0o600)
+  await rename(tempFile, file)
 }
 
 /**
