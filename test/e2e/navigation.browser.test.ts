@@ -150,7 +150,7 @@ test("home lists one's own, a group's and published projects, and the browser go
   await page.context().close()
 })
 
-test("each running card shows its figures", options, async () => {
+test("each running card shows its usage", options, async () => {
   const ids = await Promise.all([1, 2, 3].map((i) => newProject(`Measured ${i}`)))
   const runs = await Promise.all(ids.map((ProjectID) => admin.startRun({ body: { ProjectID } })))
   const page = await openPage()

@@ -29,12 +29,12 @@ function withCheckedBodies(unchecked: Client): Client {
 async function observedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   try {
     const response = await fetch(input, init)
-    connection.setAway(response.status === 502 || response.status === 504)
+    connection.setUnreachable(response.status === 502 || response.status === 504)
     const isSignIn = init?.method === "POST" && input === "/session"
     if (response.status === 401 && !isSignIn && !(await isWrongPassword(response))) connection.setExpired(true)
     return response
   } catch (error) {
-    if (error instanceof TypeError) connection.setAway(true)
+    if (error instanceof TypeError) connection.setUnreachable(true)
     throw error
   }
 }

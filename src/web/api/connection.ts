@@ -1,6 +1,6 @@
 /** Whether the server answers, and whether it still knows this browser's session. */
 export interface ConnectionState {
-  readonly isAway: boolean
+  readonly isUnreachable: boolean
   readonly isExpired: boolean
 }
 
@@ -8,7 +8,7 @@ type Listener = () => void
 
 /** The state of the connection, for `useSyncExternalStore`. */
 class Connection {
-  #state: ConnectionState = { isAway: false, isExpired: false }
+  #state: ConnectionState = { isUnreachable: false, isExpired: false }
   readonly #listeners = new Set<Listener>()
 
   readonly subscribe = (listener: Listener): (() => void) => {
@@ -18,8 +18,8 @@ class Connection {
 
   readonly get = (): ConnectionState => this.#state
 
-  setAway(isAway: boolean): void {
-    this.#set({ ...this.#state, isAway })
+  setUnreachable(isUnreachable: boolean): void {
+    this.#set({ ...this.#state, isUnreachable })
   }
 
   setExpired(isExpired: boolean): void {
@@ -27,7 +27,7 @@ class Connection {
   }
 
   #set(next: ConnectionState): void {
-    if (next.isAway === this.#state.isAway && next.isExpired === this.#state.isExpired) return
+    if (next.isUnreachable === this.#state.isUnreachable && next.isExpired === this.#state.isExpired) return
     this.#state = next
     for (const listener of this.#listeners) listener()
   }

@@ -2,7 +2,7 @@ import { Failure, type FailureCode } from "#contract"
 import { texts } from "../text/index.ts"
 import { formatBytes } from "./formats.ts"
 
-/** An error in words: one toSentence on what failed, one on what helps. */
+/** An error in words: one sentence on what failed, one on what helps. */
 export interface ErrorText {
   title: string
   hint: string | undefined

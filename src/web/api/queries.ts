@@ -45,14 +45,14 @@ export function callOperation<Op extends OperationId>(operation: Op, request: Re
 }
 
 /** The server measures every ten seconds; there is no event for it. */
-export const measureMs = 10_000
+export const sampleIntervalMs = 10_000
 const secondsPerHour = 3_600
 
 /**
  * The query of a run's present usage. It asks for the hour before as one step: a card shows no
  * series, and would receive and keep hundreds of points.
  */
-export const presentUsageQuery = (ID: number) => ({ ...apiQuery("runStats", { query: { ID, Step: secondsPerHour } }), retry: false })
+export const currentUsageQuery = (ID: number) => ({ ...apiQuery("runStats", { query: { ID, Step: secondsPerHour } }), retry: false })
 
 /** Places in the queue change without events: reads of runs that wait are repeated so often. */
 const queuePollMs = 5_000

@@ -73,7 +73,7 @@ async function* untilLost(events: AsyncIterable<ServerEvent>, signal: AbortSigna
   try {
     yield* events
   } catch (error) {
-    if (!signal.aborted) connection.setAway(true)
+    if (!signal.aborted) connection.setUnreachable(true)
     throw error
   }
 }

@@ -13,7 +13,7 @@ import { ConfirmDialog } from "../components/overlays.tsx"
 import { showError } from "../components/toast.tsx"
 import { datasetsQuery } from "../pages/datasets/queries.ts"
 import { texts } from "../text/index.ts"
-import { adminForms, adminPages, forms, pages } from "./pages.ts"
+import { adminCreationForms, adminPages, creationForms, pages } from "./pages.ts"
 
 interface Command {
   key: string
@@ -64,19 +64,19 @@ interface ContentProps {
 }
 
 function PaletteContent({ field, onClose, onStop }: ContentProps) {
-  const [words, setWords] = useState("")
+  const [searchText, setSearchText] = useState("")
   const [selected, setSelected] = useState(0)
   const listId = useId()
-  const shownWords = useDeferredValue(words)
-  const { commands, settledCount } = useCommands(shownWords, onStop)
+  const shownText = useDeferredValue(searchText)
+  const { commands, settledCount } = useCommands(shownText, onStop)
   const current = Math.min(selected, commands.length - 1)
   const choose = (command: Command | undefined) => {
     if (!command) return
     if (!command.asks) onClose()
     command.run()
   }
-  const isSettled = shownWords === words && Math.max(0, current) < settledCount
-  const enter = useEnter(words, isSettled, () => choose(commands[current]))
+  const isSettled = shownText === searchText && Math.max(0, current) < settledCount
+  const enter = useEnter(searchText, isSettled, () => choose(commands[current]))
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) setSelected((current + step + commands.length) % Math.max(1, commands.length))
@@ -95,10 +95,10 @@ function PaletteContent({ field, onClose, onStop }: ContentProps) {
         aria-activedescendant={commands[current] ? `${listId}-${current}` : undefined}
         aria-label={texts.common.palette.placeholder}
         placeholder={texts.common.palette.placeholder}
-        value={words}
+        value={searchText}
         maxLength={200}
         onChange={(event) => {
-          setWords(event.target.value)
+          setSearchText(event.target.value)
           setSelected(0)
         }}
         onKeyDown={onKey}
@@ -148,16 +148,16 @@ function Option({ id, command, isCurrent, onPoint, onChoose }: OptionProps) {
   )
 }
 
-/** Fast typing presses Enter before the list of its words is there: it waits for the list. */
-function useEnter(words: string, isSettled: boolean, choose: () => void): () => void {
-  const [enteredWords, setEnteredWords] = useState<string>()
+/** Fast typing presses Enter before the list of its matches is there: it waits for the list. */
+function useEnter(searchText: string, isSettled: boolean, choose: () => void): () => void {
+  const [enteredText, setEnteredText] = useState<string>()
   useEffect(() => {
-    if (enteredWords === undefined) return
-    if (enteredWords === words && !isSettled) return
-    setEnteredWords(undefined)
-    if (enteredWords === words) choose()
+    if (enteredText === undefined) return
+    if (enteredText === searchText && !isSettled) return
+    setEnteredText(undefined)
+    if (enteredText === searchText) choose()
   })
-  return () => setEnteredWords(words)
+  return () => setEnteredText(searchText)
 }
 
 const shownCount = 6
@@ -175,17 +175,21 @@ interface Commands {
   settledCount: number
 }
 
-/** The matches of the words: pages, forms, runs, projects, and everything else that has a name. */
-function useCommands(words: string, onStop: (run: RunningProject) => void): Commands {
+/** The matches of the search text: pages, forms, runs, projects, and all else that has a name. */
+function useCommands(searchText: string, onStop: (run: RunningProject) => void): Commands {
   const navigate = useNavigate()
-  const search = words.trim()
+  const search = searchText.trim()
   const isMatch = (label: string) => label.toLowerCase().includes(search.toLowerCase())
   const { data: person } = useQuery(apiQuery("whoami"))
   const isAdmin = person?.IsAdmin ?? false
   const { palette } = texts.common
   const listed = [
     ...[...pages, ...(isAdmin ? adminPages : [])].map((page) => ({ ...page, group: palette.pages })),
-    ...[...forms, ...(isAdmin ? adminForms : [])].map((form) => ({ ...form, group: palette.actions, icon: "plus" as const })),
+    ...[...creationForms, ...(isAdmin ? adminCreationForms : [])].map((form) => ({
+      ...form,
+      group: palette.actions,
+      icon: "plus" as const,
+    })),
   ]
   const pageCommands = listed
     .filter(({ label }) => isMatch(label))
@@ -261,17 +265,17 @@ function useProjectCommands(search: string): Section {
   return { commands, isLoading }
 }
 
-/** Datasets, images, groups and people. They are looked for once there are words. */
-function useNamedCommands(words: string, isAdmin: boolean): Section {
+/** Datasets, images, groups and people. They are looked for once there is a search text. */
+function useNamedCommands(searchText: string, isAdmin: boolean): Section {
   const navigate = useNavigate()
-  const search = useRested(words)
+  const search = useRested(searchText)
   const query = { q: search, pageSize: shownCount }
   const enabled = search !== ""
   const datasets = useQuery({ ...datasetsQuery(query), enabled })
   const images = useQuery({ ...apiQuery("listImages", { query }), enabled })
   const groups = useQuery({ ...apiQuery("listGroups", { query }), enabled })
   const people = useQuery({ ...apiQuery("listUsers", { query }), enabled: enabled && isAdmin })
-  const isLoading = search !== words || [datasets, images, groups, people].some((list) => list.isLoading)
+  const isLoading = search !== searchText || [datasets, images, groups, people].some((list) => list.isLoading)
   if (!enabled) return { commands: [], isLoading }
   const { nav } = texts.common
   const named = (group: string, icon: IconName, to: "/datasets/$id" | "/images/$id" | "/groups/$id" | "/people/$id") => (row: Named) => ({
@@ -290,13 +294,13 @@ function useNamedCommands(words: string, isAdmin: boolean): Section {
   return { commands, isLoading }
 }
 
-/** The words once typing pauses: each search for names asks for several lists. */
-function useRested(words: string): string {
-  const [rested, setRested] = useState(words)
+/** The search text once typing pauses: each search for names asks for several lists. */
+function useRested(searchText: string): string {
+  const [rested, setRested] = useState(searchText)
   useEffect(() => {
-    const timer = setTimeout(() => setRested(words), pauseMs)
+    const timer = setTimeout(() => setRested(searchText), pauseMs)
     return () => clearTimeout(timer)
-  }, [words])
+  }, [searchText])
   return rested
 }
 

@@ -22,7 +22,7 @@ export function Layout() {
   }, [])
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   useShortcuts(() => setPaletteOpen(true))
-  const { isAway, isExpired } = useSyncExternalStore(connection.subscribe, connection.get)
+  const { isUnreachable, isExpired } = useSyncExternalStore(connection.subscribe, connection.get)
   return (
     <>
       <a className="skip-link" href="#main">
@@ -32,7 +32,7 @@ export function Layout() {
         <Navigation onPalette={() => setPaletteOpen(true)} />
         <NarrowBar onPalette={() => setPaletteOpen(true)} />
         <div>
-          <div role="status">{isAway && <div className="banner">{texts.common.away}</div>}</div>
+          <div role="status">{isUnreachable && <div className="banner">{texts.common.away}</div>}</div>
           <main className="main" id="main" tabIndex={-1}>
             <Outlet />
           </main>

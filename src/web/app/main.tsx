@@ -20,7 +20,7 @@ applyTheme()
 // A file of an earlier build is gone once there is a newer one. While the server is away, what was
 // typed matters more.
 addEventListener("vite:preloadError", () => {
-  if (!connection.get().isAway) location.reload()
+  if (!connection.get().isUnreachable) location.reload()
 })
 
 // The page carries the answer to the first question.

@@ -21,13 +21,13 @@ export const adminPages = [
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]
 
 /** The forms that the palette opens. */
-export const forms = [
+export const creationForms = [
   { to: "/projects/new", label: texts.common.palette.newProject },
   { to: "/datasets/new", label: texts.common.palette.newDataset },
   { to: "/images/new", label: texts.common.palette.newImage },
 ] as const satisfies readonly { to: string; label: string }[]
 
-export const adminForms = [
+export const adminCreationForms = [
   { to: "/groups/new", label: texts.common.palette.newGroup },
   { to: "/people/new", label: texts.common.palette.newPerson },
 ] as const satisfies readonly { to: string; label: string }[]

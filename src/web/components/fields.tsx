@@ -41,7 +41,7 @@ export function TextArea({ label, hint, error, value, onValue, ref: _ref, color:
   )
 }
 
-/** A field for words to search by. `/` moves the focus to the first on the page. */
+/** A field for a text to search by. `/` moves the focus to the first on the page. */
 export function SearchField({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) {
   return (
     <div className="search">

@@ -14,14 +14,14 @@ export interface Choice {
 interface PickerProps extends FieldProps {
   value: Choice | null
   onValue: (value: Choice | null) => void
-  /** The matches of the words, as the server found them. */
+  /** The matches of the search text, as the server found them. */
   choices: readonly Choice[]
-  onWords: (words: string) => void
+  onSearchText: (searchText: string) => void
   placeholder: string
 }
 
 /** Chooses one of many by typing a part of its name. The server searches. */
-export function Picker({ label, hint, error, value, onValue, choices, onWords, placeholder }: PickerProps) {
+export function Picker({ label, hint, error, value, onValue, choices, onSearchText, placeholder }: PickerProps) {
   const [typed, setTyped] = useState(value?.Name ?? "")
   return (
     <Field label={label} hint={hint} error={error}>
@@ -35,7 +35,7 @@ export function Picker({ label, hint, error, value, onValue, choices, onWords, p
         onValueChange={(next: Choice | null) => onValue(next)}
         onInputValueChange={(next) => {
           setTyped(next)
-          onWords(next === value?.Name ? "" : next)
+          onSearchText(next === value?.Name ? "" : next)
         }}
       >
         <div className="search picker">

@@ -29,7 +29,7 @@ export function useNow(): Date {
 }
 
 /** A time relative to now; the exact one shows on hover. */
-export function Time({ value }: { value: string | null }) {
+export function RelativeTime({ value }: { value: string | null }) {
   const current = useNow()
   const locale = useLocale()
   if (value === null) return <span className="quiet">{texts.common.none}</span>

@@ -5,7 +5,7 @@ export const groups = {
   noneHint: "Administrators make groups. Members see and start the projects of their group.",
   noneAdmin: "There is no group yet.",
   noneAdminHint: "Members see and start the projects of their group.",
-  noMatch: (words: string) => `No group matches “${words}”.`,
+  noMatch: (searchText: string) => `No group matches “${searchText}”.`,
   new: "New group",
   name: "Name",
   nameHint: "Small letters, digits, dots, dashes. It never changes.",

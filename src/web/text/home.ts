@@ -8,7 +8,7 @@ export const home = {
   noProjects: "There is no project yet.",
   noProjectsHint: "A project is an image, datasets and a type. Create one, and start it with one click.",
   firstProject: "New project",
-  noMatch: (words: string) => `No project matches “${words}”.`,
+  noMatch: (searchText: string) => `No project matches “${searchText}”.`,
   noneHere: "There is none here. “All” shows every project that you may start.",
   scopes: { label: "Whose projects", all: "All", mine: "Mine", published: "Published", group: (name: string) => `Group ${name}` },
   recentFiles: "Recent files",

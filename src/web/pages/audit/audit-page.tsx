@@ -9,7 +9,7 @@ import { Badge, EmptyState, Loaded } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { auditQuery } from "./audit-query.ts"
 import type { AuditSearch } from "./audit-search.ts"
@@ -53,7 +53,7 @@ export function AuditPage() {
 }
 
 const columns: readonly Column<AuditEntry>[] = [
-  { title: audit.time, cell: ({ Time: time }) => <Time value={time} /> },
+  { title: audit.time, cell: ({ Time: time }) => <RelativeTime value={time} /> },
   { title: audit.person, cell: (entry) => <Actor entry={entry} /> },
   { title: audit.action, cell: ({ Action }) => <code className="audit-action">{Action}</code> },
   { title: audit.object, cell: (entry) => <Thing entry={entry} /> },

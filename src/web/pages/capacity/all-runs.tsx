@@ -8,7 +8,7 @@ import { projectName } from "../../api/run-names.ts"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { Select, TextField } from "../../components/fields.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import { RunActions } from "../run/run-actions.tsx"
@@ -21,8 +21,8 @@ const columns: readonly Column<RunningProject>[] = [
   { title: text.person, cell: (run) => run.UserName },
   { title: text.state, cell: (run) => <StateBadge state={run.State} /> },
   { title: text.resources, cell: (run) => <Resources run={run} /> },
-  { title: adminTexts.capacity.since, cell: (run) => <Time value={run.StartTime} /> },
-  { title: texts.run.lastActivity, cell: (run) => <Time value={run.LastActivity} /> },
+  { title: adminTexts.capacity.since, cell: (run) => <RelativeTime value={run.StartTime} /> },
+  { title: texts.run.lastActivity, cell: (run) => <RelativeTime value={run.LastActivity} /> },
   { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
 ]
 

@@ -3,17 +3,17 @@ import { Link } from "@tanstack/react-router"
 import { useState } from "react"
 import type { RunStats } from "#contract"
 import { formatMemory } from "../../api/formats.ts"
-import { measureMs, presentUsageQuery } from "../../api/queries.ts"
+import { currentUsageQuery, sampleIntervalMs } from "../../api/queries.ts"
 import { projectName } from "../../api/run-names.ts"
 import { Badge, Meter } from "../../components/feedback.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import type { DeviceWithRun } from "./devices.ts"
 
 const { capacity } = adminTexts
-/** Devices of one page. Each run that holds one costs a request for its figures. */
+/** Devices of one page. Each run that holds one costs a request for its usage. */
 const pageSize = 4
 
 /** The devices with who holds them, since when, and how busy they are. */
@@ -26,7 +26,7 @@ export function DeviceTable({ devices }: { devices: readonly DeviceWithRun[] }) 
     { title: capacity.node, cell: ({ node }) => node },
     { title: texts.run.memory, cell: ({ memory }) => formatMemory(memory), isNumber: true },
     { title: capacity.heldBy, cell: (device) => <Holder device={device} /> },
-    { title: capacity.since, cell: ({ run }) => run && <Time value={run.StartTime} /> },
+    { title: capacity.since, cell: ({ run }) => run && <RelativeTime value={run.StartTime} /> },
     { title: capacity.busy, cell: ({ runId }) => runId !== null && <Busy stats={stats.get(runId)} /> },
   ]
   const paging = { page, pageCount: Math.ceil(devices.length / pageSize), onPage: setPage }
@@ -36,7 +36,7 @@ export function DeviceTable({ devices }: { devices: readonly DeviceWithRun[] }) 
 function useStats(devices: readonly DeviceWithRun[]): ReadonlyMap<number, RunStats> {
   const ids = [...new Set(devices.flatMap(({ runId }) => runId ?? []))]
   const results = useQueries({
-    queries: ids.map((ID) => ({ ...presentUsageQuery(ID), refetchInterval: measureMs })),
+    queries: ids.map((ID) => ({ ...currentUsageQuery(ID), refetchInterval: sampleIntervalMs })),
   })
   return new Map(ids.flatMap((id, i) => (results[i]?.data ? [[id, results[i].data] as const] : [])))
 }

@@ -11,15 +11,15 @@ import { Select } from "../../components/fields.tsx"
 import { ConfirmDialog } from "../../components/overlays.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { showError } from "../../components/toast.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
-import { type IdleSpan, idleSpans } from "./idle-spans.ts"
+import { type IdleMinutes, idleMinutesOptions } from "./idle-minutes.ts"
 
 const { idle: text } = adminTexts.capacity
 type IdleRun = Answer<"listIdle">["data"][number]
 
-const options = idleSpans.map((value) => ({ value, label: text.spans[value] }))
+const options = idleMinutesOptions.map((value) => ({ value, label: text.spans[value] }))
 
 const columns: readonly Column<IdleRun>[] = [
   {
@@ -32,7 +32,7 @@ const columns: readonly Column<IdleRun>[] = [
   },
   { title: adminTexts.capacity.runs.person, cell: ({ UserName }) => UserName },
   { title: text.idleFor, cell: ({ IdleMinutes }) => formatDuration(IdleMinutes * 60_000) },
-  { title: texts.run.lastActivity, cell: ({ LastActivity }) => <Time value={LastActivity} /> },
+  { title: texts.run.lastActivity, cell: ({ LastActivity }) => <RelativeTime value={LastActivity} /> },
   { title: texts.common.more, isActions: true, cell: (run) => <StopIdle run={run} /> },
 ]
 
@@ -44,12 +44,12 @@ export function IdleRuns() {
   const query = { Minutes: minutes, page, pageSize: 25 }
   const runs = useQuery({ ...apiQuery("listIdle", { query }), placeholderData: keepPreviousData, staleTime: 0 })
   const onPage = (next: number) => void navigate({ search: (before) => ({ ...before, page: next }) })
-  const choose = (next: IdleSpan) => void navigate({ search: { tab: "idle", minutes: Number(next) }, replace: true })
+  const choose = (next: IdleMinutes) => void navigate({ search: { tab: "idle", minutes: Number(next) }, replace: true })
   return (
     <div className="stack">
       <p className="quiet">{text.text}</p>
       <div className="filters">
-        <Select label={text.minutes} value={String(minutes) as IdleSpan} onValue={choose} options={options} />
+        <Select label={text.minutes} value={String(minutes) as IdleMinutes} onValue={choose} options={options} />
       </div>
       <Loaded query={runs} height={10}>
         {({ data, pageCount }) =>

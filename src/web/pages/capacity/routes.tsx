@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router"
 import { type RunState, runStateNames } from "#contract"
 import { pageSearchParam, textSearchParam } from "../../api/search-params.ts"
 import { adminRoute } from "../../app/routes.tsx"
-import { type IdleSpan, idleSpans } from "./idle-spans.ts"
+import { type IdleMinutes, idleMinutesOptions } from "./idle-minutes.ts"
 
 const capacityTabs = ["nodes", "runs", "idle", "images"] as const
 export type CapacityTab = (typeof capacityTabs)[number]
@@ -22,7 +22,7 @@ const capacity = createRoute({
     ...(capacityTabs.includes(tab as CapacityTab) ? { tab: tab as CapacityTab } : {}),
     ...(runStateNames.includes(state as RunState) ? { state: state as RunState } : {}),
     ...textSearchParam("person", person),
-    ...(idleSpans.includes(String(minutes) as IdleSpan) ? { minutes: Number(minutes) } : {}),
+    ...(idleMinutesOptions.includes(String(minutes) as IdleMinutes) ? { minutes: Number(minutes) } : {}),
     ...pageSearchParam(page),
   }),
   component: lazyRouteComponent(() => import("./capacity-page.tsx"), "CapacityPage"),

@@ -5,7 +5,7 @@ import { formatBytes } from "../../api/formats.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 
 const { images: text, tabs } = adminTexts.capacity
@@ -14,7 +14,7 @@ type StoredImage = Answer<"listStoredImages">["data"][number]
 const columns: readonly Column<StoredImage>[] = [
   { title: text.names, cell: ({ Images, Digest }) => <code className="wrap-anywhere">{Images.join(", ") || Digest}</code> },
   { title: text.size, cell: ({ Size }) => formatBytes(Size) },
-  { title: text.used, cell: ({ UsedAt }) => UsedAt && <Time value={UsedAt} /> },
+  { title: text.used, cell: ({ UsedAt }) => UsedAt && <RelativeTime value={UsedAt} /> },
   { title: text.why, cell: ({ WouldPrune, Why }) => (WouldPrune ? text.goes(Why) : Why) },
 ]
 

@@ -26,7 +26,7 @@ export function DatasetActions({ dataset, rights }: { dataset: Data; rights: Rig
           isPublished={dataset.IsPublished}
           target={{ DataID: ID }}
           list="/datasets"
-          words={datasets}
+          labels={datasets}
           setPublished={(IsPublished) => client.updateData({ body: { ID, IsPublished } })}
           remove={() => client.deleteData({ query: { ID } })}
           restore={() => client.restoreData({ query: { ID } })}

@@ -9,7 +9,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { Markdown, type RenderImage } from "../../components/markdown/markdown.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
-import { CopyableText, Time, useNow } from "../../components/values.tsx"
+import { CopyableText, RelativeTime, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
 import { renderDocImage } from "../files/preview/doc-image.tsx"
@@ -45,8 +45,8 @@ function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
           <DescriptionList
             entries={[
               [listing.owner, dataset.UserName],
-              [datasets.created, <Time key="created" value={dataset.CreatedAt} />],
-              [listing.updated, <Time key="updated" value={dataset.UpdatedAt} />],
+              [datasets.created, <RelativeTime key="created" value={dataset.CreatedAt} />],
+              [listing.updated, <RelativeTime key="updated" value={dataset.UpdatedAt} />],
               [datasets.id, dataset.ID],
             ]}
           />

@@ -7,7 +7,7 @@ import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { isSame } from "../editing/merge.ts"
+import { isDeepEqual } from "../editing/merge.ts"
 import { emptyDataset } from "./dataset-draft.ts"
 import { DatasetFields } from "./dataset-form.tsx"
 
@@ -29,7 +29,7 @@ export function NewDatasetPage() {
       <PageHeader title={datasets.new} />
       <form className="form" onSubmit={submit} aria-label={datasets.new}>
         <DatasetFields draft={draft} onDraft={(fields) => setDraft((now) => ({ ...now, ...fields }))} error={create.error} />
-        <LeaveGuard isChanged={!isSame(draft, emptyDataset)} saving={create} />
+        <LeaveGuard isChanged={!isDeepEqual(draft, emptyDataset)} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         <div className="row">
           <Button type="submit" kind="primary" isBusy={create.isPending}>

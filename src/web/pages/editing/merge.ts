@@ -25,9 +25,9 @@ export function rebase<D extends object>(editing: Editing<D>, next: D, etag: str
   const theirs: Partial<D> = {}
   const taken: (keyof D)[] = []
   for (const name of Object.keys(next) as (keyof D)[]) {
-    const isTheirs = !isSame(base[name], next[name]) || name in editing.theirs
-    if (!isTheirs || isSame(draft[name], next[name])) continue
-    if (isSame(draft[name], base[name]) && !(name in editing.theirs)) {
+    const isTheirs = !isDeepEqual(base[name], next[name]) || name in editing.theirs
+    if (!isTheirs || isDeepEqual(draft[name], next[name])) continue
+    if (isDeepEqual(draft[name], base[name]) && !(name in editing.theirs)) {
       merged[name] = next[name]
       taken.push(name)
     } else theirs[name] = next[name]
@@ -44,11 +44,11 @@ export function resolveConflict<D extends object>(editing: Editing<D>, name: key
 
 /** The fields that a save sends: those that differ from the version it is for. */
 export function changesOf<D extends object>({ base, draft }: Editing<D>): Partial<D> {
-  const names = (Object.keys(draft) as (keyof D)[]).filter((name) => !isSame(base[name], draft[name]))
+  const names = (Object.keys(draft) as (keyof D)[]).filter((name) => !isDeepEqual(base[name], draft[name]))
   return Object.fromEntries(names.map((name) => [name, draft[name]])) as Partial<D>
 }
 
 /** Drafts hold plain values, whose properties are always in the same order. */
-export function isSame(one: unknown, other: unknown): boolean {
+export function isDeepEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }

@@ -5,7 +5,7 @@ import { IconButton } from "../../components/button.tsx"
 import { safeDisplayName } from "../../components/display-name.ts"
 import { Icon } from "../../components/icon.tsx"
 import { Menu, type MenuItem } from "../../components/overlays.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { files } from "../../text/files.ts"
 import { texts } from "../../text/index.ts"
 import type { SortBy, Sorting } from "./entries.ts"
@@ -108,7 +108,7 @@ function EntryRow({ path, entry, chosen, onChosen, actions }: EntryTableProps & 
       </td>
       <td className="number-cell">{size === undefined ? "" : formatBytes(size)}</td>
       <td className="quiet nowrap">
-        <Time value={modified} />
+        <RelativeTime value={modified} />
       </td>
       <td>
         <Menu trigger={<IconButton label={files.entryActions(name)} icon="more" size="small" />} groups={actions(entry)} />

@@ -9,11 +9,11 @@ import { ConfirmDialog, Menu } from "../../components/overlays.tsx"
 import { Pager } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
 import { files } from "../../text/files.ts"
-import { WordsFilter } from "../listing/words-filter.tsx"
+import { DebouncedSearchField } from "../listing/debounced-search-field.tsx"
 import { chosenFiles, type DroppedItems, readDropped } from "./dropped-files.ts"
 import { filterEntries, type Sorting, sortEntries } from "./entries.ts"
 import { EntryTable } from "./entry-table.tsx"
-import { type FilesSearch, sortingOf, sortOf } from "./files-search.ts"
+import { type FilesSearch, parseSorting, toSortParam } from "./files-search.ts"
 import { MoveDialog, NameDialog } from "./name-dialog.tsx"
 import { Preview } from "./preview/preview.tsx"
 import { UploadPanel } from "./upload-panel.tsx"
@@ -37,9 +37,9 @@ export function FileBrowser({ path, file, userName, list, onChange }: BrowserPro
   const canWrite = list.Level === "write"
   const search = useSearch({ from: "/shell/files" })
   const navigate = useNavigate({ from: "/files" })
-  const find = (words: string) => {
+  const find = (searchText: string) => {
     const { q: _q, page: _page, ...rest } = search
-    void navigate({ search: { ...rest, path, ...(words === "" ? {} : { q: words }) }, replace: true })
+    void navigate({ search: { ...rest, path, ...(searchText === "" ? {} : { q: searchText }) }, replace: true })
   }
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [open, setOpen] = useState<Open>()
@@ -58,7 +58,7 @@ export function FileBrowser({ path, file, userName, list, onChange }: BrowserPro
   return (
     <DropZone isActive={canWrite} onDrop={(transfer) => void readDropped(transfer, path).then(add, showError)}>
       <div className="row files-bar">
-        <WordsFilter label={files.search} value={search.q ?? ""} onValue={find} />
+        <DebouncedSearchField label={files.search} value={search.q ?? ""} onValue={find} />
         <span className="grow" />
         {chosen.size > 0 ? (
           <ChosenActions path={path} names={[...chosen]} canWrite={canWrite} onOpen={setOpen} />
@@ -120,13 +120,14 @@ interface EntriesProps {
 function Entries({ path, list, search, chosen, canWrite, onChosen, onOpen }: EntriesProps) {
   const navigate = useNavigate({ from: "/files" })
   const { q: wanted = "", page = 1, sort: _sort, ...place } = search
-  const sorting = sortingOf(search)
+  const sorting = parseSorting(search)
   const { by, isDescending } = sorting
   const sorted = useMemo(() => sortEntries(filterEntries(list.Entries, wanted), { by, isDescending }), [list, wanted, by, isDescending])
   const pageCount = Math.max(1, Math.ceil(sorted.length / pageSize))
   const current = Math.min(page, pageCount)
-  const words = wanted === "" ? {} : { q: wanted }
-  const onSorting = (next: Sorting) => void navigate({ search: { ...place, ...words, path, ...sortOf(next) }, resetScroll: false })
+  const searchText = wanted === "" ? {} : { q: wanted }
+  const onSorting = (next: Sorting) =>
+    void navigate({ search: { ...place, ...searchText, path, ...toSortParam(next) }, resetScroll: false })
   const onPage = (next: number) => void navigate({ search: { ...search, path, page: next } })
   if (list.Entries.length === 0)
     return <EmptyState title={files.empty}>{<p>{canWrite ? files.emptyHint : files.emptyReadOnly}</p>}</EmptyState>

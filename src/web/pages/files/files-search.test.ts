@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { parseFilesSearch, sortingOf, sortOf } from "./files-search.ts"
+import { parseFilesSearch, parseSorting, toSortParam } from "./files-search.ts"
 
 test("an address of a folder keeps known parts and drops everything else", () => {
   assert.deepEqual(parseFilesSearch({ path: "/a b", file: "c", q: "d", sort: "-time", page: 2, other: 1 }), {
@@ -18,5 +18,5 @@ test("an address of a folder keeps known parts and drops everything else", () =>
 
 test("each order comes back from its address", () => {
   for (const by of ["name", "size", "time"] as const)
-    for (const isDescending of [false, true]) assert.deepEqual(sortingOf(sortOf({ by, isDescending })), { by, isDescending })
+    for (const isDescending of [false, true]) assert.deepEqual(parseSorting(toSortParam({ by, isDescending })), { by, isDescending })
 })

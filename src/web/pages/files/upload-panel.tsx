@@ -7,7 +7,7 @@ import { files } from "../../text/files.ts"
 import { texts } from "../../text/index.ts"
 import type { UploadItem, UploadQueue, UploadSummary } from "./upload-queue.ts"
 
-const { uploads: words } = files
+const { uploads: labels } = files
 
 /** How far the uploads are, and what needs a decision. */
 export function UploadPanel({ uploads: { summary, queue } }: { uploads: { summary: UploadSummary; queue: UploadQueue } }) {
@@ -15,22 +15,22 @@ export function UploadPanel({ uploads: { summary, queue } }: { uploads: { summar
   if (files === 0) return null
   const isDone = !isActive && problems.length === 0
   return (
-    <section className="card upload-panel" aria-label={words.title}>
+    <section className="card upload-panel" aria-label={labels.title}>
       <div className="row">
-        <strong role="status">{isDone ? words.done : words.progress(doneFiles, files)}</strong>
-        <span className="quiet small">{words.bytes(formatBytes(sentBytes), formatBytes(bytes))}</span>
-        {isPaused && <span className="quiet small">{words.paused}</span>}
+        <strong role="status">{isDone ? labels.done : labels.progress(doneFiles, files)}</strong>
+        <span className="quiet small">{labels.bytes(formatBytes(sentBytes), formatBytes(bytes))}</span>
+        {isPaused && <span className="quiet small">{labels.paused}</span>}
         <span className="grow" />
         {isActive && (
           <Button size="small" onClick={() => (isPaused ? queue.resume() : queue.pause())}>
-            {isPaused ? words.resume : words.pause}
+            {isPaused ? labels.resume : labels.pause}
           </Button>
         )}
         <Button size="small" kind="plain" onClick={() => queue.clear()}>
-          {isActive ? words.cancel : words.close}
+          {isActive ? labels.cancel : labels.close}
         </Button>
       </div>
-      <Meter label={words.title} value={bytes === 0 ? doneFiles / files : sentBytes / bytes} />
+      <Meter label={labels.title} value={bytes === 0 ? doneFiles / files : sentBytes / bytes} />
       {stopReason !== undefined && <Problem error={stopReason} />}
       {problems.length > 1 && <AllProblems summary={summary} queue={queue} />}
       {problems.length > 0 && (
@@ -48,20 +48,20 @@ export function UploadPanel({ uploads: { summary, queue } }: { uploads: { summar
 function AllProblems({ summary: { existing, failed }, queue }: { summary: UploadSummary; queue: UploadQueue }) {
   return (
     <div className="row">
-      <span className="quiet small">{words.undecided(existing + failed)}</span>
+      <span className="quiet small">{labels.undecided(existing + failed)}</span>
       <span className="grow" />
       {existing > 0 && (
         <Button size="small" onClick={() => queue.retryAll("exists")}>
-          {words.replaceAll(existing)}
+          {labels.replaceAll(existing)}
         </Button>
       )}
       {failed > 0 && (
         <Button size="small" onClick={() => queue.retryAll("failed")}>
-          {words.retryAll(failed)}
+          {labels.retryAll(failed)}
         </Button>
       )}
       <Button size="small" kind="plain" onClick={() => queue.skipAll()}>
-        {words.skipAll(existing + failed)}
+        {labels.skipAll(existing + failed)}
       </Button>
     </div>
   )
@@ -85,20 +85,20 @@ function ProblemRow({ item, queue }: { item: UploadItem; queue: UploadQueue }) {
     <li>
       <div className="grow">
         <span className="card-title">{safeDisplayName(item.path.slice(item.target.length + 1))}</span>
-        <p className="quiet small">{isTaken ? words.exists : reasonOf(item.error)}</p>
+        <p className="quiet small">{isTaken ? labels.exists : reasonOf(item.error)}</p>
       </div>
       <Button size="small" onClick={() => queue.retry(item, { replace: isTaken })}>
-        {isTaken ? words.replace : texts.common.retry}
+        {isTaken ? labels.replace : texts.common.retry}
       </Button>
       <Button size="small" kind="plain" onClick={() => queue.skip(item)}>
-        {words.skip}
+        {labels.skip}
       </Button>
     </li>
   )
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof DOMException && error.name === "NotReadableError") return words.changedHere
+  if (error instanceof DOMException && error.name === "NotReadableError") return labels.changedHere
   const { title, hint } = errorText(error)
   return hint === undefined ? title : `${title} ${hint}`
 }

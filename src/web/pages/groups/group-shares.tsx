@@ -6,7 +6,7 @@ import { apiQuery } from "../../api/queries.ts"
 import { Badge, Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
 import { Pager } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 
 const { groups, sharing } = resourceTexts
@@ -69,7 +69,7 @@ export function GroupShares({ groupName }: { groupName: string }) {
                       <GrantTarget grant={grant} names={names} />
                       {grant.Until && (
                         <p className="quiet small">
-                          {groups.ends} <Time value={grant.Until} />
+                          {groups.ends} <RelativeTime value={grant.Until} />
                         </p>
                       )}
                     </div>

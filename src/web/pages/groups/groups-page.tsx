@@ -7,8 +7,8 @@ import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { resourceTexts } from "../../text/resources.ts"
+import { DebouncedSearchField } from "../listing/debounced-search-field.tsx"
 import { listPageSize } from "../listing/list-search.ts"
-import { WordsFilter } from "../listing/words-filter.tsx"
 import "../listing/listing.css"
 
 const { groups } = resourceTexts
@@ -38,10 +38,10 @@ export function GroupsPage() {
     <>
       <PageHeader title={groups.title}>{isAdmin && <NewGroup />}</PageHeader>
       <div className="filters">
-        <WordsFilter
+        <DebouncedSearchField
           label={groups.search}
           value={q ?? ""}
-          onValue={(words) => void navigate({ search: words === "" ? {} : { q: words }, replace: true })}
+          onValue={(searchText) => void navigate({ search: searchText === "" ? {} : { q: searchText }, replace: true })}
         />
       </div>
       <Loaded query={list} height={16}>
@@ -49,7 +49,7 @@ export function GroupsPage() {
           data.length > 0 ? (
             <Table label={groups.title} rows={data} columns={columns} keyOf={(group) => group.ID} paging={{ page, pageCount, onPage }} />
           ) : (
-            <NoGroups words={q ?? ""} isAdmin={isAdmin} />
+            <NoGroups searchText={q ?? ""} isAdmin={isAdmin} />
           )
         }
       </Loaded>
@@ -57,8 +57,8 @@ export function GroupsPage() {
   )
 }
 
-function NoGroups({ words, isAdmin }: { words: string; isAdmin: boolean }) {
-  if (words !== "") return <p className="quiet wrap-anywhere">{groups.noMatch(words)}</p>
+function NoGroups({ searchText, isAdmin }: { searchText: string; isAdmin: boolean }) {
+  if (searchText !== "") return <p className="quiet wrap-anywhere">{groups.noMatch(searchText)}</p>
   return (
     <EmptyState title={isAdmin ? groups.noneAdmin : groups.none}>
       <p>{isAdmin ? groups.noneAdminHint : groups.noneHint}</p>

@@ -9,7 +9,7 @@ import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
-import { isSame } from "../editing/merge.ts"
+import { isDeepEqual } from "../editing/merge.ts"
 import { type GroupDraft, groupBody } from "./group-draft.ts"
 import { GroupFields } from "./group-form.tsx"
 
@@ -45,7 +45,7 @@ export function NewGroupPage() {
           {...fieldError(create.error, "GroupName")}
         />
         <GroupFields draft={draft} onDraft={(fields) => setDraft((now) => ({ ...now, ...fields }))} error={create.error} />
-        <LeaveGuard isChanged={name !== "" || !isSame(draft, emptyGroup)} saving={create} />
+        <LeaveGuard isChanged={name !== "" || !isDeepEqual(draft, emptyGroup)} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         <div className="row">
           <Button type="submit" kind="primary" isBusy={create.isPending}>

@@ -7,7 +7,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Button, LinkButton } from "../../components/button.tsx"
 import { Badge, Loaded, Note } from "../../components/feedback.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { type ReadinessPart, readinessParts, readinessQuery } from "./readiness.ts"
 import { SettingsInForce } from "./settings-in-force.tsx"
@@ -129,7 +129,7 @@ function Entry({ entry: { Actor: actor, Address: address, Count, Outcome, Time: 
       </span>
       {Outcome === "refused" && <Badge tone="warn">{health.refusals(Count)}</Badge>}
       <span className="quiet small">
-        <Time value={time} />
+        <RelativeTime value={time} />
       </span>
     </li>
   )

@@ -15,11 +15,11 @@ type Setting = InForce["settings"][number]
 /** All settings with their values. They change with a restart alone. */
 export function SettingsInForce() {
   const inForce = useQuery(apiQuery("readSettings"))
-  const [words, setWords] = useState("")
-  const wanted = useDeferredValue(words.trim().toLowerCase())
+  const [searchText, setSearchText] = useState("")
+  const wanted = useDeferredValue(searchText.trim().toLowerCase())
   const isShown = ({ Name, Description }: Setting) => `${Name} ${Description}`.toLowerCase().includes(wanted)
   return (
-    <Section title={settings.title} actions={<SearchField label={settings.search} value={words} onValue={setWords} />}>
+    <Section title={settings.title} actions={<SearchField label={settings.search} value={searchText} onValue={setSearchText} />}>
       <Loaded query={inForce} height={12}>
         {(data) => <Table label={settings.title} rows={data.settings.filter(isShown)} columns={columns} keyOf={({ Name }) => Name} />}
       </Loaded>

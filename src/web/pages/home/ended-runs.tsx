@@ -8,7 +8,7 @@ import { projectName } from "../../api/run-names.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Loaded } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { RunActions } from "../run/run-actions.tsx"
 import { StateBadge } from "../run/state-badge.tsx"
@@ -52,7 +52,7 @@ const EndedRun = memo(function EndedRun({ run }: { run: RunningProject }) {
           </Link>
           <StateBadge state={run.State} />
           <span className="quiet small">
-            <Time value={run.EndTime} />
+            <RelativeTime value={run.EndTime} />
           </span>
         </div>
         {reason && <p className="quiet">{toSentence(reason.msg)}</p>}

@@ -19,7 +19,7 @@ export function HomePage() {
       <Loaded query={person} height={8}>
         {({ UserName, IsAdmin, Groups }) => (
           <>
-            <RunningRuns userName={UserName} figuresAtOnce={IsAdmin ? 0 : 2} />
+            <RunningRuns userName={UserName} immediateCards={IsAdmin ? 0 : 2} />
             <StartableProjects userName={UserName} groups={Groups} />
             <RecentFileList userName={UserName} />
             <EndedRuns userName={UserName} />

@@ -4,7 +4,7 @@ import { RecentFiles } from "../../api/recent-files.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { safeDisplayName } from "../../components/display-name.ts"
 import { Section } from "../../components/page.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 
 /** Links to the files that the person used last in this browser. */
@@ -32,7 +32,7 @@ export function RecentFileList({ userName }: { userName: string }) {
                       {safeDisplayName(file)}
                     </Link>
                     <span className="quiet small">
-                      <Time value={usedAt} />
+                      <RelativeTime value={usedAt} />
                     </span>
                   </div>
                   <p className="quiet small wrap-anywhere">{safeDisplayName(directory)}</p>

@@ -10,11 +10,11 @@ import { Section } from "../../components/page.tsx"
 import { Pager } from "../../components/table.tsx"
 import { texts } from "../../text/index.ts"
 import { projectTypes } from "../../text/project-types.ts"
+import { DebouncedSearchField } from "../listing/debounced-search-field.tsx"
 import { listQuery } from "../listing/list-search.ts"
-import { WordsFilter } from "../listing/words-filter.tsx"
 import { StateBadge } from "../run/state-badge.tsx"
 import type { HomeSearch } from "./home-search.ts"
-import { ownRuns } from "./own-runs.ts"
+import { ownRunsQuery } from "./own-runs.ts"
 
 const pageSize = 12
 /** Further groups are found by the list of projects. */
@@ -33,13 +33,13 @@ export function StartableProjects({ userName, groups }: StartableProps) {
   const { page = 1, q = "" } = search
   const query = { ...listQuery(search, userName, "ProjectName"), pageSize }
   const projects = useQuery({ ...apiQuery("listProjects", { query }), placeholderData: keepPreviousData })
-  const find = (words: string) => {
+  const find = (searchText: string) => {
     const { page: _page, q: _q, ...rest } = search
-    void navigate({ search: words === "" ? rest : { ...rest, q: words }, replace: true, resetScroll: false })
+    void navigate({ search: searchText === "" ? rest : { ...rest, q: searchText }, replace: true, resetScroll: false })
   }
   const onPage = (next: number) => void navigate({ search: { ...search, page: next }, resetScroll: false })
   return (
-    <Section title={texts.home.projects} actions={<WordsFilter label={texts.home.searchProjects} value={q} onValue={find} />}>
+    <Section title={texts.home.projects} actions={<DebouncedSearchField label={texts.home.searchProjects} value={q} onValue={find} />}>
       <div className="stack">
         <Scopes groups={groups.slice(0, maxGroups)} />
         <Loaded query={projects} height={8}>
@@ -59,7 +59,7 @@ export function StartableProjects({ userName, groups }: StartableProps) {
 function Scopes({ groups }: { groups: readonly string[] }) {
   const { q, show, group } = useSearch({ from: "/shell/" })
   const navigate = useNavigate({ from: "/" })
-  const words = q === undefined ? {} : { q }
+  const searchText = q === undefined ? {} : { q }
   const { scopes } = texts.home
   const choices: { label: string; search: HomeSearch }[] = [
     { label: scopes.all, search: {} },
@@ -75,7 +75,7 @@ function Scopes({ groups }: { groups: readonly string[] }) {
           key={label}
           size="small"
           aria-pressed={search.show === show && search.group === group}
-          onClick={() => void navigate({ search: { ...words, ...search }, resetScroll: false })}
+          onClick={() => void navigate({ search: { ...searchText, ...search }, resetScroll: false })}
         >
           <span className="cut">{label}</span>
         </Button>
@@ -86,7 +86,7 @@ function Scopes({ groups }: { groups: readonly string[] }) {
 
 /** The person's run of each project, also if it is not up yet. */
 function useRunsByProject(userName: string): ReadonlyMap<number, RunningProject> {
-  const { data } = useQuery(ownRuns(userName))
+  const { data } = useQuery(ownRunsQuery(userName))
   return useMemo(() => new Map(data?.data.map((run) => [run.ProjectID, run])), [data])
 }
 

@@ -28,7 +28,7 @@ export function ImageActions({ image, rights }: { image: Image; rights: Rights }
           isPublished={image.IsPublished}
           target={{ ImageID: ID }}
           list="/images"
-          words={images}
+          labels={images}
           setPublished={(IsPublished) => client.updateImage({ body: { ID, IsPublished } })}
           remove={() => client.deleteImage({ query: { ID } })}
           restore={() => client.restoreImage({ query: { ID } })}

@@ -7,7 +7,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { Markdown } from "../../components/markdown/markdown.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
-import { CopyableText, Time, useNow } from "../../components/values.tsx"
+import { CopyableText, RelativeTime, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
 import { AccessList, grantsQuery } from "../sharing/access-list.tsx"
@@ -78,8 +78,8 @@ function Definition({ image }: { image: Image }) {
         [images.port, image.Port],
         [images.env, image.Env && <pre className="code-block">{image.Env}</pre>],
         [images.writablePaths, image.WritablePaths.length > 0 ? <code key="paths">{image.WritablePaths.join(", ")}</code> : ""],
-        [images.created, <Time key="created" value={image.CreatedAt} />],
-        [resourceTexts.listing.updated, <Time key="updated" value={image.UpdatedAt} />],
+        [images.created, <RelativeTime key="created" value={image.CreatedAt} />],
+        [resourceTexts.listing.updated, <RelativeTime key="updated" value={image.UpdatedAt} />],
         [images.id, image.ID],
       ]}
     />

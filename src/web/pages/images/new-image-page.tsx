@@ -8,7 +8,7 @@ import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { resourceTexts } from "../../text/resources.ts"
-import { isSame } from "../editing/merge.ts"
+import { isDeepEqual } from "../editing/merge.ts"
 import { emptyImage, newImageBody } from "./image-draft.ts"
 import { ImageFields } from "./image-form.tsx"
 
@@ -34,7 +34,7 @@ export function NewImagePage() {
           error={create.error}
           isAdmin={person?.IsAdmin ?? false}
         />
-        <LeaveGuard isChanged={!isSame(draft, emptyImage)} saving={create} />
+        <LeaveGuard isChanged={!isDeepEqual(draft, emptyImage)} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         <div className="row">
           <Button type="submit" kind="primary" isBusy={create.isPending}>

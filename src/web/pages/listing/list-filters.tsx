@@ -1,7 +1,7 @@
 import { Select, type SelectOption } from "../../components/fields.tsx"
 import { resourceTexts } from "../../text/resources.ts"
+import { DebouncedSearchField } from "./debounced-search-field.tsx"
 import { type ListScope, type ListSearch, type ListSort, listScopes } from "./list-search.ts"
-import { WordsFilter } from "./words-filter.tsx"
 import "./listing.css"
 
 interface FiltersProps {
@@ -32,13 +32,13 @@ export function ListFilters({ label, search, onSearch, groups = [] }: FiltersPro
     const { sort: _sort, ...rest } = kept
     onSearch(value === "newest" ? rest : { ...rest, sort: value as ListSort })
   }
-  const find = (words: string) => {
+  const find = (searchText: string) => {
     const { q: _q, ...rest } = kept
-    onSearch(words === "" ? rest : { ...rest, q: words })
+    onSearch(searchText === "" ? rest : { ...rest, q: searchText })
   }
   return (
     <div className="filters">
-      <WordsFilter label={label} value={search.q ?? ""} onValue={find} />
+      <DebouncedSearchField label={label} value={search.q ?? ""} onValue={find} />
       <Select label={listing.show} value={shown} onValue={choose} options={scopes} />
       <Select
         label={listing.sort}

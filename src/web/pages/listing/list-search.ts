@@ -12,16 +12,16 @@ export type ListScope = (typeof listScopes)[number]
 const listSorts = ["name", "changed"] as const
 export type ListSort = (typeof listSorts)[number]
 
-const maxWords = 200
+const maxCharacters = 200
 
 /** Takes from an address only values that the list knows. */
 export function parseListSearch({ q, show, group, sort, page }: Record<string, unknown>): ListSearch {
   // A router reads words like 42 or true as values.
-  const words = q === undefined || typeof q === "object" ? "" : String(q).slice(0, maxWords)
+  const searchText = q === undefined || typeof q === "object" ? "" : String(q).slice(0, maxCharacters)
   return {
-    ...(words === "" ? {} : { q: words }),
+    ...(searchText === "" ? {} : { q: searchText }),
     ...(isOneOf(listScopes, show) ? { show } : {}),
-    ...(typeof group === "string" && group !== "" ? { group: group.slice(0, maxWords) } : {}),
+    ...(typeof group === "string" && group !== "" ? { group: group.slice(0, maxCharacters) } : {}),
     ...(isOneOf(listSorts, sort) ? { sort } : {}),
     ...(Number.isSafeInteger(page) && Number(page) > 1 && Number(page) < 2 ** 31 ? { page: Number(page) } : {}),
   }
@@ -35,11 +35,11 @@ export const listPageSize = 25
 
 /** The API's query for a list. `name` is the field by which it sorts names. */
 export function listQuery(search: ListSearch, userName: string, name: "Name" | "ProjectName") {
-  const words = search.q?.trim() ?? ""
+  const searchText = search.q?.trim() ?? ""
   return {
     page: search.page ?? 1,
     pageSize: listPageSize,
-    ...(words === "" ? {} : { q: words }),
+    ...(searchText === "" ? {} : { q: searchText }),
     ...(search.show === "mine" ? { UserName: userName } : {}),
     ...(search.show === "published" ? { IsPublish: 1 } : {}),
     ...(search.show === "bin" ? { Deleted: 1 } : {}),

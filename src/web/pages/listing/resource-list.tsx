@@ -5,7 +5,7 @@ import { Button } from "../../components/button.tsx"
 import { EmptyState, Loaded } from "../../components/feedback.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import type { ListSearch } from "./list-search.ts"
 
@@ -37,8 +37,8 @@ export function ResourceList<T extends Row>({ label, query, search, onSearch, co
     ...columns,
     { title: listing.owner, cell: (row) => row.UserName },
     isBin
-      ? { title: listing.deleted, cell: (row) => <Time value={row.DeletedAt} /> }
-      : { title: listing.updated, cell: (row) => <Time value={row.UpdatedAt} /> },
+      ? { title: listing.deleted, cell: (row) => <RelativeTime value={row.DeletedAt} /> }
+      : { title: listing.updated, cell: (row) => <RelativeTime value={row.UpdatedAt} /> },
     ...(isBin
       ? [{ title: listing.restore, isActions: true, cell: (row: T) => <Restore name={nameOf(row)} onRestore={() => restore(row.ID)} /> }]
       : []),

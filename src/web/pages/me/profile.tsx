@@ -3,7 +3,7 @@ import { limitNames, type User } from "#contract"
 import { apiQuery } from "../../api/queries.ts"
 import { Loaded } from "../../components/feedback.tsx"
 import { DescriptionList, Section } from "../../components/page.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { formatLimit } from "../people/limits.ts"
 
@@ -22,7 +22,7 @@ export function Profile({ user }: { user: User }) {
               [people.comment, user.Comment],
               [me.role, user.IsAdmin ? me.administrator : me.person],
               [me.groups, Groups.join(", ") || me.noGroup],
-              [me.since, <Time key="since" value={user.CreatedAt} />],
+              [me.since, <RelativeTime key="since" value={user.CreatedAt} />],
             ]}
           />
           <div className="section-gap">

@@ -8,7 +8,7 @@ import { Badge, EmptyState, Loaded } from "../../components/feedback.tsx"
 import { ConfirmDialog, Dialog } from "../../components/overlays.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
-import { CopyButton, Time } from "../../components/values.tsx"
+import { CopyButton, RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import { TokenForm } from "./token-form.tsx"
@@ -20,9 +20,9 @@ type NewToken = Answer<"createToken">
 const columns: readonly Column<Token>[] = [
   { title: me.name, cell: ({ Name }) => Name },
   { title: me.scope, cell: ({ Scopes }) => <Badge>{scopeText(Scopes)}</Badge> },
-  { title: me.created, cell: ({ CreatedAt }) => <Time value={CreatedAt} /> },
-  { title: me.expires, cell: ({ ExpiresAt }) => (ExpiresAt === null ? me.never : <Time value={ExpiresAt} />) },
-  { title: me.lastUsed, cell: ({ LastUsedAt }) => (LastUsedAt === null ? me.notUsed : <Time value={LastUsedAt} />) },
+  { title: me.created, cell: ({ CreatedAt }) => <RelativeTime value={CreatedAt} /> },
+  { title: me.expires, cell: ({ ExpiresAt }) => (ExpiresAt === null ? me.never : <RelativeTime value={ExpiresAt} />) },
+  { title: me.lastUsed, cell: ({ LastUsedAt }) => (LastUsedAt === null ? me.notUsed : <RelativeTime value={LastUsedAt} />) },
   { title: texts.common.more, isActions: true, cell: (token) => <RevokeButton token={token} /> },
 ]
 

@@ -12,7 +12,7 @@ import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { CopyButton } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
-import { isSame } from "../editing/merge.ts"
+import { isDeepEqual } from "../editing/merge.ts"
 import { PasswordField } from "./password-field.tsx"
 import "./people.css"
 
@@ -67,7 +67,7 @@ function NewPersonForm({ onMade }: { onMade: (made: { user: User; password: stri
         value={person.IsAdmin}
         onValue={(IsAdmin) => setPerson({ ...person, IsAdmin })}
       />
-      <LeaveGuard isChanged={!isSame(person, empty)} saving={create} />
+      <LeaveGuard isChanged={!isDeepEqual(person, empty)} saving={create} />
       {create.error && !(fault?.field && fault.field in empty) && <ErrorState error={create.error} />}
       <div className="row">
         <Button type="submit" kind="primary" isBusy={create.isPending}>

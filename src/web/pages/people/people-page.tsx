@@ -7,7 +7,7 @@ import { Badge, EmptyState, Loaded } from "../../components/feedback.tsx"
 import { SearchField } from "../../components/fields.tsx"
 import { PageHeader, Tabs } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { SessionList } from "../sessions/session-list.tsx"
 import { GroupLimits } from "./group-limits.tsx"
@@ -54,7 +54,7 @@ const identity: readonly Column<User>[] = [
 const further: readonly Column<User>[] = [
   { title: people.email, cell: ({ Email }) => Email },
   { title: people.comment, cell: ({ Comment }) => Comment },
-  { title: people.since, cell: ({ CreatedAt }) => <Time value={CreatedAt} /> },
+  { title: people.since, cell: ({ CreatedAt }) => <RelativeTime value={CreatedAt} /> },
 ]
 
 function PersonState({ user }: { user: User }) {

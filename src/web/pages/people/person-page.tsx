@@ -5,7 +5,7 @@ import { apiQuery } from "../../api/queries.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { Loaded } from "../../components/feedback.tsx"
 import { PageHeader, Section, Tabs } from "../../components/page.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
@@ -58,7 +58,7 @@ function Subtitle({ user }: { user: User }) {
       {user.Email && <span className="wrap-anywhere">{user.Email}</span>}
       {user.Comment && <span className="wrap-anywhere">{user.Comment}</span>}
       <span>
-        {people.since} <Time value={user.CreatedAt} />
+        {people.since} <RelativeTime value={user.CreatedAt} />
       </span>
     </>
   )

@@ -7,7 +7,7 @@ import { projectName } from "../../api/run-names.ts"
 import { Loaded, Meter } from "../../components/feedback.tsx"
 import { Section } from "../../components/page.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import { RunActions } from "../run/run-actions.tsx"
@@ -32,7 +32,7 @@ const columns: readonly Column<RunningProject>[] = [
   { title: texts.run.cpu, cell: (run) => formatCpus(run.Cpus), isNumber: true },
   { title: texts.run.memory, cell: (run) => formatMemory(run.Memory), isNumber: true },
   { title: texts.run.gpus, cell: (run) => run.Gpus, isNumber: true },
-  { title: texts.run.lastActivity, cell: (run) => <Time value={run.LastActivity} /> },
+  { title: texts.run.lastActivity, cell: (run) => <RelativeTime value={run.LastActivity} /> },
   { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
 ]
 

@@ -11,7 +11,7 @@ import { PageHeader } from "../../components/page.tsx"
 import { showError } from "../../components/toast.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { fieldError } from "../editing/field-error.ts"
-import { isSame } from "../editing/merge.ts"
+import { isDeepEqual } from "../editing/merge.ts"
 import { failedRunId } from "../run/run-actions.tsx"
 import { emptyProject, imageNameFromReference, type ProjectDraft, projectBody } from "./project-draft.ts"
 import { ImagePicker, MoreOptions, ProjectFields } from "./project-form.tsx"
@@ -72,7 +72,7 @@ function NewProjectForm({ image }: { image: ProjectDraft["Image"] }) {
         </div>
         <ProjectFields draft={draft} onDraft={set} error={create.error} typeHint={likely ? projects.looksLike(likely) : undefined} />
         <MoreOptions draft={draft} onDraft={set} error={create.error} isAdmin={person?.IsAdmin ?? false} />
-        <LeaveGuard isChanged={(reference ?? "") !== "" || !isSame(draft, { ...emptyProject, Image: image })} saving={create} />
+        <LeaveGuard isChanged={(reference ?? "") !== "" || !isDeepEqual(draft, { ...emptyProject, Image: image })} saving={create} />
         {create.error && <ErrorState error={create.error} />}
         {!hasImage && <Note>{projects.imageNeeded}</Note>}
         <CreateButtons isReady={hasImage} isBusy={create.isPending} />

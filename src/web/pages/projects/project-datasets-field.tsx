@@ -72,8 +72,8 @@ interface AddProps {
 }
 
 function AddDataset({ taken, onAdd }: AddProps) {
-  const [words, setWords] = useState("")
-  const q = words.trim()
+  const [searchText, setSearchText] = useState("")
+  const q = searchText.trim()
   // `page` makes the answer a list, also when one dataset is found.
   const query = { page: 1, pageSize: 12, ...(q === "" ? {} : { q }) }
   const { data } = useQuery({ ...apiQuery("listData", { query }), placeholderData: keepPreviousData })
@@ -90,7 +90,7 @@ function AddDataset({ taken, onAdd }: AddProps) {
       value={null}
       onValue={(choice) => choice && onAdd(choice)}
       choices={found.filter(({ ID }) => !taken.includes(ID)).map(({ ID, Name }) => ({ ID, Name }))}
-      onWords={setWords}
+      onSearchText={setSearchText}
     />
   )
 }

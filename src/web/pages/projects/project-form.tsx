@@ -137,8 +137,8 @@ function GroupField({ value, onValue, error }: { value: string; onValue: (value:
 
 /** Chooses an image that the person may see. */
 export function ImagePicker({ value, onValue, error }: { value: Choice | null; onValue: (value: Choice | null) => void; error?: string }) {
-  const [words, setWords] = useState("")
-  const q = words.trim()
+  const [searchText, setSearchText] = useState("")
+  const q = searchText.trim()
   const query = { pageSize: 12, ...(q === "" ? {} : { q }) }
   const { data } = useQuery({ ...apiQuery("listImages", { query }), placeholderData: keepPreviousData })
   return (
@@ -148,7 +148,7 @@ export function ImagePicker({ value, onValue, error }: { value: Choice | null; o
       value={value}
       onValue={onValue}
       choices={(data?.data ?? []).map(({ ID, Name }) => ({ ID, Name }))}
-      onWords={setWords}
+      onSearchText={setSearchText}
       {...(error === undefined ? {} : { error })}
     />
   )

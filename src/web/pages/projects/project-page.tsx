@@ -7,7 +7,7 @@ import { ButtonLink } from "../../app/button-link.tsx"
 import { Badge } from "../../components/feedback.tsx"
 import { Markdown } from "../../components/markdown/markdown.tsx"
 import { DescriptionList, PageHeader, Section } from "../../components/page.tsx"
-import { Time, useNow } from "../../components/values.tsx"
+import { RelativeTime, useNow } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
 import { UnlessGone } from "../editing/unless-gone.tsx"
@@ -87,8 +87,8 @@ function Definition({ project }: { project: Project }) {
         [projects.startMinutes, StartMinutes > 0 ? projects.minutes(StartMinutes) : ""],
         [projects.idleMinutes, IdleMinutes > 0 ? projects.minutes(IdleMinutes) : ""],
         [projects.maxRunHours, MaxRunHours > 0 ? projects.hours(MaxRunHours) : ""],
-        [projects.created, <Time key="created" value={project.CreatedAt} />],
-        [resourceTexts.listing.updated, <Time key="updated" value={project.UpdatedAt} />],
+        [projects.created, <RelativeTime key="created" value={project.CreatedAt} />],
+        [resourceTexts.listing.updated, <RelativeTime key="updated" value={project.UpdatedAt} />],
         [projects.id, project.ID],
         [
           projects.history,

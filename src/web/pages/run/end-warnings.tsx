@@ -6,7 +6,7 @@ import { apiQuery } from "../../api/queries.ts"
 import { canDo } from "../../api/run-actions.ts"
 import { projectName } from "../../api/run-names.ts"
 import { Note } from "../../components/feedback.tsx"
-import { Time, useNow } from "../../components/values.tsx"
+import { RelativeTime, useNow } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { KeepRunningButton } from "./run-actions.tsx"
 import { endWarnings } from "./warnings.ts"
@@ -17,7 +17,8 @@ export function EndWarnings({ run }: { run: RunningProject }) {
   return endWarnings(run, now).map(({ kind, at }) => (
     <Note key={kind} tone="warn" role="status">
       <span className="grow">
-        {kind === "idle" ? texts.run.idleWarning : texts.run.timeWarning} <Time value={at} />. {kind === "time" && <TimeHint run={run} />}
+        {kind === "idle" ? texts.run.idleWarning : texts.run.timeWarning} <RelativeTime value={at} />.{" "}
+        {kind === "time" && <TimeHint run={run} />}
       </span>
       {kind === "idle" && canDo("keep", run) && <KeepRunningButton run={run} />}
     </Note>

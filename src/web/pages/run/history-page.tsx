@@ -13,10 +13,10 @@ import { Select } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
 import { Picker } from "../../components/picker.tsx"
 import { type Column, Table } from "../../components/table.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { resourceTexts } from "../../text/resources.ts"
-import { WordsFilter } from "../listing/words-filter.tsx"
+import { DebouncedSearchField } from "../listing/debounced-search-field.tsx"
 import type { HistorySearch } from "./history-search.ts"
 import { RunActions } from "./run-actions.tsx"
 import { StateBadge } from "./state-badge.tsx"
@@ -34,7 +34,7 @@ const columns: readonly Column<RunningProject>[] = [
   },
   { title: history.state, cell: (run) => <StateBadge state={run.State} /> },
   { title: history.person, cell: (run) => run.UserName },
-  { title: history.when, cell: (run) => <Time value={run.EndTime} /> },
+  { title: history.when, cell: (run) => <RelativeTime value={run.EndTime} /> },
   { title: history.duration, cell: durationOf, isNumber: true },
   { title: history.why, cell: (run) => run.Reason && toSentence(run.Reason.msg) },
   { title: texts.common.more, isActions: true, cell: (run) => <RunActions run={run} size="small" /> },
@@ -94,7 +94,7 @@ function HistoryFilters() {
   const show = (next: HistorySearch) => void navigate({ search: next, replace: true })
   return (
     <div className="filters">
-      <WordsFilter
+      <DebouncedSearchField
         label={history.personFilter}
         value={person}
         onValue={(next) => show(next.trim() === "" ? withoutPerson : { ...search, person: next.trim() })}
@@ -121,8 +121,8 @@ function HistoryFilters() {
 
 /** Chooses a project by a part of its name. */
 function ProjectFilter({ onProject }: { onProject: (id: number) => void }) {
-  const [words, setWords] = useState("")
-  const query = { pageSize: 10, ...(words.trim() === "" ? {} : { q: words.trim() }) }
+  const [searchText, setSearchText] = useState("")
+  const query = { pageSize: 10, ...(searchText.trim() === "" ? {} : { q: searchText.trim() }) }
   const { data: projects } = useQuery({ ...apiQuery("listProjects", { query }), placeholderData: keepPreviousData })
   return (
     <Picker
@@ -131,7 +131,7 @@ function ProjectFilter({ onProject }: { onProject: (id: number) => void }) {
       value={null}
       onValue={(choice) => choice && onProject(choice.ID)}
       choices={(projects?.data ?? []).map(({ ID, ProjectName }) => ({ ID, Name: ProjectName }))}
-      onWords={setWords}
+      onSearchText={setSearchText}
     />
   )
 }

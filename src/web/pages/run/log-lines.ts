@@ -10,9 +10,9 @@ export function appendLines(lines: readonly LogLine[], more: readonly LogLine[],
   return all.length > max ? all.slice(all.length - max) : all
 }
 
-/** The lines that contain the words, in any case. */
-export function matchingLines(lines: readonly LogLine[], words: string): readonly LogLine[] {
-  const wanted = words.trim().toLowerCase()
+/** The lines that contain the search text, in any case. */
+export function matchingLines(lines: readonly LogLine[], searchText: string): readonly LogLine[] {
+  const wanted = searchText.trim().toLowerCase()
   return wanted === "" ? lines : lines.filter(({ text }) => text.toLowerCase().includes(wanted))
 }
 

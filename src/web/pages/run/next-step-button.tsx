@@ -12,42 +12,42 @@ interface NextStepProps {
 }
 
 export function NextStepButton({ step, start, runId }: NextStepProps) {
-  const { nextSteps: words } = texts.run
+  const { nextSteps: labels } = texts.run
   const { Cpus: cpus, Memory: memory, Gpus: gpus, ProjectID } = start
   const toStart = { to: "/start/$project", params: { project: ProjectID }, size: "small" } as const
   if (step.kind === "start-with-memory")
     return (
       <ButtonLink {...toStart} search={{ cpus, gpus, memory: step.memory }} kind="primary">
-        {words.startWith(formatMemory(step.memory))}
+        {labels.startWith(formatMemory(step.memory))}
       </ButtonLink>
     )
   if (step.kind === "change-resources")
     return (
       <ButtonLink {...toStart} search={{ cpus, gpus, memory }}>
-        {words.change}
+        {labels.change}
       </ButtonLink>
     )
   if (step.kind === "my-runs")
     return (
       <ButtonLink to="/" size="small">
-        {words.myRuns}
+        {labels.myRuns}
       </ButtonLink>
     )
   if (step.kind === "logs")
     return runId === undefined ? null : (
       <ButtonLink to="/runs/$id" params={{ id: runId }} search={{ tab: "logs" }} size="small">
-        {words.logs}
+        {labels.logs}
       </ButtonLink>
     )
   if (step.kind === "files")
     return (
       <ButtonLink to="/files" size="small">
-        {words.files}
+        {labels.files}
       </ButtonLink>
     )
   return (
     <ButtonLink to="/projects/$id/edit" params={{ id: ProjectID }} size="small">
-      {words[step.kind]}
+      {labels[step.kind]}
     </ButtonLink>
   )
 }

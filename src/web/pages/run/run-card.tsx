@@ -8,19 +8,19 @@ import { texts } from "../../text/index.ts"
 import { projectTypes } from "../../text/project-types.ts"
 import { EndWarnings, TimeLeft } from "./end-warnings.tsx"
 import { RunActions } from "./run-actions.tsx"
-import { RunFigures } from "./run-figures.tsx"
+import { RunUsage } from "./run-usage.tsx"
 import { StartProgress } from "./start-progress.tsx"
 import { StateBadge } from "./state-badge.tsx"
 
 interface RunCardProps {
   run: RunningProject
-  /** How many cards ask for figures before this one, and how many do in all. */
-  figuresBefore: number
-  figures: number
+  /** How many cards ask for their usage before this one, and how many do in all. */
+  cardsBefore: number
+  cardCount: number
 }
 
 /** A run that is not over: its state, what it does now, and what can be done. */
-export const RunCard = memo(function RunCard({ run, figuresBefore, figures }: RunCardProps) {
+export const RunCard = memo(function RunCard({ run, cardsBefore, cardCount }: RunCardProps) {
   const type = projectOf(run)?.Type
   return (
     <Card>
@@ -34,7 +34,7 @@ export const RunCard = memo(function RunCard({ run, figuresBefore, figures }: Ru
         {type && <span>{projectTypes[type]}</span>}
         <TimeLeft run={run} />
       </div>
-      {run.State === "ready" ? <RunFigures run={run} slot={{ before: figuresBefore, cards: figures }} /> : <StartProgress run={run} />}
+      {run.State === "ready" ? <RunUsage run={run} slot={{ before: cardsBefore, cards: cardCount }} /> : <StartProgress run={run} />}
       {run.State === "ready" && run.URL !== "" && (
         <div className="quiet small">
           <CopyableText text={run.URL} />

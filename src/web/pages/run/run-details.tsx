@@ -4,36 +4,36 @@ import type { RunningProject } from "#contract"
 import { formatMemory } from "../../api/formats.ts"
 import { projectName, projectOf } from "../../api/run-names.ts"
 import { DescriptionList } from "../../components/page.tsx"
-import { CopyableText, Time } from "../../components/values.tsx"
+import { CopyableText, RelativeTime } from "../../components/values.tsx"
 import { texts } from "../../text/index.ts"
 import { TimeHint } from "./end-warnings.tsx"
 
 /** The record of a run: person, times, image, resources. */
 export function RunDetails({ run }: { run: RunningProject }) {
-  const { run: words } = texts
+  const { run: labels } = texts
   return (
     <DescriptionList
       entries={[
         [
-          words.project,
+          labels.project,
           <Link key="project" to="/projects/$id" params={{ id: run.ProjectID }}>
             {projectName(run)}
           </Link>,
         ],
-        [words.startedBy, run.UserName],
-        [words.address, run.URL && <CopyableText text={run.URL} />],
-        [words.image, imageOf(run)],
-        [words.digest, run.ImageDigest && <CopyableText text={run.ImageDigest} />],
-        [words.registryDigest, run.RegistryDigest && <CopyableText text={run.RegistryDigest} />],
-        [words.resources, resourcesOf(run)],
-        [words.nodes, run.NodeNames.join(", ")],
-        [words.devices, run.GpuDevices.join(", ")],
-        [words.home, run.Home && <CopyableText text={run.Home} />],
-        [words.startTime, run.StartTime && <Time value={run.StartTime} />],
-        [words.readyTime, run.ReadyTime && <Time value={run.ReadyTime} />],
-        [words.lastActivity, run.LastActivity && <Time value={run.LastActivity} />],
-        [words.expires, run.ExpiresAt && <LatestEnd run={run} />],
-        [words.endTime, run.EndTime && <Time value={run.EndTime} />],
+        [labels.startedBy, run.UserName],
+        [labels.address, run.URL && <CopyableText text={run.URL} />],
+        [labels.image, imageOf(run)],
+        [labels.digest, run.ImageDigest && <CopyableText text={run.ImageDigest} />],
+        [labels.registryDigest, run.RegistryDigest && <CopyableText text={run.RegistryDigest} />],
+        [labels.resources, resourcesOf(run)],
+        [labels.nodes, run.NodeNames.join(", ")],
+        [labels.devices, run.GpuDevices.join(", ")],
+        [labels.home, run.Home && <CopyableText text={run.Home} />],
+        [labels.startTime, run.StartTime && <RelativeTime value={run.StartTime} />],
+        [labels.readyTime, run.ReadyTime && <RelativeTime value={run.ReadyTime} />],
+        [labels.lastActivity, run.LastActivity && <RelativeTime value={run.LastActivity} />],
+        [labels.expires, run.ExpiresAt && <LatestEnd run={run} />],
+        [labels.endTime, run.EndTime && <RelativeTime value={run.EndTime} />],
       ]}
     />
   )
@@ -42,7 +42,7 @@ export function RunDetails({ run }: { run: RunningProject }) {
 function LatestEnd({ run }: { run: RunningProject }) {
   return (
     <span>
-      <Time value={run.ExpiresAt} />
+      <RelativeTime value={run.ExpiresAt} />
       {run.EndTime === null && (
         <span className="small quiet">
           . <TimeHint run={run} />

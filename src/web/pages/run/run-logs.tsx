@@ -12,16 +12,16 @@ import { useLogs } from "./use-logs.ts"
 /** The program's output: follows, searches, wraps, downloads. */
 export function RunLogs({ run }: { run: RunningProject }) {
   const { lines, error, isLoading } = useLogs(run)
-  const [words, setWords] = useState("")
+  const [searchText, setSearchText] = useState("")
   const [isWrapped, setWrapped] = useState(true)
   const [isFollowing, setFollowing] = useState(true)
-  const shown = matchingLines(lines, words)
+  const shown = matchingLines(lines, searchText)
   const { logs } = texts.run
   return (
     <div className="log-view">
       <div className="row">
-        <SearchField label={logs.search} value={words} onValue={setWords} />
-        {words.trim() !== "" && <span className="quiet small">{logs.matches(shown.length)}</span>}
+        <SearchField label={logs.search} value={searchText} onValue={setSearchText} />
+        {searchText.trim() !== "" && <span className="quiet small">{logs.matches(shown.length)}</span>}
         <Toggle label={logs.follow} isOn={isFollowing} onToggle={setFollowing} />
         <Toggle label={logs.wrap} isOn={isWrapped} onToggle={setWrapped} />
         <Button size="small" icon="download" onClick={() => void download(run.ID).catch(showError)}>

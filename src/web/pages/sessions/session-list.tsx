@@ -9,7 +9,7 @@ import { Badge, EmptyState, Loaded } from "../../components/feedback.tsx"
 import { ConfirmDialog } from "../../components/overlays.tsx"
 import { type Column, Table } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
-import { Time } from "../../components/values.tsx"
+import { RelativeTime } from "../../components/values.tsx"
 import { adminTexts } from "../../text/administration.ts"
 import { texts } from "../../text/index.ts"
 import { browserName } from "./browser-name.ts"
@@ -28,12 +28,12 @@ const person: Column<Session> = {
 const columns: readonly Column<Session>[] = [
   { title: sessions.browser, cell: (session) => <BrowserOf session={session} /> },
   { title: sessions.address, cell: ({ Address }) => Address },
-  { title: sessions.since, cell: ({ CreatedAt }) => <Time value={CreatedAt} /> },
+  { title: sessions.since, cell: ({ CreatedAt }) => <RelativeTime value={CreatedAt} /> },
   {
     title: sessions.lastUsed,
-    cell: ({ LastUsedAt, CreatedAt }) => <Time value={LastUsedAt ?? CreatedAt} />,
+    cell: ({ LastUsedAt, CreatedAt }) => <RelativeTime value={LastUsedAt ?? CreatedAt} />,
   },
-  { title: sessions.expires, cell: ({ ExpiresAt }) => <Time value={ExpiresAt} /> },
+  { title: sessions.expires, cell: ({ ExpiresAt }) => <RelativeTime value={ExpiresAt} /> },
   { title: texts.common.more, isActions: true, cell: (session) => !session.IsCurrent && <EndButton session={session} /> },
 ]
 

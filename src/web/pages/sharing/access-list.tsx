@@ -7,7 +7,7 @@ import { Button } from "../../components/button.tsx"
 import { Badge, Loaded } from "../../components/feedback.tsx"
 import { Pager } from "../../components/table.tsx"
 import { showError, showToast } from "../../components/toast.tsx"
-import { Time, useNow } from "../../components/values.tsx"
+import { RelativeTime, useNow } from "../../components/values.tsx"
 import { resourceTexts } from "../../text/resources.ts"
 import { kindOf, type ShareTarget } from "./share.ts"
 
@@ -62,7 +62,7 @@ function GrantRow({ grant, target, canTakeBack }: { grant: Grant; target: ShareT
             sharing.noEnd
           ) : (
             <>
-              {Date.parse(grant.Until) > now.getTime() ? sharing.ends : sharing.ended} <Time value={grant.Until} />
+              {Date.parse(grant.Until) > now.getTime() ? sharing.ends : sharing.ended} <RelativeTime value={grant.Until} />
             </>
           )}
         </p>

@@ -18,14 +18,14 @@ interface OwnerActionsProps {
   target: ShareTarget
   /** The list whose bin gets it. */
   list: "/images" | "/datasets"
-  words: { publishTitle: (name: string) => string; publishText: string; deleteTitle: (name: string) => string; deleteText: string }
+  labels: { publishTitle: (name: string) => string; publishText: string; deleteTitle: (name: string) => string; deleteText: string }
   setPublished: (isPublished: boolean) => Promise<{ IsPublished: boolean }>
   remove: () => Promise<unknown>
   restore: () => Promise<unknown>
 }
 
 /** Sharing, publishing and deleting of an image or dataset. */
-export function OwnerActions({ name, isPublished, target, list, words, setPublished, remove, restore }: OwnerActionsProps) {
+export function OwnerActions({ name, isPublished, target, list, labels, setPublished, remove, restore }: OwnerActionsProps) {
   const [shown, ask] = useState<"publish" | "delete">()
   const navigate = useNavigate()
   const publish = useMutation({
@@ -41,7 +41,7 @@ export function OwnerActions({ name, isPublished, target, list, words, setPublis
     },
     onError: showError,
   })
-  const { publishTitle, publishText, deleteTitle, deleteText } = words
+  const { publishTitle, publishText, deleteTitle, deleteText } = labels
   return (
     <>
       <ShareButton target={target} name={name} />

@@ -1,6 +1,6 @@
 import { useSearch } from "@tanstack/react-router"
 import { useEffect } from "react"
-import { nextAddress } from "../../app/next-address.ts"
+import { safeNextUrl } from "../../app/safe-next-url.ts"
 import { SignInForm } from "../../app/sign-in-form.tsx"
 import { Card } from "../../components/page.tsx"
 import { texts } from "../../text/index.ts"
@@ -8,7 +8,7 @@ import "./sign-in.css"
 
 export function SignInPage() {
   const search = useSearch({ from: "/sign-in" })
-  const next = nextAddress(search.next, location.origin)
+  const next = safeNextUrl(search.next, location.origin)
   useEffect(() => {
     document.title = `${texts.session.pageTitle} · ${texts.common.product}`
   }, [])

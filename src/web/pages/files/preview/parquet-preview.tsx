@@ -6,7 +6,7 @@ import { files } from "../../../text/files.ts"
 import { DataTable } from "./data-table.tsx"
 import { readParquet, TableTooLargeError } from "./parquet.ts"
 
-const words = files.preview
+const labels = files.preview
 
 /** The first rows of a table, read by the parts that they need. */
 export function ParquetPreview({ path, entry }: { path: string; entry: FileEntry }) {
@@ -21,13 +21,13 @@ export function ParquetPreview({ path, entry }: { path: string; entry: FileEntry
   })
   const { error } = table
   if (error && isOfFile(error))
-    return <Note tone="warn">{error instanceof TableTooLargeError ? words.tooMuch : words.brokenTable(error.message)}</Note>
+    return <Note tone="warn">{error instanceof TableTooLargeError ? labels.tooMuch : labels.brokenTable(error.message)}</Note>
   return (
     <Loaded query={table} height={12}>
       {({ head, rows, rowCount, columnCount }) => (
         <div className="stack">
           <DataTable head={head} rows={rows} />
-          <p className="quiet small">{words.part({ rows: rows.length, rowCount, columns: head.length, columnCount })}</p>
+          <p className="quiet small">{labels.part({ rows: rows.length, rowCount, columns: head.length, columnCount })}</p>
         </div>
       )}
     </Loaded>

@@ -66,12 +66,12 @@ export function isKnown(series: readonly UsageSample[], line: (usage: UsageSampl
 }
 
 /** The times that people choose from: hours back from now, or all. */
-export const ranges = { hour: 1, "6-hours": 6, day: 24, week: 168, all: Number.POSITIVE_INFINITY } as const
-export type Range = keyof typeof ranges
+export const rangeHours = { hour: 1, "6-hours": 6, day: 24, week: 168, all: Number.POSITIVE_INFINITY } as const
+export type Range = keyof typeof rangeHours
 
 /** The start of the series to ask for. A run that is over is shown up to its end. */
 export function rangeStart(range: Range, run: { StartTime: string | null; EndTime: string | null }, now: Date): string | undefined {
   const end = run.EndTime === null ? now.getTime() : Date.parse(run.EndTime)
-  const start = Math.max(end - ranges[range] * 3_600_000, run.StartTime === null ? 0 : Date.parse(run.StartTime))
+  const start = Math.max(end - rangeHours[range] * 3_600_000, run.StartTime === null ? 0 : Date.parse(run.StartTime))
   return new Date(Math.min(start, end)).toISOString()
 }

@@ -2,14 +2,14 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useMemo, useState } from "react"
 import { isLive, type RunningProject, type RunStats } from "#contract"
 import { formatBytes, formatCpus, formatMemory } from "../../../api/formats.ts"
-import { callOperation, measureMs } from "../../../api/queries.ts"
+import { callOperation, sampleIntervalMs } from "../../../api/queries.ts"
 import { Loaded } from "../../../components/feedback.tsx"
 import { Select } from "../../../components/fields.tsx"
 import { Section } from "../../../components/page.tsx"
-import { Time } from "../../../components/values.tsx"
+import { RelativeTime } from "../../../components/values.tsx"
 import { texts } from "../../../text/index.ts"
 import { Plot, type PlotMark } from "./plot.tsx"
-import { isKnown, plotData, type Range, rangeStart, ranges, type UsageSample, withRates } from "./plot-data.ts"
+import { isKnown, plotData, type Range, rangeHours, rangeStart, type UsageSample, withRates } from "./plot-data.ts"
 import "./plots.css"
 
 const { plots } = texts.run
@@ -72,10 +72,10 @@ export function RunPlots({ run }: { run: RunningProject }) {
       const From = rangeStart(range, run, new Date())
       return callOperation("runStats", { query: { ID: run.ID, ...(From === undefined ? {} : { From }) }, signal })
     },
-    refetchInterval: isLive(run.State) ? measureMs : false,
+    refetchInterval: isLive(run.State) ? sampleIntervalMs : false,
     placeholderData: keepPreviousData,
   })
-  const options = (Object.keys(ranges) as Range[]).map((value) => ({ value, label: plots.ranges[value] }))
+  const options = (Object.keys(rangeHours) as Range[]).map((value) => ({ value, label: plots.ranges[value] }))
   return (
     <Section
       title={plots.title}
@@ -111,7 +111,7 @@ function FigureGrid({ run, stats }: { run: RunningProject; stats: RunStats }) {
           {stats.marks.map(({ Time: time, Kind, Text }) => (
             <li key={`${time} ${Kind} ${Text}`} className="small" data-kind={Kind}>
               <span className="quiet">
-                <Time value={time} />
+                <RelativeTime value={time} />
               </span>{" "}
               {Text}
             </li>

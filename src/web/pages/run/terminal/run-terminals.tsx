@@ -77,7 +77,7 @@ function ShellView({ shell, onAttach }: { shell: ShellTerminal; onAttach: () => 
   const place = useRef<HTMLDivElement>(null)
   const { state } = shell
   useLayoutEffect(() => {
-    if (place.current) shell.screen.showIn(place.current)
+    if (place.current) shell.screen.attachTo(place.current)
   }, [shell])
   return (
     <>

@@ -52,9 +52,9 @@ export class Screen implements Disposable {
     return { columns: this.#terminal.cols, rows: this.#terminal.rows }
   }
 
-  /** Shows the terminal in a place of the page. */
-  showIn(place: HTMLElement): void {
-    place.append(this.element)
+  /** Shows the terminal in an element of the page. */
+  attachTo(parent: HTMLElement): void {
+    parent.append(this.element)
     if (!this.#terminal.element) {
       this.#terminal.options.fontFamily = getComputedStyle(this.element).fontFamily
       openWithScriptStyles(this.#terminal, this.element)

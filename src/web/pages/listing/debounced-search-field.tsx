@@ -2,10 +2,10 @@ import { useEffect, useState } from "react"
 import { SearchField } from "../../components/fields.tsx"
 import "./listing.css"
 
-const pauseMs = 250
+const debounceMs = 250
 
-/** The words go into the address once the person pauses, so that typing makes few requests. */
-export function WordsFilter({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) {
+/** The text goes into the address once the person pauses, so that typing makes few requests. */
+export function DebouncedSearchField({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) {
   const [typed, setTyped] = useState(value)
   const [sent, setSent] = useState(value)
   if (value !== sent) {
@@ -18,7 +18,7 @@ export function WordsFilter({ label, value, onValue }: { label: string; value: s
     const timer = setTimeout(() => {
       setSent(typed)
       onValue(typed)
-    }, pauseMs)
+    }, debounceMs)
     return () => clearTimeout(timer)
   }, [typed])
   return <SearchField label={label} value={typed} onValue={setTyped} />

@@ -1,5 +1,5 @@
 /** The address after signing in: only one of this service, since anybody can write this address. */
-export function nextAddress(next: string | undefined, origin: string): string {
+export function safeNextUrl(next: string | undefined, origin: string): string {
   if (!next?.startsWith("/")) return "/ui/"
   try {
     return new URL(next, origin).origin === origin ? next : "/ui/"

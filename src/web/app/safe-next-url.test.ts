@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { nextAddress } from "./next-address.ts"
+import { safeNextUrl } from "./safe-next-url.ts"
 
 test("the address after signing in is one of this service only", () => {
   const origin = "http://localhost:8080"
@@ -16,6 +16,6 @@ test("the address after signing in is one of this service only", () => {
     ["javascript:alert(1)", "/ui/"],
     ["//[", "/ui/"],
   ] as const) {
-    assert.equal(nextAddress(next, origin), expected, String(next))
+    assert.equal(safeNextUrl(next, origin), expected, String(next))
   }
 })

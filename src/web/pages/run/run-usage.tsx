@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import type { RunningProject } from "#contract"
 import { formatCpus, formatMemory } from "../../api/formats.ts"
-import { measureMs, presentUsageQuery } from "../../api/queries.ts"
+import { currentUsageQuery, sampleIntervalMs } from "../../api/queries.ts"
 import { Meter } from "../../components/feedback.tsx"
 import { texts } from "../../text/index.ts"
 import "./run.css"
@@ -10,7 +10,7 @@ import "./run.css"
 /** Cards further down ask one after the other, so that a page of many runs asks once a second. */
 const betweenCardsMs = 1_000
 
-/** When a card of a list asks for its figures. */
+/** When a card of a list asks for its usage. */
 export interface RefreshSlot {
   /** How many cards ask before this one; 0: it asks at once. */
   before: number
@@ -20,7 +20,7 @@ export interface RefreshSlot {
 const nearlyFull = 0.92
 
 /** The present use of a run against its limits. */
-export function RunFigures({ run, slot: { before, cards } }: { run: RunningProject; slot: RefreshSlot }) {
+export function RunUsage({ run, slot: { before, cards } }: { run: RunningProject; slot: RefreshSlot }) {
   // Runs that come and go before this one do not put it off.
   const [waitMs] = useState(before * betweenCardsMs)
   const [isDue, setDue] = useState(waitMs === 0)
@@ -29,32 +29,32 @@ export function RunFigures({ run, slot: { before, cards } }: { run: RunningProje
     return () => clearTimeout(timer)
   }, [waitMs])
   const { data } = useQuery({
-    ...presentUsageQuery(run.ID),
+    ...currentUsageQuery(run.ID),
     enabled: isDue,
-    refetchInterval: Math.max(measureMs, cards * betweenCardsMs),
+    refetchInterval: Math.max(sampleIntervalMs, cards * betweenCardsMs),
   })
-  if (!data) return <div className="figures" />
+  if (!data) return <div className="run-usage" />
   const { Cpus: cpus, Memory: memory, MemoryLimit: limit } = data.now
   return (
-    <div className="figures">
-      <Figure label={texts.run.cpu} used={cpus} limit={run.Cpus} format={formatCpus} />
-      <Figure label={texts.run.memory} used={memory} limit={limit} format={(amount) => formatMemory(amount)} />
+    <div className="run-usage">
+      <UsageMeter label={texts.run.cpu} used={cpus} limit={run.Cpus} format={formatCpus} />
+      <UsageMeter label={texts.run.memory} used={memory} limit={limit} format={(amount) => formatMemory(amount)} />
     </div>
   )
 }
 
-interface FigureProps {
+interface UsageMeterProps {
   label: string
   used: number | null
   limit: number | null
   format: (amount: number) => string
 }
 
-function Figure({ label, used, limit, format }: FigureProps) {
+function UsageMeter({ label, used, limit, format }: UsageMeterProps) {
   if (used === null) return null
   const share = limit ? used / limit : null
   return (
-    <div className="figure">
+    <div className="run-usage-meter">
       <span className="quiet small">{label}</span>
       <span className="small">{limit ? texts.run.of(format(used), format(limit)) : format(used)}</span>
       {share !== null && <Meter value={share} label={label} {...(share > nearlyFull ? { tone: "bad" as const } : {})} />}

@@ -1,3 +1,0 @@
-/** Minutes without use that the list of idle runs offers. */
-export const idleSpans = ["30", "120", "480", "1440", "10080"] as const
-export type IdleSpan = (typeof idleSpans)[number]
