@@ -38,6 +38,8 @@ export interface NetworkPolicy {
 /** Limit on one run's connections, since all share the kernel's connection table. */
 const maxConnections = bounds.containers.connections.value
 
+const tooManyConnections = `-m connlimit --connlimit-above ${maxConnections} --connlimit-mask 32 --connlimit-saddr`
+
 const allowReplies = "-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN"
 
 /**
@@ -54,6 +56,8 @@ export function ipv4Rules(names: KernelNames, policy: NetworkPolicy): string[] {
   const everybody = { from, internet: policy.internet }
   return [
     `-A ${chains.input} ${from} ${allowReplies}`,
+    // A name server may be on the host itself.
+    `-A ${chains.input} ${from} ${tooManyConnections} -j DROP`,
     ...groups.flatMap((group) => [...dnsRules(chains.input, group, policy), `-A ${chains.input} ${group.from} -j DROP`]),
     ...dnsRules(chains.input, everybody, policy),
     `-A ${chains.input} ${from} -j DROP`,
@@ -61,7 +65,7 @@ export function ipv4Rules(names: KernelNames, policy: NetworkPolicy): string[] {
     `-A ${chains.forward} ${to} -j DROP`,
     `-A ${chains.forward} ${from} ${allowReplies}`,
     `-A ${chains.forward} ${from} -m conntrack --ctstate DNAT -j DROP`,
-    `-A ${chains.forward} ${from} -m connlimit --connlimit-above ${maxConnections} --connlimit-mask 32 --connlimit-saddr -j DROP`,
+    `-A ${chains.forward} ${from} ${tooManyConnections} -j DROP`,
     ...groups.flatMap((group) => [
       ...forwardRules(chains.forward, group, policy),
       `-A ${chains.forward} ${group.from} -j ${group.internet === true ? "RETURN" : "DROP"}`,

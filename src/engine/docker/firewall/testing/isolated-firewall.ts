@@ -3,10 +3,11 @@
 // --net --mount node isolated-firewall.ts nft|legacy
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync } from "node:fs"
+import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { bounds } from "#contract"
 import { Shell } from "../../host/shell.ts"
 import { bridgeName, kernelNames } from "../../network/kernel-names.ts"
 import { Firewall } from "../firewall.ts"
@@ -15,10 +16,14 @@ const variant = process.argv[2] ?? ""
 const instance = "isolated"
 const [gateway, container] = ["10.213.0.1", "10.213.0.2"]
 const bridge = bridgeName(kernelNames(instance), { group: "", number: 0 })
+/** More connections than a run may have. */
+const questions = bounds.containers.connections.value + 2_000
 const sh = (command: string) => execFileSync("sh", ["-c", command], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
 
 const folder = mkdtempSync(join(tmpdir(), "quayside-firewall-"))
 selectVariant()
+writeFileSync(join(folder, "resolv.conf"), `nameserver ${gateway}\n`)
+sh(`mount --bind ${join(folder, "resolv.conf")} /etc/resolv.conf`)
 const inside = spawn("unshare", ["--net", "sleep", "1000"], { stdio: "ignore" })
 try {
   process.stdout.write(`${JSON.stringify(await examine())}\n`)
@@ -26,7 +31,7 @@ try {
   const ended = once(inside, "exit")
   inside.kill()
   await ended
-  sh("umount /etc/alternatives")
+  sh("umount /etc/alternatives /etc/resolv.conf")
   rmSync(folder, { recursive: true })
 }
 
@@ -61,6 +66,7 @@ async function examine() {
   const firewall = new Firewall({ shell: new Shell(), instance, pool: "10.213.0.0/16", internet: true, groups: [], allow: [], deny: [] })
   result.set = await firewall.ensure()
   result.after = await reached()
+  result.questions = await questionsTracked()
   result.setAgain = await firewall.ensure()
   sh("iptables -t mangle -F INPUT")
   result.missing = await firewall.check().then(
@@ -78,6 +84,18 @@ async function examine() {
   await ended
   server.close()
   return result
+}
+
+/**
+ * The tracked connections after that many questions to a name server on the host, each from a port
+ * of its own.
+ */
+async function questionsTracked(): Promise<number> {
+  const ask = `const dgram = require("node:dgram")
+    const next = (n) => n > 0 && dgram.createSocket("udp4").bind(20_000 + n, function () { this.send("?", 53, "${gateway}", () => { this.close(); next(n - 1) }) })
+    next(${questions})`
+  sh(`nsenter --net=/proc/${inside.pid}/ns/net ${process.execPath} -e '${ask}'`)
+  return Number(sh("cat /proc/sys/net/netfilter/nf_conntrack_count"))
 }
 
 async function connectBridge(): Promise<void> {
