@@ -64,6 +64,11 @@ export const kubernetes = [
     [
       ["a start gives back a directory that another one locked", at("MountLocks.unlock", " && !this.#holds.has(path)"), ""],
       [
+        "a directory is given back while a pod that came meanwhile waits for it",
+        at("MountLocks.unlock", "if (asOf !== this.#ended) [kept, asOf] = [pathsTo(needed()), this.#ended]"),
+        "",
+      ],
+      [
         "programs lose a directory in the moment in which it is locked",
         at("MountLocks.#take", "await handle.chmod(locked)\n      await handle.chown"),
         "await handle.chown",

@@ -94,6 +94,25 @@ test("a directory is given back when the last start that locked it ends, in what
   assert.equal(owner(), uid)
 })
 
+test("a directory stays locked for the pod that a start leaves, while another start with long paths ends", async () => {
+  using root = filesRoot()
+  const long = `/users/ann/data/set${"/d".repeat(200)}`
+  mkdirSync(root.at(long), { recursive: true })
+  mkdirSync(root.at("users/bob"))
+  spawnSync("chown", ["-R", `${uid}:${uid}`, root.at("users/ann/data/set"), root.at("users/bob")])
+  const locks = new MountLocks({ filesRoot: root.path, uid, gid: uid })
+  const sources = [long, "/users/bob"]
+  await locks.lock(sources.map((source) => ({ ...mount, source })))
+  const needed: string[] = []
+  const isEnded = locks.unlock(sources, () => needed).then(() => true)
+  await locks.lock([{ ...mount, source: "/users/bob" }])
+  assert.equal(await Promise.race([isEnded, Promise.resolve(false)]), false)
+  needed.push("/users/bob")
+  locks.forget(["/users/bob"])
+  await isEnded
+  assert.equal(statSync(root.at("users/bob")).uid, 0)
+})
+
 test("a program that uses a directory loses no right while it is locked and given back", async () => {
   using root = filesRoot()
   for (const path of lockedPaths) chmodSync(root.at(path), 0o700)

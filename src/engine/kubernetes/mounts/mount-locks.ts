@@ -32,6 +32,8 @@ export class MountLocks {
    * not given back while another start locks it, and long paths of one start delay no other one.
    */
   readonly #changes = new Map<string, Promise<void>>()
+  /** The number of locks that have ended. */
+  #ended = 0
 
   constructor(options: MountLockOptions) {
     this.#options = options
@@ -101,15 +103,20 @@ export class MountLocks {
   }
 
   /**
-   * Gives directories back to the runs' user, except those on the paths to sources in `needed`, or
-   * that other starts hold. Their modes are those from before, but the group has the rights of all
+   * Gives directories back to the runs' user, except those on the paths to sources that `needed`
+   * returns, or that other starts hold. It is called again when other starts end meanwhile. Their modes are those from before, but the group has the rights of all
    * others.
    */
   async unlock(sources: readonly string[], needed: () => readonly string[]): Promise<void> {
     this.forget(sources)
-    const kept = pathsTo(needed())
+    let kept = pathsTo(needed())
+    let asOf = this.#ended
+    const isFree = (path: string) => {
+      // A start that ended meanwhile may have left a pod that was not there before.
+      if (asOf !== this.#ended) [kept, asOf] = [pathsTo(needed()), this.#ended]
+      return !kept.has(path) && !this.#holds.has(path)
+    }
     await using root = await Directory.open(this.#options.filesRoot)
-    const isFree = (path: string) => !kept.has(path) && !this.#holds.has(path)
     await this.#unlockBelow(root, branchesOf(sources.map((path) => ({ path }))), isFree)
   }
 
@@ -128,6 +135,7 @@ export class MountLocks {
 
   /** Ends a lock and leaves the directories as they are. */
   forget(sources: readonly string[]): void {
+    this.#ended += 1
     for (const path of pathsTo(sources)) {
       const left = (this.#holds.get(path) ?? 0) - 1
       if (left > 0) this.#holds.set(path, left)
