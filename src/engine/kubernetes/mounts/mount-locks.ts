@@ -104,8 +104,8 @@ export class MountLocks {
 
   /**
    * Gives directories back to the runs' user, except those on the paths to sources that `needed`
-   * returns, or that other starts hold. It is called again when other starts end meanwhile. Their modes are those from before, but the group has the rights of all
-   * others.
+   * returns, or that other starts hold. It is called again when other starts end meanwhile. Their
+   * modes are those from before, but the group has the rights of all others.
    */
   async unlock(sources: readonly string[], needed: () => readonly string[]): Promise<void> {
     this.forget(sources)
