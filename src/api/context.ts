@@ -97,6 +97,8 @@ export interface ServerState {
   readonly reads: FairReads
   /** Directories that are made for datasets. */
   readonly datasetDirectories: PersonLimiter
+  /** Copies of projects, and releases of their code. */
+  readonly projectCopies: PersonLimiter
   /** Reads of the use of runs over time. */
   readonly usageReads: PersonLimiter
   readonly scans: ScanLimiter

@@ -22,7 +22,7 @@ import { failurePage, type PageHandler, type PageResponse } from "./pages/page.t
 import { Routes, type RouteTarget } from "./routes.ts"
 
 const { imageChecks, waitingImageChecks } = bounds.containers
-const { datasetDirectories, waitingDatasetDirectories } = bounds.files
+const { datasetDirectories, waitingDatasetDirectories, projectCopies, waitingProjectCopies } = bounds.files
 const { usageReads, waitingUsageReads } = bounds.runs
 const { changes, waitingChanges, reads, waitingReads } = bounds.rates
 
@@ -159,6 +159,7 @@ function personLimiters({ openStreams }: RateSettings) {
     changes: limiterOf("changes", changes.value, waitingChanges.value),
     reads: new FairReads(limiterOf("requests that read", reads.value, waitingReads.value)),
     datasetDirectories: limiterOf("directories of datasets", datasetDirectories.value, waitingDatasetDirectories.value),
+    projectCopies: limiterOf("copies of projects", projectCopies.value, waitingProjectCopies.value),
     usageReads: limiterOf("reads of the use of runs", usageReads.value, waitingUsageReads.value),
   }
 }

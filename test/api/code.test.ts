@@ -2,8 +2,10 @@ import assert from "node:assert/strict"
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, test } from "node:test"
+import { setTimeout } from "node:timers/promises"
 import { basicAuth } from "#client"
 import type { Progress } from "#contract"
+import { FileTree } from "#files"
 import { eventually } from "../fixtures/eventually.ts"
 import { adminPassword, startTestServer } from "../test-server.ts"
 import { recordEvents } from "./event-recorder.ts"
@@ -156,6 +158,25 @@ test("a project's copy appears only after its code is copied, and not if that fa
   assert.deepEqual([refused.status, refused.body.code], [409, "conflict"])
   assert.deepEqual(ids(await call("GET", "/projects?UserName=bob", { as: bob.authorization })), [copy.ID])
   assert.equal(recorder.received.filter((what) => what.startsWith("project.")).length, 1, "nobody else receives an event")
+})
+
+test("a copy of code ends within 5 s after its person lost the right to the project", async (t) => {
+  for (const path of ["/running_project", "/project/copy"]) {
+    const ProjectID = await released(1)
+    const mocked = t.mock.method(
+      FileTree.prototype,
+      "copyTree",
+      async (_from: string, _to: string, { signal }: { signal: AbortSignal }) => {
+        await ann.client.updateProject({ body: { ID: ProjectID, IsPublic: false } })
+        await setTimeout(5_000, undefined, { signal }).catch(() => signal.throwIfAborted())
+      },
+    )
+    const options = path === "/project/copy" ? {} : { body: { ProjectID } }
+    const answer = await call("POST", path === "/project/copy" ? `${path}?ID=${ProjectID}` : path, { as: bob.authorization, ...options })
+    mocked.mock.restore()
+    assert.equal(answer.body.code, path === "/project/copy" ? "not_found" : "access_withdrawn")
+    assert.equal(existsSync(onDisk(codeOf("bob", ProjectID))), false)
+  }
 })
 
 test("everything that Quayside creates in the files root belongs to the runs' user", {

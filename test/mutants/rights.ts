@@ -13,6 +13,39 @@ const grants = ["test/api/grants.test.ts"]
 /** Every rule of who somebody is and what they may do, taken out one at a time. */
 export const rights = [
   ...faults(
+    "src/projects/code/prepare-directories.ts",
+    ["test/api/code.test.ts"],
+    [
+      [
+        "a start copies code after the right to its project ended",
+        at("copyRelease", "{ signal: allowed, onProgress"),
+        "{ signal, onProgress",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/resources/project-update.ts",
+    ["test/attacks/copies.test.ts"],
+    [
+      [
+        "one person's releases of code all begin at once",
+        at("releaseProject", "server.projectCopies.run(caller.userId, async () => {"),
+        "(async (release: () => Promise<ProjectRow>) => server && release())(async () => {",
+      ],
+    ],
+  ),
+  ...faults(
+    "src/api/handlers/resources/project-update.ts",
+    ["test/api/code.test.ts"],
+    [
+      [
+        "a copy of a project goes on after the right to it ended",
+        at("copyUntilRevoked", "objectLimits: server.objectLimits, signal })"),
+        "objectLimits: server.objectLimits, signal: context.signal })",
+      ],
+    ],
+  ),
+  ...faults(
     "src/api/refresh-caller.ts",
     ["test/attacks/large-answers.test.ts"],
     [

@@ -209,6 +209,20 @@ export const fileBounds = {
     per: "request",
     beyond: "403 `forbidden`",
   },
+  projectCopies: {
+    what: "Copies of projects, and releases of their code, under way",
+    value: 4,
+    unit: "count",
+    per: "person",
+    beyond: "further ones wait",
+  },
+  waitingProjectCopies: {
+    what: "The same that wait",
+    value: 100,
+    unit: "count",
+    per: "person",
+    beyond: "429 `too_many_requests` with `Retry-After`",
+  },
   datasetDirectories: {
     what: "Directories named by `AccessInfo` that are made at a time",
     value: 1,

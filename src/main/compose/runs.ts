@@ -106,7 +106,7 @@ async function createRuns(
       onImageUse: images.recordUse,
       replan: (reads, run) => replanRun({ clock, internetGroups }, reads, run),
       ...(files && {
-        prepareDirectories: (run, options) => prepareRunDirectories({ store, tree: files.tree, events }, run, options),
+        prepareDirectories: (run, options) => prepareRunDirectories({ store, tree: files.tree, events, clock, logger }, run, options),
         storage: { quotas, meter: storageMeter(files.starting) },
       }),
     }),

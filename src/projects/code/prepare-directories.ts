@@ -1,9 +1,10 @@
-import { homePath } from "#access"
+import { homePath, impersonate, projectResource } from "#access"
 import { Failure, type Progress, type ReasonCode } from "#contract"
 import { EngineError } from "#engine"
 import type { CopyProgress, FileTree } from "#files"
 import type { PrepareOptions } from "#runs"
 import type { RunRow } from "#store"
+import { abortOnRevocation } from "../abort-on-revocation.ts"
 import type { ProjectsContext } from "../context.ts"
 import { makeUniqueDirectory } from "../unique-directory.ts"
 import { copyCodeIfMissing, projectDirectories, projectDirectory, releaseDirectory } from "./directories.ts"
@@ -12,11 +13,8 @@ import { copyCodeIfMissing, projectDirectories, projectDirectory, releaseDirecto
  * Makes the directories of the person who starts a run, before the engine is called. Directories
  * that exist stay. New code of somebody else's project is a copy of what its owner released.
  */
-export async function prepareRunDirectories(
-  { store, tree, events }: Pick<ProjectsContext, "store" | "tree" | "events">,
-  run: RunRow,
-  { report, signal }: PrepareOptions,
-): Promise<void> {
+export async function prepareRunDirectories(context: ProjectsContext, run: RunRow, { report, signal }: PrepareOptions): Promise<void> {
+  const { store, tree, events } = context
   const { userId, userName, projectId } = run
   const own = projectDirectories(userName, projectId)
   const isOwner = (await store.projects.part(projectId))?.userId === userId
@@ -24,13 +22,40 @@ export async function prepareRunDirectories(
   try {
     if (!isOwner) {
       await separateUntrustedCode({ tree, events }, run)
-      await copyCodeIfMissing(tree, { from: releaseDirectory(projectId), to: own.code }, { signal, onProgress, account: userName })
+      await copyRelease(context, run, { signal, onProgress })
     }
     await tree.ensureDirectory(own.code, own.model, own.user).catch((error: unknown) => {
       throw error instanceof Failure && error.code === "forbidden" ? unreadableHome(userName, error) : error
     })
   } catch (error) {
     throw error instanceof Failure ? new EngineError(reasonCodeOf(error), error.message, { cause: error }) : error
+  }
+}
+
+/** Ends within 5 s after its person lost the right to the project: it may take minutes. */
+async function copyRelease(
+  { store, tree, clock, logger }: ProjectsContext,
+  { userId, userName, projectId }: RunRow,
+  { signal, onProgress }: { signal: AbortSignal; onProgress: (progress: CopyProgress) => void },
+): Promise<void> {
+  const identity = { refreshCaller: async () => impersonate(store, await store.users.get(userId), clock.now()) }
+  const resource = async () => {
+    const project = await store.projects.part(projectId)
+    return project && projectResource(project)
+  }
+  const paths = { from: releaseDirectory(projectId), to: projectDirectories(userName, projectId).code }
+  const ended = new AbortController()
+  const caller = { userId, credential: { id: "" } }
+  const until = { caller, signal: AbortSignal.any([signal, ended.signal]) }
+  const allowed = abortOnRevocation({ store, identity, clock, logger }, until, { action: "project:start", resource })
+  try {
+    await copyCodeIfMissing(tree, paths, { signal: allowed, onProgress, account: userName })
+  } catch (error) {
+    if (!allowed.aborted || signal.aborted) throw error
+    const msg = `${userName} may not start the project ${projectId} any more. The right ended while its code was copied`
+    throw new EngineError("access_withdrawn", msg, { cause: error })
+  } finally {
+    ended.abort()
   }
 }
 

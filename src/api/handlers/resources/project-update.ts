@@ -1,21 +1,32 @@
-import { authorizeWithGrants, projectResource } from "#access"
+import { authorizeWithGrants, type Caller, notFound, projectResource } from "#access"
 import type { Project } from "#contract"
-import { copyProject, needsRelease, releaseCode } from "#projects"
+import { abortOnRevocation, copyProject, needsRelease, releaseCode } from "#projects"
 import type { ProjectRow } from "#store"
 import type { HandlerResult, Handlers, OperationContext } from "../../context.ts"
 import { checkIfMatch, etagOf } from "../../http/etag.ts"
+import { refreshCaller } from "../../refresh-caller.ts"
 import { requireId, respondWithETag, updateResource } from "./owned-resource.ts"
 import { projectDefinition } from "./projects.ts"
 
+/** A change that releases code waits for the person's other copies. */
 async function updateProject(context: OperationContext<"updateProject">): Promise<HandlerResult<"updateProject">> {
-  const { services, body } = context
+  const { server, caller } = context
+  if (!(await findToRelease(context))) return updateResource(projectDefinition, context)
+  return server.projectCopies.run(caller.userId, async () => {
+    // It may have waited for minutes.
+    await refreshCaller(context)
+    const stored = await findToRelease(context)
+    return stored ? updateWithRelease(context, stored) : updateResource(projectDefinition, context)
+  })
+}
+
+/** The project, if the change publishes it and its caller may release its code. */
+async function findToRelease(context: OperationContext<"updateProject">): Promise<ProjectRow | undefined> {
+  const { services, body, caller } = context
   const { IsPublic: isPublic, GroupName: groupName } = body.only("IsPublic", "GroupName")
-  if (isPublic || groupName) {
-    const stored = await services.store.projects.get(body.ID)
-    const isReleased = await needsRelease(services.store, context.caller, { stored, isPublic, groupName })
-    if (stored && isReleased) return updateWithRelease(context, stored)
-  }
-  return updateResource(projectDefinition, context)
+  if (!isPublic && !groupName) return undefined
+  const stored = await services.store.projects.get(body.ID)
+  return (await needsRelease(services.store, caller, { stored, isPublic, groupName })) ? stored : undefined
 }
 
 /**
@@ -39,25 +50,52 @@ const untrusted: typeof projectDefinition = {
 }
 
 async function releaseProject(context: OperationContext<"releaseProject">): Promise<HandlerResult<"releaseProject">> {
-  const { services } = context
+  const { services, server, caller } = context
   const id = requireId(context)
-  const stored = await services.store.projects.get(id)
-  await authorizeWithGrants(services.store, context.caller, "project:release", {
-    resource: stored && projectResource(stored),
-    what: "project",
+  const load = async (as: Caller) => {
+    const stored = await services.store.projects.get(id)
+    const resource = stored && projectResource(stored)
+    await authorizeWithGrants(services.store, as, "project:release", { resource, what: "project" })
+    return stored as ProjectRow
+  }
+  await load(caller)
+  const project = await server.projectCopies.run(caller.userId, async () => {
+    // It may have waited for minutes.
+    const stored = await load(await refreshCaller(context))
+    const released = await releaseCode(services, context, { stored, signal: context.signal })
+    return services.store.change(async (tx) => {
+      await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id } })
+      return (await tx.projects.get(id)) ?? released
+    })
   })
-  const released = await releaseCode(services, context, { stored: stored as ProjectRow, signal: context.signal })
-  const project = await services.store.change(async (tx) => {
-    await services.events.changed(tx, context.actor, { verb: "updated", resource: { type: "project", id } })
-    return tx.projects.get(id)
-  })
-  return respondWithETag(projectDefinition, context, project ?? released)
+  return respondWithETag(projectDefinition, context, project)
 }
 
 async function copy(context: OperationContext<"copyProject">): Promise<HandlerResult<"copyProject">> {
-  const projectId = requireId(context)
-  const row = await copyProject(context.services, context, { projectId, objectLimits: context.server.objectLimits, signal: context.signal })
+  const row = await context.server.projectCopies.run(context.caller.userId, () => copyUntilRevoked(context))
   return respondWithETag(projectDefinition, context, row)
+}
+
+/** The copy may take minutes, and ends within 5 s after its caller lost the right to it. */
+async function copyUntilRevoked(context: OperationContext<"copyProject">): Promise<ProjectRow> {
+  const { services, server, actor } = context
+  const projectId = requireId(context)
+  // It may have waited for minutes.
+  const caller = await refreshCaller(context)
+  const resource = async () => {
+    const project = await services.store.projects.part(projectId)
+    return project && projectResource(project)
+  }
+  const ended = new AbortController()
+  const until = { caller, signal: AbortSignal.any([context.signal, ended.signal]) }
+  const signal = abortOnRevocation(services, until, { action: "project:copy", resource })
+  try {
+    return await copyProject(services, { caller, actor }, { projectId, objectLimits: server.objectLimits, signal })
+  } catch (error) {
+    throw signal.aborted && !context.signal.aborted ? notFound("project") : error
+  } finally {
+    ended.abort()
+  }
 }
 
 export const projectUpdateHandlers = {
