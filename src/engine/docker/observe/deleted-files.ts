@@ -63,7 +63,7 @@ export async function examine(
 ): Promise<number> {
   const tasks = await tasksOf(processes)
   const bytes = await sumDeleted(tasks, device, signal)
-  if (!countsSentFiles || !(await hasSentFiles(tasks, signal))) return bytes
+  if (bytes === Number.POSITIVE_INFINITY || !countsSentFiles || !(await hasSentFiles(tasks, signal))) return bytes
   await pause(receiveMs, undefined, signal ? { signal } : {})
   return (await hasSentFiles(await tasksOf(processes), signal)) ? Number.POSITIVE_INFINITY : bytes
 }
