@@ -10,17 +10,19 @@ interface Entry {
   content?: string
   size?: string
   prefix?: string
+  /** With the version. */
+  magic?: string
 }
 
 /** One header with its content, padded to blocks. */
-function entry({ name = "f", flag = "0", link = "", content = "", size, prefix = "" }: Entry): Buffer {
+function entry({ name = "f", flag = "0", link = "", content = "", size, prefix = "", magic = "ustar\u000000" }: Entry): Buffer {
   const header = Buffer.alloc(512)
   header.write(name, 0, 100)
   header.write("0000644\0", 100)
   header.write(size ?? `${Buffer.byteLength(content).toString(8).padStart(11, "0")}\0`, 124, "latin1")
   header.write(flag, 156)
   header.write(link, 157)
-  header.write("ustar\u000000", 257)
+  header.write(magic, 257)
   header.write(prefix, 345)
   header.fill(" ", 148, 156)
   const sum = header.reduce((total, byte) => total + byte, 0)
@@ -99,6 +101,11 @@ for (const [what, entries] of Object.entries({
   "a size by pax that hides an entry": [pax(record("size", "-512")), entry({})],
   "an empty size by pax": [pax(record("size", "")), entry({})],
   "a hexadecimal size by pax": [pax(record("size", "0x200")), entry({ content: "x" })],
+  "blanks before a pax name, which GNU's tar passes over": [pax(record(" path", "../x")), entry({})],
+  "a tab before a pax size": [pax(record("\tsize", "0")), entry({ content: "x" })],
+  "`..` in the first of two pax names": [pax(record("path", "../x") + record("path", "x")), entry({})],
+  "`..` in a prefix that only some programs read": [entry({ name: "x", prefix: "../y", magic: "ustar  \0" })],
+  "a prefix without a known format": [entry({ name: "x", prefix: "y", magic: "" })],
   "a broken pax record": [pax("99 path=../x\n"), entry({})],
   "hundreds of accents on a letter": [entry({ flag: "L", content: `e${"\u0315\u200b".repeat(31)}` }), entry({})],
   "a name that is no UTF-8": [entry({ flag: "L", content: "" }), entry({ name: "f" }).fill(0xff, 0, 1)],

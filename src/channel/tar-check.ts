@@ -162,8 +162,6 @@ function namesOf(given: readonly string[], own: Uint8Array): string[] {
 /** Records `<length> <key>=<value>\n`. Adds the names, and returns the size. */
 function parsePax(text: string, { paths, linkPaths }: Names): number | undefined {
   let size: number | undefined
-  let path: string | undefined
-  let linkPath: string | undefined
   const bytes = new TextEncoder().encode(text)
   for (let at = 0; at < bytes.length; ) {
     const head = /^(\d{1,6}) /.exec(decode(bytes.subarray(at, at + 8)))
@@ -171,14 +169,14 @@ function parsePax(text: string, { paths, linkPaths }: Names): number | undefined
     const record = decode(bytes.subarray(at, at + length))
     if (!head || length < 5 || at + length > bytes.length || !record.endsWith("\n")) throw unsafe("a header of the kind pax is malformed")
     const [, key = "", value = ""] = /^\d+ ([^=]*)=(.*)\n$/s.exec(record) ?? []
-    if (key === "path") path = value
-    else if (key === "linkpath") linkPath = value
+    // GNU's tar passes over blanks.
+    if (/^[ \t]/.test(key)) throw unsafe("a key of a pax header begins with a blank")
+    if (key === "path") paths.push(value)
+    else if (key === "linkpath") linkPaths.push(value)
     else if (key === "size") size = paxSize(value)
     else if (key.startsWith("GNU.sparse")) throw unsafe("sparse files are not copied")
     at += length
   }
-  if (path !== undefined) paths.push(path)
-  if (linkPath !== undefined) linkPaths.push(linkPath)
   return size
 }
 
@@ -200,7 +198,8 @@ function decode(bytes: Uint8Array): string {
 function nameOf(header: Uint8Array): Uint8Array {
   const name = readText(header, tarFields.name)
   const isPosix = decode(readText(header, tarFields.magic)) === "ustar"
-  const prefix = isPosix ? readText(header, tarFields.prefix) : new Uint8Array(0)
+  const prefix = readText(header, tarFields.prefix)
+  if (!isPosix && prefix.length > 0) throw unsafe("a header has a prefix that only some programs read")
   return prefix.length === 0 ? name : Uint8Array.of(...prefix, 47, ...name)
 }
 

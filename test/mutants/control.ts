@@ -29,6 +29,8 @@ export const control = [
     ["a name leads upwards", at("TarCheck.#checkPath", " || parts.some(isUpwards)"), ""],
     ["an entry's other names do not count", at("namesOf", "own.length > 0"), "false"],
     ["an entry has a size for each program", at("TarCheck.#sizeOf", "size !== undefined && "), "false && "],
+    ["blanks before a key of pax hide it", at("parsePax", "/^[ \\t]/.test(key)"), "false"],
+    ["a prefix counts in some formats only", at("nameOf", "!isPosix && prefix.length > 0"), "false"],
     ["a size by pax has any form", at("paxSize", "!/^\\d{1,15}$/.test(text)"), "false"],
     [
       "a header's checksum does not count",
