@@ -1,4 +1,4 @@
-{{- define "quayside.name" -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- end }}
+{{- define "quayside.fullname" -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- end }}
 
 {{- define "quayside.labels" -}}
 app.kubernetes.io/name: quayside
@@ -7,14 +7,14 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
-{{- define "quayside.selector" -}}
+{{- define "quayside.selectorLabels" -}}
 app.kubernetes.io/name: quayside
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "quayside.claim" -}}{{ .Values.files.existingClaim | default (printf "%s-files" (include "quayside.name" .)) }}{{- end }}
+{{- define "quayside.claimName" -}}{{ .Values.files.existingClaim | default (printf "%s-files" (include "quayside.fullname" .)) }}{{- end }}
 
-{{- define "quayside.host" -}}{{ (urlParse .).hostname }}{{- end }}
+{{- define "quayside.hostname" -}}{{ (urlParse .).hostname }}{{- end }}
 
 {{- /* A gateway serves pages of people's programs, needs no root, and gets fewer rights. */ -}}
 {{- define "quayside.isGatewayOnly" -}}{{ if eq (join "," .roles) "gateway" }}yes{{ end }}{{- end }}
