@@ -12,22 +12,22 @@ const clientSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGTERM", "SIG
 export type ClientSignal = (typeof clientSignals)[number]
 
 /** The program that a client asks for. `command` undefined: the shell. */
-export function readProgram(request: JsonObject, fixed?: readonly string[]): ExecRequest {
-  const command = fixed ?? readCommand(request.command)
-  const env = readEnv(request.env)
+export function parseProgram(request: JsonObject, fixed?: readonly string[]): ExecRequest {
+  const command = fixed ?? parseCommand(request.command)
+  const env = parseEnv(request.env)
   const size = JSON.stringify([command, env]).length
   if (size > argumentBytes.value) throw invalidRequest(`command and env must have at most ${argumentBytes.value} bytes; got ${size}`)
-  return { command, env, workDir: readWorkDir(request.workDir), terminal: readTerminal(request.terminal) }
+  return { command, env, workDir: parseWorkDir(request.workDir), terminal: parseTerminal(request.terminal) }
 }
 
-function readCommand(value: unknown): string[] {
+function parseCommand(value: unknown): string[] {
   if (!Array.isArray(value) || value.length === 0 || !value.every(isArgument) || value[0] === "") {
     throw invalidRequest(`command must be a list of texts without NUL, the program first; got ${describeValue(value)}`)
   }
   return value as string[]
 }
 
-function readEnv(value: unknown = {}): Record<string, string> {
+function parseEnv(value: unknown = {}): Record<string, string> {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value)
   if (isObject && Object.entries(value).every(([name, text]) => /^[^=\0]+$/.test(name) && isArgument(text))) {
     return value as Record<string, string>
@@ -35,7 +35,7 @@ function readEnv(value: unknown = {}): Record<string, string> {
   throw invalidRequest(`env must be an object of texts by names without "="; got ${describeValue(value)}`)
 }
 
-function readWorkDir(value: unknown): string | undefined {
+function parseWorkDir(value: unknown): string | undefined {
   if (value === undefined) return undefined
   const isAbsolute = isArgument(value) && value.startsWith("/")
   // A descriptor there may lead out of the container before the runtime confines the program.
@@ -44,21 +44,21 @@ function readWorkDir(value: unknown): string | undefined {
   throw invalidRequest(`workDir must be an absolute path; got ${describeValue(value)}`)
 }
 
-export function readTerminal(value: unknown): TerminalSize | undefined {
+export function parseTerminal(value: unknown): TerminalSize | undefined {
   if (value === undefined) return undefined
   const { columns, rows } = (value ?? {}) as Partial<TerminalSize>
   if (isSide(columns) && isSide(rows)) return { columns, rows }
   throw invalidRequest(`A terminal's size must be {"columns", "rows"} from 1 to ${maxSide}; got ${JSON.stringify(value).slice(0, 100)}`)
 }
 
-export function readSignal(value: unknown): ClientSignal {
+export function parseSignal(value: unknown): ClientSignal {
   const signal = clientSignals.find((each) => each === value)
   if (signal) return signal
   throw invalidRequest(`signal must be one of ${clientSignals.join(", ")}; got ${describeValue(value)}`)
 }
 
 /** `first` 0: a free port may be asked for. */
-export function readPort(value: unknown, first: 0 | 1 = 1): number {
+export function parsePort(value: unknown, first: 0 | 1 = 1): number {
   if (Number.isInteger(value) && (value as number) >= first && (value as number) <= 65_535) return value as number
   throw invalidRequest(`port must be ${first}–65535; got ${describeValue(value)}`)
 }

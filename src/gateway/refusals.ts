@@ -90,7 +90,7 @@ export function auditRefusal(
  */
 export function sendFailure(context: GatewayContext, gatewayRequest: GatewayRequest, error: unknown): void {
   const { response, request } = gatewayRequest
-  if (error instanceof Failure && isAboutRights(error)) auditRefusal(context, gatewayRequest, { code: error.code })
+  if (error instanceof Failure && isAudited(error)) auditRefusal(context, gatewayRequest, { code: error.code })
   if (response.headersSent || response.destroyed) return void response.destroy()
   if (gatewayRequest.isAuthenticated || gatewayRequest.upgrade || !hasBody(request) || request.complete)
     return void answerFailure(context, gatewayRequest, error)
@@ -129,6 +129,6 @@ function linkOf({ urls }: GatewayContext, failure: Failure) {
   return { href: new URL(`/ui/runs/${runId}`, urls.baseUrl).href, text: "What the run does" }
 }
 
-function isAboutRights({ status }: Failure): boolean {
+function isAudited({ status }: Failure): boolean {
   return status === 401 || status === 403 || status === 429
 }

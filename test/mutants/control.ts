@@ -121,7 +121,7 @@ export const control = [
     ["the output of programs delays everybody's requests", at("relayOutput", "await waitForTurn(caller.userId, data, stream)"), ""],
   ]),
   ...faults("src/control/request-fields.ts", channel, [
-    ["a program begins in a directory of the kernel", at("readWorkDir", "kernelPaths.test("), "false && kernelPaths.test("],
+    ["a program begins in a directory of the kernel", at("parseWorkDir", "kernelPaths.test("), "false && kernelPaths.test("],
   ]),
   ...faults("src/engine/docker/exec/session-processes.ts", sessions, [
     ["each signal lists all processes of a run", at("listOf", "if (known) return known"), ""],

@@ -241,7 +241,7 @@ export const guards = [
     ],
   ]),
   ...faults("src/gateway/refusals.ts", refusals, [
-    ["refusals of the gateway are not counted", at("sendFailure", "error instanceof Failure && isAboutRights(error)"), "false"],
+    ["refusals of the gateway are not counted", at("sendFailure", "error instanceof Failure && isAudited(error)"), "false"],
   ]),
   ...faults("src/files/methods/handler.ts", refusals, [
     ["refusals of the file server are not counted", at("createDavHandler", "recordRefusal(context, caller, error)"), ""],

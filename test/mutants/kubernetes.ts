@@ -70,7 +70,7 @@ export const kubernetes = [
       ],
       [
         "programs lose a directory in the moment in which it is locked",
-        at("MountLocks.#take", "await handle.chmod(locked)\n      await handle.chown"),
+        at("MountLocks.#takeOwnership", "await handle.chmod(locked)\n      await handle.chown"),
         "await handle.chown",
       ],
       [

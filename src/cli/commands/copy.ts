@@ -8,27 +8,27 @@ import { formatBytes, usageError } from "../io/formats.ts"
 import { ProgressLine } from "../io/progress.ts"
 import { type ControlledRun, findControlledRun, withConnection } from "../session/control.ts"
 
-interface RunPath {
+interface PathInRun {
   run: string
   path: string
 }
 
 /** `RUN:/PATH`; undefined for a path of this machine. */
-export function parseRunPath(text: string): RunPath | undefined {
+export function parsePathInRun(text: string): PathInRun | undefined {
   const at = text.indexOf(":/")
   return at < 1 ? undefined : { run: text.slice(0, at), path: text.slice(at + 1) }
 }
 
 /** Copies a file or folder into a directory, from this machine to a run or back. */
 export async function copy(cli: Cli, source: string, target: string, { force = false }: { force?: boolean }): Promise<undefined> {
-  const [from, to] = [parseRunPath(source), parseRunPath(target)]
+  const [from, to] = [parsePathInRun(source), parsePathInRun(target)]
   if ((from === undefined) === (to === undefined))
     throw usageError(`One of both must be in a run, as RUN:/PATH; got ${JSON.stringify(source)} and ${JSON.stringify(target)}`)
-  const { run: name } = (from ?? to) as RunPath
+  const { run: name } = (from ?? to) as PathInRun
   const run = await findControlledRun(cli, name)
   const bytes = from
     ? await receive(cli, run, { path: from.path, directory: resolve(target), isForced: force })
-    : await send(cli, run, { path: resolve(source), directory: (to as RunPath).path })
+    : await send(cli, run, { path: resolve(source), directory: (to as PathInRun).path })
   cli.show({ bytes }, () => `Copied ${formatBytes(bytes)}.`)
   return undefined
 }

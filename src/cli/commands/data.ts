@@ -43,7 +43,7 @@ interface Summary {
 }
 
 export async function push(cli: Cli, source: string, target: string, options: TransferOptions): Promise<undefined> {
-  const width = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
+  const maxConcurrent = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
   const { directory, tree } = await localSource(source)
   const { client, root, token } = await resolveRemotePath(cli, target)
   const there = (await readRemoteTree(client, root)) ?? { directories: [], files: [], skipped: [] }
@@ -52,12 +52,12 @@ export async function push(cli: Cli, source: string, target: string, options: Tr
     options.checksum
       ? hasSameContent(client, join(directory, file.path), `${root}/${file.path}`, file, known.get(file.path))
       : isSameFile(file, known.get(file.path))
-  const wanted = await filter(tree.files, width, isSame)
+  const wanted = await filter(tree.files, maxConcurrent, isSame)
   const summary = summaryOf(tree, wanted)
   if (!options.dryRun) {
     await createDirectories(client, root, tree, there)
     const uploadUrls = await openUploadUrlStore(cli.process, token.server)
-    await transfer(cli, wanted, width, async (file, onBytes) => {
+    await transfer(cli, wanted, maxConcurrent, async (file, onBytes) => {
       const local = join(directory, file.path)
       const path = `${root}/${file.path}`
       await sendFile(client, { ...file, file: local, path }, uploadUrls, onBytes)
@@ -68,7 +68,7 @@ export async function push(cli: Cli, source: string, target: string, options: Tr
 }
 
 export async function pull(cli: Cli, source: string, target: string | undefined, options: TransferOptions): Promise<undefined> {
-  const width = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
+  const maxConcurrent = parseCount(options.parallel, "--parallel", { min: 1, max: maxParallel })
   const { client, root } = await resolveRemotePath(cli, source)
   const { tree, base } = await remoteSource(client, root)
   const directory = resolve(target ?? `./${basename(root)}`)
@@ -78,9 +78,9 @@ export async function pull(cli: Cli, source: string, target: string | undefined,
     if (found === undefined || found.size !== file.size) return false
     return options.checksum ? hasSameContent(client, local, `${base}/${file.path}`, file, found) : isSameFile(file, found)
   }
-  const wanted = await filter(tree.files, width, isSame)
+  const wanted = await filter(tree.files, maxConcurrent, isSame)
   if (!options.dryRun)
-    await transfer(cli, wanted, width, async (file, onBytes) => {
+    await transfer(cli, wanted, maxConcurrent, async (file, onBytes) => {
       const remote = `${base}/${file.path}`
       const sha256 = await receiveFile(client, { remote, target: join(directory, file.path), file }, onBytes)
       if (options.checksum && sha256 !== (await localChecksum(join(directory, file.path)))) throw differs(file.path)
@@ -153,9 +153,13 @@ function differs(path: string): CliError {
 }
 
 /** The files that are not the same on both sides, in their order. */
-async function filter(files: readonly TreeFile[], width: number, isSame: (file: TreeFile) => Promise<boolean>): Promise<TreeFile[]> {
+async function filter(
+  files: readonly TreeFile[],
+  maxConcurrent: number,
+  isSame: (file: TreeFile) => Promise<boolean>,
+): Promise<TreeFile[]> {
   const same = new Set<TreeFile>()
-  await inParallel(files, width, async (file) => {
+  await inParallel(files, maxConcurrent, async (file) => {
     if (await isSame(file)) same.add(file)
   })
   return files.filter((file) => !same.has(file))
@@ -181,13 +185,13 @@ async function ensure(client: FilesClient, path: string): Promise<void> {
 async function transfer(
   cli: Cli,
   files: readonly TreeFile[],
-  width: number,
+  maxConcurrent: number,
   send: (file: TreeFile, onBytes: (count: number) => void) => Promise<void>,
 ): Promise<void> {
   using line = new ProgressLine(cli)
   const total = files.reduce((sum, { size }) => sum + size, 0)
   let done = 0
-  await inParallel(files, width, (file) =>
+  await inParallel(files, maxConcurrent, (file) =>
     send(file, (count) => {
       done += count
       line.bytes(file.path, done, total)

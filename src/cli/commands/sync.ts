@@ -50,7 +50,7 @@ export async function sync(cli: Cli, folder: string, target: string, options: Op
   }
   if (options.dryRun) return showPlan(cli, job)
   show(cli, await synchronize(job))
-  if (options.watch) await keep(cli, job)
+  if (options.watch) await syncUntilAborted(cli, job)
   return undefined
 }
 
@@ -61,7 +61,7 @@ async function showPlan(cli: Cli, job: SyncOptions): Promise<undefined> {
 }
 
 /** Until Ctrl-C. A server that cannot be reached for a while ends nothing. */
-async function keep(cli: Cli, job: SyncOptions): Promise<void> {
+async function syncUntilAborted(cli: Cli, job: SyncOptions): Promise<void> {
   const { signal } = cli.process
   const changes = watchFolder(job.local.root, signal)
   cli.note("Watching; Ctrl-C ends it.")
@@ -70,7 +70,7 @@ async function keep(cli: Cli, job: SyncOptions): Promise<void> {
     if (signal.aborted) return
     try {
       const summary = await synchronize({ ...job, isForced: false })
-      if (hasDone(summary)) show(cli, summary)
+      if (hasChanges(summary)) show(cli, summary)
     } catch (error) {
       if (signal.aborted) return
       const { msg, exitCode } = describeError(error, undefined)
@@ -97,7 +97,7 @@ function watchFolder(root: string, signal: AbortSignal): { next(): Promise<void>
   }
 }
 
-function hasDone({ uploaded, downloaded, removedHere, removedThere, conflicts }: SyncSummary): boolean {
+function hasChanges({ uploaded, downloaded, removedHere, removedThere, conflicts }: SyncSummary): boolean {
   return uploaded + downloaded + removedHere + removedThere + conflicts.length > 0
 }
 

@@ -75,7 +75,7 @@ interface FileInRun {
 
 /** Beyond this, a run's list of its files is no list. */
 const maxListBytes = 2 ** 30
-const maxLine = 16_384
+const maxLineCharacters = 16_384
 
 /** Times and checksums of those of the files that are in the run. */
 async function listInRun(connection: Multiplexer, remote: string, files: ReadonlyMap<string, Entry>): Promise<Map<string, FileInRun>> {
@@ -90,7 +90,7 @@ cd "$0" && find . -type f -exec stat -c '%Y %n' {} + -exec sha256sum {} +`
     bytes += data.length
     const lines = (rest + decoder.decode(data, { stream: true })).split("\n")
     rest = lines.pop() ?? ""
-    if (bytes > maxListBytes || rest.length > maxLine) throw copyError(remote, "the list of its files is too long")
+    if (bytes > maxListBytes || rest.length > maxLineCharacters) throw copyError(remote, "the list of its files is too long")
     for (const line of lines) addLine(found, files, line)
   })
   return found

@@ -18,13 +18,13 @@ export function requirePrograms(...programs: string[]): string {
 done`
 }
 
-const maxOutput = 4_096
+const maxOutputCharacters = 4_096
 
 /** The first output of a script. */
 export async function runScript(script: RunScript): Promise<string> {
   let printed = ""
   await streamScript(script, (data) => {
-    printed = `${printed}${Buffer.from(data)}`.slice(0, maxOutput)
+    printed = `${printed}${Buffer.from(data)}`.slice(0, maxOutputCharacters)
   })
   return printed
 }
@@ -47,7 +47,7 @@ export async function streamScript({ connection, remote, script, args = [] }: Ru
 async function readOutput(program: ControlProcess, read: (data: Uint8Array) => void | Promise<void>): Promise<string> {
   let errors = ""
   for await (const { part, data } of program.output) {
-    if (part === outputPart.stderr) errors = `${errors}${Buffer.from(data)}`.slice(0, maxOutput)
+    if (part === outputPart.stderr) errors = `${errors}${Buffer.from(data)}`.slice(0, maxOutputCharacters)
     else await read(data)
   }
   return errors

@@ -51,7 +51,7 @@ async function copyOneByOne(cli: Cli, run: ControlledRun, files: FilePair, copyT
 const withoutRun = "Install tar in the image. Datasets are reached without it: `quayside data push` and `pull`."
 
 /** Folders that one call makes: their names are arguments of one command. */
-const foldersAtOnce = 100
+const foldersPerCall = 100
 
 async function sendTree(cli: Cli, transfer: Transfer): Promise<number> {
   const { connection, local, remote } = transfer
@@ -60,8 +60,8 @@ async function sendTree(cli: Cli, transfer: Transfer): Promise<number> {
   if (!stats.isDirectory()) throw new CliError(`${local} is neither a file nor a folder, and the run's image has no tar.`)
   const tree = await readLocalTree(local)
   const folders = [remote, ...tree.directories.map((path) => `${remote}/${path}`)]
-  for (let at = 0; at < folders.length; at += foldersAtOnce) {
-    const args = folders.slice(at, at + foldersAtOnce)
+  for (let at = 0; at < folders.length; at += foldersPerCall) {
+    const args = folders.slice(at, at + foldersPerCall)
     await runScript({ connection, remote, script: `${requirePrograms("mkdir")}\nmkdir -p -- "$@"`, args })
   }
   return copyFiles(cli, tree, (path) => completeRemoteFile({ ...transfer, local: join(local, path), remote: `${remote}/${path}` }))

@@ -141,7 +141,7 @@ async function connectInside(connection: Multiplexer, host: string, port: number
 }
 
 const plus = 0x2b
-const maxErrors = 500
+const maxErrorCharacters = 500
 
 /** The first of a program's output; without any, the first line of its errors. */
 async function firstOutput(output: AsyncIterator<Chunk>): Promise<{ first?: Uint8Array; errors: string }> {
@@ -151,7 +151,7 @@ async function firstOutput(output: AsyncIterator<Chunk>): Promise<{ first?: Uint
     const { value, done } = await output.next()
     if (done) return { errors: errors.trim().split("\n", 1)[0] ?? "" }
     if (value.part === outputPart.stdout) return { first: value.data, errors }
-    errors = (errors + decoder.decode(value.data, { stream: true })).slice(0, maxErrors)
+    errors = (errors + decoder.decode(value.data, { stream: true })).slice(0, maxErrorCharacters)
   }
 }
 

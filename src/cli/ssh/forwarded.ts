@@ -10,7 +10,7 @@ interface ForwardRequest {
 }
 
 /** `ssh -L` to a port of the run, or of another host that the run reaches. */
-export async function serveForward(connection: Multiplexer, { accept, reject, host, port }: ForwardRequest): Promise<void> {
+export async function serveLocalForward(connection: Multiplexer, { accept, reject, host, port }: ForwardRequest): Promise<void> {
   const end = await connectFromRun(connection, { host, port }).catch(() => undefined)
   if (!end) return reject()
   const channel = accept()

@@ -5,14 +5,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { RunFiles } from "./run-files.ts"
-import { openShell } from "./testing/local-shell.ts"
+import { openLocalShell } from "./testing/local-shell.ts"
 
 test("a pipe is no file, and stops no session", { timeout: 60_000 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), "quayside-run-files-"))
   const [pipe, file] = [join(directory, "pipe"), join(directory, "file")]
   execFileSync("mkfifo", [pipe])
   await writeFile(file, "text\n")
-  using shell = openShell(65_536)
+  using shell = openLocalShell(65_536)
   const files = new RunFiles(shell)
   try {
     await assert.rejects(files.assertReadable(pipe), { message: "This is no file", kind: "failed" })

@@ -2,11 +2,11 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { outputPart } from "#channel"
 import { quoteForShell, RunShell } from "./run-shell.ts"
-import { openShell } from "./testing/local-shell.ts"
+import { openLocalShell } from "./testing/local-shell.ts"
 
 for (const pieceBytes of [1, 7, 65_536]) {
   test(`answers follow each other with their exit codes, in pieces of ${pieceBytes} bytes`, async () => {
-    using shell = openShell(pieceBytes)
+    using shell = openLocalShell(pieceBytes)
     const other = `\nquayside-${"0".repeat(32)} 0\n`
     const scripts = ["printf a", "exit 255", `printf %s ${quoteForShell(other)}; exit 3`, "no-such-program", "cat; printf '\\n\\n'"]
     const answers = await Promise.all(scripts.map((script) => shell.run(script)))
@@ -24,7 +24,7 @@ for (const pieceBytes of [1, 7, 65_536]) {
 }
 
 test("a word is one argument, whatever it contains", async () => {
-  using shell = openShell(65_536)
+  using shell = openLocalShell(65_536)
   for (const word of ["", "a b", "'", "$(id)`id`", "\\\n*", "it's '' \"x\""]) {
     assert.equal((await shell.run(`printf '%s|' ${quoteForShell(word)}`)).output.toString(), `${word}|`)
   }
@@ -35,7 +35,7 @@ test("a shell that ends, or answers without end, rejects what waits and what com
     ["true); exit; (true", /shell ended/],
     ["yes", /more than \d+ bytes/],
   ] as const) {
-    using shell = openShell(65_536)
+    using shell = openLocalShell(65_536)
     const waiting = [shell.run(script), shell.run("true")]
     for (const { reason } of (await Promise.allSettled(waiting)) as PromiseRejectedResult[]) assert.match(String(reason), message)
     await assert.rejects(shell.run("true"), message)

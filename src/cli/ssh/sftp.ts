@@ -3,7 +3,7 @@ import { type RunEntry, RunFileError, type RunFiles } from "./run-files.ts"
 
 const { OPEN_MODE, STATUS_CODE } = ssh2.utils.sftp
 const maxHandles = 256
-const entriesAtOnce = 100
+const entriesPerReply = 100
 /** Writes that follow each other are sent to the run together, up to this many bytes. */
 const maxBatchBytes = 2 ** 20
 
@@ -77,7 +77,7 @@ function serveNames(sftp: SFTPWrapper, files: RunFiles, { answer, done }: Answer
 }
 
 function answerEntries(sftp: SFTPWrapper, id: number, rest: ArrayIterator<RunEntry>): void {
-  const entries = rest.take(entriesAtOnce).toArray()
+  const entries = rest.take(entriesPerReply).toArray()
   if (entries.length === 0) return void sftp.status(id, STATUS_CODE.EOF)
   sftp.name(
     id,

@@ -4,7 +4,7 @@ import type { Socket } from "node:net"
 import { Duplex, type Readable, type Writable } from "node:stream"
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext } from "ssh2"
 import type { Multiplexer } from "#channel"
-import { serveForward, serveRemoteForwards } from "./forwarded.ts"
+import { serveLocalForward, serveRemoteForwards } from "./forwarded.ts"
 import { publicKey } from "./keys.ts"
 import { serveSession } from "./sessions.ts"
 
@@ -35,7 +35,7 @@ export async function serveSsh({ input, output, connection, hostKey, identity }:
   })
   client.on(
     "tcpip",
-    (accept, reject, { destIP, destPort }) => void serveForward(connection, { accept, reject, host: destIP, port: destPort }),
+    (accept, reject, { destIP, destPort }) => void serveLocalForward(connection, { accept, reject, host: destIP, port: destPort }),
   )
   // An error of the transport ends the connection, which is all that matters.
   client.on("error", () => {})
@@ -46,11 +46,11 @@ export async function serveSsh({ input, output, connection, hostKey, identity }:
 
 /** `ssh` first asks whether a key would do, and then proves that it has it. */
 function authenticate(context: AuthContext, identity: string, known: Buffer): void {
-  if (context.method === "publickey" && isSame(context.key.data, known) && mayGoOn(context, identity)) context.accept()
+  if (context.method === "publickey" && isSame(context.key.data, known) && isSignatureValid(context, identity)) context.accept()
   else context.reject(["publickey"])
 }
 
-function mayGoOn({ signature, blob, hashAlgo }: PublicKeyAuthContext, identity: string): boolean {
+function isSignatureValid({ signature, blob, hashAlgo }: PublicKeyAuthContext, identity: string): boolean {
   if (!signature || !blob) return true
   const key = ssh2.utils.parseKey(identity)
   return !(key instanceof Error) && key.verify(blob, signature, hashAlgo) === true

@@ -29,7 +29,7 @@ export interface SyncOptions {
 }
 
 const maxRounds = 5
-const width = 4
+const maxConcurrent = 4
 const quiet: readonly SyncAction[] = ["skip", "adopt", "forget"]
 const transfers: readonly SyncAction[] = ["compare", "download", "upload"]
 
@@ -95,7 +95,7 @@ class Round {
   async perform(steps: readonly SyncStep[]): Promise<void> {
     const isTransfer = ({ action }: SyncStep) => transfers.includes(action)
     for (const step of steps.filter((each) => !isTransfer(each))) await this.#try(step)
-    await inParallel(steps.filter(isTransfer), width, (step) => this.#try(step))
+    await inParallel(steps.filter(isTransfer), maxConcurrent, (step) => this.#try(step))
   }
 
   async #try(step: SyncStep): Promise<void> {

@@ -12,7 +12,7 @@ const maxErrorBytes = 2_000
 
 /** Copies files as a tar archive, or the rest of one file, out of a run or into it. */
 export async function serveCopy(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
-  const { direction, command, isArchive } = readCopy(request)
+  const { direction, command, isArchive } = parseCopy(request)
   using _ = context.usage.addCopy()
   await auditProgram(context, "copy")
   const program = await start(context, command)
@@ -41,9 +41,9 @@ interface CopyRequest {
   isArchive: boolean
 }
 
-function readCopy(request: JsonObject): CopyRequest {
+function parseCopy(request: JsonObject): CopyRequest {
   const { direction, offset } = request
-  const path = readPath(request.path)
+  const path = parsePath(request.path)
   if (direction !== "in" && direction !== "out") throw invalidRequest(`direction must be "in" or "out"; got ${describeValue(direction)}`)
   if (offset !== undefined) return { direction, command: fileCommand(direction, path, offset), isArchive: false }
   return { direction, command: direction === "in" ? ["tar", "-x", "-f", "-", "-C", path] : packCommand(path), isArchive: true }
@@ -51,12 +51,12 @@ function readCopy(request: JsonObject): CopyRequest {
 
 /** Reads or writes a file from an offset on; what lies before it stays. */
 function fileCommand(direction: "in" | "out", path: string, value: unknown): Command {
-  if (direction === "out") return ["tail", "-c", `+${readOffset(value, 1) + 1}`, path]
-  const block = readOffset(value, copyBlockBytes) / copyBlockBytes
+  if (direction === "out") return ["tail", "-c", `+${parseOffset(value, 1) + 1}`, path]
+  const block = parseOffset(value, copyBlockBytes) / copyBlockBytes
   return ["dd", `of=${path}`, `bs=${copyBlockBytes}`, `seek=${block}`, "conv=notrunc"]
 }
 
-function readOffset(value: unknown, unit: number): number {
+function parseOffset(value: unknown, unit: number): number {
   const isOffset = Number.isInteger(value) && (value as number) >= 0 && (value as number) <= copyOffsetBytes.value
   if (isOffset && (value as number) % unit === 0) return value as number
   const units = unit > 1 ? `, a multiple of ${unit}` : ""
@@ -136,7 +136,7 @@ function appended(text: string, data: Uint8Array): string {
   return text.length > maxErrorBytes ? text : text + Buffer.from(data).toString().slice(0, maxErrorBytes)
 }
 
-function readPath(value: unknown): string {
+function parsePath(value: unknown): string {
   if (typeof value === "string" && value.startsWith("/") && value.length <= copyPathCharacters.value && !value.includes("\0")) return value
   throw invalidRequest(`path must be an absolute path in the run; got ${describeValue(value)}`)
 }

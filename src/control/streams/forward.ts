@@ -4,13 +4,13 @@ import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { drained } from "#kit"
 import type { ConnectionContext } from "../context.ts"
-import { readPort } from "../request-fields.ts"
+import { parsePort } from "../request-fields.ts"
 import { pacedInput } from "./paced-input.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
 /** Forwards a TCP connection to a port of the run. */
 export async function serveForward(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
-  const socket = await connectToRun(context, { port: readPort(request.port), stream })
+  const socket = await connectToRun(context, { port: parsePort(request.port), stream })
   using window = context.usage.addWideWindow()
   stream.accept()
   if (window) stream.widenWindow(bounds.control.wideWindowBytes.value)

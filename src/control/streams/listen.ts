@@ -3,7 +3,7 @@ import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { bounds } from "#contract"
 import { EngineError } from "#engine"
 import type { ConnectionContext } from "../context.ts"
-import { readPort } from "../request-fields.ts"
+import { parsePort } from "../request-fields.ts"
 import { relayToProgram } from "./forward.ts"
 import { auditProgram } from "./programs.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
@@ -13,7 +13,7 @@ import { waitForTurn } from "./wait-for-turn.ts"
  * connection of the run's programs is a stream that this side opens.
  */
 export async function serveListen(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
-  const port = readPort(request.port, 0)
+  const port = parsePort(request.port, 0)
   using _ = context.usage.addListener()
   await auditProgram(context, "listen")
   const server = await open(context, port)

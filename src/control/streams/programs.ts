@@ -2,7 +2,7 @@ import { type ChannelStream, type JsonObject, outputPart, StreamError } from "#c
 import { Failure } from "#contract"
 import { EngineError, type ExecProcess, type ExecRequest } from "#engine"
 import type { ConnectionContext } from "../context.ts"
-import { type ClientSignal, readProgram, readSignal, readTerminal } from "../request-fields.ts"
+import { type ClientSignal, parseProgram, parseSignal, parseTerminal } from "../request-fields.ts"
 import { pacedInput } from "./paced-input.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
 
@@ -40,7 +40,7 @@ export async function withStreamErrors<T>(work: () => Promise<T>): Promise<T> {
 
 /** Runs a program for as long as its stream lasts. */
 export async function serveExec(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
-  const program = readProgram(request)
+  const program = parseProgram(request)
   await auditProgram(context, "exec")
   const process = await startProgram(context, program)
   try {
@@ -63,8 +63,8 @@ export function handleProgramMessage(
   message: JsonObject,
 ): void {
   try {
-    if (message.signal !== undefined) sendSignal(process, readSignal(message.signal))
-    const size = readTerminal(message.resize)
+    if (message.signal !== undefined) sendSignal(process, parseSignal(message.signal))
+    const size = parseTerminal(message.resize)
     if (size) resize(process, size)
   } catch (error) {
     stream.fail("invalid", (error as Error).message)

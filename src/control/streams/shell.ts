@@ -2,7 +2,7 @@ import { type ChannelStream, type JsonObject, StreamError } from "#channel"
 import { describeValue } from "#contract"
 import { type ExecProcess, type ExecRequest, loginShell } from "#engine"
 import type { ConnectionContext } from "../context.ts"
-import { invalidRequest, readProgram } from "../request-fields.ts"
+import { invalidRequest, parseProgram } from "../request-fields.ts"
 import type { ShellSession } from "../shells/shell-sessions.ts"
 import { auditProgram, handleProgramMessage, relayInput, startProgram } from "./programs.ts"
 import { waitForTurn } from "./wait-for-turn.ts"
@@ -12,7 +12,7 @@ const defaultSize = { columns: 80, rows: 24 }
 /** Opens a shell, or attaches to one that lost its connection. */
 export async function serveShell(context: ConnectionContext, stream: ChannelStream, request: JsonObject): Promise<void> {
   const { command: _, ...options } = request
-  const program = readProgram(options, loginShell)
+  const program = parseProgram(options, loginShell)
   const isNew = request.session === undefined
   const session = isNew ? await open(context, program) : await find(context, request.session)
   stream.onMessage = (message) => handleProgramMessage(session.process, stream, message)

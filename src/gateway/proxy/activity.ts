@@ -5,7 +5,7 @@ import type { RunTarget } from "../run-directory.ts"
 /** A GET that was sent within this time before is a poll of a page. */
 const pollWindowMs = 15 * 60_000
 /** Addresses for which each run's last GET is remembered. */
-const rememberedGets = 256
+const maxRememberedGets = 256
 
 interface RunActivity {
   reportedAt: number
@@ -71,7 +71,7 @@ export class ActivityReporter {
     const before = gets.get(key)
     gets.delete(key)
     gets.set(key, now)
-    if (gets.size > rememberedGets) gets.delete(gets.keys().next().value ?? key)
+    if (gets.size > maxRememberedGets) gets.delete(gets.keys().next().value ?? key)
     return before !== undefined && now - before < pollWindowMs
   }
 }

@@ -21,9 +21,9 @@ export function showToast(title: string, { type = "info", description, undo }: T
     priority: type === "info" ? "low" : "high",
     timeout: type === "info" && !undo ? 5_000 : 15_000,
     ...(description ? { description: safeDisplayName(description) } : {}),
-    ...(undo ? { actionProps: { children: texts.common.undo, onClick: () => void takeBack() } } : {}),
+    ...(undo ? { actionProps: { children: texts.common.undo, onClick: () => void undoAction() } } : {}),
   })
-  const takeBack = async () => {
+  const undoAction = async () => {
     manager.close(id)
     await undo?.().then(() => showToast(texts.common.undone), showError)
   }

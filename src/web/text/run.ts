@@ -103,7 +103,7 @@ export const run = {
     input: "Terminal input. Ctrl+Shift+Enter leaves the terminal.",
     leave: "Ctrl+Shift+Enter leaves the terminal by keyboard. Ctrl+Shift+V pastes.",
     none: "No terminal is open.",
-    takeBack: "Show it here",
+    attach: "Show it here",
     exited: (code: number) => (code === 0 ? "The shell has ended." : `The shell has ended with exit code ${code}.`),
     needsContainer: "A terminal needs a run that is starting or ready.",
     needsRight: "You may look at this run, but not open a terminal in it.",

@@ -17,8 +17,8 @@ export const sharing = {
   noEnd: "until it is taken back",
   ends: "ends",
   ended: "ended",
-  takeBack: "Take back",
-  takenBack: (name: string) => `${name} may not use it any more.`,
+  revoke: "Take back",
+  revoked: (name: string) => `${name} may not use it any more.`,
   shared: (name: string) => `It is shared with ${name}.`,
   rights: {
     image: { read: "see it", use: "see and run it", write: "see, run and change it" },

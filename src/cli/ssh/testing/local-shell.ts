@@ -3,7 +3,7 @@ import { outputPart } from "#channel"
 import { RunShell } from "../run-shell.ts"
 
 /** A shell of this machine, whose output comes in pieces of this size. */
-export function openShell(pieceBytes: number) {
+export function openLocalShell(pieceBytes: number) {
   const child = spawn("sh", { stdio: ["pipe", "pipe", "ignore"] })
   child.stdin.on("error", () => {})
   async function* output() {

@@ -239,13 +239,13 @@ class RegistrySession {
 const [comma, bracket, brace] = Buffer.from(",[{")
 
 /** Each value of a JSON text but the first follows one of these bytes, or a name. */
-function hasMoreValues(body: Buffer, most: number): boolean {
+function hasMoreValues(body: Buffer, maxValues: number): boolean {
   let count = 0
-  for (let i = 0; i < body.length && count <= most; i += 1) {
+  for (let i = 0; i < body.length && count <= maxValues; i += 1) {
     const byte = body[i]
     if (byte === comma || byte === bracket || byte === brace) count += 1
   }
-  return count > most
+  return count > maxValues
 }
 
 /** As container engines do, only registries on loopback are addressed without encryption. */

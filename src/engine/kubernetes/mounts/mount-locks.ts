@@ -74,7 +74,7 @@ export class MountLocks {
     const child = await parent.directory(name)
     try {
       const before = await child.stat()
-      await this.#take(child, before)
+      await this.#takeOwnership(child, before)
       await using again = await parent.directory(name)
       const { dev, ino } = await again.stat()
       if (dev !== before.dev || ino !== before.ino) throw new Error("replaced")
@@ -90,7 +90,7 @@ export class MountLocks {
    * mode is set before, for those who use the directory, and after, as until then its owner can
    * change it.
    */
-  async #take({ handle }: Directory, stats: BigIntStats): Promise<void> {
+  async #takeOwnership({ handle }: Directory, stats: BigIntStats): Promise<void> {
     const { uid, gid } = this.#options
     const mode = Number(stats.mode) & 0o7777
     if (Number(stats.uid) === uid) {
@@ -127,7 +127,7 @@ export class MountLocks {
       if (!child) continue
       await this.#unlockBelow(child, below.branches, isFree)
       await this.#alone(below.path, async () => {
-        if (isFree(below.path)) await this.#giveBack(child).catch(() => {})
+        if (isFree(below.path)) await this.#returnOwnership(child).catch(() => {})
       })
       await child.close()
     }
@@ -143,7 +143,7 @@ export class MountLocks {
     }
   }
 
-  async #giveBack(directory: Directory): Promise<void> {
+  async #returnOwnership(directory: Directory): Promise<void> {
     const { uid, gid } = this.#options
     const stats = await directory.stat()
     const mode = Number(stats.mode) & 0o7777

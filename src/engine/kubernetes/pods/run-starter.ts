@@ -245,13 +245,13 @@ export class RunStarter {
       areKnown ||= own.length === spec.nodes
       return areKnown ? nextChange(sortByRank(own), spec, unschedulable) : undefined
     }
-    const tell = () => {
+    const reportProgress = () => {
       const { state, text } = unschedulable === undefined ? events.step : waitingStep(unschedulable)
       const seconds = Math.round((this.#clock.now() - began) / 1_000)
       reported.add(state)
       report({ state, progress: text === undefined ? null : { step: text, current: seconds, total: null, unit: "seconds" } })
     }
-    using _ = this.#repeat(tell, events)
+    using _ = this.#repeat(reportProgress, events)
     for (;;) {
       const either = scattered && unschedulable !== undefined ? AbortSignal.any([signal, scattered]) : signal
       const next = await pods.until(spec.key, change, either).catch((error: unknown) => {
@@ -267,14 +267,14 @@ export class RunStarter {
       const never = next.problem === undefined ? undefined : neverSchedulableError(spec, await capacity(signal), next.problem)
       if (never) throw never
       unschedulable = next.problem
-      tell()
+      reportProgress()
     }
   }
 
-  /** Calls `tell` after each event and every few seconds. */
-  #repeat(tell: () => void, events: PodEvents): Disposable {
-    const stop = events.onChange(tell)
-    const timer = setInterval(tell, reportEveryMs)
+  /** Calls `report` after each event and every few seconds. */
+  #repeat(report: () => void, events: PodEvents): Disposable {
+    const stop = events.onChange(report)
+    const timer = setInterval(report, reportEveryMs)
     return {
       [Symbol.dispose]() {
         stop()

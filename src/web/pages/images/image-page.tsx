@@ -49,7 +49,7 @@ function ImageView({ image, person }: { image: Image; person: Whoami }) {
           <div className="stack">
             <p className="quiet small">{sharing.owner(image.UserName)}</p>
             {image.IsPublished && <p className="quiet small">{sharing.everybody}</p>}
-            {rights.own && <AccessList target={{ ImageID: image.ID }} canTakeBack={true} />}
+            {rights.own && <AccessList target={{ ImageID: image.ID }} canRevoke={true} />}
           </div>
         </Section>
       </div>

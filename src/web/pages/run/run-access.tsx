@@ -16,7 +16,7 @@ export function RunAccess({ run }: { run: RunningProject }) {
     <Section title={texts.run.access}>
       <div className="stack">
         <p className="quiet small">{texts.run.accessText(run.UserName)}</p>
-        <AccessList target={target} canTakeBack={isOwn} />
+        <AccessList target={target} canRevoke={isOwn} />
         {isOwn && isLive(run.State) && (
           <div className="row">
             <ShareButton target={target} name={projectName(run)} />

@@ -49,7 +49,7 @@ export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Lo
           // A server that stops ends the output of runs that go on.
           () => state.current === "ready",
           (error: unknown) => {
-            if (!isFollowed || !isServerAway(error)) throw error
+            if (!isFollowed || !isServerUnreachable(error)) throw error
             return true
           },
         )
@@ -76,6 +76,6 @@ export function useLogs({ ID, State }: Pick<RunningProject, "ID" | "State">): Lo
 }
 
 /** A browser reports every lost connection as a `TypeError`. */
-function isServerAway(error: unknown): boolean {
+function isServerUnreachable(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Failure && error.status >= 500)
 }

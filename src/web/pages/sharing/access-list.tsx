@@ -17,7 +17,7 @@ export function grantsQuery(target: ShareTarget, page = 1) {
 }
 
 /** The people and groups with whom an object is shared, until when, and what takes it back. */
-export function AccessList({ target, canTakeBack }: { target: ShareTarget; canTakeBack: boolean }) {
+export function AccessList({ target, canRevoke }: { target: ShareTarget; canRevoke: boolean }) {
   const [page, setPage] = useState(1)
   const grants = useQuery({ ...grantsQuery(target, page), placeholderData: keepPreviousData })
   return (
@@ -29,7 +29,7 @@ export function AccessList({ target, canTakeBack }: { target: ShareTarget; canTa
           <div>
             <ul className="list">
               {data.map((grant) => (
-                <GrantRow key={grant.ID} grant={grant} target={target} canTakeBack={canTakeBack} />
+                <GrantRow key={grant.ID} grant={grant} target={target} canRevoke={canRevoke} />
               ))}
             </ul>
             {pageCount > 1 && <Pager page={page} pageCount={pageCount} onPage={setPage} />}
@@ -40,13 +40,13 @@ export function AccessList({ target, canTakeBack }: { target: ShareTarget; canTa
   )
 }
 
-function GrantRow({ grant, target, canTakeBack }: { grant: Grant; target: ShareTarget; canTakeBack: boolean }) {
+function GrantRow({ grant, target, canRevoke }: { grant: Grant; target: ShareTarget; canRevoke: boolean }) {
   const { sharing } = resourceTexts
   const now = useNow()
   const name = grant.UserName || grant.GroupName
-  const takeBack = useMutation({
+  const revoke = useMutation({
     mutationFn: () => client.deleteGrant({ query: { ID: grant.ID } }),
-    onSuccess: () => showToast(sharing.takenBack(name)),
+    onSuccess: () => showToast(sharing.revoked(name)),
     onError: showError,
   })
   return (
@@ -67,9 +67,9 @@ function GrantRow({ grant, target, canTakeBack }: { grant: Grant; target: ShareT
           )}
         </p>
       </div>
-      {canTakeBack && (
-        <Button size="small" isBusy={takeBack.isPending} onClick={() => takeBack.mutate()} aria-label={`${sharing.takeBack}: ${name}`}>
-          {sharing.takeBack}
+      {canRevoke && (
+        <Button size="small" isBusy={revoke.isPending} onClick={() => revoke.mutate()} aria-label={`${sharing.revoke}: ${name}`}>
+          {sharing.revoke}
         </Button>
       )}
     </li>

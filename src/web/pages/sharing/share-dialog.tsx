@@ -24,7 +24,7 @@ export function ShareButton({ target, name }: { target: ShareTarget; name: strin
       <Dialog title={resourceTexts.sharing.title(name)} isOpen={isOpen} onClose={() => setOpen(false)} size="wide">
         <ShareForm target={target} />
         <h3>{resourceTexts.sharing.access}</h3>
-        <AccessList target={target} canTakeBack={true} />
+        <AccessList target={target} canRevoke={true} />
       </Dialog>
     </>
   )

@@ -86,7 +86,7 @@ function ShellView({ shell, onAttach }: { shell: ShellTerminal; onAttach: () => 
           <span className="grow">{state.text}</span>
           {state.canAttach && (
             <Button size="small" onClick={onAttach}>
-              {terminal.takeBack}
+              {terminal.attach}
             </Button>
           )}
         </Note>
