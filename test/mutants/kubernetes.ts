@@ -91,6 +91,14 @@ export const kubernetes = [
     [["a pulled image counts as loaded by hand", at("loadedImages", 'digest === ""'), "true"]],
   ),
   ...faults(
+    "src/engine/kubernetes/pods/fitting-pods.ts",
+    ["src/engine/kubernetes/pods/fitting-pods.test.ts"],
+    [
+      ["each start that waits for room lists all pods of a cluster", at("sharedAmounts", "now - known.at < sharedMs"), "false"],
+      ["all pods of a cluster are read at once", "const pageSize = 500", "const pageSize = 1_000_000"],
+    ],
+  ),
+  ...faults(
     "src/engine/kubernetes/exec/output-queue.ts",
     ["src/engine/kubernetes/exec/output-queue.test.ts"],
     [["each piece of a program's output on a cluster takes memory that is not counted", "overheadBytes = 256", "overheadBytes = 0"]],

@@ -1,4 +1,5 @@
 import type { V1Pod } from "@kubernetes/client-node"
+import { abortable } from "#kit"
 import { EngineError, type NodeCapacity, type RunSpec } from "../../engine.ts"
 import type { ClusterClient } from "../client/cluster-client.ts"
 import { httpStatusOf } from "../client/errors.ts"
@@ -26,7 +27,7 @@ export async function countFittingPods(
   signal: AbortSignal,
 ): Promise<number> {
   const wanted = { ...request, gpus: gpuCountOf(spec) }
-  const used = await usedAmounts(client, gpuResource, signal)
+  const used = await abortable(sharedAmounts(client, gpuResource), signal)
   if (!used) return Number.POSITIVE_INFINITY
   const counts = nodes.map((node) => fittingPods(node, used.get(node.name), wanted))
   return counts.reduce((sum, count) => sum + count, 0)
@@ -42,24 +43,49 @@ function fittingPods(node: NodeCapacity, used: Amounts | undefined, wanted: Amou
   return Math.max(0, Math.floor(Math.min(...fits)))
 }
 
+type UsedAmounts = Map<string, Amounts> | undefined
+
+/** Many starts may wait for room, each of which asks every few seconds. */
+const sharedMs = 1_000
+const pageSize = 500
+const shared = new WeakMap<ClusterClient, { at: number; used: Promise<UsedAmounts> }>()
+
+/** A cluster has thousands of pods, so starts that ask within a second share one answer. */
+function sharedAmounts(client: ClusterClient, gpuResource: string): Promise<UsedAmounts> {
+  const known = shared.get(client)
+  const now = performance.now()
+  if (known && now - known.at < sharedMs) return known.used
+  const used = usedAmounts(client, gpuResource)
+  shared.set(client, { at: now, used })
+  used.catch(() => shared.delete(client))
+  return used
+}
+
 /** The requests of all pods by their nodes; undefined without the right to see them. */
-async function usedAmounts(client: ClusterClient, gpuResource: string, signal: AbortSignal): Promise<Map<string, Amounts> | undefined> {
+async function usedAmounts(client: ClusterClient, gpuResource: string): Promise<UsedAmounts> {
   const fieldSelector = "status.phase!=Succeeded,status.phase!=Failed"
-  const list = client.core("list all pods", (core, settings) => core.listPodForAllNamespaces({ fieldSelector }, settings), { signal })
-  const pods = await list.catch((error: unknown) => {
+  const used = new Map<string, Amounts>()
+  let mark: string | undefined
+  try {
+    do {
+      const page = { fieldSelector, limit: pageSize, ...(mark && { _continue: mark }) }
+      const { items, metadata } = await client.core("list all pods", (core, settings) => core.listPodForAllNamespaces(page, settings))
+      for (const pod of items) addPod(used, pod, gpuResource)
+      mark = metadata?._continue
+    } while (mark)
+    return used
+  } catch (error) {
     if (error instanceof EngineError && httpStatusOf(error.cause) === 403) return undefined
     throw error
-  })
-  if (!pods) return undefined
-  const used = new Map<string, Amounts>()
-  for (const pod of pods.items) {
-    const node = pod.spec?.nodeName
-    if (node === undefined) continue
-    const sum = used.get(node) ?? { cpus: 0, memoryMiB: 0, gpus: 0 }
-    add(sum, pod, gpuResource)
-    used.set(node, sum)
   }
-  return used
+}
+
+function addPod(used: Map<string, Amounts>, pod: V1Pod, gpuResource: string): void {
+  const node = pod.spec?.nodeName
+  if (node === undefined) return
+  const sum = used.get(node) ?? { cpus: 0, memoryMiB: 0, gpus: 0 }
+  add(sum, pod, gpuResource)
+  used.set(node, sum)
 }
 
 function add(sum: Amounts, { spec }: V1Pod, gpuResource: string): void {
