@@ -3,11 +3,11 @@ import type { Cli } from "../io/cli.ts"
 import { parseCount, parseTime, usageError } from "../io/formats.ts"
 import { formatTable } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
-import { allPages, findData, findImage, findProject, findRun } from "../session/names.ts"
+import { findData, findImage, findProject, findRun, readAllPages } from "../session/names.ts"
 
 export async function listGrants(cli: Cli): Promise<undefined> {
   const { client } = await connect(cli)
-  const grants = await allPages((page) => client.listGrants({ query: { page, pageSize: 200 } }))
+  const grants = await readAllPages((page) => client.listGrants({ query: { page, pageSize: 200 } }))
   if (grants.length === 0) cli.note("Nothing is shared.")
   if (grants.length > 0 || cli.isJson)
     cli.show(grants, () =>

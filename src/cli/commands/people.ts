@@ -5,13 +5,13 @@ import { type MemoryUnit, parseCount, parseMemory, parseTime, usageError } from 
 import { confirm, readSecret } from "../io/input.ts"
 import { formatFields, formatTable } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
-import { allPages, findGroup, findUser } from "../session/names.ts"
+import { findGroup, findUser, readAllPages } from "../session/names.ts"
 
 const pageSize = 200
 
 export async function listUsers(cli: Cli): Promise<undefined> {
   const { client } = await connect(cli)
-  const users = await allPages((page) => client.listUsers({ query: { page, pageSize } }))
+  const users = await readAllPages((page) => client.listUsers({ query: { page, pageSize } }))
   cli.show(users, () =>
     formatTable<User>(users, {
       id: (each) => String(each.ID),
@@ -95,7 +95,7 @@ export async function removeUser(cli: Cli, name: string, options: { yes?: boolea
 
 export async function listGroups(cli: Cli): Promise<undefined> {
   const { client } = await connect(cli)
-  const groups = await allPages((page) => client.listGroups({ query: { page, pageSize } }))
+  const groups = await readAllPages((page) => client.listGroups({ query: { page, pageSize } }))
   cli.show(groups, () =>
     formatTable<Group>(groups, {
       id: (each) => String(each.ID),
@@ -168,7 +168,7 @@ export async function listAudit(cli: Cli, { user, action, since, until, limit }:
   }
   const { client } = await connect(cli)
   const entries = (
-    await allPages((page) => client.listAudit({ query: { ...query, page, pageSize: Math.min(pageSize, rows) } }), rows)
+    await readAllPages((page) => client.listAudit({ query: { ...query, page, pageSize: Math.min(pageSize, rows) } }), rows)
   ).slice(0, rows)
   cli.show(entries, () =>
     formatTable<AuditEntry>(entries, {

@@ -5,7 +5,7 @@ import { parseCount, usageError } from "../io/formats.ts"
 import { confirm } from "../io/input.ts"
 import { type Columns, formatFields, formatTable } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
-import { allPages, findData, findImage, findProject } from "../session/names.ts"
+import { findData, findImage, findProject, readAllPages } from "../session/names.ts"
 
 export type ResourceKind = "project" | "image" | "data"
 type Resource = Project | Image | Data
@@ -100,7 +100,7 @@ export function listHandler(kind: ResourceKind) {
       ...(q === undefined ? {} : { q }),
       ...(deleted ? { Deleted: true } : {}),
     }
-    const found = await allPages((page) => list(client, { ...query, page, pageSize: 200 }))
+    const found = await readAllPages((page) => list(client, { ...query, page, pageSize: 200 }))
     if (found.length === 0) cli.note(`There is no ${noun} to show.`)
     if (found.length > 0 || cli.isJson) cli.show(found, () => formatTable(found, columns, (text) => cli.colour("bold", text)))
     return undefined

@@ -5,7 +5,7 @@ import { exitCodes } from "../io/failures.ts"
 import { formatAge, formatMemory, type MemoryUnit, parseCount, parseTime } from "../io/formats.ts"
 import { formatFields, formatTable, sanitize, sanitizeOutput } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
-import { allPages, findRun, projectNameOf } from "../session/names.ts"
+import { findRun, projectNameOf, readAllPages } from "../session/names.ts"
 
 const pageSize = 200
 const maxHistory = 1_000
@@ -14,8 +14,8 @@ export async function list(cli: Cli, { all = false, everyone = false }: { all?: 
   const { client, userName } = await connect(cli)
   const own = everyone ? {} : { UserName: userName || (await client.whoami()).UserName }
   const [live, ended] = await Promise.all([
-    allPages((page) => client.listRuns({ query: { ...own, page, pageSize } })),
-    all ? allPages((page) => client.listRuns({ query: { ...own, State: "ended", page, pageSize } }), maxHistory) : [],
+    readAllPages((page) => client.listRuns({ query: { ...own, page, pageSize } })),
+    all ? readAllPages((page) => client.listRuns({ query: { ...own, State: "ended", page, pageSize } }), maxHistory) : [],
   ])
   const runs = [...live, ...ended]
   if (runs.length === 0) cli.note("Nothing runs. `quayside project ls` lists what you can start.")

@@ -4,7 +4,7 @@ import { parseCount, usageError } from "../io/formats.ts"
 import { confirm } from "../io/input.ts"
 import { formatTable } from "../io/table.ts"
 import { connect } from "../session/connection.ts"
-import { allPages } from "../session/names.ts"
+import { readAllPages } from "../session/names.ts"
 
 interface SessionOwnerOptions {
   user?: string
@@ -16,7 +16,7 @@ export async function listSessions(cli: Cli, { user, all }: SessionOwnerOptions)
   if (user !== undefined && all) throw usageError("--user and --all exclude each other.")
   const { client } = await connect(cli)
   const query = all ? {} : { UserName: user ?? (await client.whoami()).UserName }
-  const sessions = await allPages((page) => client.listSessions({ query: { ...query, page, pageSize: 200 } }))
+  const sessions = await readAllPages((page) => client.listSessions({ query: { ...query, page, pageSize: 200 } }))
   cli.show(sessions, () =>
     formatTable<Session>(sessions, {
       id: (each) => String(each.ID),

@@ -11,7 +11,7 @@ interface Finder<T extends Named> {
   /** The word for one of them, such as `project`. */
   noun: string
   /** The command that lists them. */
-  lister: string
+  listCommand: string
   byId(id: number): Promise<T>
   byName(name: string): Promise<readonly T[]>
   /** Tells two of the same name apart. */
@@ -23,7 +23,7 @@ interface Finder<T extends Named> {
 const maxListed = 10
 
 /** An ID, or an exact name that only one has. Several matches are listed with their IDs. */
-async function findOne<T extends Named>(text: string, { noun, lister, byId, byName, describe, hint = "" }: Finder<T>): Promise<T> {
+async function findOne<T extends Named>(text: string, { noun, listCommand, byId, byName, describe, hint = "" }: Finder<T>): Promise<T> {
   if (/^\d{1,15}$/.test(text)) return byId(Number(text))
   const found = await byName(text)
   const [first] = found
@@ -31,7 +31,7 @@ async function findOne<T extends Named>(text: string, { noun, lister, byId, byNa
   if (!first)
     throw new CliError(`There is no ${noun} ${JSON.stringify(text)} that you can see.`, {
       exitCode: exitCodes.notFound,
-      hint: `\`${lister}\` lists them. A name must match exactly; an ID is a number.${hint}`,
+      hint: `\`${listCommand}\` lists them. A name must match exactly; an ID is a number.${hint}`,
     })
   const lines = found.slice(0, maxListed).map((each) => `  ${each.ID}  ${sanitize(describe(each))}`)
   const more = found.length > maxListed ? [`  and ${found.length - maxListed} more`] : []
@@ -42,7 +42,7 @@ async function findOne<T extends Named>(text: string, { noun, lister, byId, byNa
 }
 
 /** All pages of a list, up to a number of objects that no person sees. */
-export async function allPages<T>(readPage: (page: number) => Promise<List<T>>, maxObjects = 100_000): Promise<T[]> {
+export async function readAllPages<T>(readPage: (page: number) => Promise<List<T>>, maxObjects = 100_000): Promise<T[]> {
   const all: T[] = []
   for (let page = 1; ; page += 1) {
     const { data, pageCount } = await readPage(page)
@@ -54,8 +54,8 @@ export async function allPages<T>(readPage: (page: number) => Promise<List<T>>, 
 const pageSize = 200
 
 /** Nobody makes a name ambiguous by giving it to something of theirs: the caller's own counts. */
-async function ownFirst<T extends { UserName: string }>(client: Client, readPage: (page: number) => Promise<List<T>>): Promise<T[]> {
-  const found = await allPages(readPage)
+async function preferOwn<T extends { UserName: string }>(client: Client, readPage: (page: number) => Promise<List<T>>): Promise<T[]> {
+  const found = await readAllPages(readPage)
   if (found.length < 2) return found
   const { UserName: me } = await client.whoami()
   const own = found.filter(({ UserName }) => UserName === me)
@@ -65,9 +65,9 @@ async function ownFirst<T extends { UserName: string }>(client: Client, readPage
 export function findProject(client: Client, text: string): Promise<Project> {
   return findOne<Project>(text, {
     noun: "project",
-    lister: "quayside project ls",
+    listCommand: "quayside project ls",
     byId: (ID) => client.readProject({ query: { ID } }),
-    byName: (ProjectName) => ownFirst(client, (page) => client.listProjects({ query: { ProjectName, page, pageSize } })),
+    byName: (ProjectName) => preferOwn(client, (page) => client.listProjects({ query: { ProjectName, page, pageSize } })),
     describe: (each) => `of ${each.UserName}, ${each.Type}`,
   })
 }
@@ -75,9 +75,9 @@ export function findProject(client: Client, text: string): Promise<Project> {
 export function findImage(client: Client, text: string): Promise<Image> {
   return findOne<Image>(text, {
     noun: "image",
-    lister: "quayside image ls",
+    listCommand: "quayside image ls",
     byId: (ID) => client.readImage({ query: { ID } }),
-    byName: (Name) => ownFirst(client, (page) => client.listImages({ query: { Name, page, pageSize } })),
+    byName: (Name) => preferOwn(client, (page) => client.listImages({ query: { Name, page, pageSize } })),
     describe: (each) => `of ${each.UserName}, ${each.Image}`,
   })
 }
@@ -85,9 +85,9 @@ export function findImage(client: Client, text: string): Promise<Image> {
 export function findData(client: Client, text: string): Promise<Data> {
   return findOne<Data>(text, {
     noun: "dataset",
-    lister: "quayside data ls",
+    listCommand: "quayside data ls",
     byId: (ID) => client.listData({ query: { ID } }),
-    byName: (Name) => ownFirst(client, (page) => client.listData({ query: { Name, page, pageSize } })),
+    byName: (Name) => preferOwn(client, (page) => client.listData({ query: { Name, page, pageSize } })),
     describe: (each) => `of ${each.UserName}, ${each.AccessInfo}`,
   })
 }
@@ -95,7 +95,7 @@ export function findData(client: Client, text: string): Promise<Data> {
 export function findUser(client: Client, text: string): Promise<User> {
   return findOne<User>(text, {
     noun: "person",
-    lister: "quayside user ls",
+    listCommand: "quayside user ls",
     byId: (ID) => client.readUser({ query: { ID } }),
     byName: async (UserName) => (await client.listUsers({ query: { UserName } })).data,
     describe: (each) => each.Comment,
@@ -105,7 +105,7 @@ export function findUser(client: Client, text: string): Promise<User> {
 export function findGroup(client: Client, text: string): Promise<Group> {
   return findOne<Group>(text, {
     noun: "group",
-    lister: "quayside group ls",
+    listCommand: "quayside group ls",
     byId: (ID) => client.readGroup({ query: { ID } }),
     byName: async (GroupName) => (await client.listGroups({ query: { GroupName } })).data,
     describe: (each) => each.Comment,
@@ -119,11 +119,11 @@ export function findGroup(client: Client, text: string): Promise<Group> {
 export function findRun(client: Client, text: string, { mayHaveEnded = false } = {}): Promise<RunningProject> {
   return findOne<RunningProject>(text, {
     noun: "run",
-    lister: "quayside ls",
+    listCommand: "quayside ls",
     byId: (ID) => client.readRun({ query: { ID } }),
     byName: async (name) => {
       const { UserName } = await client.whoami()
-      const live = runsNamed(name, await allPages((page) => client.listRuns({ query: { UserName, page, pageSize } })))
+      const live = runsNamed(name, await readAllPages((page) => client.listRuns({ query: { UserName, page, pageSize } })))
       if (live.length > 0 || !mayHaveEnded) return live
       // The newest of the history is the one that people mean.
       const ended = await client.listRuns({ query: { UserName, State: "ended", pageSize } })

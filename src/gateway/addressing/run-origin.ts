@@ -41,7 +41,7 @@ function decide(
   if (response.destroyed) return
   if (session) assignConnectionToVisitor(session.visitor, gatewayRequest)
   const path = request.url as string
-  if (session === undefined) return void withoutSession(context, gatewayRequest, { target, path: toProgramPath(target, path) })
+  if (session === undefined) return void handleMissingSession(context, gatewayRequest, { target, path: toProgramPath(target, path) })
   if (isRunStatusPath(path)) return void handleRunStatus(context, gatewayRequest, target)
   if (leadsToLanding(gatewayRequest, target)) {
     const landing = toOriginPath(target, "")
@@ -70,11 +70,11 @@ function forward(
     publicPrefix: "",
     session,
     programCookies: context.programCookiesFor(target, session.visitor),
-    tags: context.ports && new RunEntityTags(target.key),
+    entityTags: context.ports && new RunEntityTags(target.key),
   })
 }
 
-function withoutSession(
+function handleMissingSession(
   context: GatewayContext,
   gatewayRequest: GatewayRequest,
   { target, path }: { target: RunTarget; path: string },

@@ -18,6 +18,6 @@ export interface ProxyRequest {
   session?: RunSession
   /** Set if the origin is a port: the ports of a host share cookies. */
   programCookies?: ProgramCookies | undefined
-  /** Set with `jar`. */
-  tags?: RunEntityTags | undefined
+  /** Set with `programCookies`. */
+  entityTags?: RunEntityTags | undefined
 }

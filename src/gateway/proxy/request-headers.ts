@@ -102,8 +102,8 @@ interface HeaderContext {
 }
 
 function forwardHeader(rule: Rule, value: string, { proxyRequest, name, request }: HeaderContext): string | undefined {
-  const { via, programCookies, tags } = proxyRequest
-  if (rule === "condition" && tags) return condition(name.toLowerCase(), value, { tags, headers: request.headers })
+  const { via, programCookies, entityTags } = proxyRequest
+  if (rule === "condition" && entityTags) return condition(name.toLowerCase(), value, { entityTags, headers: request.headers })
   if (rule === "cookie") return programCookies ? programCookies.decode(value) : stripOwnCookies(value)
   if (rule === "authorization") return via === "origin" && isProgramsOwn(value) ? value : undefined
   return value
@@ -115,11 +115,11 @@ function forwardHeader(rule: Rule, value: string, { proxyRequest, name, request 
 function condition(
   name: string,
   value: string,
-  { tags, headers }: { tags: RunEntityTags; headers: IncomingHttpHeaders },
+  { entityTags, headers }: { entityTags: RunEntityTags; headers: IncomingHttpHeaders },
 ): string | undefined {
-  if (name !== "range") return tags.condition(name, value)
+  if (name !== "range") return entityTags.condition(name, value)
   const { "if-range": ifRange } = headers
-  return ifRange === undefined || tags.isOurs(String(ifRange)) ? value : undefined
+  return ifRange === undefined || entityTags.isOurs(String(ifRange)) ? value : undefined
 }
 
 /**

@@ -126,7 +126,7 @@ export function responseTrailers(raw: readonly string[]): [string, string][] {
 }
 
 function forwardHeader(name: string, value: string, options: ResponseHeaderOptions): string | undefined {
-  if (name === "etag") return options.proxyRequest.tags?.mark(value) ?? value
+  if (name === "etag") return options.proxyRequest.entityTags?.mark(value) ?? value
   if (name === "set-cookie") return cookie(value, options)
   if (name === "location" || name === "content-location") return location(value, options)
   return value

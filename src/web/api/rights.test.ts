@@ -8,27 +8,27 @@ const ann = { UserName: "ann", IsAdmin: false, Groups: ["lab"] }
 const grant = (fields: Partial<Grant>) => ({ UserName: "", GroupName: "", Access: "use", Until: null, ...fields }) as Grant
 const rights = (grants: Grant[], resource: object = {}, person = ann) =>
   rightsOn({ UserName: "bob", isPublished: false, ...resource }, person, grants, now)
-const none = { own: false, change: false, use: false }
+const none = { canManage: false, canChange: false, canUse: false }
 
 test("owners and administrators may do everything", () => {
-  const all = { own: true, change: true, use: true }
+  const all = { canManage: true, canChange: true, canUse: true }
   assert.deepEqual(rights([], { UserName: "ann" }), all)
   assert.deepEqual(rights([], {}, { ...ann, IsAdmin: true }), all)
   assert.deepEqual(rights([]), none)
 })
 
 test("publication and the group of a project let people use it", () => {
-  assert.deepEqual(rights([], { isPublished: true }), { ...none, use: true })
-  assert.deepEqual(rights([], { GroupName: "lab" }), { ...none, use: true })
+  assert.deepEqual(rights([], { isPublished: true }), { ...none, canUse: true })
+  assert.deepEqual(rights([], { GroupName: "lab" }), { ...none, canUse: true })
   assert.deepEqual(rights([], { GroupName: "other" }), none)
   assert.deepEqual(rights([], { GroupName: "" }, { ...ann, Groups: [] }), none)
 })
 
 test("a grant counts for its person or group until it expires", () => {
-  assert.deepEqual(rights([grant({ UserName: "ann", Access: "write" })]), { ...none, change: true, use: true })
-  assert.deepEqual(rights([grant({ GroupName: "lab" })]), { ...none, use: true })
+  assert.deepEqual(rights([grant({ UserName: "ann", Access: "write" })]), { ...none, canChange: true, canUse: true })
+  assert.deepEqual(rights([grant({ GroupName: "lab" })]), { ...none, canUse: true })
   assert.deepEqual(rights([grant({ UserName: "ann", Access: "read" })]), none)
   assert.deepEqual(rights([grant({ UserName: "carl" }), grant({ GroupName: "other" })]), none)
   assert.deepEqual(rights([grant({ UserName: "ann", Until: "2026-05-31T00:00:00Z" })]), none)
-  assert.deepEqual(rights([grant({ UserName: "ann", Until: "2026-06-02T00:00:00Z" })]), { ...none, use: true })
+  assert.deepEqual(rights([grant({ UserName: "ann", Until: "2026-06-02T00:00:00Z" })]), { ...none, canUse: true })
 })

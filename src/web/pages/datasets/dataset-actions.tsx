@@ -15,12 +15,12 @@ export function DatasetActions({ dataset, rights }: { dataset: Data; rights: Rig
       <ButtonLink to="/files" search={{ path: AccessInfo }} kind="primary" icon="folder">
         {datasets.files}
       </ButtonLink>
-      {rights.change && (
+      {rights.canChange && (
         <ButtonLink to="/datasets/$id/edit" params={{ id: ID }} icon="edit">
           {editing.edit}
         </ButtonLink>
       )}
-      {rights.own && (
+      {rights.canManage && (
         <OwnerActions
           name={Name}
           isPublished={dataset.IsPublished}

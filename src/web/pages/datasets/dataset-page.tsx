@@ -55,7 +55,7 @@ function DatasetView({ dataset, person }: { dataset: Data; person: Whoami }) {
           <div className="stack">
             <p className="quiet small">{sharing.owner(dataset.UserName)}</p>
             {dataset.IsPublished && <p className="quiet small">{sharing.everybody}</p>}
-            {rights.own && <AccessList target={{ DataID: dataset.ID }} canRevoke={true} />}
+            {rights.canManage && <AccessList target={{ DataID: dataset.ID }} canRevoke={true} />}
           </div>
         </Section>
       </div>

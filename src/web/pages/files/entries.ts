@@ -1,4 +1,4 @@
-import type { FileEntry } from "../../api/files-address.ts"
+import type { FileEntry } from "../../api/files-client.ts"
 
 export type SortBy = "name" | "size" | "time"
 export interface Sorting {

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router"
-import type { FileEntry } from "../../api/files-address.ts"
+import type { FileEntry } from "../../api/files-client.ts"
 import { formatBytes } from "../../api/formats.ts"
 import { IconButton } from "../../components/button.tsx"
 import { safeDisplayName } from "../../components/display-name.ts"

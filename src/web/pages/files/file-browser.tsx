@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { type DragEvent, useEffect, useMemo, useRef, useState } from "react"
-import { type DirectoryList, deleteEntry, download, type FileEntry } from "../../api/files-address.ts"
+import { type DirectoryList, deleteEntry, download, type FileEntry } from "../../api/files-client.ts"
 import { RecentFiles } from "../../api/recent-files.ts"
 import { Button } from "../../components/button.tsx"
 import { safeDisplayName } from "../../components/display-name.ts"

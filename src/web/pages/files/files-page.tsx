@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
-import { listDirectory } from "../../api/files-address.ts"
+import { listDirectory } from "../../api/files-client.ts"
 import { installation } from "../../api/installation.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
-import { listDirectory } from "../../api/files-address.ts"
+import { listDirectory } from "../../api/files-client.ts"
 import { safeDisplayName } from "../../components/display-name.ts"
 import { Icon } from "../../components/icon.tsx"
 import { files } from "../../text/files.ts"

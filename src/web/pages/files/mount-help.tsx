@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { fileUrl } from "../../api/files-address.ts"
+import { fileUrl } from "../../api/files-client.ts"
 import { Dialog } from "../../components/overlays.tsx"
 import { DescriptionList } from "../../components/page.tsx"
 import { CopyableText, CopyButton } from "../../components/values.tsx"

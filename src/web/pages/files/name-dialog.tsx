@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useState } from "react"
-import { createDirectory, type FileEntry, moveEntry } from "../../api/files-address.ts"
+import { createDirectory, type FileEntry, moveEntry } from "../../api/files-client.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"

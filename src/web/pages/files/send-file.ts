@@ -1,5 +1,5 @@
 import { Failure } from "#contract"
-import { createDirectory, fileUrl, sendFileRequest } from "../../api/files-address.ts"
+import { createDirectory, fileUrl, sendFileRequest } from "../../api/files-client.ts"
 import type { UploadItem, UploadSender } from "./upload-queue.ts"
 
 type SendOptions = Parameters<UploadSender>[1]

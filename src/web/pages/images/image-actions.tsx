@@ -12,17 +12,17 @@ export function ImageActions({ image, rights }: { image: Image; rights: Rights }
   const { ID, Name } = image
   return (
     <>
-      {rights.use && (
+      {rights.canUse && (
         <ButtonLink to="/projects/new" search={{ image: ID }} kind="primary" icon="plus">
           {images.newProject}
         </ButtonLink>
       )}
-      {rights.change && (
+      {rights.canChange && (
         <ButtonLink to="/images/$id/edit" params={{ id: ID }} icon="edit">
           {editing.edit}
         </ButtonLink>
       )}
-      {rights.own && (
+      {rights.canManage && (
         <OwnerActions
           name={Name}
           isPublished={image.IsPublished}

@@ -43,13 +43,13 @@ function ImageView({ image, person }: { image: Image; person: Whoami }) {
           <Definition image={image} />
         </Section>
         <Section title={images.present}>
-          <ImageState id={image.ID} canPull={rights.use} />
+          <ImageState id={image.ID} canPull={rights.canUse} />
         </Section>
         <Section title={sharing.access}>
           <div className="stack">
             <p className="quiet small">{sharing.owner(image.UserName)}</p>
             {image.IsPublished && <p className="quiet small">{sharing.everybody}</p>}
-            {rights.own && <AccessList target={{ ImageID: image.ID }} canRevoke={true} />}
+            {rights.canManage && <AccessList target={{ ImageID: image.ID }} canRevoke={true} />}
           </div>
         </Section>
       </div>

@@ -6,7 +6,7 @@ import { errorText } from "../../api/error-text.ts"
 import { ButtonLink } from "../../app/button-link.tsx"
 import { LeaveGuard } from "../../app/leave-guard.tsx"
 import { Button } from "../../components/button.tsx"
-import { CheckField } from "../../components/check-field.tsx"
+import { CheckboxField } from "../../components/checkbox-field.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
 import { TextField } from "../../components/fields.tsx"
 import { PageHeader } from "../../components/page.tsx"
@@ -61,7 +61,7 @@ function NewPersonForm({ onMade }: { onMade: (made: { user: User; password: stri
       <p className="field-hint">{people.passwordHint}</p>
       <TextField label={people.email} {...field("Email")} type="email" maxLength={320} autoComplete="off" />
       <TextField label={people.comment} {...field("Comment")} autoComplete="off" />
-      <CheckField
+      <CheckboxField
         label={people.isAdmin}
         hint={people.isAdminHint}
         value={person.IsAdmin}

@@ -34,21 +34,21 @@ export function ProjectActions({ project, rights }: { project: Project; rights: 
     : ask(listing.publish, "open", "publish")
   return (
     <>
-      {rights.use && <StartOrShow project={ID} />}
-      {rights.change && (
+      {rights.canUse && <StartOrShow project={ID} />}
+      {rights.canChange && (
         <ButtonLink to="/projects/$id/edit" params={{ id: ID }} icon="edit">
           {resourceTexts.editing.edit}
         </ButtonLink>
       )}
-      {rights.own && <ShareButton target={{ ProjectID: ID }} name={ProjectName} />}
+      {rights.canManage && <ShareButton target={{ ProjectID: ID }} name={ProjectName} />}
       <Menu
         trigger={<IconButton label={texts.common.more} icon="more" kind="default" />}
         groups={[
           [
             { label: projects.copy, icon: "copy", onSelect: () => act.copy.mutate() },
-            ...(rights.own ? [publish, ask(projects.release, "share", "release")] : []),
+            ...(rights.canManage ? [publish, ask(projects.release, "share", "release")] : []),
           ],
-          ...(rights.own ? [[{ ...ask(listing.delete, "trash", "delete"), tone: "danger" as const }]] : []),
+          ...(rights.canManage ? [[{ ...ask(listing.delete, "trash", "delete"), tone: "danger" as const }]] : []),
         ]}
       />
       <ProjectConfirmations name={ProjectName} shown={dialog} act={act} onClose={() => setDialog(undefined)} />

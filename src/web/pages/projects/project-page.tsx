@@ -109,7 +109,7 @@ function Access({ project, rights }: { project: Project; rights: Rights }) {
         <p className="quiet small">{sharing.owner(project.UserName)}</p>
         {project.IsPublic && <p className="quiet small">{sharing.everybody}</p>}
         {project.GroupName && <p className="quiet small">{sharing.group(project.GroupName)}</p>}
-        {rights.own && <AccessList target={{ ProjectID: project.ID }} canRevoke={true} />}
+        {rights.canManage && <AccessList target={{ ProjectID: project.ID }} canRevoke={true} />}
       </div>
     </Section>
   )

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query"
-import { readFirstBytes } from "../../../api/files-address.ts"
+import { readFirstBytes } from "../../../api/files-client.ts"
 import { imagePath } from "./image-path.ts"
 import { imageTypeOf } from "./image-types.ts"
 import { useObjectUrl } from "./use-object-url.ts"

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { Failure } from "#contract"
-import { type FileEntry, readRange } from "../../../api/files-address.ts"
+import { type FileEntry, readRange } from "../../../api/files-client.ts"
 import { Loaded, Note } from "../../../components/feedback.tsx"
 import { files } from "../../../text/files.ts"
 import { DataTable } from "./data-table.tsx"

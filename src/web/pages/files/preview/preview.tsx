@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { lazy, Suspense, useEffect, useState } from "react"
-import { download, type FileEntry, readFirstBytes } from "../../../api/files-address.ts"
+import { download, type FileEntry, readFirstBytes } from "../../../api/files-client.ts"
 import { formatBytes } from "../../../api/formats.ts"
 import { Button } from "../../../components/button.tsx"
 import { safeDisplayName } from "../../../components/display-name.ts"

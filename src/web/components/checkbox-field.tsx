@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react"
 
 /** A choice of yes or no. */
-export function CheckField({
+export function CheckboxField({
   label,
   hint,
   value,
@@ -14,7 +14,7 @@ export function CheckField({
 }) {
   const hintId = useId()
   return (
-    <div className="check-field">
+    <div className="checkbox-field">
       <label className="row">
         <input
           type="checkbox"

@@ -33,11 +33,11 @@ export interface FileRequest {
 }
 
 /** A new token is made when the last one has less time left. */
-const spareMs = 60_000
+const minTokenMs = 60_000
 let token: Promise<{ text: string; expiresAt: number }> | undefined
 
 /** A token for the files address, made with this session. */
-async function filesToken(minMs = spareMs): Promise<string> {
+async function filesToken(minMs = minTokenMs): Promise<string> {
   const last = token && (await token.catch(() => undefined))
   if (!last || last.expiresAt - Date.now() < minMs) {
     token = client.createFilesToken().then(({ Token, ExpiresAt }) => ({ text: Token, expiresAt: Date.parse(ExpiresAt) }))
