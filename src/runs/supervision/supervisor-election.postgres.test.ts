@@ -95,7 +95,7 @@ test("without a supervisor the check says so, and what is started waits for one"
 
 test("every process tells which runs are idle, and when they end for that", async () => {
   const clock = new SteppedClock()
-  await using cluster = await openCluster({ clock, people: 160, cpus: 160, settings: { sampleEveryMs: 10, maxSamples: 10_000 } })
+  await using cluster = await openCluster({ clock, people: 160, cpus: 160, settings: { sampleEveryMs: 50, maxSamples: 10_000 } })
   const { fixture, openProcess } = cluster
   const supervisor = await openProcess(lasting)
   await eventually("the first process supervises", () => supervisor.isInCharge())
