@@ -103,7 +103,7 @@ class KubernetesEngine implements Engine {
     })
     const nodes = (signal?: AbortSignal) => this.#listNodes(signal)
     this.#images = new ClusterImages({ nodes, registries: options.registries, maxBytes: options.maxImageBytes })
-    this.#stats = new NodeStats({ client, nodes, isUnverified: options.kubeletTls === "off", logger })
+    this.#stats = new NodeStats({ client, nodes, skipsTlsVerification: options.kubeletTls === "off", logger })
     this.#events = new PodEventFeed(client, clock)
     this.#starter = new RunStarter({
       client,

@@ -11,6 +11,7 @@ import { safeDisplayName } from "../components/display-name.ts"
 import { Icon, type IconName } from "../components/icon.tsx"
 import { ConfirmDialog } from "../components/overlays.tsx"
 import { showError } from "../components/toast.tsx"
+import { useDebounced } from "../components/use-debounced.ts"
 import { datasetsQuery } from "../pages/datasets/queries.ts"
 import { texts } from "../text/index.ts"
 import { adminCreationForms, adminPages, creationForms, pages } from "./pages.ts"
@@ -161,7 +162,8 @@ function useEnter(searchText: string, isSettled: boolean, choose: () => void): (
 }
 
 const shownCount = 6
-const pauseMs = 150
+/** Each search for names asks for several lists. */
+const debounceMs = 150
 
 /** Matches of one kind. */
 interface Section {
@@ -268,7 +270,7 @@ function useProjectCommands(search: string): Section {
 /** Datasets, images, groups and people. They are looked for once there is a search text. */
 function useNamedCommands(searchText: string, isAdmin: boolean): Section {
   const navigate = useNavigate()
-  const search = useRested(searchText)
+  const search = useDebounced(searchText, debounceMs)
   const query = { q: search, pageSize: shownCount }
   const enabled = search !== ""
   const datasets = useQuery({ ...datasetsQuery(query), enabled })
@@ -292,16 +294,6 @@ function useNamedCommands(searchText: string, isAdmin: boolean): Section {
     ...(people.data?.data ?? []).map(({ ID, UserName }) => ({ id: ID, name: UserName })).map(named(nav.people, "user", "/people/$id")),
   ]
   return { commands, isLoading }
-}
-
-/** The search text once typing pauses: each search for names asks for several lists. */
-function useRested(searchText: string): string {
-  const [rested, setRested] = useState(searchText)
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(searchText), pauseMs)
-    return () => clearTimeout(timer)
-  }, [searchText])
-  return rested
 }
 
 interface Named {

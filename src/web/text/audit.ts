@@ -11,7 +11,7 @@ export const audit = {
   apply: "Show",
   clear: "Clear",
   object: "Object",
-  things: { data: "dataset", user: "person" } as Readonly<Record<string, string>>,
+  resourceTypes: { data: "dataset", user: "person" } as Readonly<Record<string, string>>,
   outcome: "Outcome",
   address: "Address",
   request: "Request",

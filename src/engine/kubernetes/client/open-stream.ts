@@ -11,7 +11,7 @@ export interface StreamRequest {
   /** Time until the answer begins. Default 15,000. */
   timeoutMs?: number
   /** Whether any certificate will do. Default false. */
-  isUnverified?: boolean
+  skipsTlsVerification?: boolean
   /** Default: each answer has a connection of its own. */
   agent?: Agent
 }
@@ -37,13 +37,13 @@ const maxErrorBytes = 10_000
  */
 export async function openStream(
   client: ClusterClient,
-  { url, signal, timeoutMs = 15_000, isUnverified = false, agent }: StreamRequest,
+  { url, signal, timeoutMs = 15_000, skipsTlsVerification = false, agent }: StreamRequest,
 ): Promise<IncomingMessage> {
   const options: RequestOptions = { headers: {} }
   await client.config.applyToHTTPSOptions(options)
   const request = send(url, {
     ...options,
-    ...(isUnverified && { rejectUnauthorized: false }),
+    ...(skipsTlsVerification && { rejectUnauthorized: false }),
     ...(signal && { signal }),
     ...(agent && { agent }),
   })

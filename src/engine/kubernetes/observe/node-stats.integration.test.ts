@@ -27,7 +27,7 @@ test("a kubelet is asked again and again over one connection", async ({ mock }) 
   })
   await new Promise<void>((resolve) => kubelet.listen(10_250, address, resolve))
   await using server = await startFakeApiServer()
-  using stats = new NodeStats({ client: server.client, nodes: async () => [node], isUnverified: true, logger: silentLogger })
+  using stats = new NodeStats({ client: server.client, nodes: async () => [node], skipsTlsVerification: true, logger: silentLogger })
   for (const memory of [1, 2, 3]) {
     assert.deepEqual(
       (await stats.stats([pod])).map((each) => [each.key, each.memory]),

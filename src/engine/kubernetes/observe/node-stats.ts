@@ -33,7 +33,7 @@ interface NodeStatsOptions {
   client: ClusterClient
   nodes: () => Promise<readonly V1Node[]>
   /** Whether any certificate of a kubelet will do. */
-  isUnverified: boolean
+  skipsTlsVerification: boolean
   logger: Logger
 }
 
@@ -47,14 +47,14 @@ export class NodeStats implements Disposable {
   readonly #nodes: () => Promise<readonly V1Node[]>
   readonly #log: Logger
   readonly #summaries = new Map<string, { at: number; summary: Promise<Map<string, PodSummary>> }>()
-  readonly #isUnverified: boolean
+  readonly #skipsTlsVerification: boolean
   readonly #requests = new Semaphore(maxConcurrentRequests)
   /** Each kubelet is asked every few seconds, and a handshake costs more than its answer. */
   readonly #agent = new Agent({ keepAlive: true })
   #hasFailed = false
 
-  constructor({ client, nodes, isUnverified, logger }: NodeStatsOptions) {
-    this.#isUnverified = isUnverified
+  constructor({ client, nodes, skipsTlsVerification, logger }: NodeStatsOptions) {
+    this.#skipsTlsVerification = skipsTlsVerification
     this.#client = client
     this.#nodes = nodes
     this.#log = logger
@@ -137,7 +137,7 @@ export class NodeStats implements Disposable {
     const stream = await openStream(this.#client, {
       url,
       timeoutMs,
-      isUnverified: this.#isUnverified,
+      skipsTlsVerification: this.#skipsTlsVerification,
       agent: this.#agent,
       signal: AbortSignal.timeout(2 * timeoutMs),
     })

@@ -56,7 +56,7 @@ const columns: readonly Column<AuditEntry>[] = [
   { title: audit.time, cell: ({ Time: time }) => <RelativeTime value={time} /> },
   { title: audit.person, cell: (entry) => <Actor entry={entry} /> },
   { title: audit.action, cell: ({ Action }) => <code className="audit-action">{Action}</code> },
-  { title: audit.object, cell: (entry) => <Thing entry={entry} /> },
+  { title: audit.object, cell: (entry) => <ResourceLink entry={entry} /> },
   {
     title: audit.outcome,
     cell: ({ Outcome, Count }) =>
@@ -76,7 +76,7 @@ function Actor({ entry: { Actor: actor } }: { entry: AuditEntry }) {
   )
 }
 
-const thingPages = {
+const resourcePages = {
   run: "/runs/$id",
   user: "/people/$id",
   image: "/images/$id",
@@ -85,13 +85,13 @@ const thingPages = {
   group: "/groups/$id",
 } as const
 
-/** The object of an action, with a link to its page if it has one. */
-function Thing({ entry: { Thing: thing } }: { entry: AuditEntry }) {
-  if (!thing) return null
-  const label = `${audit.things[thing.Type] ?? thing.Type} ${thing.ID}`
-  if (!Object.hasOwn(thingPages, thing.Type)) return label
+/** The resource of an action, with a link to its page if it has one. */
+function ResourceLink({ entry: { Thing: resource } }: { entry: AuditEntry }) {
+  if (!resource) return null
+  const label = `${audit.resourceTypes[resource.Type] ?? resource.Type} ${resource.ID}`
+  if (!Object.hasOwn(resourcePages, resource.Type)) return label
   return (
-    <Link to={thingPages[thing.Type as keyof typeof thingPages]} params={{ id: thing.ID }}>
+    <Link to={resourcePages[resource.Type as keyof typeof resourcePages]} params={{ id: resource.ID }}>
       {label}
     </Link>
   )

@@ -10,7 +10,7 @@ import { expiryOf } from "../me/token-expiry.ts"
 import { type AuthorizeRequest, parseAuthorizeRequest, redirectUri } from "./request.ts"
 
 const { authorize, me } = adminTexts
-const lifetime = "90"
+const lifetimeDays = "90"
 
 /** A program asks the person for a token. */
 export function AuthorizePage() {
@@ -32,7 +32,7 @@ function Question({ request }: { request: AuthorizeRequest }) {
           Name: request.name,
           CodeChallenge: request.challenge,
           Scopes: ["read", "write"],
-          ExpiresAt: expiryOf(lifetime, "", new Date()),
+          ExpiresAt: expiryOf(lifetimeDays, "", new Date()),
         },
       }),
     // The code works once. Without an entry in the history, nobody comes back to it.
@@ -49,7 +49,7 @@ function Question({ request }: { request: AuthorizeRequest }) {
                 [authorize.program, request.name],
                 [authorize.person, UserName],
                 [me.scope, authorize.everything],
-                [me.expires, me.expiries[lifetime]],
+                [me.expires, me.expiries[lifetimeDays]],
               ]}
             />
             <Note tone="warn">{authorize.warning}</Note>

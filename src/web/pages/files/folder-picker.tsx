@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query"
-import { useEffect, useState } from "react"
 import { listDirectory } from "../../api/files-client.ts"
 import { safeDisplayName } from "../../components/display-name.ts"
 import { Icon } from "../../components/icon.tsx"
+import { useDebounced } from "../../components/use-debounced.ts"
 import { files } from "../../text/files.ts"
 
-const pauseMs = 250
+const debounceMs = 250
 /** More folders are reached by typing. */
 const maxShown = 100
 
@@ -18,7 +18,7 @@ interface FolderPickerProps {
 
 /** The folders inside a folder, and the one above: a click goes there. */
 export function FolderPicker({ path, onPath, without }: FolderPickerProps) {
-  const shown = useRested(normalize(path))
+  const shown = useDebounced(normalize(path), debounceMs)
   const { data } = useQuery({ queryKey: ["files", shown], queryFn: ({ signal }) => listDirectory(shown, signal), gcTime: 0, retry: false })
   const above = shown.slice(0, shown.lastIndexOf("/")) || "/"
   const inside = (data?.Entries ?? [])
@@ -49,14 +49,4 @@ function Folder({ icon, name, onChoose }: { icon: "left" | "folder"; name: strin
 
 function normalize(path: string): string {
   return `/${path.split("/").filter(Boolean).join("/")}`
-}
-
-/** A path once typing pauses. */
-function useRested(path: string): string {
-  const [rested, setRested] = useState(path)
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(path), pauseMs)
-    return () => clearTimeout(timer)
-  }, [path])
-  return rested
 }

@@ -1,15 +1,15 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { useEffect, useState } from "react"
 import type { Preview } from "#contract"
 import { toSentence } from "../../api/error-text.ts"
 import { apiQuery } from "../../api/queries.ts"
 import { Button } from "../../components/button.tsx"
 import { ErrorState, Note } from "../../components/feedback.tsx"
+import { useDebounced } from "../../components/use-debounced.ts"
 import { texts } from "../../text/index.ts"
 import { NextStepButton } from "../run/next-step-button.tsx"
 import { nextSteps } from "../run/next-steps.ts"
 
-const pauseMs = 200
+const debounceMs = 200
 
 interface StartBody {
   ProjectID: number
@@ -27,12 +27,7 @@ interface PreviewProps {
 
 /** The outcome of a start with these amounts, asked again once they rest for a moment. */
 export function StartPreview({ body, ...props }: PreviewProps) {
-  const text = JSON.stringify(body)
-  const [asked, setAsked] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text), pauseMs)
-    return () => clearTimeout(timer)
-  }, [text])
+  const asked = useDebounced(JSON.stringify(body), debounceMs)
   const { data, error } = useQuery({
     ...apiQuery("previewRun", { body: JSON.parse(asked) as object }),
     placeholderData: keepPreviousData,

@@ -100,7 +100,7 @@ function optionsFor(
   }
 }
 
-const hour = 3_600
+const secondsPerHour = 3_600
 
 /** Times in seconds, as exact as their distance needs. */
 function timeLabels(times: readonly number[], locale: string | undefined): string[] {
@@ -110,8 +110,8 @@ function timeLabels(times: readonly number[], locale: string | undefined): strin
 }
 
 function exactnessFor(distance: number): Intl.DateTimeFormatOptions {
-  if (distance >= 24 * hour) return { dateStyle: "short" }
-  if (distance >= 3 * hour) return { weekday: "short", hour: "numeric", minute: "numeric" }
+  if (distance >= 24 * secondsPerHour) return { dateStyle: "short" }
+  if (distance >= 3 * secondsPerHour) return { weekday: "short", hour: "numeric", minute: "numeric" }
   return { timeStyle: distance < 60 ? "medium" : "short" }
 }
 
