@@ -49,7 +49,7 @@ export function connectControl(socket: WebSocketLike): Promise<Multiplexer> {
       else if (data instanceof ArrayBuffer) multiplexer.receive(new Uint8Array(data))
     })
     socket.addEventListener("close", ({ code, reason }) => {
-      multiplexer.transportClosed(reason === "" ? `The control connection was closed (status ${code})` : reason)
+      multiplexer.handleTransportClose(reason === "" ? `The control connection was closed (status ${code})` : reason)
       void multiplexer.closed.then(reject)
     })
     if (socket.readyState === 1) opened()

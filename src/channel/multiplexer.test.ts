@@ -177,6 +177,6 @@ test("the end of the connection ends all streams, their reads and their writes",
   const stream = client.open("deaf")
   await stream.accepted
   const [reading, writing] = [stream.read(), stream.write(new Uint8Array(1_000_000))]
-  client.transportClosed("gone")
+  client.handleTransportClose("gone")
   for (const each of [reading, writing, stream.done, client.open("late").done]) await assert.rejects(each, { code: "connection_lost" })
 })

@@ -109,11 +109,11 @@ export class Multiplexer {
   close(status: number, reason: string): void {
     if (this.#isClosed) return
     this.#transport.close(status, reason)
-    this.transportClosed(reason)
+    this.handleTransportClose(reason)
   }
 
   /** The transport was closed by the other side, or is broken. */
-  transportClosed(reason: string): void {
+  handleTransportClose(reason: string): void {
     if (this.#isClosed) return
     this.#isClosed = true
     clearInterval(this.#timer)

@@ -43,7 +43,7 @@ export function serveConnection(options: Omit<ConnectionContext, "open">, webSoc
   })
   webSocket.on("message", (data: Buffer, isBinary: boolean) => inbox.receive(isBinary ? data : data.subarray(0, 0)))
   webSocket.on("error", () => webSocket.terminate())
-  webSocket.on("close", () => inbox.end(() => multiplexer.transportClosed("")))
+  webSocket.on("close", () => inbox.end(() => multiplexer.handleTransportClose("")))
   return multiplexer
 }
 

@@ -7,7 +7,7 @@ import { after, test } from "node:test"
 import { outputPart } from "#channel"
 import type { ControlledRun } from "../session/control.ts"
 import { resumeFile } from "./run-file.ts"
-import { type Answer, aCommandLine, runOf } from "./testing/local-run.ts"
+import { type AnswerStream, aCommandLine, aControlledRun } from "./testing/local-run.ts"
 
 const directory = await mkdtemp(join(tmpdir(), "quayside-run-file-"))
 after(() => rm(directory, { recursive: true }))
@@ -31,11 +31,11 @@ for (const direction of ["in", "out"] as const) {
   test(`a copy ${direction} of a run goes on after what is there, whatever the file's name`, async () => {
     const { source, target, copy } = await filePair(direction, { name: "-rf *\n$(touch x)' \"" })
     const offsets: unknown[] = []
-    const answer: Answer = (_, { offset }) => {
+    const answer: AnswerStream = (_, { offset }) => {
       if (offset !== undefined) offsets.push(offset)
       return false
     }
-    assert.equal(await copy(runOf({ answer })), content.length)
+    assert.equal(await copy(aControlledRun({ answer })), content.length)
     assert.deepEqual(offsets, [direction === "in" ? 2 ** 21 : 2 ** 21 + 5])
     assert.deepEqual(await readFile(target), content)
     const [made, original] = [await stat(target), await stat(source)]
@@ -48,7 +48,7 @@ for (const direction of ["in", "out"] as const) {
     const attempts = [randomBytes(2 ** 21), Buffer.concat([content, content]), undefined].map(async (there) => {
       const { target, copy } = await filePair(direction, { present: direction === "in" ? 0 : 1 })
       if (there) await writeFile(target, there)
-      await copy(runOf())
+      await copy(aControlledRun())
       assert.deepEqual(await readFile(target), content)
     })
     await Promise.all(attempts)
@@ -60,7 +60,7 @@ test("a link that a run sent in place of the file writes nothing outside the cop
   const other = join(home, "other")
   await writeFile(other, "mine", { mode: 0o640 })
   await symlink(other, local)
-  await assert.rejects(copy(runOf()), /sent no file/)
+  await assert.rejects(copy(aControlledRun()), /sent no file/)
   assert.deepEqual([await readFile(other, "utf8"), (await stat(other)).mode & 0o777], ["mine", 0o640])
 })
 
@@ -69,19 +69,19 @@ test("a link in place of the file in a run is neither followed nor kept", async 
   const other = join(sent.home, "other")
   await writeFile(other, content.subarray(0, 2 ** 21))
   await symlink(other, sent.target)
-  await sent.copy(runOf())
+  await sent.copy(aControlledRun())
   assert.equal((await lstat(sent.target)).isFile(), true)
   assert.equal((await stat(other)).size, 2 ** 21)
 
   const received = await filePair("out")
   await rm(received.source)
   await symlink(other, received.source)
-  await assert.rejects(received.copy(runOf()), /failed: it is no file any more$/)
+  await assert.rejects(received.copy(aControlledRun()), /failed: it is no file any more$/)
 })
 
 /** Answers the first program of a copy. */
 const answerProgram =
-  (text: string): Answer =>
+  (text: string): AnswerStream =>
   (stream, { kind }) => {
     if (kind !== "exec") return false
     stream.accept()
@@ -98,7 +98,11 @@ test("answers of a run that are no sizes, times and checksums end a copy", async
   const attempts = [...out.map((text) => ["out", text] as const), ...into.map((text) => ["in", text] as const)].map(
     async ([direction, text]) => {
       const { copy } = await filePair(direction)
-      await assert.rejects(copy(runOf({ answer: answerProgram(text) })), /failed: its programs answered "/, `${direction}: ${text}`)
+      await assert.rejects(
+        copy(aControlledRun({ answer: answerProgram(text) })),
+        /failed: its programs answered "/,
+        `${direction}: ${text}`,
+      )
     },
   )
   await Promise.all(attempts)
@@ -106,7 +110,7 @@ test("answers of a run that are no sizes, times and checksums end a copy", async
 
 test("a run that sends more than the file has fills no disk", async () => {
   const { local, copy } = await filePair("out")
-  const answer: Answer = (stream, { kind }) => {
+  const answer: AnswerStream = (stream, { kind }) => {
     if (kind !== "copy") return false
     stream.accept()
     void (async () => {
@@ -114,7 +118,7 @@ test("a run that sends more than the file has fills no disk", async () => {
     })().catch(() => {})
     return true
   }
-  await assert.rejects(copy(runOf({ answer })), /grew during the copy/)
+  await assert.rejects(copy(aControlledRun({ answer })), /grew during the copy/)
   assert.ok((await stat(local)).size <= content.length)
 })
 
@@ -122,7 +126,7 @@ test("a run whose image lacks a program is named it, and has no incomplete file"
   const bin = await mkdtemp(join(directory, "bin-"))
   for (const program of ["chmod", "dd", "head", "rm", "touch", "wc"]) await symlink(`/bin/${program}`, join(bin, program))
   const { remote, home, copy } = await filePair("in")
-  await assert.rejects(copy(runOf({ env: { PATH: bin } })), {
+  await assert.rejects(copy(aControlledRun({ env: { PATH: bin } })), {
     exitCode: 127,
     message: `The copy of ${remote} failed: the image has no sha256sum`,
   })
@@ -132,11 +136,11 @@ test("a run whose image lacks a program is named it, and has no incomplete file"
 test("a copy ends if the connection is lost again and again and nothing passes", async () => {
   const { copy } = await filePair("out")
   let opened = 0
-  const run = runOf()
+  const run = aControlledRun()
   const open = async () => {
     opened += 1
     const connection = await run.open()
-    setImmediate(() => connection.transportClosed(""))
+    setImmediate(() => connection.handleTransportClose(""))
     return connection
   }
   await assert.rejects(copy({ ...run, open }), { code: "connection_lost" })

@@ -10,7 +10,7 @@ import { packFolder } from "./local-tar.ts"
 import { createArchiveWriter } from "./pack-file.ts"
 import { ReceivedArchive } from "./received-archive.ts"
 import { resumeArchive, resumeFolder, type SendListed } from "./run-folder.ts"
-import { type Answer, aCommandLine, runOf } from "./testing/local-run.ts"
+import { type AnswerStream, aCommandLine, aControlledRun } from "./testing/local-run.ts"
 
 const directory = await mkdtemp(join(tmpdir(), "quayside-run-folder-"))
 after(() => rm(directory, { recursive: true }))
@@ -52,14 +52,14 @@ test("the copy of a folder into a run goes on with the files that differ, or hav
   await writeFile(join(copy, "two"), randomBytes(100_000))
   await utimes(join(copy, "two"), modifiedAt, modifiedAt)
   const all = recordingSend(source, target)
-  await resumeFolder(aCommandLine(), runOf(), { local: source, remote: copy }, all.send)
+  await resumeFolder(aCommandLine(), aControlledRun(), { local: source, remote: copy }, all.send)
   const parent = "./-a folder"
   assert.deepEqual(all.sent.toSorted(), [parent, `${parent}/empty`, `${parent}/line\nbreak`, `${parent}/link`, `${parent}/two`])
   assert.ok(isSame(source, copy))
 
   await utimes(join(copy, "one"), 1, 1)
   const timed = recordingSend(source, target)
-  await resumeFolder(aCommandLine(), runOf(), { local: source, remote: copy }, timed.send)
+  await resumeFolder(aCommandLine(), aControlledRun(), { local: source, remote: copy }, timed.send)
   assert.ok(timed.sent.includes(`${parent}/one`))
   assert.ok(!timed.sent.includes(`${parent}/two`))
 })
@@ -70,7 +70,7 @@ test("a folder of a run that is a link to another one counts as missing", async 
   await cp(source, other, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
   await symlink("other", copy)
   const { sent, send } = recordingSend(source, target)
-  await resumeFolder(aCommandLine(), runOf(), { local: source, remote: copy }, send)
+  await resumeFolder(aCommandLine(), aControlledRun(), { local: source, remote: copy }, send)
   assert.ok(sent.includes("./-a folder/one"))
   assert.ok((await lstat(copy)).isDirectory())
   assert.ok(isSame(source, copy))
@@ -78,7 +78,7 @@ test("a folder of a run that is a link to another one counts as missing", async 
 
 /** Answers the first program of a copy, again and again if asked. */
 const answerProgram =
-  (text: string, isEndless = false): Answer =>
+  (text: string, isEndless = false): AnswerStream =>
   (stream, { kind }) => {
     if (kind !== "exec") return false
     stream.accept()
@@ -92,7 +92,7 @@ const answerProgram =
 
 test("a run whose list of files has no end or no lines ends the copy", async () => {
   const { source, copy } = await aFolder()
-  const run = runOf({ answer: answerProgram("x".repeat(60_000), true) })
+  const run = aControlledRun({ answer: answerProgram("x".repeat(60_000), true) })
   const none: SendListed = () => assert.fail("nothing is sent")
   await assert.rejects(resumeFolder(aCommandLine(), run, { local: source, remote: copy }, none), /the list of its files is too long/)
 })
@@ -103,14 +103,14 @@ test("padding behind the end of an archive may come after `tar` has ended, and o
     failed: (stream: ChannelStream) => stream.fail("copy_failed", "no room"),
   }
   const writeAfter = async (end: (stream: ChannelStream) => void) => {
-    const answer: Answer = (stream) => {
+    const answer: AnswerStream = (stream) => {
       stream.accept()
       void stream[Symbol.asyncIterator]()
         .next()
         .then(() => end(stream))
       return true
     }
-    const stream = openCopy(await runOf({ answer }).open(), "in", "/")
+    const stream = openCopy(await aControlledRun({ answer }).open(), "in", "/")
     const over = stream.done.catch(() => {})
     const write = createArchiveWriter(stream)
     await write(Buffer.alloc(1_024))
@@ -132,7 +132,7 @@ async function brokenArchive(source: string, target: string, bytes: number) {
 test("the copy of a folder out of a run goes on after the bytes of its archive that came", async () => {
   const { source, target, copy } = await aFolder()
   const { archive, whole } = await brokenArchive(source, target, 150_001)
-  assert.equal(await resumeArchive(aCommandLine(), runOf(), source, archive), whole.length)
+  assert.equal(await resumeArchive(aCommandLine(), aControlledRun(), source, archive), whole.length)
   assert.ok(isSame(source, copy))
 })
 
@@ -140,7 +140,7 @@ test("an archive whose end a run lost without an error goes on", async () => {
   const { source, target, copy } = await aFolder()
   const { archive } = await brokenArchive(source, target, 1_024)
   let programs = 0
-  const cutShort: Answer = (stream, { kind, command }) => {
+  const cutShort: AnswerStream = (stream, { kind, command }) => {
     if (kind !== "exec" || !String(command).includes("exec 4>&1")) return false
     programs += 1
     if (programs > 1) return false
@@ -148,7 +148,7 @@ test("an archive whose end a run lost without an error goes on", async () => {
     stream.finish({ exitCode: 0 })
     return true
   }
-  await resumeArchive(aCommandLine(), runOf({ answer: cutShort }), source, archive)
+  await resumeArchive(aCommandLine(), aControlledRun({ answer: cutShort }), source, archive)
   assert.equal(programs, 2)
   assert.ok(isSame(source, copy))
 })
@@ -157,7 +157,7 @@ test("a folder that changed in the run meanwhile is not mixed with what came bef
   const { source, target } = await aFolder()
   const { archive } = await brokenArchive(source, target, 250_000)
   for (const name of ["one", "two"]) await writeFile(join(source, name), await readFile(join(source, "line\nbreak")))
-  await assert.rejects(resumeArchive(aCommandLine(), runOf(), source, archive), /changed during the copy; copy it again/)
+  await assert.rejects(resumeArchive(aCommandLine(), aControlledRun(), source, archive), /changed during the copy; copy it again/)
   await archive.abort()
 })
 
@@ -166,7 +166,7 @@ test("a folder of a run of which `tar` cannot read a file is no complete copy", 
   const { archive } = await brokenArchive(source, target, 150_000)
   const bin = await mkdtemp(join(directory, "bin-"))
   await writeFile(join(bin, "tar"), '#!/bin/sh\n/bin/tar "$@"\necho "a file cannot be read" >&2\nexit 2\n', { mode: 0o755 })
-  const run = runOf({ env: { PATH: `${bin}:${process.env.PATH}` } })
+  const run = aControlledRun({ env: { PATH: `${bin}:${process.env.PATH}` } })
   await assert.rejects(resumeArchive(aCommandLine(), run, source, archive), /a file cannot be read/)
   await archive.abort()
 })

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import type { ControlledRun } from "../session/control.ts"
-import { aCommandLine, runOf } from "./testing/local-run.ts"
+import { aCommandLine, aControlledRun } from "./testing/local-run.ts"
 import { receiveWithoutTar, sendWithoutTar } from "./without-tar.ts"
 
 const directory = await mkdtemp(join(tmpdir(), "quayside-without-tar-"))
@@ -30,7 +30,7 @@ async function runWithPrograms(home: string, programs: Readonly<Record<string, s
   const folder = join(home, "programs")
   await mkdir(folder)
   for (const [name, script] of Object.entries(programs)) await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-  return runOf({ env: { ...process.env, PATH: `${folder}:${process.env.PATH}` } })
+  return aControlledRun({ env: { ...process.env, PATH: `${folder}:${process.env.PATH}` } })
 }
 
 const isSame = (a: string, b: string) => execFileSync("diff", ["-r", "--no-dereference", a, b]).length === 0
@@ -38,11 +38,11 @@ const isSame = (a: string, b: string) => execFileSync("diff", ["-r", "--no-deref
 test("a folder is copied into a run and out of it file by file, with all names, contents and modes", async () => {
   const { source, target, copy, home } = await aFolder()
   const bytes = 3 * 2 ** 20 + 17 + 5
-  assert.equal(await sendWithoutTar(aCommandLine(), runOf(), { local: source, remote: copy }), bytes)
+  assert.equal(await sendWithoutTar(aCommandLine(), aControlledRun(), { local: source, remote: copy }), bytes)
   assert.ok(isSame(source, copy))
   const back = join(home, "back")
   await mkdir(back)
-  assert.equal(await receiveWithoutTar(aCommandLine(), runOf(), { path: `${copy}/`, directory: back }), bytes)
+  assert.equal(await receiveWithoutTar(aCommandLine(), aControlledRun(), { path: `${copy}/`, directory: back }), bytes)
   assert.ok(isSame(source, join(back, "-a folder")))
   const mode = (await lstat(join(back, "-a folder", "$(touch x)", "deep\nname", "-rf *"))).mode & 0o777
   assert.equal(mode, 0o755 & ~process.umask())
@@ -52,17 +52,20 @@ test("a folder is copied into a run and out of it file by file, with all names, 
 test("links are left out, and one file is copied alone", async () => {
   const { source, home, copy } = await aFolder()
   await symlink("large", join(source, "link"))
-  await sendWithoutTar(aCommandLine(), runOf(), { local: source, remote: copy })
+  await sendWithoutTar(aCommandLine(), aControlledRun(), { local: source, remote: copy })
   assert.ok(!(await readdir(copy)).includes("link"))
   const back = join(home, "back")
   await mkdir(back)
-  await receiveWithoutTar(aCommandLine(), runOf(), { path: join(source, "large"), directory: back })
+  await receiveWithoutTar(aCommandLine(), aControlledRun(), { path: join(source, "large"), directory: back })
   assert.deepEqual(await readFile(join(back, "large")), await readFile(join(source, "large")))
   await assert.rejects(
-    receiveWithoutTar(aCommandLine(), runOf(), { path: join(source, "link"), directory: back }),
+    receiveWithoutTar(aCommandLine(), aControlledRun(), { path: join(source, "link"), directory: back }),
     /neither a file nor a folder/,
   )
-  await assert.rejects(receiveWithoutTar(aCommandLine(), runOf(), { path: "/nowhere", directory: back }), /neither a file nor a folder/)
+  await assert.rejects(
+    receiveWithoutTar(aCommandLine(), aControlledRun(), { path: "/nowhere", directory: back }),
+    /neither a file nor a folder/,
+  )
 })
 
 test("a run that lists a name outside of the folder writes nothing there", async () => {
@@ -94,10 +97,10 @@ test("a list of a million files ends the copy, and a file that cannot be complet
 
 test("an image without the programs or a shell is told with what helps", async () => {
   const { source, home, copy } = await aFolder()
-  const bare = await runOf({ env: { PATH: home } })
+  const bare = await aControlledRun({ env: { PATH: home } })
   const refused = { message: `The copy of ${copy} failed: the image has no mkdir`, exitCode: 127, hint: /Install tar/ }
   await assert.rejects(sendWithoutTar(aCommandLine(), bare, { local: source, remote: copy }), refused)
-  const withoutShell = runOf({
+  const withoutShell = aControlledRun({
     answer: (stream) => {
       stream.fail("command_not_found", "no sh")
       return true
@@ -114,7 +117,7 @@ test("a copy goes on after the connection was lost, with the files that are not 
   await chmod(join(source, "large"), 0o600)
   let streams = 0
   const offsets: unknown[] = []
-  const local = runOf({
+  const local = aControlledRun({
     answer: (_, { offset }) => {
       streams += 1
       if (offset !== undefined) offsets.push(offset)
@@ -131,7 +134,7 @@ test("a copy goes on after the connection was lost, with the files that are not 
       const watched = setInterval(() => {
         if (streams < 7) return
         clearInterval(watched)
-        connection.transportClosed("")
+        connection.handleTransportClose("")
       }, 1)
       return connection
     },

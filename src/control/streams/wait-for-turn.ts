@@ -6,5 +6,5 @@ import { sharedTurnBudget } from "#http"
  */
 export async function waitForTurn(userId: number, data: { readonly length: number }, source: object): Promise<void> {
   if (sharedTurnBudget.spend(userId, data.length, source)) return
-  await new Promise<void>((resolve) => sharedTurnBudget.wait(userId, resolve))
+  await new Promise<void>((resolve) => sharedTurnBudget.resumeLater(userId, resolve))
 }

@@ -19,8 +19,8 @@ test("a person's reads of a turn are bounded, many short ones too, and another p
 test("connections beyond the budget continue in order, a few in each turn, and people at the same time", async () => {
   const budget = new TurnBudget(() => 0)
   const resumed: string[] = []
-  for (let i = 0; i < 6; i += 1) budget.wait(1, () => resumed.push(`ann ${i}`))
-  budget.wait(2, () => resumed.push("bob"))
+  for (let i = 0; i < 6; i += 1) budget.resumeLater(1, () => resumed.push(`ann ${i}`))
+  budget.resumeLater(2, () => resumed.push("bob"))
   await nextTurn()
   assert.deepEqual(resumed, ["ann 0", "ann 1", "ann 2", "ann 3", "bob"])
   await nextTurn()
@@ -92,7 +92,7 @@ test("one connection continues after a turn in which a person's reads took too l
   budget.spend(1, 1, {})
   now += 2
   budget.spend(1, 1, {})
-  for (let i = 0; i < 6; i += 1) budget.wait(1, () => resumed.push(i))
+  for (let i = 0; i < 6; i += 1) budget.resumeLater(1, () => resumed.push(i))
   await nextTurn()
   assert.deepEqual(resumed, [0])
   await nextTurn()

@@ -66,7 +66,7 @@ export class TurnBudget {
   }
 
   /** Calls the function in a later turn, after those of the person that wait already. */
-  wait(userId: number, resume: () => void): void {
+  resumeLater(userId: number, resume: () => void): void {
     const waiting = this.#waiting.get(userId)
     if (waiting) waiting.push(resume)
     else this.#waiting.set(userId, [resume])
@@ -154,7 +154,7 @@ export class PacedReader {
 
   #wait(userId: number): void {
     this.#isWaiting = true
-    this.#budget.wait(userId, () => {
+    this.#budget.resumeLater(userId, () => {
       this.#isWaiting = false
       if (!this.#isPaused) this.#resume()
     })

@@ -6,15 +6,21 @@ import { Cli } from "../../io/cli.ts"
 import type { ControlledRun } from "../../session/control.ts"
 
 /** Answers a stream; false if the programs of this machine do. */
-export type Answer = (stream: ChannelStream, request: JsonObject) => boolean
+export type AnswerStream = (stream: ChannelStream, request: JsonObject) => boolean
 
 /** A run whose programs are those of this machine, or answer what a test says. */
-export function runOf({ answer = () => false, env = process.env }: { answer?: Answer; env?: NodeJS.ProcessEnv } = {}): ControlledRun {
+export function aControlledRun({
+  answer = () => false,
+  env = process.env,
+}: {
+  answer?: AnswerStream
+  env?: NodeJS.ProcessEnv
+} = {}): ControlledRun {
   const open = async () => {
     const transport = (to: () => Multiplexer): Transport => ({
       send: (frame) => void setImmediate(() => to().receive(frame)),
       isCongested: false,
-      close: () => to().transportClosed(""),
+      close: () => to().handleTransportClose(""),
     })
     const onOpen = (stream: ChannelStream, request: JsonObject) => {
       stream.done.catch(() => {})
