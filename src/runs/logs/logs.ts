@@ -85,7 +85,7 @@ export class FinalLogs {
   /** Programs may print as fast as they can until they are killed, dozens of one person at once. */
   async #waitForTurn({ length }: string): Promise<void> {
     if (sharedTurnBudget.spend(this.#userId, length, this)) return
-    await new Promise<void>((resolve) => sharedTurnBudget.wait(this.#userId, resolve))
+    await new Promise<void>((resolve) => sharedTurnBudget.resumeLater(this.#userId, resolve))
   }
 
   #add(line: string): void {
