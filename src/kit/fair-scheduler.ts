@@ -1,5 +1,8 @@
-/** How long a piece of synchronous work may take before others run. */
-const sliceMs = 5
+/**
+ * How long a piece of synchronous work may take before others run. Each turn of the event loop
+ * accepts one connection, so everybody's new ones wait for as many slices as there are before them.
+ */
+const sliceMs = 1
 
 /**
  * Schedules long synchronous work of many requests in slices, one in each turn of the event loop,

@@ -193,6 +193,7 @@ export const webdav = [
   ),
   ...faults("src/kit/fair-scheduler.ts", amplification, [
     ["one person's long work delays everybody's", at("FairScheduler.#startNext", "this.#waiting.delete(userId)"), ""],
+    ["everybody's new connections wait for one person's long work", "const sliceMs = 1", "const sliceMs = 5"],
   ]),
   ...faults("src/files/methods/handler.ts", amplification, [
     [

@@ -4,7 +4,7 @@ import { request } from "node:http"
 import { test } from "node:test"
 import { setImmediate as nextLoop } from "node:timers/promises"
 import { bounds } from "#contract"
-import { FairScheduler, sharedScheduler } from "#kit"
+import { FairScheduler, sharedScheduler, Yielder } from "#kit"
 import { eventually } from "../../../test/fixtures/eventually.ts"
 import { asRoot, basic, owner, TestFilesServer, workerPid } from "../../../test/fixtures/files/files-server.ts"
 import { DirectoryHandle } from "../tree/directory-handle.ts"
@@ -238,6 +238,19 @@ test("long work yields to other people, one slice in each turn of the event loop
   await nextLoop()
   assert.equal(slices.waitForSlot(1), undefined)
   assert.ok(slices.waitForSlot(1) instanceof Promise, "one in a turn")
+})
+
+test("a slice of long work is short: each turn of the event loop accepts one connection", async () => {
+  const yielder = new Yielder(new FairScheduler(), 1)
+  let shortest = Number.POSITIVE_INFINITY
+  for (let slice = 0; slice < 20; slice += 1) {
+    const began = performance.now()
+    let pause = yielder.pause()
+    while (!pause) pause = yielder.pause()
+    shortest = Math.min(shortest, performance.now() - began)
+    await pause
+  }
+  assert.ok(shortest < 3, `${shortest} ms`)
 })
 
 test("requests with long paths begin one in each turn of the event loop, others at once", async (t) => {
