@@ -33,7 +33,7 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
 
 export interface RetryOptions {
   /** Total number of attempts. Default 5. */
-  attempts?: number
+  maxAttempts?: number
   /** Wait before the second attempt; doubles each time up to `maxWaitMs`. Default 100. */
   firstWaitMs?: number
   /** Default 5,000. */
@@ -46,13 +46,13 @@ export interface RetryOptions {
 
 /** Calls `work` until it succeeds or no attempt is left; then throws the last error. */
 export async function retry<T>(work: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
-  const { attempts = 5, firstWaitMs = 100, maxWaitMs = 5_000, when = () => true, clock = systemClock, signal } = options
+  const { maxAttempts = 5, firstWaitMs = 100, maxWaitMs = 5_000, when = () => true, clock = systemClock, signal } = options
   for (let attempt = 1; ; attempt += 1) {
     signal?.throwIfAborted()
     try {
       return await work(attempt)
     } catch (error) {
-      if (attempt >= attempts || !when(error)) throw error
+      if (attempt >= maxAttempts || !when(error)) throw error
       await clock.sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (attempt - 1)), signal)
     }
   }

@@ -65,7 +65,7 @@ export async function logout(cli: Cli, name: string | undefined): Promise<undefi
     throw new CliError(chosen === undefined ? "You are signed in to no server." : `There is no context ${JSON.stringify(chosen)}.`, {
       exitCode: exitCodes.notFound,
     })
-  await writeContexts(cli.process, without({ ...(current === undefined ? {} : { current }), contexts }, chosen))
+  await writeContexts(cli.process, withoutContext({ ...(current === undefined ? {} : { current }), contexts }, chosen))
   const isRevoked = await revoke(cli, context)
   cli.show({ context: chosen, isRevoked }, () => `Signed out of ${context.server}.`)
   if (isRevoked) return undefined
@@ -73,7 +73,7 @@ export async function logout(cli: Cli, name: string | undefined): Promise<undefi
   return undefined
 }
 
-function without({ current, contexts }: Awaited<ReturnType<typeof readContexts>>, name: string) {
+function withoutContext({ current, contexts }: Awaited<ReturnType<typeof readContexts>>, name: string) {
   const { [name]: _removed, ...left } = contexts
   const next = current === name ? Object.keys(left)[0] : current
   return { ...(next === undefined ? {} : { current: next }), contexts: left }
@@ -106,19 +106,19 @@ export async function listContexts(cli: Cli): Promise<undefined> {
 }
 
 export async function chooseContext(cli: Cli, name: string): Promise<undefined> {
-  const contexts = await knownContext(cli, name)
+  const contexts = await readContextsWith(cli, name)
   await writeContexts(cli.process, { ...contexts, current: name })
   cli.show({ context: name }, () => `${contexts.contexts[name]?.server} is used from now on.`)
   return undefined
 }
 
 export async function removeContext(cli: Cli, name: string): Promise<undefined> {
-  await writeContexts(cli.process, without(await knownContext(cli, name), name))
+  await writeContexts(cli.process, withoutContext(await readContextsWith(cli, name), name))
   cli.show({ context: name }, () => `Context ${name} is forgotten.`)
   return undefined
 }
 
-async function knownContext(cli: Cli, name: string) {
+async function readContextsWith(cli: Cli, name: string) {
   const contexts = await readContexts(cli.process)
   if (Object.hasOwn(contexts.contexts, name)) return contexts
   throw new CliError(`There is no context ${JSON.stringify(name)}; there are: ${Object.keys(contexts.contexts).join(", ") || "none"}.`, {

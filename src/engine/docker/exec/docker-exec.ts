@@ -54,7 +54,7 @@ export async function startExec({ client, log, container }: ExecContext, request
   const session = { container: container.Id, init: container.State.Pid, leader: started.Pid }
   const process = new DockerExec({ client, log, exec, socket, session, owner }, terminal !== undefined)
   // The runtime may still be making the terminal.
-  if (terminal) await retry(() => process.setSize(terminal), { attempts: 6, firstWaitMs: 10 }).catch(() => {})
+  if (terminal) await retry(() => process.setSize(terminal), { maxAttempts: 6, firstWaitMs: 10 }).catch(() => {})
   return process
 }
 
